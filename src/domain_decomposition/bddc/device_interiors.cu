@@ -3,12 +3,14 @@
 #include "backend/memory.hpp"
 #include "domain_decomposition/bddc/device_interiors.hpp"
 #include "sparse_direct/multifrontal/symmetry.hpp"
+#include "support/hash.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace echelon::bddc {
@@ -99,6 +101,23 @@ void for_kept_elements(const Csr<double>& A, std::int64_t omitted, F f) {
   }
 }
 
+std::uint64_t hash_of_pattern(const LocalMatrix& matrix) {
+  const Csr<double>& A = matrix.matrix();
+  auto hash = static_cast<std::uint64_t>(matrix.boundary_size());
+  const auto add = [&](std::int64_t value) {
+    hash = hash_bits(hash + golden_ratio_64 + static_cast<std::uint64_t>(value));
+  };
+  for (const std::int64_t offset : A.row_offsets().span()) add(offset);
+  for (const std::int32_t column : A.column_indices().span()) add(column);
+  return hash;
+}
+
+bool have_equal_patterns(const LocalMatrix& a, const LocalMatrix& b) {
+  return a.boundary_size() == b.boundary_size() &&
+         std::ranges::equal(a.matrix().row_offsets().span(), b.matrix().row_offsets().span()) &&
+         std::ranges::equal(a.matrix().column_indices().span(), b.matrix().column_indices().span());
+}
+
 SymbolicFactor analyze_subdomain(const LocalMatrix& matrix) {
   std::vector<std::int32_t> boundary(static_cast<std::size_t>(matrix.boundary_size()));
   std::iota(boundary.begin(), boundary.end(), static_cast<std::int32_t>(matrix.interior_size()));
@@ -128,19 +147,46 @@ Outcome DeviceInteriors::analyze(const Preconditioner& host, int threads, const 
     row_begin_.push_back(row_begin_.back() + local.matrix().matrix().rows());
     place_begin_.push_back(place_begin_.back() + local.matrix().boundary_size());
   }
-  symbolic_.assign(locals.size(), {});
-  return host.for_all(threads, [&](std::int64_t s) -> Outcome {
+  const std::vector<std::int64_t> first = find_patterns(host);
+  symbolic_.assign(first.size(), {});
+  return host.for_all(threads, [&](std::int64_t p) -> Outcome {
+    if (p >= std::ssize(first)) return {};
     if (cancel.stop_requested()) return {Status::cancelled, "stopped by the caller"};
-    symbolic_[s] = analyze_subdomain(locals[s].matrix());
+    symbolic_[p] = analyze_subdomain(locals[first[p]].matrix());
     return {};
   });
+}
+
+/// Numbers the patterns, and returns the first subdomain with each.
+std::vector<std::int64_t> DeviceInteriors::find_patterns(const Preconditioner& host) {
+  const std::vector<LocalProblem>& locals = host.locals();
+  std::vector<std::uint64_t> hashes(locals.size());
+  const Outcome hashed = host.for_all(threads_, [&](std::int64_t s) -> Outcome {
+    hashes[s] = hash_of_pattern(locals[s].matrix());
+    return {};
+  });
+  std::vector<std::int64_t> first;
+  std::unordered_multimap<std::uint64_t, std::int64_t> found;  // numbers of patterns
+  pattern_.assign(locals.size(), -1);
+  for (std::size_t s = 0; s < locals.size() && hashed.ok(); ++s) {
+    const auto [begin, end] = found.equal_range(hashes[s]);
+    for (auto entry = begin; entry != end && pattern_[s] < 0; ++entry) {
+      if (have_equal_patterns(locals[s].matrix(), locals[first[entry->second]].matrix()))
+        pattern_[s] = entry->second;
+    }
+    if (pattern_[s] >= 0) continue;
+    pattern_[s] = std::ssize(first);
+    found.emplace(hashes[s], pattern_[s]);
+    first.push_back(static_cast<std::int64_t>(s));
+  }
+  return first;
 }
 
 Outcome DeviceInteriors::factor(const Preconditioner& host, const Device& device,
                                 const DeviceComplements& complements, const std::stop_token& cancel) {
   device_ = device;
   groups_.clear();
-  Outcome outcome = factor_range({host, complements, cancel}, 0, std::ssize(symbolic_));
+  Outcome outcome = factor_range({host, complements, cancel}, 0, std::ssize(pattern_));
   symbolic_.clear();
   return outcome;
 }
@@ -151,8 +197,9 @@ Outcome DeviceInteriors::factor_range(const Request& request, std::int64_t begin
   constexpr std::int64_t most = 32768;  // blocks of a launch in the second dimension
   if (begin == end) return {};
   if (end - begin > most) return factor_halves(request, begin, end);
-  const JoinedSymbolic joined = sparse_direct::gpu::join(
-      std::span(symbolic_).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+  std::vector<const SymbolicFactor*> parts;
+  for (std::int64_t s = begin; s < end; ++s) parts.push_back(&symbolic_[pattern_[s]]);
+  const JoinedSymbolic joined = sparse_direct::gpu::join(parts);
   FrontPlan plan =
       sparse_direct::gpu::plan_fronts(joined.symbolic, Factors::cholesky, sizeof(double), {}, joined.borders);
   const Csr<double> matrix = join_matrices(request.host, begin, end);

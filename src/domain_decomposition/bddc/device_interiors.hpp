@@ -37,7 +37,7 @@ struct DeviceComplements {
 /// Vectors have an element for each row of the subdomain matrices, one after the other.
 class DeviceInteriors {
  public:
-  /// Analyses the subdomain matrices on `threads` threads of the host.
+  /// Analyses the subdomain matrices on `threads` threads of the host, those of one pattern once.
   [[nodiscard]] Outcome analyze(const Preconditioner& host, int threads, const std::stop_token& cancel);
   /// Factors the interiors and writes the Schur complements, both triangles.
   [[nodiscard]] Outcome factor(const Preconditioner& host, const Device& device,
@@ -70,6 +70,7 @@ class DeviceInteriors {
     const std::stop_token& cancel;
   };
 
+  [[nodiscard]] std::vector<std::int64_t> find_patterns(const Preconditioner& host);
   [[nodiscard]] Outcome factor_range(const Request& request, std::int64_t begin, std::int64_t end);
   [[nodiscard]] Outcome factor_halves(const Request& request, std::int64_t begin, std::int64_t end);
   [[nodiscard]] Outcome factor_group(const Request& request, std::int64_t begin, std::int64_t end,
@@ -81,7 +82,8 @@ class DeviceInteriors {
 
   Device device_;
   int threads_ = 1;
-  std::vector<sparse_direct::SymbolicFactor> symbolic_;  // until the factorisation
+  std::vector<sparse_direct::SymbolicFactor> symbolic_;  // of each pattern, until the factorisation
+  std::vector<std::int64_t> pattern_;                    // number of each subdomain's pattern
   std::vector<std::int64_t> row_begin_;                  // of each subdomain
   std::vector<std::int64_t> place_begin_;                // of each along the boundaries
   std::vector<Group> groups_;

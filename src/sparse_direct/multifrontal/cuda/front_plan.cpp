@@ -249,13 +249,13 @@ SymbolicFactor without_border_front(SymbolicFactor symbolic) {
   return symbolic;
 }
 
-JoinedSymbolic join(std::span<const SymbolicFactor> parts) {
+JoinedSymbolic join(std::span<const SymbolicFactor* const> parts) {
   JoinedSymbolic joined{.symbolic = {}, .borders = {0}};
   SymbolicFactor& all = joined.symbolic;
   std::int64_t interior = 0;
-  for (const SymbolicFactor& part : parts) {
-    all.n += part.n;
-    interior += part.interior();
+  for (const SymbolicFactor* const part : parts) {
+    all.n += part->n;
+    interior += part->interior();
   }
   if (all.n > std::numeric_limits<std::int32_t>::max())
     throw InvalidMatrix("the matrices have " + std::to_string(all.n) + " rows together, more than 2^31 - 1");
@@ -265,7 +265,8 @@ JoinedSymbolic join(std::span<const SymbolicFactor> parts) {
   std::int64_t first = 0;        // row of the part
   std::int64_t first_pivot = 0;  // and its first pivot
   std::int64_t first_border = interior;
-  for (const SymbolicFactor& part : parts) {
+  for (const SymbolicFactor* const given : parts) {
+    const SymbolicFactor& part = *given;
     const std::int64_t own = part.interior();
     const auto renumbered = [&](std::int32_t k) {
       return static_cast<std::int32_t>(k < own ? first_pivot + k : first_border + k - own);

@@ -181,7 +181,7 @@ struct JoinedSymbolic {
   SymbolicFactor symbolic;
   std::vector<std::int32_t> borders;  ///< FrontPlan::borders
 };
-[[nodiscard]] JoinedSymbolic join(std::span<const SymbolicFactor> parts);
+[[nodiscard]] JoinedSymbolic join(std::span<const SymbolicFactor* const> parts);
 
 /// Plans a factorisation. `spare`: number of spare pivots among the pivots of each supernode; empty: none.
 /// `borders`: FrontPlan::borders; empty: the rows at the end are one border.

@@ -181,7 +181,9 @@ TEST(JoinedPlan, Borders_HaveTheSchurComplementsOfTheirMatrices) {
                                    random_part(300, 31, random), random_part(2, 1, random)};
   std::vector<SymbolicFactor> analyses;
   for (const Part& part : parts) analyses.push_back(analysis_of(part));
-  const JoinedSymbolic joined = join(analyses);
+  std::vector<const SymbolicFactor*> pointers;
+  for (const SymbolicFactor& own : analyses) pointers.push_back(&own);
+  const JoinedSymbolic joined = join(pointers);
   const FrontPlan plan = plan_fronts(joined.symbolic, Factors::cholesky, sizeof(double), {}, joined.borders);
   const Joined matrix(parts);
   const std::vector<std::int32_t> places = inverse_permutation(joined.symbolic.permutation);
