@@ -4,7 +4,6 @@
 #include "backend/columns.hpp"
 #include "backend/store.hpp"
 #include "backend/target.hpp"
-#include "linalg/columns_check.hpp"
 #include "linalg/magnitudes.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_products.hpp"
@@ -132,7 +131,7 @@ struct PutResidual {
 };
 
 template <class B, class T>
-class BackendResidualCheck final : public ResidualCheck<T>, public ColumnsCheck<T> {
+class BackendResidualCheck final : public ResidualCheck<T> {
  public:
   explicit BackendResidualCheck(const Device& device)
       : backend_(device), summaries_(device, 1), group_(device, 1), matrix_(device, 1) {}

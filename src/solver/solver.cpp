@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
-#include "linalg/columns_check.hpp"
 #include "matrix/assign.hpp"
 #include "matrix/overlap.hpp"
 #include "solver/column_report.hpp"
@@ -250,7 +249,7 @@ template <class T>
 std::vector<VectorFacts> inspect_columns(DenseView<const T> X, ResidualCheck<T>& residual_check) {
   std::vector<const T*> columns;
   for (std::int64_t j = 0; j < X.columns(); ++j) columns.push_back(X.column(j));
-  return for_columns(residual_check).vectors(X.rows(), columns);
+  return residual_check.vectors(X.rows(), columns);
 }
 
 /// Facts of the residual of each column, those of a zero one where the answer is exact.
@@ -272,7 +271,7 @@ std::vector<VectorFacts> inspect_residuals(const MatrixRef<T>& A, DenseView<cons
       T* const r = workspace.residuals.view().column(static_cast<std::int64_t>(k - first));
       group.push_back({B.column(j), X.column(j), r});
     }
-    const std::vector<VectorFacts> found = for_columns(*workspace.residual_check).residuals(A, group);
+    const std::vector<VectorFacts> found = workspace.residual_check->residuals(A, group);
     for (std::size_t k = first; k < end; ++k) facts[numbers[k]] = found[k - first];
   }
   return facts;

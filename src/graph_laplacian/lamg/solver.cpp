@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph_laplacian/lamg/parallel/engine.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
-#include "linalg/columns_check.hpp"
+#include "linalg/residual_check.hpp"
 #include "multigrid/level_statistics.hpp"
 #include "multigrid/method.hpp"
 #include "solver/instantiate.hpp"
@@ -276,7 +276,7 @@ class LamgMethod final : public SolverImplementation<T>,
     for (const Column* column : columns) {
       residuals.push_back({column->b, column->x, column->vectors->r.data()});
     }
-    std::vector<VectorFacts> facts = for_columns(check).residuals(A_, residuals);
+    std::vector<VectorFacts> facts = check.residuals(A_, residuals);
     for (std::size_t c = 0; c < columns.size(); ++c) columns[c]->norm = facts[c].norm2;
     return facts;
   }

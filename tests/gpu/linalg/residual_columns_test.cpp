@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/columns_check.hpp"
+#include "support/residual_columns.hpp"
 
 #include "gpu/gpu_fixture.hpp"
 
@@ -8,10 +8,10 @@
 namespace echelon {
 namespace {
 
-using GpuColumnsCheck = test::GpuTest;
+using GpuResidualCheck = test::GpuTest;
 
-TEST_F(GpuColumnsCheck, Columns_AsAlone) {
-  test::ColumnsCheckCases::expect_as_alone(gpu);
+TEST_F(GpuResidualCheck, Columns_AsAlone) {
+  test::ResidualColumnsCases::expect_as_alone(gpu);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/dispatch.hpp"
-#include "linalg/columns_check.hpp"
+#include "linalg/residual_check.hpp"
 #include "support/multigrid_cases.hpp"
 
 #include <echelon/matrix/csr.hpp>
@@ -21,7 +21,7 @@
 
 namespace echelon::test {
 
-class ColumnsCheckCases {
+class ResidualColumnsCases {
  public:
   /// More vectors than are read together; one is zero, one too small for its squares, one has a NaN.
   static std::vector<double> vectors(std::int64_t n, unsigned columns) {
@@ -77,8 +77,8 @@ class ColumnsCheckCases {
       pointers.push_back(x.view().column(j));
       residuals.push_back({x.view().column(j), x.view().column(j), r.view().column(j)});
     }
-    const std::vector<VectorFacts> of_vectors = for_columns(*check).vectors(n, pointers);
-    const std::vector<VectorFacts> of_residuals = for_columns(*check).residuals(A, residuals);
+    const std::vector<VectorFacts> of_vectors = check->vectors(n, pointers);
+    const std::vector<VectorFacts> of_residuals = check->residuals(A, residuals);
     ASSERT_EQ(of_vectors.size(), columns);
     ASSERT_EQ(of_residuals.size(), columns);
     for (std::size_t j = 0; j < columns; ++j) {
