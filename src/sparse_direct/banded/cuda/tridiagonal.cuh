@@ -256,6 +256,20 @@ struct HalfRows {
   __device__ T& rhs(int r) const { return right_side[direction * r]; }
 };
 
+/// Makes room for the next row after the elimination of the first column: the last two of three rows move up,
+/// and their next three unknowns to the left. The columns behind these stay.
+template <int columns, class T>
+__device__ void shift_rows(T (&m)[3][columns]) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    m[i][0] = m[i + 1][1];
+    m[i][1] = m[i + 1][2];
+    m[i][2] = 0;
+#pragma unroll
+    for (int j = 3; j < columns; ++j) m[i][j] = m[i + 1][j];
+  }
+}
+
 /// Elimination of the interior columns of half a chunk, whose rows are added one after the other.
 template <class T>
 class HalfElimination {
@@ -281,15 +295,7 @@ class HalfElimination {
     m_[2][3] = m_[2][4] = 0;
     m_[2][5] = rows.rhs(r);
     eliminate_column<0>(m_, column, check);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      m_[i][0] = m_[i + 1][1];
-      m_[i][1] = m_[i + 1][2];
-      m_[i][2] = 0;
-      m_[i][3] = m_[i + 1][3];
-      m_[i][4] = m_[i + 1][4];
-      m_[i][5] = m_[i + 1][5];
-    }
+    shift_rows(m_);
   }
 
   /// Returns the two equations that remain after the last row, in ascending order of the unknowns.
@@ -332,13 +338,7 @@ class HalfSolution {
       next_[r - 2] = m[0][1] * reciprocal;
       second_[r - 2] = m[0][2] * reciprocal;
       value_[r - 2] = m[0][3] * reciprocal;
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        m[i][0] = m[i + 1][1];
-        m[i][1] = m[i + 1][2];
-        m[i][2] = 0;
-        m[i][3] = m[i + 1][3];
-      }
+      shift_rows(m);
     }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
