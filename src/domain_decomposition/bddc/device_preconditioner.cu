@@ -6,10 +6,12 @@
 #include "domain_decomposition/bddc/device_schur.cuh"
 #include "support/stopwatch.hpp"
 #include "support/text.hpp"
+#include "support/workspace_pool.hpp"
 
 #include <echelon/linalg.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -198,12 +200,14 @@ Outcome DevicePreconditioner::set_constrained(Preconditioner& host, const Precon
   if (std::optional<Outcome> lack = check_memory(1)) return *lack;
   constrained_ = Array<double>(device_, block_begin_.back());
   Cuda(device_).synchronize();  // threads use what this one has allocated
-  DeviceToolPool pool(device_);
+  WorkspacePool<DeviceTools> pool;
+  const auto make_tools = [&] { return std::make_unique<DeviceTools>(device_); };
   const LocalSettings local = Preconditioner::local_settings(settings);
   return host.for_all(problems_at_once(settings.threads), [&](std::int64_t s) -> Outcome {
     if (boundary_size(s) == 0) return {};
     if (local.cancel.stop_requested()) return {Status::cancelled, "stopped by the caller"};
-    return pool.with_tools([&](DeviceTools& tools) { return set_subdomain(tools, host, s, local); });
+    return pool.with_workspace(make_tools,
+                               [&](DeviceTools& tools) { return set_subdomain(tools, host, s, local); });
   });
 }
 

@@ -11,10 +11,7 @@
 #include <echelon/matrix/dense.hpp>
 
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace echelon::bddc {
@@ -25,39 +22,6 @@ struct DeviceTools {
   Context context;
   sparse_direct::gpu::Vendor<double> vendor;
   explicit DeviceTools(const Device& device) : backend(device), context(device), vendor(device) {}
-};
-
-/// Tools that threads take and return.
-class DeviceToolPool {
- public:
-  explicit DeviceToolPool(const Device& device) : device_(device) {}
-
-  /// Calls f(tools).
-  template <class F>
-  Outcome with_tools(const F& f) {
-    std::unique_ptr<DeviceTools> tools = take();
-    Outcome outcome = f(*tools);
-    const std::scoped_lock lock(mutex_);
-    free_.push_back(std::move(tools));
-    return outcome;
-  }
-
- private:
-  std::unique_ptr<DeviceTools> take() {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (!free_.empty()) {
-        std::unique_ptr<DeviceTools> tools = std::move(free_.back());
-        free_.pop_back();
-        return tools;
-      }
-    }
-    return std::make_unique<DeviceTools>(device_);
-  }
-
-  Device device_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<DeviceTools>> free_;
 };
 
 /// inverse = G^-1 for a symmetric positive definite G, of which the lower triangle is read and overwritten.
