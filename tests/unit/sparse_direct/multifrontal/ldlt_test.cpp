@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/sparse_systems.hpp"
+#include "support/spectra.hpp"
 #include "support/test_data.hpp"
 
 #include <echelon/io/matrix_market.hpp>
 
 #include <gtest/gtest.h>
-
-#ifdef ECHELON_TEST_WITH_EIGEN
-#include <Eigen/Dense>
-#endif
 
 #include <algorithm>
 #include <cmath>
@@ -158,57 +155,66 @@ TYPED_TEST(SparseLdltTest, Threads_GiveTheSameBits) {
   }
 }
 
-#ifdef ECHELON_TEST_WITH_EIGEN
-Eigen::VectorXd eigenvalues(const SparseSystem& system) {
-  Eigen::MatrixXd A = Eigen::MatrixXd::Zero(system.n, system.n);
-  for (const auto& e : system.elements) A(e.row, e.column) += e.value;
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(A, Eigen::EigenvaluesOnly).eigenvalues();
+std::int64_t count_positive(const std::vector<double>& values) {
+  return std::count_if(values.begin(), values.end(), [](double value) { return value > 0; });
+}
+std::int64_t count_negative(const std::vector<double>& values) {
+  return std::count_if(values.begin(), values.end(), [](double value) { return value < 0; });
 }
 
 TEST(SparseLdlt, Inertia_IsThatOfTheEigenvalues) {
   for (const SparseSystem& system : systems()) {
     if (system.n > 600) continue;
     SCOPED_TRACE(system.name + " " + std::to_string(system.n));
-    const Eigen::VectorXd values = eigenvalues(system);
-    ASSERT_GT(values.array().abs().minCoeff(), 1e-12 * values.array().abs().maxCoeff());
+    const Csr<double> A = csr_of<double>(system.n, system.elements);
+    const std::vector<double> values = test::symmetric_eigenvalues(to_dense<double>(A));
+    const double largest = std::max(-values.front(), values.back());
+    for (const double value : values) ASSERT_GT(std::abs(value), 1e-12 * largest);
     for (const Ordering ordering : {Ordering::amd, Ordering::natural}) {
       SparseLdlt<double> solver(Device::serial(), {.ordering = ordering});
-      const Csr<double> A = csr_of<double>(system.n, system.elements);
       const Report report = solver.factor(A);
-      EXPECT_EQ(statistic(report, "positive_eigenvalues"), (values.array() > 0).count());
-      EXPECT_EQ(statistic(report, "negative_eigenvalues"), (values.array() < 0).count());
+      EXPECT_EQ(statistic(report, "positive_eigenvalues"), count_positive(values));
+      EXPECT_EQ(statistic(report, "negative_eigenvalues"), count_negative(values));
       EXPECT_EQ(statistic(report, "zero_eigenvalues"), 0);
     }
   }
 }
 
-/// M = B D B^T, computed exactly, for random integers in B, n by rank: its signs are those of D.
+/// B D B^T, computed exactly, with random integers in B, n by the order of the diagonal matrix D: the signs
+/// of its eigenvalues other than 0 are those of D.
+Elements random_singular(std::int32_t n, const std::vector<double>& d) {
+  std::mt19937 random(3);
+  const auto rank = static_cast<std::int32_t>(d.size());
+  Dense<double> B(Device(), n, rank);
+  for (std::int64_t k = 0; k < std::int64_t{n} * rank; ++k) B[k] = static_cast<double>(random() % 19) - 9;
+  Elements elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = 0; j <= i; ++j) {
+      double sum = 0;
+      for (std::int32_t k = 0; k < rank; ++k) sum += B(i, k) * d[static_cast<std::size_t>(k)] * B(j, k);
+      add_symmetric(elements, i, j, sum);
+    }
+  }
+  return elements;
+}
+
 TEST(SparseLdlt, InertiaOfASingularMatrix_IsThatOfTheEigenvalues) {
   for (const std::int32_t n : {5, 40, 150}) {
     for (const std::int32_t rank : {1, n / 3, n - 2}) {
       SCOPED_TRACE(std::to_string(rank) + " of " + std::to_string(n));
-      std::mt19937 random(3);
-      const Eigen::MatrixXd B =
-          Eigen::MatrixXd::NullaryExpr(n, rank, [&] { return static_cast<double>(random() % 19) - 9; });
-      Eigen::VectorXd d(rank);
-      for (std::int32_t k = 0; k < rank; ++k) d[k] = (k % 3 == 0 ? -1 : 1) * (1 + k % 7);
-      const Eigen::MatrixXd M = B * d.asDiagonal() * B.transpose();
-      Elements elements;
-      for (std::int32_t i = 0; i < n; ++i) {
-        for (std::int32_t j = 0; j <= i; ++j) add_symmetric(elements, i, j, M(i, j));
-      }
-      const Csr<double> A = csr_of<double>(n, elements);
+      std::vector<double> d;
+      for (std::int32_t k = 0; k < rank; ++k) d.push_back((k % 3 == 0 ? -1 : 1) * (1 + k % 7));
+      const Csr<double> A = csr_of<double>(n, random_singular(n, d));
       SparseLdlt<double> solver(Device::serial());
       const Report report = solver.factor(A);
       EXPECT_EQ(report.status, Status::singular);
       EXPECT_EQ(report.rank, rank);
-      EXPECT_EQ(statistic(report, "positive_eigenvalues"), (d.array() > 0).count());
-      EXPECT_EQ(statistic(report, "negative_eigenvalues"), (d.array() < 0).count());
+      EXPECT_EQ(statistic(report, "positive_eigenvalues"), count_positive(d));
+      EXPECT_EQ(statistic(report, "negative_eigenvalues"), count_negative(d));
       EXPECT_EQ(statistic(report, "zero_eigenvalues"), n - rank);
     }
   }
 }
-#endif
 
 TEST(SparseLdlt, AgreesWithSparseLu) {
   for (const SparseSystem& system : {test::grid_system(40, 30, 1, -3.7), zero_diagonal(400, 3, 5),
