@@ -2,7 +2,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/memory.hpp"
 #include "domain_decomposition/bddc/device_interiors.hpp"
-#include "sparse_direct/multifrontal/symmetry.hpp"
+#include "sparse_direct/multifrontal/analysis.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
@@ -121,14 +121,10 @@ bool have_equal_patterns(const LocalMatrix& a, const LocalMatrix& b) {
 SymbolicFactor analyze_subdomain(const LocalMatrix& matrix) {
   std::vector<std::int32_t> boundary(static_cast<std::size_t>(matrix.boundary_size()));
   std::iota(boundary.begin(), boundary.end(), static_cast<std::int32_t>(matrix.interior_size()));
-  const Csr<double>& A = matrix.matrix();
-  const bool symmetric = sparse_direct::has_symmetric_pattern(A);
-  const sparse_direct::PatternStorage storage =
-      symmetric ? sparse_direct::PatternStorage{} : sparse_direct::symmetrized_pattern(A);
   const sparse_direct::AnalysisOptions options{
       .ordering = {.ordering = Ordering::dissection, .threads = 1, .for_gpu = true}};
-  return sparse_direct::gpu::without_border_front(sparse_direct::analyze_bordered(
-      symmetric ? sparse_direct::pattern_of(A) : storage.view(), boundary, options));
+  return sparse_direct::gpu::without_border_front(
+      sparse_direct::analyze_bordered(matrix.matrix(), boundary, options));
 }
 
 template <class Group>

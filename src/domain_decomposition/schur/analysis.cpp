@@ -4,7 +4,7 @@
 #include "domain_decomposition/schur/interior.hpp"
 #include "domain_decomposition/schur/outcomes.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
-#include "sparse_direct/multifrontal/symmetry.hpp"
+#include "sparse_direct/multifrontal/analysis.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -46,11 +46,10 @@ Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFact
     result.row_permutation = in_all_rows(partition, diagonal.row_permutation);
     result.scaling = with_border_scaling(A, partition, diagonal.scaling);
   }
-  const bool symmetric = factorization != SchurFactorization::lu && has_symmetric_pattern(A);
-  const PatternStorage storage =
-      symmetric ? PatternStorage{} : symmetrized_pattern(A, result.row_permutation);
-  result.symbolic =
-      analyze_bordered(symmetric ? pattern_of(A) : storage.view(), partition.interface, options);
+  result.symbolic = factorization == SchurFactorization::lu
+                        ? analyze_bordered(symmetrized_pattern(A, result.row_permutation).view(),
+                                           partition.interface, options)
+                        : analyze_bordered(A, partition.interface, options);
   return result;
 }
 

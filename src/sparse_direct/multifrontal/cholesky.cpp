@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse Cholesky factorisation as a Solver.
 #include "solver/instantiate.hpp"
+#include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/solver.hpp"
-#include "sparse_direct/multifrontal/symmetry.hpp"
 
 #include <echelon/methods/sparse_cholesky.hpp>
 
@@ -28,11 +28,9 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
 
  private:
   void analyze_matrix(const Csr<T>& A, bool /*same_pattern*/) override {
-    const PatternStorage symmetrized = has_symmetric_pattern(A) ? PatternStorage{} : symmetrized_pattern(A);
-    const Pattern pattern = symmetrized.row_begin.empty() ? pattern_of(A) : symmetrized.view();
     AnalysisOptions analysis;
     analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
-    this->lay_out_fronts(analyze_symmetric(pattern, analysis), FactorKind::cholesky, A, {});
+    this->lay_out_fronts(analyze_symmetric(A, analysis), FactorKind::cholesky, A, {});
   }
 
   Outcome factor_values(const Csr<T>& A) override {

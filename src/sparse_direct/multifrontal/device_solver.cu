@@ -13,6 +13,7 @@
 #include "sparse_direct/left_looking/prediction.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/matching/powers_of_two.hpp"
+#include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
 #include "sparse_direct/multifrontal/cuda/spare_pivots.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
@@ -38,7 +39,6 @@ namespace {
 
 using sparse_direct::analyze_symmetric;
 using sparse_direct::inverse_permutation;
-using sparse_direct::Pattern;
 using sparse_direct::PatternStorage;
 using sparse_direct::SymbolicFactor;
 using sparse_direct::gpu::DeviceFactorFacts;
@@ -128,11 +128,8 @@ Analysis<T> analyze_cholesky(const Csr<T>& host, Ordering ordering) {
     result.outcome = not_positive(*row, "at most its diagonal element, which is not positive");
     return result;
   }
-  const bool symmetric = sparse_direct::has_symmetric_pattern(host);
-  const PatternStorage storage = symmetric ? PatternStorage{} : sparse_direct::symmetrized_pattern(host);
-  result.symbolic =
-      analyze_symmetric(symmetric ? sparse_direct::pattern_of(host) : storage.view(),
-                        {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
+  result.symbolic = analyze_symmetric(
+      host, {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
   result.row_position = result.column_position = inverse_permutation(result.symbolic.permutation);
   result.row_scale = result.column_scale = sparse_direct::powers_of_two<T>(scale);
   return result;
@@ -196,12 +193,9 @@ Analysis<T> analyze_ldlt(const Csr<T>& host, Ordering ordering) {
                                             std::to_string(matching.structural_rank)};
     return result;
   }
-  const bool symmetric = sparse_direct::has_symmetric_pattern(host);
-  const PatternStorage storage = symmetric ? PatternStorage{} : sparse_direct::symmetrized_pattern(host);
-  sparse_direct::gpu::SpareSymbolic spare = sparse_direct::gpu::add_spare_pivots(
-      analyze_symmetric(symmetric ? sparse_direct::pattern_of(host) : storage.view(),
-                        {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true},
-                         .partner = matching.partner}));
+  sparse_direct::gpu::SpareSymbolic spare = sparse_direct::gpu::add_spare_pivots(analyze_symmetric(
+      host, {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true},
+             .partner = matching.partner}));
   result.symbolic = std::move(spare.symbolic);
   result.spare = std::move(spare.spare);
   result.row_position = result.column_position =

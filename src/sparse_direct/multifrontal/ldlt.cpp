@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse L D L^T factorisation as a Solver.
 #include "solver/instantiate.hpp"
+#include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/pivoting_solver.hpp"
-#include "sparse_direct/multifrontal/symmetry.hpp"
 
 #include <echelon/methods/sparse_ldlt.hpp>
 
@@ -45,12 +45,10 @@ class LdltSolver final : public PivotingSolver<B, T> {
   }
 
   void lay_out_matrix(const Csr<T>& A) {
-    const PatternStorage symmetrized = has_symmetric_pattern(A) ? PatternStorage{} : symmetrized_pattern(A);
-    const Pattern pattern = symmetrized.row_begin.empty() ? pattern_of(A) : symmetrized.view();
     AnalysisOptions analysis;
     analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
     analysis.partner = matching_.partner;
-    this->lay_out_fronts(analyze_symmetric(pattern, analysis), FactorKind::ldlt, A, {});
+    this->lay_out_fronts(analyze_symmetric(A, analysis), FactorKind::ldlt, A, {});
     this->expect_delays(matching_.unmatched_rows);
   }
 
