@@ -54,19 +54,6 @@ class ColumnsPreconditioner {
   virtual void apply_to(std::span<const AppliedColumn<T>> columns) const = 0;
 };
 
-/// Implemented by factorisations whose substitution for several right-hand sides takes less time than that
-/// for one after another.
-template <class T>
-class ColumnsSubstitution {
- public:
-  ColumnsSubstitution() = default;
-  ColumnsSubstitution(const ColumnsSubstitution&) = delete;
-  ColumnsSubstitution& operator=(const ColumnsSubstitution&) = delete;
-  virtual ~ColumnsSubstitution() = default;
-  /// X = A^-1 B without refinement; column-major views that do not overlap.
-  virtual void substitute(Workspace& workspace, DenseView<const T> B, DenseView<T> X) const = 0;
-};
-
 /// Implemented by methods with a preconditioner that their options name.
 template <class T>
 class PreconditionerOwner {

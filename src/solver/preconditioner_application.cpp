@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/implementation.hpp"
-#include "solver/nested_solver.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -52,10 +51,7 @@ void PreconditionerApplication<T>::operator()(const T* r, T* z) {
 
 template <class T>
 void PreconditionerApplication<T>::operator()(DenseView<const T> R, DenseView<T> Z) {
-  const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(*solver_);
-  const auto* together = dynamic_cast<const ColumnsSubstitution<T>*>(&implementation);
-  if (together != nullptr && R.columns() > 1) return together->substitute(*workspace_, R, Z);
-  for (std::int64_t j = 0; j < R.columns(); ++j) implementation.apply(*workspace_, R.column(j), Z.column(j));
+  SolverAccess<T>::implementation(*solver_).apply_columns(*workspace_, R, Z);
 }
 
 template class PreconditionerApplication<float>;

@@ -9,7 +9,6 @@
 #include "linalg/vector/functors.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
-#include "solver/nested_solver.hpp"
 #include "sparse_direct/multifrontal/host/factorization.hpp"
 #include "sparse_direct/multifrontal/host/substitution.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
@@ -98,7 +97,7 @@ struct MultifrontalOptions {
 };
 
 template <class B, class T>
-class MultifrontalSolver : public SolverImplementation<T>, public ColumnsSubstitution<T> {
+class MultifrontalSolver : public SolverImplementation<T> {
   /// Vectors of a solve in progress, for up to columns_at_once right-hand sides.
   struct Vectors : Workspace {
     explicit Vectors(const Device& device)
@@ -181,7 +180,7 @@ class MultifrontalSolver : public SolverImplementation<T>, public ColumnsSubstit
     substitute_columns(equations(), v, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
   }
 
-  void substitute(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X) const final {
+  void apply_columns(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X) const final {
     auto& v = static_cast<Vectors&>(workspace);
     if (rhs.rows() == 0) return;
     for (std::int64_t begin = 0; begin < rhs.columns(); begin += columns_at_once) {

@@ -7,7 +7,6 @@
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/factor_status.hpp"
-#include "solver/nested_solver.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +34,7 @@ class SparseFactor final : public LocalFactor {
     implementation().apply(*workspace, r, x);
   }
   void solve_columns(Workspace* workspace, DenseView<const double> R, DenseView<double> X) const override {
-    dynamic_cast<const ColumnsSubstitution<double>&>(implementation()).substitute(*workspace, R, X);
+    implementation().apply_columns(*workspace, R, X);
   }
   [[nodiscard]] std::size_t bytes() const override { return implementation().bytes(); }
 
