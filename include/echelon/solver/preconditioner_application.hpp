@@ -34,8 +34,8 @@ class PreconditionerApplication {
   /// Reads n elements at r and writes n at z, which are in the memory of the solver's device and do not
   /// overlap. On a GPU the work is queued on the calling thread's stream (cudaStreamPerThread).
   void operator()(const T* r, T* z);
-  /// Applies the preconditioner to each column of R, column-major; a multifrontal factorisation on the host
-  /// substitutes for several of them together.
+  /// Applies the preconditioner to each column of R, column-major; a multifrontal factorisation substitutes
+  /// for several of them together.
   void operator()(DenseView<const T> R, DenseView<T> Z);
 
  private:

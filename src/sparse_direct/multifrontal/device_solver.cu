@@ -309,7 +309,14 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
     const std::int64_t n = A_.rows();
     if (n == 0) return;
     if (host_.active()) return host_.apply(this->device(), workspace, n, r, z);
-    factorization_->solve(false, 1, r, n, z, n, static_cast<SolveWorkspace&>(workspace).vectors.data());
+    substitute(false, static_cast<SolveWorkspace&>(workspace), {r, n, 1, n, this->device()},
+               {z, n, 1, n, this->device()});
+  }
+
+  void apply_columns(Workspace& workspace, DenseView<const T> R, DenseView<T> Z) const override {
+    if (A_.rows() == 0) return;
+    if (host_.active()) return SolverImplementation<T>::apply_columns(workspace, R, Z);
+    substitute(false, static_cast<SolveWorkspace&>(workspace), R, Z);
   }
 
  private:
@@ -319,14 +326,19 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
     if (B.rows() == 0) return;
     if (host_.active()) return host_.solve(this->device(), workspace, B, X, jobs, transpose);
     auto& own = static_cast<SolveWorkspace&>(workspace);
+    substitute(transpose != nullptr, own, B, X);
+    for (std::int64_t j = 0; j < B.columns(); ++j) refine_column(transpose, own, B.column(j), X.column(j));
+  }
+
+  /// Solves without refinement.
+  void substitute(bool transposed, SolveWorkspace& own, DenseView<const T> B, DenseView<T> X) const {
     for (std::int64_t first = 0; first < B.columns(); first += columns_together) {
       const std::int64_t count = std::min(columns_together, B.columns() - first);
       const std::int64_t size = factorization_->workspace_size(count);
       if (own.vectors.size() < size) own.vectors = Array<T>(this->device(), size);
-      factorization_->solve(transpose != nullptr, count, B.column(first), B.leading(), X.column(first),
-                            X.leading(), own.vectors.data());
+      factorization_->solve(transposed, count, B.column(first), B.leading(), X.column(first), X.leading(),
+                            own.vectors.data());
     }
-    for (std::int64_t j = 0; j < B.columns(); ++j) refine_column(transpose, own, B.column(j), X.column(j));
   }
 
   /// Sets A; a dense matrix is converted.

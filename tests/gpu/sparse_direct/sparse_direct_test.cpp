@@ -58,6 +58,26 @@ TYPED_TEST(GpuSparseDirectOf, Cholesky_Grids_Solved) {
   EXPECT_FALSE(report.statistics.empty());
 }
 
+TYPED_TEST(GpuSparseDirectOf, PreconditionerColumns_Solved) {
+  using T = TypeParam;
+  const Csr<T> A = poisson_3d<T>(12, 11, 10);
+  const std::int64_t n = A.rows();
+  const Csr<T> on_gpu = A.to(this->gpu);
+  SparseCholesky<T> cholesky(this->gpu);
+  ASSERT_TRUE(cholesky.factor(on_gpu).ready());
+  PreconditionerApplication<T> apply(cholesky, n);
+  for (const std::int64_t columns : {0, 1, 8, 11}) {
+    const Dense<T> R = random_dense<T>(n, columns, 5).to(this->gpu);
+    Dense<T> Z(this->gpu, n, columns);
+    apply(R.view(), Z.view());
+    Dense<T> residual = R.to(Device::serial());
+    const Dense<T> solution = Z.to(Device::serial());
+    multiply<T>(T{-1}, A, solution.view(), T{1}, residual.view());
+    for (std::int64_t k = 0; k < n * columns; ++k)
+      ASSERT_LT(std::abs(static_cast<double>(residual.data()[k])), 1000 * this->eps) << columns << " columns";
+  }
+}
+
 TYPED_TEST(GpuSparseDirectOf, Lu_Convection_Solved) {
   for (const Ordering ordering : {Ordering::automatic, Ordering::amd, Ordering::metis, Ordering::natural}) {
     SparseLu<TypeParam> lu(this->gpu, {.ordering = ordering});
