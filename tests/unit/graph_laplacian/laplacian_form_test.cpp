@@ -249,39 +249,6 @@ TYPED_TEST(LaplacianFormOn, RoundedWeights_StayLaplacian) {
   EXPECT_EQ(form.kind(), DominanceKind::laplacian);
 }
 
-TYPED_TEST(LaplacianFormOn, SumsOfComponents_AnySize) {
-  std::mt19937_64 random(3);
-  std::uniform_real_distribution<double> unit(-1, 1);
-  for (const std::vector<std::int64_t>& sizes : std::vector<std::vector<std::int64_t>>{
-           {1}, {5000}, {1, 1, 1}, {8, 9, 1, 10}, {2047, 2048, 2049, 1, 9000, 4096}, {1, 9, 1, 1}}) {
-    std::vector<std::int64_t> offsets = {0};
-    for (const std::int64_t size : sizes) offsets.push_back(offsets.back() + size);
-    std::vector<double> x(static_cast<std::size_t>(offsets.back()));
-    for (double& value : x) value = unit(random);
-    std::vector<std::int32_t> component;
-    for (std::size_t c = 0; c < sizes.size(); ++c) {
-      component.insert(component.end(), static_cast<std::size_t>(sizes[c]), static_cast<std::int32_t>(c));
-    }
-    const auto count = static_cast<std::int64_t>(sizes.size());
-    const graph_laplacian::ComponentSums<TypeParam> sums(this->backend, count, offsets.data(), offsets.back(),
-                                                         component.data());
-    std::vector<double> opposite = x;
-    for (double& value : opposite) value = -value;
-    Array<Sum> scratch = sums.make_scratch(this->backend);
-    Array<Sum> other_scratch = sums.make_scratch(this->backend);
-    std::vector<Sum> found(sizes.size());
-    std::vector<Sum> negated(sizes.size());
-    const std::vector<graph_laplacian::SummedVector<double>> vectors = {
-        {x.data(), scratch.data(), found.data()}, {opposite.data(), other_scratch.data(), negated.data()}};
-    sums.template compute<double>(this->backend, offsets.back(), vectors);
-    for (std::size_t c = 0; c < sizes.size(); ++c) {
-      const double expected = std::accumulate(x.begin() + offsets[c], x.begin() + offsets[c + 1], 0.0);
-      EXPECT_NEAR(found[c].value, expected, 1e-11) << "component " << c << " of " << sizes.size();
-      EXPECT_EQ(negated[c].value, -found[c].value);
-    }
-  }
-}
-
 TYPED_TEST(LaplacianFormOn, LargeComponentsWithExcess_RowsSumToZero) {
   Triplets triplets;
   for (std::int32_t i = 1; i < 6000; ++i) add_edge(triplets, i - 1, i, i % 7 + 0.1);
@@ -294,40 +261,6 @@ TYPED_TEST(LaplacianFormOn, LargeComponentsWithExcess_RowsSumToZero) {
   ASSERT_EQ(L.rows(), 9001);
   EXPECT_EQ(L.row_offsets()[6001] - L.row_offsets()[6000], 6001);  // the ground's row
   for (const double sum : product(L, std::vector<double>(9001, 1.0))) EXPECT_NEAR(sum, 0, 1e-11);
-}
-
-TEST(Components, ManyThreads_AgreeWithSerial) {
-  const Csr<double> A =
-      std::get<Csr<double>>(make_matrix<double>("erdos-renyi", {{"n", 20000}, {"degree", 1.2}}));
-  Serial serial(Device::serial());
-  OpenMp threads(Device::openmp(4));
-  const graph_laplacian::Components a = graph_laplacian::find_components(serial, A);
-  const graph_laplacian::Components b = graph_laplacian::find_components(threads, A);
-  EXPECT_GT(a.count, 1000);
-  EXPECT_EQ(a.count, b.count);
-  EXPECT_EQ(a.of_vertex.to_vector(), b.of_vertex.to_vector());
-  EXPECT_EQ(a.members.to_vector(), b.members.to_vector());
-  EXPECT_EQ(a.offsets.to_vector(), b.offsets.to_vector());
-  // Breadth-first search as an oracle: each component is what is reached from its first member.
-  std::vector<std::int32_t> label(20000, -1);
-  std::int32_t count = 0;
-  for (std::int32_t start = 0; start < 20000; ++start) {
-    if (label[static_cast<std::size_t>(start)] >= 0) continue;
-    std::vector<std::int32_t> queue = {start};
-    label[static_cast<std::size_t>(start)] = count;
-    while (!queue.empty()) {
-      const std::int32_t v = queue.back();
-      queue.pop_back();
-      for (std::int64_t k = A.row_offsets()[v]; k < A.row_offsets()[v + 1]; ++k) {
-        auto& next = label[static_cast<std::size_t>(A.column_indices()[k])];
-        if (next >= 0) continue;
-        next = count;
-        queue.push_back(A.column_indices()[k]);
-      }
-    }
-    ++count;
-  }
-  EXPECT_EQ(a.of_vertex.to_vector(), label);
 }
 
 }  // namespace

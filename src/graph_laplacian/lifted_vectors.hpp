@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Functors that lift right-hand sides to the vertices of the Laplacian, and restore solutions from them.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/columns.hpp"
+#include "graph_laplacian/lifted_matrix.hpp"
+#include "support/text.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace echelon::graph_laplacian {
+
+/// Permutes b, doubled if requested, to the numbering of the lifted matrix; zero for a ground.
+template <class T, class V>
+struct Spread {
+  const T* b;
+  const std::int32_t* vertex;  ///< vertex at each position; null for the identity
+  std::int64_t n;
+  V* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t p) const {
+    const std::int64_t v = vertex != nullptr ? vertex[p] : p;
+    y[p] = v < 0 ? V{0} : static_cast<V>(v < n ? b[v] : -b[v - n]);
+  }
+};
+
+/// Makes the elements of each component sum to zero: the ground gets the negated sum of the others; in a
+/// component without excess the mean is subtracted, and n_c mean^2 is added to `removed`.
+template <class V>
+struct BalanceComponent {
+  const std::int64_t* lifted_offsets;
+  const std::uint8_t* grounded;
+  Excess excess;
+  const Sum* sums;
+  V* y;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t c) const {
+    const std::int64_t first = lifted_offsets[c];
+    const std::int64_t last = lifted_offsets[c + 1];
+    if (grounded[c] != 0) {
+      if (excess == Excess::ground) y[last - 1] = static_cast<V>(-sums[c].value);
+      return {};
+    }
+    const double mean = sums[c].value / static_cast<double>(last - first);
+    return {mean * mean * static_cast<double>(last - first)};
+  }
+};
+template <class V>
+struct SubtractMeans {
+  const std::int64_t* lifted_offsets;
+  const std::uint8_t* spared;
+  const std::int32_t* component;  ///< component of each position
+  const Sum* sums;
+  V* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t p) const {
+    const std::int32_t c = component[p];
+    if (spared != nullptr && spared[c] != 0) return;
+    y[p] -= static_cast<V>(sums[c].value / static_cast<double>(lifted_offsets[c + 1] - lifted_offsets[c]));
+  }
+};
+
+/// Computes x from y: y_i - y_ground, y_i where excess is on the diagonal, or y_i minus the mean of its
+/// component; with doubling, half the difference of the two copies.
+template <class T, class V>
+struct Gather {
+  const V* y;
+  const std::int32_t* place;
+  const std::int32_t* component;
+  const std::int64_t* lifted_offsets;
+  const std::uint8_t* grounded;
+  Excess excess;
+  const Sum* sums;
+  std::int64_t n;
+  bool doubled;
+  T* x;
+  ECHELON_ANYWHERE double level(std::int64_t v) const {
+    const std::int32_t c = component[v];
+    const std::int64_t last = lifted_offsets[c + 1];
+    const double own = static_cast<double>(y[place[v]]);
+    if (grounded[c] == 0) return own - sums[c].value / static_cast<double>(last - lifted_offsets[c]);
+    return excess == Excess::ground ? own - static_cast<double>(y[last - 1]) : own;
+  }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(doubled ? (level(i) - level(i + n)) / 2 : level(i));
+  }
+};
+
+/// Warning about the part of b outside the range of A, of norm `removed`, where b has norm `norm`.
+inline std::string unreachable_text(double removed, double norm) {
+  return "b does not sum to zero over every component of the graph: the part outside the range of A, " +
+         short_number(norm > 0 ? removed / norm : 0) + " of ||b||, was removed";
+}
+
+/// Squared norms of the parts of several right-hand sides outside the range of A, in the backend's memory.
+struct Removed {
+  Sum at[EachColumn<Sum>::capacity] = {};
+};
+
+}  // namespace echelon::graph_laplacian
