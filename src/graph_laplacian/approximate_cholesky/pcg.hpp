@@ -159,6 +159,32 @@ void apply_factor(B& backend, const InverseDiagonal& diagonal, const double* r, 
   });
 }
 
+/// Elements [begin, end) of a row times the columns of p.
+template <int K>
+ColumnSums<K> multiply_row(const std::int32_t* columns, const double* values, std::int64_t begin,
+                           std::int64_t end, const double* p) {
+  // The additions of one chain wait for each other, which shows in long rows of a single column.
+  constexpr std::int64_t chains = K == 1 ? 4 : 1;
+  constexpr std::int64_t long_row = 4 * chains;
+  ColumnSums<K * chains> partial{};
+  std::int64_t k = begin;
+  if (chains > 1 && end - begin >= long_row) {
+    for (; k + chains <= end; k += chains) {
+      for (std::int64_t c = 0; c < chains; ++c) {
+        partial[static_cast<std::size_t>(c)] += values[k + c] * p[columns[k + c]];
+      }
+    }
+    for (std::size_t c = 1; c < chains; ++c) partial[0] += partial[c];
+  }
+  for (; k < end; ++k) {
+    const double* const source = p + K * std::int64_t{columns[k]};
+    for (std::size_t c = 0; c < K; ++c) partial[c] += values[k] * source[c];
+  }
+  ColumnSums<K> sums;
+  std::copy_n(partial.begin(), K, sums.begin());
+  return sums;
+}
+
 /// q = A p; returns (p, q) of each column.
 template <int K, class B>
 ColumnSums<K> multiply_columns(B& backend, const Csr<double>& A, const double* p, double* q) {
@@ -168,11 +194,7 @@ ColumnSums<K> multiply_columns(B& backend, const Csr<double>& A, const double* p
   return sum_over_rows<K>(backend, A.rows(), [=](std::int64_t begin, std::int64_t end) {
     ColumnSums<K> p_q{};
     for (std::int64_t i = begin; i < end; ++i) {
-      ColumnSums<K> sum{};
-      for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-        const double* const source = p + K * std::int64_t{columns[k]};
-        for (int c = 0; c < K; ++c) sum[c] += values[k] * source[c];
-      }
+      const ColumnSums<K> sum = multiply_row<K>(columns, values, offsets[i], offsets[i + 1], p);
       for (int c = 0; c < K; ++c) {
         q[K * i + c] = sum[c];
         p_q[c] += sum[c] * p[K * i + c];

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/lower_bound.hpp"
 #include "graph_laplacian/approximate_cholesky/factor.hpp"
 #include "graph_laplacian/approximate_cholesky/low_degree.hpp"
 #include "graph_laplacian/approximate_cholesky/pcg.hpp"
@@ -187,15 +188,16 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   }
 
   void invert_diagonal() {
-    const std::int64_t n = matrix_->rows();
-    diagonal_.values.assign(static_cast<std::size_t>(n), 0.0);
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t k = matrix_->row_offsets()[i]; k < matrix_->row_offsets()[i + 1]; ++k) {
-        const double value = matrix_->values()[k];
-        if (matrix_->column_indices()[k] == i && value != 0)
-          diagonal_.values[static_cast<std::size_t>(i)] = 1 / value;
-      }
-    }
+    const std::int64_t* const offsets = matrix_->row_offsets().data();
+    const std::int32_t* const columns = matrix_->column_indices().data();
+    const double* const values = matrix_->values().data();
+    diagonal_.values.resize(static_cast<std::size_t>(matrix_->rows()));
+    double* const inverse = diagonal_.values.data();
+    backend_.for_each(matrix_->rows(), [=](std::int64_t i) {
+      const std::int64_t k = lower_bound(columns, offsets[i], offsets[i + 1], i);
+      const bool has_diagonal = k < offsets[i + 1] && columns[k] == i && values[k] != 0;
+      inverse[i] = has_diagonal ? 1 / values[k] : 0;
+    });
   }
 
   /// Ratio of the norm of the residual in terms of the form, which may be doubled, to that of the caller's.

@@ -247,6 +247,44 @@ TEST(ApproximateFactor, ChainsAcrossNodes_FactoredExactly) {
   }
 }
 
+/// y = A x for K interleaved columns, whose elements are small whole numbers: exact in any order.
+template <int K>
+void expect_exact_products(const Csr<double>& A) {
+  const auto n = static_cast<std::size_t>(A.rows());
+  std::vector<double> p(K * n);
+  for (std::size_t k = 0; k < p.size(); ++k) p[k] = static_cast<double>(k % 7) - 3;
+  std::vector<double> expected(K * n, 0.0);
+  graph_laplacian::ColumnSums<K> expected_sums{};
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    for (std::size_t c = 0; c < K; ++c) {
+      for (std::int64_t k = A.row_offsets()[row]; k < A.row_offsets()[row + 1]; ++k) {
+        const auto column = static_cast<std::size_t>(A.column_indices()[k]);
+        expected[K * i + c] += A.values()[k] * p[K * column + c];
+      }
+      expected_sums[c] += expected[K * i + c] * p[K * i + c];
+    }
+  }
+  std::vector<double> found(K * n);
+  OpenMp backend(Device::openmp(3));
+  EXPECT_EQ(graph_laplacian::multiply_columns<K>(backend, A, p.data(), found.data()), expected_sums);
+  EXPECT_EQ(found, expected);
+}
+
+TEST(ColumnProducts, RowsOfAnyLength_AsByDefinition) {
+  constexpr std::int32_t n = 200;
+  std::vector<Triplet<double>> triplets;
+  for (std::int32_t i = 0; i < n; ++i) {
+    const std::int32_t length = i < 50 ? i : i % 50 * 4;
+    for (std::int32_t k = 0; k < length; ++k) {
+      triplets.push_back({i, (i + k) % n, static_cast<double>((i + 3 * k) % 11 - 5)});
+    }
+  }
+  const Csr<double> A = Csr<double>::from_triplets(n, n, triplets);
+  expect_exact_products<1>(A);
+  expect_exact_products<8>(A);
+}
+
 TEST(LowDegreeElimination, TriangleWithTails_SolvedExactly) {
   Serial backend{Device::serial()};
   const Csr<double> A = Csr<double>::from_triplets(6, 6,
