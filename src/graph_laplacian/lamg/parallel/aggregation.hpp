@@ -13,6 +13,7 @@
 
 #include "backend/atomic.hpp"
 #include "graph_laplacian/lamg/aggregation.hpp"
+#include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
 #include "graph_laplacian/lamg/parallel/test_vectors.hpp"
 
 #include <cstdint>
@@ -240,6 +241,31 @@ struct ChooseSeed {
     return Choice::of(scores[k], s);
   }
 };
+/// The largest choice of vertex i among the elements of its row.
+template <class Choose>
+struct ChooseInRow {
+  const std::int64_t* offsets;
+  Choose choose;
+  Choice* choices;
+  void operator()(std::int64_t i) const {
+    Choice largest;
+    if (choose.states[i] == VertexState::undecided) {
+      for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) largest = combine(largest, choose(k));
+    }
+    choices[i] = largest;
+  }
+};
+/// Writes the choices of all vertices. After the first round most vertices have none, whose rows the host
+/// does not read.
+template <class B, class Choose>
+void choose_in_rows(B& backend, std::int64_t n, const std::int64_t* offsets, Choose choose, Choice* choices) {
+  if constexpr (HostBackend<B>) {
+    for_each_costly(backend, n, ChooseInRow<Choose>{offsets, choose, choices});
+  } else {
+    backend.segmented_reduce(n, offsets, choose, choices);
+  }
+}
+
 struct JoinSeed {
   const Choice* choices;
   std::int32_t* seeds;
@@ -294,27 +320,27 @@ ParallelAggregates aggregate(B& backend, const Csr<T>& A, const std::int32_t* ro
     Array<LargestWeight> largest(device, n);
     backend.segmented_reduce(n, offsets, EdgeWeight<T>{elements, rows}, largest.data());
     backend.segmented_reduce(n, offsets, EdgeMoments<T>{elements, rows, inverse, x}, moments.data());
-    backend.for_each(A.nonzeros(),
-                     ScoreEdge<T>{elements, rows, largest.data(), moments.data(), x,
-                                  static_cast<float>(options.strength), static_cast<float>(options.veto),
-                                  static_cast<float>(options.energy_ratio), scores.data()});
+    for_each_costly(backend, A.nonzeros(),
+                    ScoreEdge<T>{elements, rows, largest.data(), moments.data(), x,
+                                 static_cast<float>(options.strength), static_cast<float>(options.veto),
+                                 static_cast<float>(options.energy_ratio), scores.data()});
   }
   Array<std::int32_t> seeds(device, n);
   backend.for_each(n, WriteSelf{seeds.data()});
   Array<Choice> choices(device, n);
   Array<std::uint8_t> becomes_seed(device, n);
   for (std::uint64_t round = 0; round < aggregation_rounds; ++round) {
-    backend.segmented_reduce(n, offsets, ChooseNeighbour{rows, columns, scores.data(), states.data()},
-                             choices.data());
+    choose_in_rows(backend, n, offsets, ChooseNeighbour{rows, columns, scores.data(), states.data()},
+                   choices.data());
     backend.fill(n, std::uint8_t{0}, becomes_seed.data());
-    backend.for_each(
-        n, JoinNeighbour{{choices.data(), states.data(), round}, seeds.data(), becomes_seed.data()});
+    for_each_costly(backend, n,
+                    JoinNeighbour{{choices.data(), states.data(), round}, seeds.data(), becomes_seed.data()});
     backend.for_each(n, UpdateState{seeds.data(), becomes_seed.data(), states.data()});
   }
-  backend.segmented_reduce(n, offsets,
-                           ChooseSeed{rows, columns, scores.data(), states.data(), seeds.data(),
-                                      moments.data(), x, static_cast<float>(options.energy_ratio)},
-                           choices.data());
+  choose_in_rows(backend, n, offsets,
+                 ChooseSeed{rows, columns, scores.data(), states.data(), seeds.data(), moments.data(), x,
+                            static_cast<float>(options.energy_ratio)},
+                 choices.data());
   backend.for_each(n, JoinSeed{choices.data(), seeds.data()});
   Array<std::int64_t> number(device, n + 1);
   backend.for_each(n, CountSeed{seeds.data(), number.data()});

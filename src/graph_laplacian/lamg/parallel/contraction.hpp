@@ -73,7 +73,7 @@ Csr<T> contract_by_rows(B& backend, const Csr<T>& A, const std::int32_t* aggrega
   const std::int64_t* member_offsets = R.row_offsets().data();
   const std::int32_t* members = R.column_indices().data();
   Array<std::int64_t> begins(backend.device(), R.rows() + 1);
-  backend.for_each(R.rows(), CountMemberElements<T>{member_offsets, members, rows, begins.data()});
+  for_each_costly(backend, R.rows(), CountMemberElements<T>{member_offsets, members, rows, begins.data()});
   backend.exclusive_scan(R.rows(), begins.data(), begins.data());
   return accumulate_rows<T>(backend, R.rows(), begins.data(), [=](std::int64_t aggregate, const auto& add) {
     for (std::int64_t m = member_offsets[aggregate]; m < member_offsets[aggregate + 1]; ++m) {

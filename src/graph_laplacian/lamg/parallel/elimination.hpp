@@ -11,6 +11,7 @@
 
 #include "graph_laplacian/lamg/elimination.hpp"
 #include "graph_laplacian/lamg/parallel/edge_list.hpp"
+#include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
 #include "graph_laplacian/lamg/parallel/row_accumulation.hpp"
 #include "support/hash.hpp"
 
@@ -67,7 +68,7 @@ struct InvertDiagonal {
 };
 template <class B, class T>
 void invert_diagonal(B& backend, const Csr<T>& A, T* inverse) {
-  backend.for_each(A.rows(), InvertDiagonal<T>{LaplacianRows<T>(A), inverse});
+  for_each_costly(backend, A.rows(), InvertDiagonal<T>{LaplacianRows<T>(A), inverse});
 }
 
 template <class T>
@@ -288,10 +289,10 @@ void visit_complement_row(const EliminateVertex<T>& stage, std::int32_t i, const
 template <HostBackend B, class T>
 Csr<T> complement_by_rows(B& backend, std::int64_t kept, std::int64_t n, const EliminateVertex<T>& stage) {
   const Device& device = backend.device();
-  backend.for_each(n, stage);
+  for_each_costly(backend, n, stage);
   Array<std::int32_t> vertices(device, kept);
   Array<std::int64_t> begins(device, kept + 1);
-  backend.for_each(n, CountContributions<T>{stage, vertices.data(), begins.data()});
+  for_each_costly(backend, n, CountContributions<T>{stage, vertices.data(), begins.data()});
   backend.exclusive_scan(kept, begins.data(), begins.data());
   const std::int32_t* vertex = vertices.data();
   return accumulate_rows<T>(
@@ -312,11 +313,11 @@ bool eliminate(B& backend, const Csr<T>& A, std::uint64_t round, double least, E
   Array<std::int64_t> number(device, n + 1);
   {
     Array<std::uint64_t> keys(device, n);
-    backend.for_each(n, DrawEliminationKey<T>{rows, round, keys.data()});
+    for_each_costly(backend, n, DrawEliminationKey<T>{rows, round, keys.data()});
     backend.fill(n, std::uint8_t{0}, chosen.data());
     for (int pass = 0; pass < elimination_passes; ++pass) {
-      if (pass > 0) backend.for_each(n, KeepNeighbours<T>{rows, chosen.data(), keys.data()});
-      backend.for_each(n, ChooseVertex<T>{rows, keys.data(), chosen.data()});
+      if (pass > 0) for_each_costly(backend, n, KeepNeighbours<T>{rows, chosen.data(), keys.data()});
+      for_each_costly(backend, n, ChooseVertex<T>{rows, keys.data(), chosen.data()});
     }
     backend.for_each(n, CountKept{chosen.data(), number.data()});
   }
@@ -325,7 +326,7 @@ bool eliminate(B& backend, const Csr<T>& A, std::uint64_t round, double least, E
 
   Array<std::int64_t> offsets(device, n + 1);
   Array<std::int64_t> fill(device, n + 1);
-  backend.for_each(n, CountElimination<T>{rows, chosen.data(), offsets.data(), fill.data()});
+  for_each_costly(backend, n, CountElimination<T>{rows, chosen.data(), offsets.data(), fill.data()});
   const std::int64_t length = backend.exclusive_scan(n, offsets.data(), offsets.data());
   stage.inverse = Array<T>(device, n);
   Array<std::int32_t> columns(device, length);

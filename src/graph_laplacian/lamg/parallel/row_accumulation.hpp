@@ -3,6 +3,7 @@
 #pragma once
 
 #include "graph_laplacian/lamg/parallel/edge_list.hpp"
+#include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,12 +13,6 @@
 #include <vector>
 
 namespace echelon::lamg::parallel {
-
-/// Backends that divide loops over parts of an array among the host's threads.
-template <class B>
-concept HostBackend = requires(B& backend) {
-  backend.parallel(true, [](int /*part*/, int /*parts*/) {});
-};
 
 /// Edges of one vertex after another, those with the same other end added up.
 class RowAccumulator {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "graph_laplacian/lamg/parallel/elimination.hpp"
+#include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -67,7 +68,7 @@ Array<TestValues> make_test_vectors(B& backend, const Csr<T>& A, const T* invers
   const std::int64_t n = A.rows();
   Array<TestValues> x(backend.device(), n);
   Array<TestValues> sums(backend.device(), n);
-  backend.for_each(n, DrawTestValues{seed, x.data()});
+  for_each_costly(backend, n, DrawTestValues{seed, x.data()});
   for (int s = 0; s < sweeps; ++s) {
     backend.segmented_reduce(n, A.row_offsets().data(),
                              TestProduct<T>{A.column_indices().data(), A.values().data(), x.data()},
