@@ -13,8 +13,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <numeric>
 #include <random>
 #include <span>
@@ -122,6 +124,70 @@ TEST(LamgParallelElimination, SetTooSmall_NothingDone) {
   Csr<double> coarse;
   EXPECT_FALSE(eliminate(backend, make("grid-2d", {{"nx", 9}, {"ny", 9}}), 0, 0.9, stage, coarse));
   EXPECT_FALSE(eliminate(backend, make("complete", {{"n", 9}}), 0, 0.0, stage, coarse));
+}
+
+TEST(LamgParallelElimination, OrderGiven_NumbersTheRest) {
+  OpenMp backend(Device::openmp(3));
+  std::mt19937 random(2);
+  for (const Csr<double>& A : small_graphs()) {
+    const std::int64_t n = A.rows();
+    Array<std::int32_t> order(Device(), n);
+    std::iota(order.data(), order.data() + n, 0);
+    std::shuffle(order.data(), order.data() + n, random);
+    EliminationStage<double> usual;
+    EliminationStage<double> ordered;
+    Csr<double> expected;
+    Csr<double> found;
+    ASSERT_TRUE(eliminate(backend, A, 0, 0.0, usual, expected));
+    ASSERT_TRUE(eliminate(backend, A, 0, 0.0, ordered, found, order));
+    keep_numbers(backend, usual);
+    keep_numbers(backend, ordered);
+    std::vector<std::size_t> old_number;
+    for (std::int64_t p = 0; p < n; ++p) {
+      const std::int32_t vertex = order[p];
+      if (ordered.number[vertex] < 0) continue;
+      EXPECT_EQ(ordered.number[vertex], static_cast<std::int32_t>(old_number.size()));
+      old_number.push_back(static_cast<std::size_t>(usual.number[vertex]));
+    }
+    const Rows matrix = dense(found);
+    const Rows old_matrix = dense(expected);
+    ASSERT_EQ(old_number.size(), old_matrix.size());
+    for (std::size_t i = 0; i < matrix.size(); ++i) {
+      for (std::size_t j = 0; j < matrix.size(); ++j) {
+        EXPECT_NEAR(matrix[i][j], old_matrix[old_number[i]][old_number[j]], 1e-14 * matrix[i][i]);
+      }
+    }
+  }
+}
+
+TEST(LamgLocalOrder, ScatteredGraph_NeighboursComeClose) {
+  const Csr<double> A = make("chimera", {{"n", 20000}, {"seed", 1}});
+  const std::int64_t n = A.rows();
+  OpenMp one(Device::openmp(1));
+  OpenMp three(Device::openmp(3));
+  const Array<std::int32_t> order = local_order(one, A);
+  EXPECT_EQ(local_order(three, A).to_vector(), order.to_vector());
+  std::vector<std::int64_t> place(static_cast<std::size_t>(n), -1);
+  for (std::int64_t p = 0; p < n; ++p) place[static_cast<std::size_t>(order[p])] = p;
+  EXPECT_EQ(std::count(place.begin(), place.end(), -1), 0) << "not a permutation";
+  std::int64_t close = 0;
+  std::int64_t close_before = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = A.column_indices()[k];
+      if (j == i) continue;
+      close_before += std::abs(j - i) < n / 100 ? 1 : 0;
+      close += std::abs(place[static_cast<std::size_t>(i)] - place[static_cast<std::size_t>(j)]) < n / 100;
+    }
+  }
+  EXPECT_GT(close, 5 * close_before);
+}
+
+TEST(LamgLocalOrder, SmallGraphsAndGrids_AreNotScattered) {
+  Serial backend(Device::serial());
+  EXPECT_FALSE(is_scattered(backend, make("chimera", {{"n", 20000}, {"seed", 1}})));
+  EXPECT_FALSE(is_scattered(backend, make("grid-2d", {{"nx", 400}, {"ny", 300}})));
+  EXPECT_TRUE(is_scattered(backend, make("chimera", {{"n", 120000}, {"seed", 1}})));
 }
 
 TEST(LamgParallelContraction, QuotientGraph_TripleProduct) {
@@ -526,15 +592,24 @@ TEST(LamgParallel, StarWithEdgesBetweenLeaves_Solved) {
   expect_solved(Csr<double>::from_triplets(5001, 5001, triplets), "star and an isolated vertex", 5);
 }
 
-TEST(LamgParallel, Devices_SameBits) {
-  const Csr<double> A = make("chimera", {{"n", 4000}, {"seed", 2}, {"weights", "chimera"}});
+void expect_same_bits_on_devices(const Csr<double>& A, const std::vector<std::string>& devices) {
   const std::vector<double> b = right_hand_side(A);
   const Solved expected = solve(Device::serial(), A, b);
-  for (const char* device : {"openmp:1", "openmp:2", "openmp:5"}) {
+  for (const std::string& device : devices) {
     const Solved found = solve(Device::parse(device), A, b);
     EXPECT_EQ(found.x, expected.x) << device;
     EXPECT_EQ(found.report.iterations, expected.report.iterations) << device;
   }
+}
+TEST(LamgParallel, Devices_SameBits) {
+  expect_same_bits_on_devices(make("chimera", {{"n", 4000}, {"seed", 2}, {"weights", "chimera"}}),
+                              {"openmp:1", "openmp:2", "openmp:5"});
+}
+TEST(LamgParallel, ScatteredGraph_SameBits) {
+  const Csr<double> A = make("chimera", {{"n", cached_vertices}, {"seed", 1}});
+  Serial backend(Device::serial());
+  ASSERT_TRUE(is_scattered(backend, A));
+  expect_same_bits_on_devices(A, {"openmp:3"});
 }
 
 std::vector<std::int64_t> level_rows(const Solver<double>& solver) {

@@ -122,6 +122,30 @@ struct CountKept {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { kept[i] = chosen[i] == 0 ? 1 : 0; }
 };
 
+/// kept[p] = 1 if the vertex at place p of an order is not eliminated.
+struct CountKeptInOrder {
+  const std::int32_t* order;
+  const std::uint8_t* chosen;
+  std::int64_t* kept;
+  ECHELON_ANYWHERE void operator()(std::int64_t p) const { kept[p] = chosen[order[p]] == 0 ? 1 : 0; }
+};
+struct NumberInOrder {
+  const std::int32_t* order;
+  const std::int64_t* kept_before;
+  std::int64_t* number;
+  ECHELON_ANYWHERE void operator()(std::int64_t p) const { number[order[p]] = kept_before[p]; }
+};
+/// Numbers the kept vertices in the order given.
+template <class B>
+void number_in_order(B& backend, const Array<std::int32_t>& order, const std::uint8_t* chosen,
+                     std::int64_t* number) {
+  const std::int64_t n = order.size();
+  Array<std::int64_t> kept(backend.device(), n + 1);
+  backend.for_each(n, CountKeptInOrder{order.data(), chosen, kept.data()});
+  backend.scan(n, kept.data(), kept.data());
+  backend.for_each(n, NumberInOrder{order.data(), kept.data(), number});
+}
+
 /// Lengths of the rows of P, and numbers of edges that the eliminations add.
 template <class T>
 struct CountElimination {
@@ -302,10 +326,11 @@ Csr<T> complement_by_rows(B& backend, std::int64_t kept, std::int64_t n, const E
 
 /// Eliminates an independent set from the graph with the Laplacian A, and overwrites `coarse` with the
 /// Laplacian of the remaining vertices, which may be none. Does nothing and returns false if the set has less
-/// than the part `least` of the vertices. `round` seeds the hashes. Waits.
+/// than the part `least` of the vertices. `round` seeds the hashes. The remaining vertices are numbered as
+/// before or, if it is not empty, by `order`, a permutation; the columns of P then do not ascend. Waits.
 template <class B, class T>
 bool eliminate(B& backend, const Csr<T>& A, std::uint64_t round, double least, EliminationStage<T>& stage,
-               Csr<T>& coarse) {
+               Csr<T>& coarse, const Array<std::int32_t>& order = {}) {
   const Device& device = backend.device();
   const std::int64_t n = A.rows();
   const LaplacianRows<T> rows(A);
@@ -323,6 +348,7 @@ bool eliminate(B& backend, const Csr<T>& A, std::uint64_t round, double least, E
   }
   const std::int64_t kept = backend.exclusive_scan(n, number.data(), number.data());
   if (kept == n || static_cast<double>(n - kept) < least * static_cast<double>(n)) return false;
+  if (order.size() > 0) number_in_order(backend, order, chosen.data(), number.data());
 
   Array<std::int64_t> offsets(device, n + 1);
   Array<std::int64_t> fill(device, n + 1);

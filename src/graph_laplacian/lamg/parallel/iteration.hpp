@@ -4,6 +4,7 @@
 
 #include "backend/columns.hpp"
 #include "graph_laplacian/lamg/engine.hpp"
+#include "graph_laplacian/lamg/parallel/local_order.hpp"
 #include "graph_laplacian/lamg/parallel/preconditioner.hpp"
 
 #include <algorithm>
@@ -464,11 +465,22 @@ class ParallelSolver {
     backend.for_each(L_->rows(), RoundSum<T>{sums.data(), x});
   }
 
+  /// Order in which the vertices that the first elimination leaves are numbered; empty for the given one. On
+  /// a GPU vectors stay in the L2 cache.
+  Array<std::int32_t> order_of_finest(B& backend) const {
+    if constexpr (HostBackend<B>) {
+      if (is_scattered(backend, *L_)) return local_order(backend, *L_);
+    }
+    return {};
+  }
+
   void eliminate_finest(B& backend, const HierarchyOptions& options, const std::stop_token& cancel) {
     while (stages_.size() < finest_rounds && matrix().rows() > 0 && !cancel.stop_requested()) {
       EliminationStage<T> stage;
       Csr<T> coarse;
-      if (!eliminate(backend, matrix(), stages_.size(), options.least_elimination, stage, coarse)) return;
+      const Array<std::int32_t> order = stages_.empty() ? order_of_finest(backend) : Array<std::int32_t>();
+      if (!eliminate(backend, matrix(), stages_.size(), options.least_elimination, stage, coarse, order))
+        return;
       if (stages_.empty()) {
         keep_numbers(backend, stage);  // L_ is kept
       } else {
