@@ -98,6 +98,16 @@ struct AddProduct {
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { to[i] = x[i] + sum; }
 };
 
+/// to = x + P e, where P has the element 1 in column `aggregates[i]` of row i, and no others.
+template <class T>
+struct AddAggregate {
+  const std::int32_t* aggregates;
+  const T* e;
+  const T* x;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = x[i] + e[aggregates[i]]; }
+};
+
 /// Epilogue of a product with P on a level of exact elimination: x = P e + inverse * b.
 template <class T>
 struct CompleteElimination {
@@ -284,13 +294,29 @@ class Cycle {
                            PutElement<T>{next.b.data()}};
     });
     descend(backend, columns, l + 1, kind);
-    for_column_products(backend, level.matrices->P, columns, [&](const Column& column) {
-      T* const r = column.scratch->levels[l].r.data();
-      T* const corrected = level.smoother->takes_iterate_from_r() ? r : column.x;
-      return VectorProduct{static_cast<const T*>(column.scratch->levels[l + 1].x.data()),
-                           AddProduct<T>{column.x, corrected}};
-    });
+    correct(backend, columns, l);
     level.smoother->post_smooth(arguments);
+  }
+
+  /// Adds P e to the iterates, for the e of the next level; the results are where post_smooth() takes them
+  /// from. On a GPU a product serves several columns best.
+  void correct(B& backend, std::span<const Column> columns, std::size_t l) const {
+    const HierarchyLevel<T>& level = *levels_[l].matrices;
+    const bool is_in_r = levels_[l].smoother->takes_iterate_from_r();
+    const auto e = [l](const Column& column) -> const T* { return column.scratch->levels[l + 1].x.data(); };
+    const auto corrected = [l, is_in_r](const Column& column) {
+      return is_in_r ? column.scratch->levels[l].r.data() : column.x;
+    };
+    if (level.is_aggregation && backend.device().on_host()) {
+      const std::int32_t* const aggregates = level.P.column_indices().data();
+      for_each_column(backend, level.rows(), each_column(columns, [&](const Column& column) {
+                        return AddAggregate<T>{aggregates, e(column), column.x, corrected(column)};
+                      }));
+      return;
+    }
+    for_column_products(backend, level.P, columns, [&](const Column& column) {
+      return VectorProduct{e(column), AddProduct<T>{column.x, corrected(column)}};
+    });
   }
 
   /// Eliminates unknowns exactly, solves approximately for the others, and completes x.

@@ -52,7 +52,8 @@ struct HierarchyLevel {
   /// On a level from which P eliminates unknowns exactly, the inverse of their diagonal elements, and 0 for
   /// all other unknowns: x = P x_coarse + eliminated * b. Such a level needs no A. Otherwise empty.
   Array<T> eliminated;
-  double seconds = 0;  ///< time for coarsening: P, R and the next level's A
+  bool is_aggregation = false;  ///< each row of P has one element, 1
+  double seconds = 0;           ///< time for coarsening: P, R and the next level's A
 
   [[nodiscard]] bool is_elimination() const { return eliminated.size() > 0; }
   [[nodiscard]] std::int64_t rows() const { return is_elimination() ? eliminated.size() : A->rows(); }

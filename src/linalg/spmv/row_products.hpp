@@ -72,7 +72,7 @@ void for_row_products(Serial& /*backend*/, const Csr<T>& A, X x, Use use) {
 }
 template <class T, class X, class Use>
 void for_row_products(OpenMp& backend, const Csr<T>& A, X x, Use use) {
-  backend.parallel(A.nonzeros() > parallel_threshold, [&](int part, int parts) {
+  backend.parallel(A.nonzeros() + A.rows() > spinning_threshold, [&](int part, int parts) {
     for_row_products(A, part_begin(A, part, parts), part_begin(A, part + 1, parts), x, use);
   });
 }
@@ -108,7 +108,7 @@ void for_two_row_products(const Csr<T>& A, std::int64_t begin, std::int64_t end,
 /// All products, tile by tile: A is read from memory once.
 template <class B, class T, class X, class Use>
 void for_several_row_products(B& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products) {
-  backend.parallel(A.nonzeros() * products.count > parallel_threshold, [&](int part, int parts) {
+  backend.parallel((A.nonzeros() + A.rows()) * products.count > spinning_threshold, [&](int part, int parts) {
     const std::int64_t end = part_begin(A, part + 1, parts);
     for (std::int64_t row = part_begin(A, part, parts); row < end; row += product_tile_rows) {
       const std::int64_t tile_end = std::min(row + product_tile_rows, end);

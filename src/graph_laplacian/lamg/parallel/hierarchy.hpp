@@ -190,6 +190,7 @@ class ParallelHierarchy {
     if (static_cast<double>(aggregates.count) > stalled_ratio * static_cast<double>(A.rows())) {
       return end("aggregation stalls");
     }
+    level.is_aggregation = true;
     level.P = piecewise_constant<B, T>(backend, std::move(aggregates.of), aggregates.count);
     level.R = transpose(level.P);
     coarse = contract(backend, A, rows.data(), level.P.column_indices().data(), level.R);
@@ -204,6 +205,7 @@ class ParallelHierarchy {
     if (old.own.rows() != level.own.rows() || old.own.nonzeros() != level.own.nonzeros()) return false;
     level.P = std::move(old.P);
     level.R = std::move(old.R);
+    level.is_aggregation = true;
     return true;
   }
 
