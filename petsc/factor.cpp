@@ -118,6 +118,7 @@ PetscErrorCode Factor::analyze(Mat F, Mat A) {
   factored_ = false;
   copied_state_ = -1;
   PetscCall(read_options(F, A));
+  if (!schur_) PetscCall(choose_device(A, choice_));
   PetscCall(copy(A));
   if (schur_) {
     (void)schur_options();  // checks them

@@ -2,7 +2,7 @@
 #include "options.hpp"
 
 #include "guard.hpp"
-#include "threads.hpp"
+#include "node_share.hpp"
 
 #include <echelon/error.hpp>
 
@@ -10,6 +10,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -29,6 +30,21 @@ std::string text_prefix(PetscObject object) {
 std::string option_name(const std::string& prefix, const std::string& key) {
   std::string name(1, '-');
   return name.append(prefix).append(key);
+}
+
+/// Sizes from which a system is solved on a GPU, as by the library's function `solve`.
+constexpr PetscLogDouble gpu_nonzeros = 1e6;
+constexpr PetscInt gpu_dense_rows = 1500;
+
+PetscErrorCode is_large(Mat A, bool& large) {
+  PetscBool dense = PETSC_FALSE;
+  PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(A), MATSEQDENSE, &dense));
+  PetscInt rows = 0;
+  PetscCall(MatGetSize(A, &rows, nullptr));
+  MatInfo info;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  large = dense == PETSC_TRUE ? rows >= gpu_dense_rows : info.nz_used >= gpu_nonzeros;
+  return success;
 }
 
 /// Device of the option `device`, "auto" being this process's share of the cores.
@@ -54,12 +70,24 @@ bool MethodChoice::has(const std::string& name) const {
   return std::ranges::any_of(options.entries(), [&](const auto& entry) { return entry.first == name; });
 }
 
+PetscErrorCode choose_device(Mat A, MethodChoice& choice) {
+  if (!choice.automatic_device) return success;
+  bool large = false;
+  PetscCall(is_large(A, large));
+  const std::optional<Device> gpu = large ? own_gpu() : std::nullopt;
+  const bool runs_there = gpu && find_method(choice.method).runs_on(*gpu);
+  choice.device = runs_there ? *gpu : Device::openmp(thread_share());
+  return success;
+}
+
 OptionReader::OptionReader(PetscObject object, std::string prefix, std::string title)
     : object_(object), prefix_(std::move(prefix)), title_(std::move(title)) {}
 
 PetscErrorCode OptionReader::read_own(std::vector<TextOption> options) {
-  options.push_back(
-      {"device", "auto: this process's share of the cores; serial, openmp:N or cuda:N", &device_});
+  const std::string device_help =
+      "auto: for large matrices the GPU that this process has for itself, else "
+      "its share of the cores; serial, openmp:N or cuda:N";
+  options.push_back({"device", device_help, &device_});
   options.push_back(
       {"threads", "threads of the device openmp; auto: this process's share of the cores", &threads_});
   std::vector<OptionInfo> rows;
@@ -77,6 +105,7 @@ PetscErrorCode OptionReader::read_own(std::vector<TextOption> options) {
 
 PetscErrorCode OptionReader::read_method(MethodChoice& choice) {
   choice.device = device_of(device_, threads_);
+  choice.automatic_device = device_ == "auto" && threads_ == "auto";
   const Method& method = find_method(choice.method);
   choice.options = {};
   PetscCall(read_rows(title_ + " of " + choice.method, method.options, choice.options));

@@ -6,7 +6,7 @@
 #include <echelon/options.hpp>
 #include <echelon/solver.hpp>
 
-#include <petscsys.h>
+#include <petscmat.h>
 
 #include <string>
 #include <vector>
@@ -18,10 +18,15 @@ struct MethodChoice {
   std::string method;
   Device device;
   Options options;
+  bool automatic_device = false;  ///< choose_device() is to be called for the matrix
 
   /// Whether the option was given.
   [[nodiscard]] bool has(const std::string& name) const;
 };
+
+/// Sets an automatic device: the GPU that this process has for itself, if the method runs there and A is so
+/// large that the transfers take less time than they save, else the process's share of the cores.
+PetscErrorCode choose_device(Mat A, MethodChoice& choice);
 
 /// An option of the plug-in itself, in addition to those of a method.
 struct TextOption {

@@ -5,9 +5,9 @@
 #include "guard.hpp"
 #include "host_arrays.hpp"
 #include "matrix_copy.hpp"
+#include "node_share.hpp"
 #include "options.hpp"
 #include "report_view.hpp"
-#include "threads.hpp"
 
 #include <echelon/methods/multigrid/near_null_space.hpp>
 #include <echelon/solver.hpp>
@@ -114,6 +114,7 @@ PetscErrorCode set_up(PC pc, Mat matrix, MethodPreconditioner& method) {
   method.application.reset();
   method.last_solve.reset();
   method.transposed.reset();
+  if (!method.solver) PetscCall(choose_device(matrix, method.choice));
   PetscCall(method.copy.assign(matrix, Elements::all, method.choice.device));
   const MatrixRef<double> A = method.copy.matrix();
   if (A.rows() == 0) return success;

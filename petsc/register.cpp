@@ -2,8 +2,8 @@
 #include "echelon_petsc.h"
 #include "guard.hpp"
 #include "mat_solver.hpp"
+#include "node_share.hpp"
 #include "preconditioner.hpp"
-#include "threads.hpp"
 
 namespace {
 
@@ -19,7 +19,7 @@ PetscErrorCode forget_registration() {
 
 PetscErrorCode EchelonPetscRegister() {
   if (registered) return echelon::petsc::success;
-  PetscCall(echelon::petsc::divide_cores(PETSC_COMM_WORLD));
+  PetscCall(echelon::petsc::divide_nodes(PETSC_COMM_WORLD));
   PetscCall(echelon::petsc::register_mat_solver());
   PetscCall(echelon::petsc::register_preconditioner());
   registered = true;

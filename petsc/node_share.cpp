@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "threads.hpp"
+#include "node_share.hpp"
 
 #include "guard.hpp"
 
@@ -15,8 +15,10 @@ namespace echelon::petsc {
 
 namespace {
 
-/// Result of divide_cores, which runs once, when the plug-in is registered.
+/// Results of divide_nodes, which runs once, when the plug-in is registered.
 int share = 1;
+int processes_on_node = 1;
+int rank_on_node = 0;
 
 /// 1 for each core that this process may run on, else 0.
 std::array<int, CPU_SETSIZE> own_cores() {
@@ -30,12 +32,14 @@ std::array<int, CPU_SETSIZE> own_cores() {
 
 }  // namespace
 
-PetscErrorCode divide_cores(MPI_Comm comm) {
+PetscErrorCode divide_nodes(MPI_Comm comm) {
   MPI_Comm node = MPI_COMM_NULL;
   PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   const std::array<int, CPU_SETSIZE> own = own_cores();
   std::array<int, CPU_SETSIZE> processes{};
   PetscCallMPI(MPI_Allreduce(own.data(), processes.data(), CPU_SETSIZE, MPI_INT, MPI_SUM, node));
+  PetscCallMPI(MPI_Comm_size(node, &processes_on_node));
+  PetscCallMPI(MPI_Comm_rank(node, &rank_on_node));
   PetscCallMPI(MPI_Comm_free(&node));
   double cores = 0;
   for (std::size_t k = 0; k < own.size(); ++k) {
@@ -49,6 +53,11 @@ int thread_share() {
   const char* text = std::getenv("OMP_NUM_THREADS");
   const int asked = text != nullptr ? std::atoi(text) : 0;
   return asked > 0 ? asked : share;
+}
+
+std::optional<Device> own_gpu() {
+  if (cuda_device_count() < processes_on_node) return std::nullopt;
+  return Device::cuda(rank_on_node);
 }
 
 }  // namespace echelon::petsc
