@@ -12,9 +12,9 @@ namespace echelon {
 /// take.
 inline constexpr std::int64_t parallel_threshold = 100'000;
 
-/// The same for products between other parallel loops, as in a cycle: the threads still spin, and a parallel
-/// region costs 2 to 5 us.
-inline constexpr std::int64_t spinning_threshold = 16'000;
+/// Elements and rows below which products between other parallel loops, as in a cycle, run on the calling
+/// thread: the threads still spin, and a parallel region costs 3 to 4 us on 16 of them.
+inline constexpr std::int64_t spinning_threshold = 8'000;
 
 /// Prefetch distance in nonzeros, 2 KiB of doubles. Hardware prefetchers stop at page boundaries and fall
 /// behind a loop over rows; with software prefetches a product takes nearly half the time.
