@@ -4,8 +4,10 @@
 
 #include "graph_laplacian/lamg/parallel/edge_list.hpp"
 #include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
+#include "support/hash.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
@@ -14,24 +16,29 @@
 
 namespace echelon::lamg::parallel {
 
-/// Edges of one vertex after another, those with the same other end added up.
+/// Edges of one vertex after another, those with the same other end added up: found in a hash table of a size
+/// that the row needs, which stays in the first cache.
 class RowAccumulator {
  public:
-  explicit RowAccumulator(std::int64_t vertices) : places_(static_cast<std::size_t>(vertices)) {}
-
-  /// Begins a row, whose elements are written from `columns` and `sums` on.
-  void begin(std::int32_t* columns, double* sums) {
+  /// Begins a row of at most `most` edges, whose elements are written from `columns` and `sums` on.
+  void begin(std::int64_t most, std::int32_t* columns, double* sums) {
+    const std::size_t size = std::bit_ceil(static_cast<std::size_t>(2 * most + 2));
+    if (slots_.size() < size) slots_.resize(size);
+    shift_ = 64 - std::countr_zero(size);
+    mask_ = size - 1;
+    ++row_;
     columns_ = columns;
     sums_ = sums;
     count_ = 0;
   }
   void add(std::int32_t column, double weight) {
-    std::int32_t& place = places_[static_cast<std::size_t>(column)];
-    if (place < count_ && columns_[place] == column) {
-      sums_[place] += weight;
+    std::size_t slot = static_cast<std::uint64_t>(column) * golden_ratio_64 >> shift_;
+    for (; slots_[slot].row == row_; slot = (slot + 1) & mask_) {
+      if (columns_[slots_[slot].place] != column) continue;
+      sums_[slots_[slot].place] += weight;
       return;
     }
-    place = count_;
+    slots_[slot] = {row_, count_};
     columns_[count_] = column;
     sums_[count_++] = weight;
   }
@@ -69,7 +76,16 @@ class RowAccumulator {
     }
   }
 
-  std::vector<std::int32_t> places_;  ///< of columns in the current row; those of other rows do not match it
+  /// Place of a column in the row; free unless the row is the current one.
+  struct Slot {
+    std::int32_t row = 0;
+    std::int32_t place = 0;
+  };
+
+  std::vector<Slot> slots_;
+  int shift_ = 0;
+  std::size_t mask_ = 0;
+  std::int32_t row_ = 0;  ///< number of the current row, from 1 on
   std::vector<std::pair<std::int32_t, double>> pairs_;
   std::int32_t* columns_ = nullptr;
   double* sums_ = nullptr;
@@ -102,7 +118,7 @@ void write_laplacian_row(std::int64_t row, const std::int32_t* from, const doubl
 
 /// Makes the Laplacian with the edges that visit(row, add) passes to add(column, weight), in the order of
 /// their addition. `begins` has the offsets of rows that are long enough for all edges. Has the bits of
-/// laplacian_of for a list of edges in this order. A thread takes 4 bytes for each vertex.
+/// laplacian_of for a list of edges in this order.
 template <class T, class B, class Visit>
 Csr<T> accumulate_rows(B& backend, std::int64_t n, const std::int64_t* begins, const Visit& visit) {
   constexpr std::int64_t worth_threads = 10000;
@@ -112,10 +128,11 @@ Csr<T> accumulate_rows(B& backend, std::int64_t n, const std::int64_t* begins, c
   Array<std::int64_t> offsets(device, n + 1);
   const bool in_parallel = begins[n] > worth_threads;
   backend.parallel(in_parallel, [&](int part, int parts) {
-    RowAccumulator row_of_sums(n);
+    RowAccumulator row_of_sums;
     const std::int64_t end = first_row_of(n, begins, part + 1, parts);
     for (std::int64_t row = first_row_of(n, begins, part, parts); row < end; ++row) {
-      row_of_sums.begin(found.data() + begins[row], sums.data() + begins[row]);
+      const std::int64_t begin = begins[row];
+      row_of_sums.begin(begins[row + 1] - begin, found.data() + begin, sums.data() + begin);
       visit(row, [&](std::int32_t column, double weight) { row_of_sums.add(column, weight); });
       offsets[row] = row_of_sums.finish() + 1;
     }
