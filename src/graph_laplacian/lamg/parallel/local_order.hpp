@@ -56,23 +56,24 @@ struct ChooseCentre {
   static constexpr std::int32_t none = -1;
   std::int32_t* cluster;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    constexpr std::uint64_t size = 64;
+    constexpr std::uint64_t size = 16;
     const bool is_centre = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64) % size == 0;
     cluster[i] = is_centre ? static_cast<std::int32_t>(i) : none;
   }
 };
 /// Lets vertex i join the cluster of a neighbour. Counts the vertices that join.
-template <class T>
 struct JoinCluster {
-  LaplacianRows<T> A;
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
   const std::int32_t* before;
   std::int32_t* after;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
-    after[i] = before[i];
-    for (std::int64_t k = A.offsets[i]; after[i] == ChooseCentre::none && k < A.offsets[i + 1]; ++k) {
-      if (A.is_edge(i, k)) after[i] = before[A.columns[k]];
+    std::int32_t cluster = before[i];
+    for (std::int64_t k = offsets[i]; cluster == ChooseCentre::none && k < offsets[i + 1]; ++k) {
+      cluster = before[columns[k]];
     }
-    return {after[i] != before[i] ? 1.0 : 0.0};
+    after[i] = cluster;
+    return {cluster != before[i] ? 1.0 : 0.0};
   }
 };
 struct WriteClusterKey {
@@ -89,7 +90,7 @@ struct WriteClusterKey {
 /// vertex besides the result.
 template <HostBackend B, class T>
 Array<std::int32_t> local_order(B& backend, const Csr<T>& A) {
-  constexpr int most_rounds = 12;
+  constexpr int most_rounds = 5;
   const Device& device = backend.device();
   const std::int64_t n = A.rows();
   Array<std::int32_t> cluster(device, n);
@@ -97,7 +98,8 @@ Array<std::int32_t> local_order(B& backend, const Csr<T>& A) {
   backend.for_each(n, ChooseCentre{cluster.data()});
   Sum joined{1};
   for (int round = 0; round < most_rounds && joined.value > 0; ++round) {
-    backend.reduce(n, JoinCluster<T>{LaplacianRows<T>(A), cluster.data(), after.data()}, Store<Sum>{&joined});
+    const JoinCluster join{A.row_offsets().data(), A.column_indices().data(), cluster.data(), after.data()};
+    backend.reduce(n, join, Store<Sum>{&joined});
     std::swap(cluster, after);
   }
   Array<std::uint32_t> keys(device, n);
