@@ -25,7 +25,7 @@ namespace echelon::lamg::parallel {
 
 /// Numbers of vertices up to which the inverse is cheaper than another level. On a GPU a small level costs
 /// half a millisecond of set-up, and up to a tenth of a millisecond of each cycle.
-inline constexpr std::int64_t coarse_size_of_host = 300;
+inline constexpr std::int64_t coarse_size_of_host = 150;
 inline constexpr std::int64_t coarse_size_of_gpu = 1000;
 
 struct HierarchyOptions {
