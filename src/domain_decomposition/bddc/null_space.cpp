@@ -2,6 +2,7 @@
 #include "domain_decomposition/bddc/null_space.hpp"
 
 #include "domain_decomposition/bddc/orthonormal.hpp"
+#include "domain_decomposition/bddc/subdomains/parallel.hpp"
 #include "domain_decomposition/bddc/subdomains/partition.hpp"
 #include "linalg/blas/decompositions.hpp"
 
@@ -15,25 +16,56 @@ namespace {
 
 using Columns = std::vector<std::vector<double>>;
 
-/// Combinations of the basis that K maps to zero, where K is restricted to a component's rows. `place[i]` is
-/// the place of row i in the component.
-Columns null_combinations(const Csr<double>& K, const std::vector<std::int32_t>& rows,
-                          const std::vector<std::int32_t>& place, const Columns& basis, double tolerance) {
-  const auto size = static_cast<std::int64_t>(basis.size());
-  std::vector<double> energy(basis.size() * basis.size(), 0.0);
+/// Products p^T K q of all columns p and q of a basis, and the largest |element| of K.
+struct Energy {
+  std::vector<double> products;
   double largest = 0;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
+};
+
+/// What rows [begin, end) of a component contribute. `place[i]` is the place of row i in the component.
+Energy energy_of_rows(const Csr<double>& K, const std::vector<std::int32_t>& rows,
+                      const std::vector<std::int32_t>& place, const Columns& basis, std::int64_t begin,
+                      std::int64_t end) {
+  const auto size = static_cast<std::int64_t>(basis.size());
+  Energy energy{std::vector<double>(basis.size() * basis.size(), 0.0)};
+  for (std::int64_t r = begin; r < end; ++r) {
     const std::int64_t i = rows[r];
     for (std::int64_t k = K.row_offsets()[i]; k < K.row_offsets()[i + 1]; ++k) {
       const std::int32_t c = place[K.column_indices()[k]];
-      largest = std::max(largest, std::abs(K.values()[k]));
+      energy.largest = std::max(energy.largest, std::abs(K.values()[k]));
       for (std::int64_t a = 0; a < size; ++a) {
         for (std::int64_t b = 0; b < size; ++b) {
-          energy[a * size + b] += basis[a][r] * K.values()[k] * basis[b][c];
+          energy.products[a * size + b] += basis[a][r] * K.values()[k] * basis[b][c];
         }
       }
     }
   }
+  return energy;
+}
+
+/// The energy of a component: parts of fixed size on all cores, added in their order.
+Energy energy_of(const Csr<double>& K, const std::vector<std::int32_t>& rows,
+                 const std::vector<std::int32_t>& place, const Columns& basis) {
+  constexpr std::int64_t rows_of_part = 4096;
+  const std::int64_t count = std::ssize(rows);
+  std::vector<Energy> parts(static_cast<std::size_t>((count + rows_of_part - 1) / rows_of_part));
+  for_subdomains(Device().threads(), std::ssize(parts), [&](std::int64_t p) {
+    parts[p] =
+        energy_of_rows(K, rows, place, basis, p * rows_of_part, std::min((p + 1) * rows_of_part, count));
+  });
+  Energy sum{std::vector<double>(basis.size() * basis.size(), 0.0)};
+  for (const Energy& part : parts) {
+    sum.largest = std::max(sum.largest, part.largest);
+    for (std::size_t k = 0; k < sum.products.size(); ++k) sum.products[k] += part.products[k];
+  }
+  return sum;
+}
+
+/// Combinations of the basis that K maps to zero, where K is restricted to a component's rows.
+Columns null_combinations(const Csr<double>& K, const std::vector<std::int32_t>& rows,
+                          const std::vector<std::int32_t>& place, const Columns& basis, double tolerance) {
+  const auto size = static_cast<std::int64_t>(basis.size());
+  auto [energy, largest] = energy_of(K, rows, place, basis);
   std::vector<double> eigenvalues(basis.size());
   Columns result;
   if (size == 0 || !lapack::symmetric_eigenvectors(static_cast<int>(size), energy.data(), eigenvalues.data()))

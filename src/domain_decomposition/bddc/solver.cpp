@@ -166,12 +166,12 @@ class BddcMethod final : public SolverImplementation<T>,
     const bool on_host = this->device().on_host();
     converted_ = A.is_sparse() ? Csr<T>() : to_csr(A);
     const Csr<T>& given = A.is_sparse() ? *A.csr() : converted_;
-    const Csr<T> fetched = on_host ? Csr<T>() : given.to(Device());
+    Csr<T> fetched = on_host ? Csr<T>() : given.to(Device());
     const Csr<T>& values = on_host ? given : fetched;
     asymmetry_ = sparse_direct::find_asymmetry(values);
     device_copy_ = {};
     if constexpr (std::is_same_v<T, double>) {
-      host_ = on_host ? Csr<double>() : fetched;
+      host_ = std::move(fetched);
       A_ = on_host ? &given : &host_;
       product_matrix_ = &given;
     } else {

@@ -521,6 +521,20 @@ TEST(BddcNullSpace, ComponentsOfLaplacian_HaveOneVectorEach) {
   EXPECT_EQ(b[1], 1);
 }
 
+TEST(BddcNullSpace, EveryRowOfLargeMatrix_Counts) {
+  constexpr std::int32_t n = 9001;
+  for (const double excess : {0.0, 1.0}) {  // of the last row
+    std::vector<Triplet<double>> elements{{n - 1, n - 1, excess}};
+    for (std::int32_t i = 0; i + 1 < n; ++i)
+      elements.insert(elements.end(), {{i, i, 1}, {i + 1, i + 1, 1}, {i, i + 1, -1}, {i + 1, i, -1}});
+    const auto parts = null_space(Csr<double>::from_triplets(n, n, elements), component_vectors(n, 1), 1e-14);
+    ASSERT_EQ(parts.size(), excess == 0 ? 1U : 0U);
+    if (excess != 0) continue;
+    ASSERT_EQ(parts[0].columns.size(), 1U);
+    for (const double element : parts[0].columns[0]) EXPECT_NEAR(std::abs(element), 1 / std::sqrt(n), 1e-12);
+  }
+}
+
 TEST(BddcCoarseProblem, SingularMatrix_IsPinnedAndInvertedOnItsRange) {
   const auto K = Csr<double>::from_triplets(
       3, 3, {{0, 0, 1}, {0, 1, -1}, {1, 0, -1}, {1, 1, 3}, {1, 2, -2}, {2, 1, -2}, {2, 2, 2}});

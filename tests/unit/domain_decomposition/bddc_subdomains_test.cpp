@@ -118,6 +118,22 @@ TEST(BddcPartition, DisconnectedPart_BecomesSeveral) {
   EXPECT_EQ(partition.part, (std::vector<std::int32_t>{0, 1, 2, 2, 3, 3}));
 }
 
+TEST(BddcPartition, ComponentsOfMatrix_AreInTheOrderOfTheirFirstRows) {
+  EXPECT_EQ(connected_components(Csr<double>::from_triplets(0, 0, {})).parts, 0);
+  // Row i is connected with i + 3, by an element of one triangle; elements beside the diagonal are zero.
+  constexpr std::int32_t n = 32;
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    elements.push_back({i, i, 2});
+    if (i + 1 < n) elements.push_back({i, i + 1, 0});
+    if (i + 3 < n)
+      elements.push_back(i % 2 == 0 ? Triplet<double>{i, i + 3, -1} : Triplet<double>{i + 3, i, -1});
+  }
+  const Partition components = connected_components(Csr<double>::from_triplets(n, n, elements));
+  EXPECT_EQ(components.parts, 3);
+  for (std::int32_t i = 0; i < n; ++i) EXPECT_EQ(components.part[static_cast<std::size_t>(i)], i % 3);
+}
+
 TEST(BddcPartition, NodesOfSeveralUnknowns_StayTogether) {
   EXPECT_EQ(node_partition({{0, 0, 1, 1}, 2}, 2).part, (std::vector<std::int32_t>{0, 1}));
   const std::string message = message_of<BadOption>([] { (void)node_partition({{0, 1, 1, 1}, 2}, 2); });

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
+#include <utility>
 
 namespace echelon::bddc {
 
@@ -33,6 +35,12 @@ sparse_direct::PatternStorage node_graph(const Csr<double>& A, std::int64_t bloc
 }
 
 namespace {
+
+/// The root of a tree of which parent[root] = root; halves the path to it.
+std::int32_t root_of(std::vector<std::int32_t>& parent, std::int32_t node) {
+  while (parent[node] != node) node = parent[node] = parent[parent[node]];
+  return node;
+}
 
 /// Numbers the parts that have nodes from 0 in their order.
 Partition without_empty_parts(std::vector<std::int32_t> part, std::int64_t parts) {
@@ -133,12 +141,23 @@ std::int32_t split_disconnected_parts(const sparse_direct::Pattern& graph, Parti
 }
 
 Partition connected_components(const Csr<double>& A) {
-  const double* const values = A.values().data();
-  const bool has_zeros = std::find(values, values + A.nonzeros(), 0.0) != values + A.nonzeros();
-  const sparse_direct::PatternStorage graph = has_zeros ? node_graph(A, 1) : sparse_direct::PatternStorage{};
-  Partition components{std::vector<std::int32_t>(static_cast<std::size_t>(A.rows()), 0), 1};
-  if (A.rows() == 0) components.parts = 0;
-  split_disconnected_parts(has_zeros ? graph.view() : sparse_direct::pattern_of(A), components);
+  // A tree for each component, whose root is its first row.
+  std::vector<std::int32_t> parent(static_cast<std::size_t>(A.rows()));
+  std::iota(parent.begin(), parent.end(), 0);
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    std::int32_t root = root_of(parent, static_cast<std::int32_t>(i));
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      if (A.values()[k] == 0) continue;
+      const std::int32_t other = root_of(parent, A.column_indices()[k]);
+      parent[std::max(root, other)] = std::min(root, other);
+      root = std::min(root, other);
+    }
+  }
+  Partition components{std::move(parent), 0};
+  for (std::int32_t i = 0; i < A.rows(); ++i) {
+    std::int32_t& part = components.part[i];  // the parent of row i, which comes before it, or i
+    part = part == i ? components.parts++ : components.part[part];
+  }
   return components;
 }
 
