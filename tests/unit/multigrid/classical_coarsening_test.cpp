@@ -249,6 +249,32 @@ TEST(ClassicalCoarsening, SecondSplitting_IsOnPathsOfTwoSteps) {
   }
 }
 
+TEST(ClassicalCoarsening, PathsFromCoarsePoints_AreCountedUnlessRowsAreShort) {
+  // A star with a ring: the hub's row is long, and every path over it counts.
+  constexpr std::int32_t leaves = 40;
+  std::vector<Triplet<double>> triplets = {{0, 0, leaves + 1.0}};
+  for (std::int32_t i = 1; i <= leaves; ++i) {
+    const std::int32_t next = i % leaves + 1;
+    triplets.insert(triplets.end(), {{i, i, 4}, {0, i, -1}, {i, 0, -1}, {i, next, -1}, {next, i, -1}});
+  }
+  const auto A = Csr<double>::from_triplets(leaves + 1, leaves + 1, triplets);
+  Serial backend(Device::serial());
+  Strength strength = find_strength(backend, A, 0.25, 0.9);
+  const DependenceView graph = strength.view(A);
+  Array<std::int32_t> states(Device(), leaves + 1);
+  const std::vector<std::int32_t> coarse_at = {1, 3};
+  for (std::int32_t i = 0; i <= leaves; ++i) states[i] = fine_point;
+  for (const std::int32_t i : coarse_at) states[i] = coarse_point;
+  const Splitting first = number_coarse(backend, std::move(states));
+  const Array<std::int32_t> points = list_coarse(backend, first);
+  const PathVisitor visitor{graph, first.coarse_index.data(), points.data()};
+  // Rows of the neighbours of points 1 and 3: the hub's with 41 elements and two with 4, for each.
+  constexpr std::int64_t paths = 2 * (leaves + 1 + 2 * 4);
+  EXPECT_TRUE(are_paths_few(backend, visitor, leaves + 1, first.coarse, paths));
+  EXPECT_FALSE(are_paths_few(backend, visitor, leaves + 1, first.coarse, paths - 1));
+  EXPECT_TRUE(are_paths_few(backend, visitor, leaves + 1, first.coarse, (leaves + 1) * (leaves + 1) * 2));
+}
+
 /// Prolongation by matrices as written in the papers, and its rows before truncation.
 struct DenseOracle {
   Table a;

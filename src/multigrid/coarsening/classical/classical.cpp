@@ -89,7 +89,7 @@ class ClassicalCoarsening final : public Coarsening<T> {
     Array<std::int32_t> points = list_coarse(backend_, result.first);
     const PathVisitor visitor{graph, result.first.coarse_index.data(), points.data()};
     const std::int64_t max_paths = max_paths_per_element * A.nonzeros();
-    if (!are_paths_few(backend_, visitor, result.first.coarse, max_paths)) return result;
+    if (!are_paths_few(backend_, visitor, A.rows(), result.first.coarse, max_paths)) return result;
     result.second = split_coarse(backend_, visitor, result.first).of_points;
     result.coarse_points = std::move(points);
     result.is_aggressive = true;

@@ -36,23 +36,36 @@ struct PathVisitor {
   const std::int32_t* points;  ///< point of each coarse index
 
   /// Calls visit(coarse index) for each coarse point reached; one that is reached by many paths may be
-  /// visited more than once.
+  /// visited more than once. The ends of several paths are loaded before the first of them is visited: what
+  /// visit() writes would keep the loads from overlapping.
   template <class F>
   ECHELON_ANYWHERE void for_paths(std::int64_t coarse, F& visit) const {
+    constexpr int batch = 8;
     const std::int32_t i = points[coarse];
     RecentColumns recent;
     for (std::int64_t k = graph.offsets[i]; k < graph.offsets[i + 1]; ++k) {
       if (!graph.depends(k)) continue;
       const std::int32_t middle = graph.neighbours[k];
       const std::int32_t direct = coarse_index[middle];
+      const std::int64_t stop = graph.offsets[middle + 1];
+      std::int64_t l = graph.offsets[middle];
       if (direct >= 0 && recent.add(direct)) visit(direct);
-      for (std::int64_t l = graph.offsets[middle]; l < graph.offsets[middle + 1]; ++l) {
-        const std::int32_t end = graph.neighbours[l];
-        if (!graph.depends(l) || end == i) continue;
-        const std::int32_t number = coarse_index[end];
-        if (number >= 0 && recent.add(number)) visit(number);
+      for (; l < stop; l += batch) {
+        std::int32_t numbers[batch];
+        for (int b = 0; b < batch; ++b) numbers[b] = l + b < stop ? end_of(l + b, i) : -1;
+        for (int b = 0; b < batch; ++b) {
+          if (numbers[b] >= 0 && recent.add(numbers[b])) visit(numbers[b]);
+        }
       }
     }
+  }
+
+ private:
+  /// Coarse index of the point to which edge l leads; negative if it is not coarse, or point i itself.
+  [[nodiscard]] ECHELON_ANYWHERE std::int32_t end_of(std::int64_t l, std::int32_t i) const {
+    const std::int32_t end = graph.neighbours[l];
+    const std::int32_t number = coarse_index[end];
+    return graph.depends(l) && end != i ? number : -1;
   }
 };
 
@@ -152,9 +165,28 @@ struct SecondSplitting {
   Array<std::int32_t> coarse_index;  ///< new coarse index of each coarse point of the first splitting
 };
 
-/// True if the paths of at most two steps between coarse points are at most max_paths. Synchronises.
+/// Length of the longest row.
+struct LongestRow {
+  std::int64_t length = 0;
+  friend ECHELON_ANYWHERE LongestRow combine(LongestRow a, LongestRow b) {
+    return a.length > b.length ? a : b;
+  }
+};
+struct MeasureRow {
+  const std::int64_t* offsets;
+  ECHELON_ANYWHERE LongestRow operator()(std::int64_t i) const { return {offsets[i + 1] - offsets[i]}; }
+};
+
+/// True if the paths of at most two steps from coarse points, of a graph with n points, are at most
+/// max_paths. They are not counted if even the square of the longest row's length for each point is less.
+/// Synchronises.
 template <class B>
-bool are_paths_few(B& backend, const PathVisitor& visitor, std::int64_t coarse, std::int64_t max_paths) {
+bool are_paths_few(B& backend, const PathVisitor& visitor, std::int64_t n, std::int64_t coarse,
+                   std::int64_t max_paths) {
+  Array<LongestRow> longest(backend.device(), 1);
+  backend.reduce(n, MeasureRow{visitor.graph.offsets}, Store<LongestRow>{longest.data()});
+  const auto length = static_cast<double>(backend.read(longest.data()).length);
+  if (length * length * static_cast<double>(coarse) <= static_cast<double>(max_paths)) return true;
   Array<PathSum> sum(backend.device(), 1);
   backend.reduce(coarse, BoundPaths{visitor}, Store<PathSum>{sum.data()});
   return backend.read(sum.data()).paths <= max_paths;
