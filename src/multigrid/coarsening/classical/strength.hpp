@@ -6,16 +6,19 @@
 /// magnitude depends on no other row, since relaxation alone reduces its error.
 #pragma once
 
-#include "backend/atomic.hpp"
 #include "backend/store.hpp"
 #include "backend/target.hpp"
 #include "matrix/rows.hpp"
+#include "multigrid/coarsening/classical/mark_strong.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
 
-#include <cmath>
 #include <cstdint>
+
+#ifdef __CUDACC__
+#include "multigrid/coarsening/classical/mark_strong.cuh"
+#endif
 
 namespace echelon::multigrid::classical {
 
@@ -43,56 +46,11 @@ struct Strength {
   }
 };
 
-/// Marks the strong elements of a row and counts them for their columns. `count_atomically` is needed if
-/// other rows are marked concurrently.
-template <class T>
-struct MarkStrong {
-  SparseRows<T> a;
-  double threshold;
-  double max_row_sum;
-  bool count_atomically;
-  std::uint8_t* strong;
-  std::uint8_t* is_isolated;
-  std::int32_t* influences;
-
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    double diagonal = 0;
-    double sum = 0;
-    double least = 0;
-    double greatest = 0;
-    for (std::int64_t k = a.begin(i); k < a.end(i); ++k) {
-      const auto value = static_cast<double>(a.values[k]);
-      sum += value;
-      if (a.column(k) == i) {
-        diagonal = value;
-      } else {
-        least = value < least ? value : least;
-        greatest = value > greatest ? value : greatest;
-      }
-    }
-    const double sign = diagonal > 0 ? -1 : diagonal < 0 ? 1 : 0;
-    const bool is_dominant = std::fabs(sum) > max_row_sum * std::fabs(diagonal);
-    const double largest = is_dominant ? 0 : diagonal > 0 ? -least : diagonal < 0 ? greatest : 0;
-    bool depends = false;
-    for (std::int64_t k = a.begin(i); k < a.end(i); ++k) {
-      const bool is_strong =
-          largest > 0 && a.column(k) != i && sign * static_cast<double>(a.values[k]) > threshold * largest;
-      strong[k] = is_strong ? 1 : 0;
-      if (is_strong) count(influences + a.column(k));
-      depends = depends || is_strong;
-    }
-    is_isolated[i] = depends ? 0 : 1;
-  }
-
- private:
-  ECHELON_ANYWHERE void count(std::int32_t* target) const {
-    if (count_atomically) {
-      atomic_add(target, 1);
-    } else {
-      ++*target;
-    }
-  }
-};
+/// Marks the strong elements of n rows.
+template <class B, class T>
+void mark_rows(B& backend, std::int64_t n, std::int64_t /*elements*/, const MarkStrong<T>& mark) {
+  backend.for_each(n, mark);
+}
 
 /// Sum of the numbers of dependences, and of rows that have any.
 struct DependenceSum {
@@ -125,9 +83,9 @@ Strength find_strength(B& backend, const Csr<T>& A, double threshold, double max
   Strength strength{Array<std::uint8_t>(device, A.nonzeros()), Array<std::uint8_t>(device, n),
                     Array<std::int32_t>(device, n)};
   backend.fill(n, std::int32_t{0}, strength.influences.data());
-  backend.for_each(
-      n, MarkStrong<T>{SparseRows<T>(A), threshold, max_row_sum, runs_concurrently(backend),
-                       strength.strong.data(), strength.is_isolated.data(), strength.influences.data()});
+  mark_rows(backend, n, A.nonzeros(),
+            MarkStrong<T>{SparseRows<T>(A), threshold, max_row_sum, runs_concurrently(backend),
+                          strength.strong.data(), strength.is_isolated.data(), strength.influences.data()});
   Array<DependenceSum> total(device, 1);
   backend.reduce(n, SumDependences{strength.influences.data(), strength.is_isolated.data()},
                  Store<DependenceSum>{total.data()});
