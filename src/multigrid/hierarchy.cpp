@@ -149,7 +149,7 @@ bool Hierarchy<T>::coarsen(Coarsening<T>& coarsening, const HierarchyLimits& lim
     return end(fmt::format("the next level might take {:.1f} GB", bytes / 1e9), true);
   }
   Csr<T> R = transpose(P);
-  Csr<T> coarse = multiply(R, multiply(A, P));
+  Csr<T> coarse = on_target(A.device(), [&]<class Target>() { return right_product_on<Target, T>(R, A, P); });
   clear_rounding_in(R, A, coarse);
   const auto nonzeros = static_cast<double>(A.nonzeros());
   const auto coarse_nonzeros = static_cast<double>(coarse.nonzeros());

@@ -16,20 +16,27 @@ namespace echelon::product_kernels {
 
 using cuda_kernels::block_size;
 
-/// A Csr in a GPU's memory, for kernels.
+/// A sparse matrix in a GPU's memory, for kernels. The rows of a right factor may have room for further
+/// elements: row i ends at row_ends[i], of a Csr at row_offsets[i + 1].
 template <class T>
 struct View {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t nonzeros;
   const std::int64_t* row_offsets;
+  const std::int64_t* row_ends;
   const std::int32_t* column_indices;
   const T* values;
 };
 
 template <class T>
 View<T> view_of(const Csr<T>& A) {
-  return {A.rows(),         A.columns(), A.nonzeros(), A.row_offsets().data(), A.column_indices().data(),
+  return {A.rows(),
+          A.columns(),
+          A.nonzeros(),
+          A.row_offsets().data(),
+          A.row_offsets().data() + 1,
+          A.column_indices().data(),
           A.values().data()};
 }
 
@@ -87,11 +94,13 @@ ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t element
 }
 
 /// The bin for counting row i, by its number of products. A row of A with one element needs no counting: row
-/// i of C has the length of that row of B.
+/// i of C has the length of that row of B. Rows of at most `uncounted` products, 1 or more, get room for
+/// these.
 template <class T>
 struct BinByProducts {
   View<T> A;
   View<T> B;
+  std::int64_t uncounted;
   std::int64_t* counts;
   __device__ std::uint8_t operator()(std::int64_t i) const {
     const std::int64_t begin = A.row_offsets[i];
@@ -100,10 +109,10 @@ struct BinByProducts {
     if (size <= max_group_row) {
       for (std::int64_t k = begin; k < begin + size; ++k) {
         const std::int32_t j = A.column_indices[k];
-        products += B.row_offsets[j + 1] - B.row_offsets[j];
+        products += B.row_ends[j] - B.row_offsets[j];
       }
     }
-    const bool is_known = size <= max_group_row && (size <= 1 || products <= 1);
+    const bool is_known = size <= max_group_row && (size <= 1 || products <= uncounted);
     counts[i] = is_known ? products : 0;
     return is_known ? nothing_to_do : bin_for<CountByFew, CountByWarp, CountByBlock>(size, products);
   }

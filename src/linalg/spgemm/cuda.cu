@@ -43,13 +43,8 @@ class CudaProduct {
   /// bins and once for that of C.
   CudaProduct(Cuda& backend, const View<T>& A, const View<T>& B, Array<T>* values)
       : windows_((B.columns + window - 1) / window), pattern_{A.rows, B.columns, {}, {}} {
-    if (A.rows > std::numeric_limits<unsigned>::max()) {
-      throw InvalidMatrix("a product of " + std::to_string(A.rows) + " rows: on a GPU at most 2^32 - 1");
-    }
-    pattern_.row_offsets = Array<std::int64_t>(backend.device(), A.rows + 1);
-    std::int64_t* offsets = pattern_.row_offsets.data();
-    count(backend, A, B, offsets);
-    const std::int64_t nonzeros = backend.exclusive_scan(A.rows, offsets, offsets);
+    const std::int64_t nonzeros = find_offsets(backend, A, B, 1);
+    const std::int64_t* offsets = pattern_.row_offsets.data();
     pattern_.column_indices = Array<std::int32_t>(backend.device(), nonzeros);
     binned_ = bin_rows(backend, A.rows, BinByElements<T>{A, offsets});
     if (values == nullptr) {
@@ -58,6 +53,38 @@ class CudaProduct {
       *values = Array<T>(backend.device(), nonzeros);
       fill<Compute::both>(backend, A, B, values->data());
     }
+  }
+
+  /// Finds the pattern and the values of a right factor. Rows of few products are not counted first but have
+  /// room for all of these, if that leaves most of the memory free. Synchronises like the other constructor.
+  CudaProduct(Cuda& backend, const View<T>& A, const View<T>& B, Array<T>& values)
+      : windows_((B.columns + window - 1) / window), pattern_{A.rows, B.columns, {}, {}} {
+    constexpr double always = 1 << 28;
+    constexpr double most_of_memory = 0.25;
+    const Device& device = backend.device();
+    std::int64_t room = find_offsets(backend, A, B, FillByFew::capacity);
+    const double bytes = static_cast<double>(room) * static_cast<double>(sizeof(T) + sizeof(std::int32_t));
+    if (bytes > always && bytes > most_of_memory * static_cast<double>(memory(device).available)) {
+      room = find_offsets(backend, A, B, 1);
+    }
+    const std::int64_t* offsets = pattern_.row_offsets.data();
+    pattern_.column_indices = Array<std::int32_t>(device, room);
+    values = Array<T>(device, room);
+    ends_ = Array<std::int64_t>(device, A.rows);
+    backend.copy(A.rows, offsets + 1, ends_.data());
+    binned_ = bin_rows(backend, A.rows, BinByElements<T>{A, offsets});
+    fill<Compute::both>(backend, A, B, values.data());
+  }
+
+  /// The product as a right factor, with these values.
+  [[nodiscard]] View<T> view(const Array<T>& values) const {
+    return {pattern_.rows,
+            pattern_.columns,
+            pattern_.column_indices.size(),
+            pattern_.row_offsets.data(),
+            ends_.size() > 0 ? ends_.data() : pattern_.row_offsets.data() + 1,
+            pattern_.column_indices.data(),
+            values.data()};
   }
 
   /// Stores the positions of the operands for updates, if they leave most of the memory free. Synchronises.
@@ -85,8 +112,21 @@ class CudaProduct {
   }
 
  private:
-  void count(Cuda& backend, const View<T>& A, const View<T>& B, std::int64_t* counts) {
-    const BinnedRows binned = bin_rows(backend, A.rows, BinByProducts<T>{A, B, counts});
+  /// Writes the offsets of the rows, with room for the products of a row that has at most `uncounted`, and
+  /// returns the room for all elements.
+  std::int64_t find_offsets(Cuda& backend, const View<T>& A, const View<T>& B, std::int64_t uncounted) {
+    if (A.rows > std::numeric_limits<unsigned>::max()) {
+      throw InvalidMatrix("a product of " + std::to_string(A.rows) + " rows: on a GPU at most 2^32 - 1");
+    }
+    pattern_.row_offsets = Array<std::int64_t>(backend.device(), A.rows + 1);
+    std::int64_t* offsets = pattern_.row_offsets.data();
+    count(backend, A, B, uncounted, offsets);
+    return backend.exclusive_scan(A.rows, offsets, offsets);
+  }
+
+  void count(Cuda& backend, const View<T>& A, const View<T>& B, std::int64_t uncounted,
+             std::int64_t* counts) {
+    const BinnedRows binned = bin_rows(backend, A.rows, BinByProducts<T>{A, B, uncounted, counts});
     auto* sums = reinterpret_cast<unsigned long long*>(counts);
     const auto launch_for = [&]<class Group>(Bin bin) {
       launch<Group>(count_rows<Group, T>, Group::slots * sizeof(std::int32_t), binned.size(bin),
@@ -124,8 +164,8 @@ class CudaProduct {
   void fill_tables(const View<T>& A, const View<T>& B, T* values) {
     const auto launch_for = [&]<class Group>(Bin bin) {
       launch<Group>(fill_rows<compute, Group, T>, sizeof(FillMemory<Group, T>), binned_.size(bin),
-                    binned_.begin(bin), A, B, pattern_.row_offsets.data(), pattern_.column_indices.data(),
-                    values);
+                    binned_.begin(bin), A, B, pattern_.row_offsets.data(), ends_.data(),
+                    pattern_.column_indices.data(), values);
     };
     launch_for.template operator()<FillByFew>(by_few);
     launch_for.template operator()<FillByWarp>(by_warp);
@@ -134,7 +174,8 @@ class CudaProduct {
 
   std::int64_t windows_;
   typename ProductPlan<T>::Pattern pattern_;
-  BinnedRows binned_;  // rows without stored positions
+  Array<std::int64_t> ends_;  // of the rows, if they may have room for more elements
+  BinnedRows binned_;         // rows without stored positions
   std::unique_ptr<StoredPositions<T>> positions_;
 };
 
@@ -179,15 +220,7 @@ class CudaChain {
     CudaProduct<T> product;
     Array<T> values;
   };
-  void set_view(const Step& step) {
-    const auto& pattern = step.product.pattern();
-    view_ = {pattern.rows,
-             pattern.columns,
-             pattern.column_indices.size(),
-             pattern.row_offsets.data(),
-             pattern.column_indices.data(),
-             step.values.data()};
-  }
+  void set_view(const Step& step) { view_ = step.product.view(step.values); }
 
   std::vector<Step> steps_;
   View<T> view_;
@@ -238,11 +271,26 @@ Csr<T> product_on(Factors<T> factors) {
                            std::move(pattern.column_indices), std::move(values));
 }
 
+template <class Target, class T>
+Csr<T> right_product_on(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P) {
+  const CurrentDevice current(A.device().id());
+  Cuda backend(A.device());
+  Array<T> right_values;
+  const CudaProduct<T> right(backend, view_of(A), view_of(P), right_values);
+  Array<T> values;
+  CudaProduct<T> whole(backend, view_of(R), right.view(right_values), &values);
+  auto& pattern = whole.pattern();
+  return Csr<T>::unchecked(pattern.rows, pattern.columns, std::move(pattern.row_offsets),
+                           std::move(pattern.column_indices), std::move(values));
+}
+
 template std::unique_ptr<ProductPlan<float>> plan_product_on<CudaTarget>(Factors<float>,
                                                                          const ProductOptions&);
 template std::unique_ptr<ProductPlan<double>> plan_product_on<CudaTarget>(Factors<double>,
                                                                           const ProductOptions&);
 template Csr<float> product_on<CudaTarget>(Factors<float>);
 template Csr<double> product_on<CudaTarget>(Factors<double>);
+template Csr<float> right_product_on<CudaTarget>(const Csr<float>&, const Csr<float>&, const Csr<float>&);
+template Csr<double> right_product_on<CudaTarget>(const Csr<double>&, const Csr<double>&, const Csr<double>&);
 
 }  // namespace echelon

@@ -69,7 +69,7 @@ __device__ void for_products(const View<T>& A, const View<T>& B, std::int64_t i,
     if (k + Group::lane() < end) {
       const std::int32_t row = A.column_indices[k + Group::lane()];
       begin = B.row_offsets[row];
-      size = static_cast<int>(B.row_offsets[row + 1] - begin);
+      size = static_cast<int>(B.row_ends[row] - begin);
       factor = A.values[k + Group::lane()];
     }
     int stop = size;  // end of this row's products among those of all lanes: inclusive prefix sum
@@ -100,7 +100,7 @@ requires(Group::lanes > warp_size) __device__
     void for_products(const View<T>& A, const View<T>& B, std::int64_t i, Take take) {
   for (std::int64_t k = A.row_offsets[i]; k < A.row_offsets[i + 1]; ++k) {
     const std::int32_t row = A.column_indices[k];
-    const std::int64_t end = B.row_offsets[row + 1];
+    const std::int64_t end = B.row_ends[row];
     for (std::int64_t e = B.row_offsets[row] + Group::lane(); e < end; e += Group::lanes) {
       take(ProductTerm<T>{true, k, e, A.values[k], 0, 1});
     }
@@ -119,7 +119,7 @@ __device__ void take_in_any_order(const View<T>& A, const View<T>& B, std::int64
     if (k + Group::lane() < end) {
       const std::int32_t row = A.column_indices[k + Group::lane()];
       begin = B.row_offsets[row];
-      size = static_cast<int>(B.row_offsets[row + 1] - begin);
+      size = static_cast<int>(B.row_ends[row] - begin);
     }
     int longest = size;
     int products = size;
@@ -255,13 +255,13 @@ __device__ void append(FillMemory<Group, T>& memory, bool is_new, std::int32_t c
 }
 
 /// Computes the rows of C in a list, one group per row. Compute::values reads the columns of C and writes NaN
-/// for a row with a product outside them.
-/// Memory movement: a row of A once, the rows of B that it refers to once, from the L2 cache where nearby
-/// rows of A share them, and the row of C once.
+/// for a row with a product outside them. The others write the rows' ends to `ends` if it is not null: rows
+/// may then have fewer elements than there is room for. Memory movement: a row of A once, the rows of B that
+/// it refers to once, from the L2 cache where nearby rows of A share them, and the row of C once.
 template <Compute compute, class Group, class T>
 __global__ void __launch_bounds__(block_size)
     fill_rows(unsigned size, const unsigned* list, View<T> A, View<T> B, const std::int64_t* offsets,
-              std::int32_t* columns, T* values) {
+              std::int64_t* ends, std::int32_t* columns, T* values) {
   const unsigned entry = blockIdx.x * Group::groups + Group::number();
   if (entry >= size) return;  // whole groups return
   auto& memory = reinterpret_cast<FillMemory<Group, T>*>(shared_memory)[Group::number()];
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(block_size)
   Group::sync();
   const std::int64_t i = list[entry];
   const std::int64_t begin = offsets[i];
-  const int elements = static_cast<int>(offsets[i + 1] - begin);
+  int elements = static_cast<int>(offsets[i + 1] - begin);
   if constexpr (compute == Compute::values) {
     for (int e = Group::lane(); e < elements; e += Group::lanes) {
       bool is_new = false;
@@ -301,6 +301,10 @@ __global__ void __launch_bounds__(block_size)
   });
   Group::sync();
   if constexpr (compute != Compute::values) {
+    if (ends != nullptr) {
+      elements = memory.count;
+      if (Group::lane() == 0) ends[i] = begin + elements;
+    }
     if constexpr (Group::capacity <= 4 * Group::lanes) {
       sort_few<Group>(memory.list, elements);
     } else {

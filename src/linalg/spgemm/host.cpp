@@ -9,6 +9,7 @@
 #include "matrix/rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <exception>
 #include <utility>
@@ -393,11 +394,19 @@ Csr<T> product_on(Factors<T> factors) {
                            std::move(pattern.column_indices), std::move(values));
 }
 
+template <class Target, class T>
+Csr<T> right_product_on(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P) {
+  const Csr<T> right = product_on<HostTarget, T>(std::array{&A, &P});
+  return product_on<HostTarget, T>(std::array{&R, &right});
+}
+
 template std::unique_ptr<ProductPlan<float>> plan_product_on<HostTarget>(Factors<float>,
                                                                          const ProductOptions&);
 template std::unique_ptr<ProductPlan<double>> plan_product_on<HostTarget>(Factors<double>,
                                                                           const ProductOptions&);
 template Csr<float> product_on<HostTarget>(Factors<float>);
 template Csr<double> product_on<HostTarget>(Factors<double>);
+template Csr<float> right_product_on<HostTarget>(const Csr<float>&, const Csr<float>&, const Csr<float>&);
+template Csr<double> right_product_on<HostTarget>(const Csr<double>&, const Csr<double>&, const Csr<double>&);
 
 }  // namespace echelon

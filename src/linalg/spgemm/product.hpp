@@ -66,5 +66,8 @@ template <class Target, class T>
                                                               const ProductOptions& options);
 template <class Target, class T>
 [[nodiscard]] Csr<T> product_on(Factors<T> factors);
+/// R (A P), with the bits of a product of R and the product of A and P.
+template <class Target, class T>
+[[nodiscard]] Csr<T> right_product_on(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P);
 
 }  // namespace echelon

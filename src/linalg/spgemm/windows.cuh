@@ -37,7 +37,7 @@ __device__ int find_parts(WindowMemory<T>& memory, const View<T>& A, const View<
   int size = 0;
   if (k + threadIdx.x < end) {
     const std::int32_t row = A.column_indices[k + threadIdx.x];
-    const std::int64_t row_end = B.row_offsets[row + 1];
+    const std::int64_t row_end = B.row_ends[row];
     begin = lower_bound(B.column_indices, B.row_offsets[row], row_end, first_column);
     size = static_cast<int>(
         lower_bound(B.column_indices, begin, min(row_end, begin + window), first_column + window) - begin);

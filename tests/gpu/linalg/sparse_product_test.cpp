@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse products on the GPU against plain loops on the host: bit for bit.
+#include "backend/targets.hpp"
 #include "gpu/gpu_fixture.hpp"
+#include "linalg/spgemm/product.hpp"
 #include "support/sparse_algebra.hpp"
 
 #include <echelon/error.hpp>
@@ -10,6 +12,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 namespace echelon::test {
@@ -74,6 +77,33 @@ TEST_F(GpuSparseProduct, Triple_AssociatesFromLeft) {
     SCOPED_TRACE(name);
     check_triple(random_matrix<double>(20 + A.rows() / 8, A.rows(), 3, 5), A, P);
   }
+}
+
+/// Rows of A P with room for more elements than they have, beside rows that are counted, and rows of R (A P)
+/// of every length.
+TEST_F(GpuSparseProduct, RightFactor_HasBitsOfSeparateProducts) {
+  const auto check = [this](const auto& R, const auto& A, const auto& P) {
+    const auto expected = plain_product(R, plain_product(A, P));
+    using T = std::decay_t<decltype(*R.values().data())>;
+    expect_identical(right_product_on<CudaTarget, T>(R.to(gpu), A.to(gpu), P.to(gpu)), expected);
+  };
+  for (const auto& [name, A, P] : factor_pairs<double>()) {
+    SCOPED_TRACE(name);
+    check(random_matrix<double>(20 + A.rows() / 8, A.rows(), 3, 5), A, P);
+  }
+  for (const auto& [name, A, P] : factor_pairs<float>()) {
+    SCOPED_TRACE(name);
+    check(random_matrix<float>(20 + A.rows() / 8, A.rows(), 3, 6), A, P);
+  }
+  MapRows<double> rows;
+  for (const int length : {0, 1, 5, 8, 9, 31, 32, 33, 64, 255, 257, 1024, 1025, 1999}) {
+    auto& row = rows.emplace_back();
+    for (std::int32_t e = 0; e < length; ++e) row[(e * 7919) % 2000] = 0.25 + e;
+  }
+  const Csr<double> lengths = from_rows<double>(2000, rows);
+  const Csr<double> right = random_matrix<double>(2000, 700, 4, 7);
+  check(random_matrix<double>(50, lengths.rows(), 6, 8), lengths, right);
+  check(lengths, random_matrix<double>(2000, 2000, 3, 9), right);
 }
 
 /// Rows on either side of every limit on factors, products and elements.

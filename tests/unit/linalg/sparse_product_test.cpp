@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/targets.hpp"
+#include "linalg/spgemm/product.hpp"
 #include "support/sparse_algebra.hpp"
 #include "support/test_data.hpp"
 
@@ -55,6 +57,18 @@ TYPED_TEST(SparseProductTest, AgreesWithPlainLoops) {
   for (const auto& [name, A, B] : factor_pairs<TypeParam>()) {
     SCOPED_TRACE(name);
     check_product(A, B);
+  }
+}
+
+TYPED_TEST(SparseProductTest, RightFactor_HasBitsOfSeparateProducts) {
+  using T = TypeParam;
+  for (const auto& [name, A, P] : factor_pairs<T>()) {
+    SCOPED_TRACE(name);
+    const Csr<T> R = random_matrix<T>(20 + A.rows() / 8, A.rows(), 3, 5);
+    const Csr<T> expected = plain_product(R, plain_product(A, P));
+    for (const Device& device : devices) {
+      expect_identical(right_product_on<HostTarget, T>(R.to(device), A.to(device), P.to(device)), expected);
+    }
   }
 }
 
