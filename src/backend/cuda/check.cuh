@@ -23,15 +23,18 @@ void wait_for_stream(std::source_location where = std::source_location::current(
 /// Makes a GPU current for a scope.
 class CurrentDevice {
  public:
-  explicit CurrentDevice(int id) {
+  explicit CurrentDevice(int id) : id_(id) {
     check(cudaGetDevice(&before_));
-    if (before_ != id) check(cudaSetDevice(id));
+    if (before_ != id_) check(cudaSetDevice(id_));
   }
   CurrentDevice(const CurrentDevice&) = delete;
   CurrentDevice& operator=(const CurrentDevice&) = delete;
-  ~CurrentDevice() { cudaSetDevice(before_); }
+  ~CurrentDevice() {
+    if (before_ != id_) cudaSetDevice(before_);
+  }
 
  private:
+  int id_;
   int before_ = 0;
 };
 

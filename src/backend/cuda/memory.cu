@@ -113,10 +113,10 @@ void deallocate(int id, void* pointer) noexcept {
   if (pointer == nullptr) return;
   int before = 0;
   cudaGetDevice(&before);
-  cudaSetDevice(id);
+  if (before != id) cudaSetDevice(id);
   ++frees;
   cudaFreeAsync(pointer, stream());
-  cudaSetDevice(before);
+  if (before != id) cudaSetDevice(before);
 }
 
 void copy(Direction direction, int target_id, void* target, int source_id, const void* source,
