@@ -265,42 +265,51 @@ Csr<T> complement_by_sorting(B& backend, const Csr<T>& A, std::int64_t kept, Arr
   return laplacian_of(backend, std::move(edges));
 }
 
+/// number[i] = number of the kept vertex i, or -1: one access for each neighbour tells both.
+struct NumberOrNone {
+  const std::uint8_t* chosen;
+  const std::int64_t* kept_before;
+  std::int32_t* number;
+  void operator()(std::int64_t i) const {
+    number[i] = chosen[i] != 0 ? -1 : static_cast<std::int32_t>(kept_before[i]);
+  }
+};
+
 /// Number of edges to which the elements of a kept vertex contribute, at its number.
 template <class T>
 struct CountContributions {
   EliminateVertex<T> stage;
+  const std::int32_t* number;
   std::int32_t* kept;  ///< vertex of each number
   std::int64_t* counts;
   void operator()(std::int64_t i) const {
-    if (stage.chosen[i] != 0) return;
+    if (number[i] < 0) return;
     std::int64_t count = 0;
     for (std::int64_t k = stage.A.offsets[i]; k < stage.A.offsets[i + 1]; ++k) {
       const std::int32_t j = stage.A.columns[k];
-      count += stage.chosen[j] == 0 ? 1 : stage.row_offsets[j + 1] - stage.row_offsets[j];
+      count += number[j] >= 0 ? 1 : stage.row_offsets[j + 1] - stage.row_offsets[j];
     }
-    kept[stage.number[i]] = static_cast<std::int32_t>(i);
-    counts[stage.number[i]] = count;
+    kept[number[i]] = static_cast<std::int32_t>(i);
+    counts[number[i]] = count;
   }
 };
 
 /// Passes the edges of the kept vertex i in the Schur complement to `add`: those to kept vertices, and those
 /// that eliminated neighbours leave.
 template <class T, class Add>
-void visit_complement_row(const EliminateVertex<T>& stage, std::int32_t i, const Add& add) {
+void visit_complement_row(const EliminateVertex<T>& stage, const std::int32_t* number, std::int32_t i,
+                          const Add& add) {
   const LaplacianRows<T>& A = stage.A;
-  const std::int64_t row = stage.number[i];
   for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) {
     const std::int32_t j = A.columns[k];
-    if (A.is_edge(i, k) && stage.chosen[j] == 0) {
-      add(static_cast<std::int32_t>(stage.number[j]), -static_cast<double>(A.values[k]));
-    }
+    if (A.is_edge(i, k) && number[j] >= 0) add(number[j], -static_cast<double>(A.values[k]));
   }
   for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) {
     const std::int32_t f = A.columns[k];
-    if (!A.is_edge(i, k) || stage.chosen[f] == 0 || stage.inverse[f] == 0) continue;
+    if (!A.is_edge(i, k) || number[f] >= 0 || stage.inverse[f] == 0) continue;
     const std::int64_t end = stage.row_offsets[f + 1];
     std::int64_t own = stage.row_offsets[f];
-    while (own < end && stage.columns[own] != row) ++own;
+    while (own < end && stage.columns[own] != number[i]) ++own;
     for (std::int64_t b = stage.row_offsets[f]; b < end; ++b) {
       if (b == own) continue;
       const T weight = (stage.values[own] * stage.values[b]) / stage.inverse[f];
@@ -314,14 +323,17 @@ template <HostBackend B, class T>
 Csr<T> complement_by_rows(B& backend, std::int64_t kept, std::int64_t n, const EliminateVertex<T>& stage) {
   const Device& device = backend.device();
   for_each_costly(backend, n, stage);
+  Array<std::int32_t> numbers(device, n);
+  const std::int32_t* const number = numbers.data();
+  backend.for_each(n, NumberOrNone{stage.chosen, stage.number, numbers.data()});
   Array<std::int32_t> vertices(device, kept);
   Array<std::int64_t> begins(device, kept + 1);
-  for_each_costly(backend, n, CountContributions<T>{stage, vertices.data(), begins.data()});
+  for_each_costly(backend, n, CountContributions<T>{stage, number, vertices.data(), begins.data()});
   backend.exclusive_scan(kept, begins.data(), begins.data());
-  const std::int32_t* vertex = vertices.data();
-  return accumulate_rows<T>(
-      backend, kept, begins.data(),
-      [&stage, vertex](std::int64_t row, const auto& add) { visit_complement_row(stage, vertex[row], add); });
+  const std::int32_t* const vertex = vertices.data();
+  return accumulate_rows<T>(backend, kept, begins.data(), [&](std::int64_t row, const auto& add) {
+    visit_complement_row(stage, number, vertex[row], add);
+  });
 }
 
 /// Eliminates an independent set from the graph with the Laplacian A, and overwrites `coarse` with the
