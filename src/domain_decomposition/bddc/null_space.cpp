@@ -22,7 +22,7 @@ struct Energy {
   double largest = 0;
 };
 
-/// What rows [begin, end) of a component contribute. `place[i]` is the place of row i in the component.
+/// Contribution of the rows [begin, end) of a component. `place[i]` is the place of row i in the component.
 Energy energy_of_rows(const Csr<double>& K, const std::vector<std::int32_t>& rows,
                       const std::vector<std::int32_t>& place, const Columns& basis, std::int64_t begin,
                       std::int64_t end) {
