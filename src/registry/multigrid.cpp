@@ -49,7 +49,7 @@ std::vector<Option<AmgOptions>> AmgOptions::table() {
         {1, 100}},
        {"weight",
         +[](AmgOptions& o) -> std::optional<double>& { return o.weight; },
-        "weight of the Jacobi smoother; auto: 4 / (3 lambda), lambda being the largest eigenvalue of D^-1 "
+        "weight of the Jacobi smoother; auto: 3 / (2 lambda), lambda being the largest eigenvalue of D^-1 "
         "A",
         {0, 2, true, true},
         {"auto"}},
@@ -108,7 +108,7 @@ std::vector<Option<GeometricMultigridOptions>> GeometricMultigridOptions::table(
         {1, 100}},
        {"weight",
         +[](O& o) -> std::optional<double>& { return o.weight; },
-        "weight of the Jacobi smoother; auto: 4 / (3 lambda), lambda being the largest eigenvalue of D^-1 "
+        "weight of the Jacobi smoother; auto: 3 / (2 lambda), lambda being the largest eigenvalue of D^-1 "
         "A",
         {0, 2, true, true},
         {"auto"}},

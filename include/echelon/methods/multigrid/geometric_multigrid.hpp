@@ -25,7 +25,7 @@ struct GeometricMultigridOptions {
   SmootherKind smoother = SmootherKind::automatic;
   /// Smoothing steps before, and after, the coarse correction, 1 to 100.
   std::int64_t sweeps = 1;
-  /// Weight of the Jacobi smoother, 0 < weight < 2; not set: 4 / (3 lambda) with the largest eigenvalue
+  /// Weight of the Jacobi smoother, 0 < weight < 2; not set: 3 / (2 lambda) with the largest eigenvalue
   /// lambda of D^-1 A.
   std::optional<double> weight = {};
   /// Largest number of rows of a level that is solved directly, 1 to 10000.
