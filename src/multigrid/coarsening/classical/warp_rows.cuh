@@ -54,64 +54,76 @@ static_assert(slots == 256, "the hash has eight bits");
 /// An element of a row, by what it contributes.
 enum class Kind : int { nothing, denominator, candidate, distribution };
 
-template <class T>
+/// An element of a row that one lane has loaded, for all lanes: from shared memory they read it in fewer
+/// steps than by shuffles, of which a double takes two.
 struct Element {
-  Kind kind = Kind::nothing;
-  double value = 0;
-  std::int32_t column = 0;
-  Distribution<T> part;
+  Kind kind;
+  std::int32_t column;
+  double value;
+  double own;  ///< members of the Distribution
+  double factor;
+  double sum;
+  std::int64_t begin;
+  std::int64_t end;
 };
 
+/// Writes the members of an element that its kind has.
 template <class T>
-__device__ Element<T> load_element(const ExtendedRow<T>& row, std::int64_t i, std::int64_t k) {
+__device__ void load_element(const ExtendedRow<T>& row, std::int64_t i, std::int64_t k, Element& element) {
   const SplitMatrix<T>& matrix = row.matrix;
   const std::int64_t j = matrix.a.column(k);
   const std::int32_t coarse = matrix.coarse_index[j];
-  Element<T> element;
-  element.value = static_cast<double>(matrix.a.values[k]);
+  const auto value = static_cast<double>(matrix.a.values[k]);
+  element.value = value;
   element.column = coarse;
-  if (j != i && coarse == isolated_index) return element;
-  if (matrix.strong[k] == 0) {
+  if (j != i && coarse == isolated_index) {
+    element.kind = Kind::nothing;
+  } else if (matrix.strong[k] == 0) {
     element.kind = Kind::denominator;
   } else if (coarse >= 0) {
     element.kind = Kind::candidate;
   } else {
     element.kind = Kind::distribution;
-    element.part = row.distribution(i, j, element.value);
+    const Distribution<T> part = row.distribution(i, j, value);
+    element.own = part.own;
+    element.factor = part.factor;
+    element.sum = part.sum();
+    element.begin = part.begin;
+    element.end = part.end;
   }
-  return element;
 }
 
-/// Adds the terms of row i to the table. False if there are too many candidates.
+/// Adds the terms of row i to the table. False if there are too many candidates. `elements` has room for one
+/// element of each lane.
 template <class T>
-__device__ bool accumulate(const ExtendedRow<T>& row, std::int64_t i, Table& table, RowFactors& factors) {
+__device__ bool accumulate(const ExtendedRow<T>& row, std::int64_t i, Element* elements, Table& table,
+                           RowFactors& factors) {
   const int lane = lane_id();
   double denominator = 0;
   int found = 0;
   const std::int64_t end = row.matrix.a.end(i);
   for (std::int64_t first = row.matrix.a.begin(i); first < end; first += warp_size) {
-    Element<T> own;
-    if (first + lane < end) own = load_element(row, i, first + lane);
-    for (unsigned left = __ballot_sync(full_warp, own.kind != Kind::nothing); left != 0; left &= left - 1) {
-      const int source = __ffs(static_cast<int>(left)) - 1;
-      const auto kind = static_cast<Kind>(__shfl_sync(full_warp, static_cast<int>(own.kind), source));
-      const double value = __shfl_sync(full_warp, own.value, source);
-      bool is_new = false;
-      if (kind == Kind::denominator) {
-        denominator += value;
+    elements[lane].kind = Kind::nothing;
+    if (first + lane < end) load_element(row, i, first + lane, elements[lane]);
+    unsigned left = __ballot_sync(full_warp, elements[lane].kind != Kind::nothing);
+    __syncwarp();
+    for (; left != 0; left &= left - 1) {
+      const Element& element = elements[__ffs(static_cast<int>(left)) - 1];
+      if (element.kind == Kind::denominator) {
+        denominator += element.value;
         continue;
       }
-      if (kind == Kind::candidate) {
-        factors.sum += value;
-        if (lane == source) is_new = table.add(own.column, value);
+      bool is_new = false;
+      if (element.kind == Kind::candidate) {
+        factors.sum += element.value;
+        if (lane == 0) is_new = table.add(element.column, element.value);
         found += __popc(__ballot_sync(full_warp, is_new));
       } else {
-        denominator += __shfl_sync(full_warp, own.part.own, source);
-        factors.sum += __shfl_sync(full_warp, own.part.sum(), source);
-        const double factor = __shfl_sync(full_warp, own.part.factor, source);
-        const std::int64_t part_begin = __shfl_sync(full_warp, own.part.begin, source);
-        const std::int64_t part_end = __shfl_sync(full_warp, own.part.end, source);
-        for (std::int64_t e = part_begin; e < part_end; e += warp_size) {
+        denominator += element.own;
+        factors.sum += element.sum;
+        const double factor = element.factor;
+        const std::int64_t part_end = element.end;
+        for (std::int64_t e = element.begin; e < part_end; e += warp_size) {
           is_new = false;
           if (e + lane < part_end) {
             const auto weight = static_cast<double>(row.strong_coarse.values[e + lane]);
@@ -124,6 +136,7 @@ __device__ bool accumulate(const ExtendedRow<T>& row, std::int64_t i, Table& tab
       __syncwarp();
       if (found > most_candidates) return false;
     }
+    __syncwarp();
   }
   factors.scale = -1 / denominator;
   factors.is_sum_known = true;
@@ -201,7 +214,9 @@ __global__ void __launch_bounds__(block_size)
     interpolate_rows_by_warps(std::int64_t count, ExtendedRow<T> row, RowMap map, PaddedView<T> rows,
                               std::uint8_t* is_long) {
   __shared__ Table tables[block_size / warp_size];
-  Table& table = tables[threadIdx.x / warp_size];
+  __shared__ Element elements[block_size];
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  Table& table = tables[warp];
   const bool is_first = lane_id() == 0;
   const std::int64_t warps = std::int64_t{gridDim.x} * block_size / warp_size;
   for (std::int64_t r = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / warp_size; r < count;
@@ -221,7 +236,7 @@ __global__ void __launch_bounds__(block_size)
     table.clear();
     __syncwarp();
     RowFactors factors;
-    bool is_done = accumulate(row, i, table, factors);
+    bool is_done = accumulate(row, i, elements + warp * warp_size, table, factors);
     __syncwarp();
     is_done = is_done && (factors.scale == 0 || write_candidates(table, factors, rows, r));
     if (is_first && !is_done) is_long[r] = 1;
