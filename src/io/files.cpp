@@ -142,8 +142,8 @@ FileFormat format_of_text(std::string_view lines, FileRole role, const std::stri
   if (content == TextContent::columns_or_edges && role == FileRole::graph) return FileFormat::edge_list;
   throw ParseError(
       name, 1, 1,
-      "lines of two or three numbers may be an edge list or columns of a matrix: name the format "
-      "edge-list or text");
+      "lines of two or three numbers may be an edge list or columns of a matrix: name the format with --from "
+      "(ReadFileOptions::format): edge-list or text");
 }
 
 FileFormat find_format(TextSource& source, const std::string& name, FileRole role) {
@@ -154,7 +154,8 @@ FileFormat find_format(TextSource& source, const std::string& name, FileRole rol
   format = format_of_text(whole_lines(first), role, name);
   if (format != FileFormat::automatic) return format;
   throw ParseError(name, 1, 1,
-                   fmt::format("neither its content nor its name tells its format: name one of {}",
+                   fmt::format("neither its content nor its name tells its format: name one with --from "
+                               "(ReadFileOptions::format): {}",
                                fmt::join(file_format_names(), ", ")));
 }
 

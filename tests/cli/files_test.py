@@ -93,7 +93,7 @@ class Files(ToolTest):
         graph = self.file("graph.txt", "1 2\n2 3\n3 1\n3 4\n")
         result = self.convert(graph, self.out("L.mtx"), "--as", "laplacian")
         self.assertEqual((result["input"]["file_format"], result["rows"], result["nonzeros"]), ("edge-list", 4, 12))
-        self.assertIn("edge-list or text", self.error("info", graph, code=BAD_INPUT))
+        self.assertIn("with --from (ReadFileOptions::format): edge-list or text", self.error("info", graph, code=BAD_INPUT))
         snap = self.file("snap.txt", "# FromNodeId\tToNodeId\n1\t2\n")
         self.assertEqual(self.convert(snap, self.out("A.mtx"))["input"]["file_format"], "edge-list")
         dense = self.file("A.txt", "4.0 1.0\n1.0 3.0\n")
