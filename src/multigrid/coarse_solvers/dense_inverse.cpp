@@ -132,9 +132,45 @@ Square transpose_of(const Square& a) {
   return result;
 }
 
+/// True if the rows of A sum to zero up to rounding.
+bool maps_constants_to_zero(const Square& a) {
+  double largest_sum = 0;
+  double largest_row = 0;
+  for (std::size_t i = 0; i < a.n; ++i) {
+    double sum = 0;
+    double magnitudes = 0;
+    for (std::size_t j = 0; j < a.n; ++j) {
+      sum += a(j, i);
+      magnitudes += std::fabs(a(j, i));
+    }
+    largest_sum = std::max(largest_sum, std::fabs(sum));
+    largest_row = std::max(largest_row, magnitudes);
+  }
+  return largest_sum <= rounding_of(a.n) * largest_row;
+}
+
+/// Pseudo-inverse of a symmetric semidefinite A that maps constants, and no other vectors, to zero: with
+/// v = (1, ..., 1) / sqrt(n) and any a > 0 it is (A + a v v^T)^-1 - v v^T / a. Empty for other matrices. It
+/// takes a third of the time of one by eigenvectors.
+std::optional<PseudoInverse> invert_beside_constants(Square a) {
+  if (!maps_constants_to_zero(a)) return {};
+  double shift = 0;  // a / n
+  for (std::size_t i = 0; i < a.n; ++i) shift = std::max(shift, a(i, i));
+  if (!(shift > 0)) return {};
+  const auto n = static_cast<double>(a.n);
+  shift /= n;
+  for (double& element : a.elements) element += shift;
+  std::optional<Square> inverse = invert_definite(std::move(a));
+  if (!inverse) return {};
+  const double part = 1 / (shift * n * n);
+  for (double& element : inverse->elements) element -= part;
+  return PseudoInverse{std::move(*inverse), 1};
+}
+
 std::optional<PseudoInverse> invert_singular(Square a, bool symmetric) {
   std::vector<double> values(a.n);
   if (symmetric) {
+    if (std::optional<PseudoInverse> inverse = invert_beside_constants(a)) return inverse;
     if (!lapack::symmetric_eigenvectors(a.size(), a.data(), values.data())) return {};
     PseudoInverse result = pseudo_inverse(a, transpose_of(a), values);
     mirror_lower(result.matrix);
@@ -189,6 +225,10 @@ Dense<double> null_space(const Csr<T>& A) {
     largest = std::max(largest, std::fabs(element));
   }
   for (const std::size_t i : empty_rows(a)) a(i, i) = largest > 0 ? largest : 1;
+  if (invert_beside_constants(a)) {
+    const std::vector<double> constant(a.n, 1 / std::sqrt(static_cast<double>(a.n)));
+    return Dense<double>(A.rows(), 1, Array<double>(Device(), std::span<const double>(constant)));
+  }
   std::vector<double> values(a.n);
   if (!lapack::symmetric_eigenvectors(a.size(), a.data(), values.data())) return none;
   const double spectral_norm = std::max(std::fabs(values.front()), std::fabs(values.back()));

@@ -258,6 +258,39 @@ Csr<double> weighted_ring(std::int32_t n, std::uint64_t seed) {
   return Csr<double>::from_triplets(n, n, triplets);
 }
 
+TEST(DenseInverse, ConstantsAreTheNullSpace_AndOtherVectorsBesideThem) {
+  constexpr std::int32_t n = 40;
+  const auto path = [](std::int32_t first, std::int32_t last, std::vector<Triplet<double>>& triplets) {
+    for (std::int32_t i = first; i < last; ++i) {
+      triplets.insert(triplets.end(), {{i, i, 1}, {i + 1, i + 1, 1}, {i, i + 1, -1}, {i + 1, i, -1}});
+    }
+  };
+  std::vector<Triplet<double>> whole;
+  path(0, n - 1, whole);
+  std::vector<Triplet<double>> parts;
+  path(0, n / 2 - 1, parts);
+  path(n / 2, n - 1, parts);
+  const auto connected = Csr<double>::from_triplets(n, n, whole);
+  const auto disconnected = Csr<double>::from_triplets(n, n, parts);
+  EXPECT_EQ(multigrid::dense_inverse<double>(connected, 1, true).null_space, 1);
+  EXPECT_EQ(multigrid::dense_inverse<double>(disconnected, 1, true).null_space, 2);
+  EXPECT_EQ(multigrid::null_space(disconnected).columns(), 2);
+  const Dense<double> basis = multigrid::null_space(connected);
+  ASSERT_EQ(basis.columns(), 1);
+  for (std::int32_t i = 0; i < n; ++i) EXPECT_NEAR(std::fabs(basis.data()[i]), 1 / std::sqrt(n), 1e-14) << i;
+  // The Green's function of a path: (A+)_ij has zero row sums, and A A+ = I - 1/n.
+  const auto inverse = multigrid::dense_inverse<double>(connected, 1, true);
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = 0; j < n; ++j) {
+      double product = 0;
+      for (std::int64_t k = connected.row_offsets()[i]; k < connected.row_offsets()[i + 1]; ++k) {
+        product += connected.values()[k] * inverse.transpose.data()[connected.column_indices()[k] + j * n];
+      }
+      EXPECT_NEAR(product, (i == j ? 1.0 : 0.0) - 1.0 / n, 1e-11) << i << ' ' << j;
+    }
+  }
+}
+
 TEST(DenseInverse, ManyMagnitudes_NullSpaceIsFound) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     EXPECT_EQ(multigrid::dense_inverse<double>(weighted_ring(200, seed), 1, true).null_space, 1) << seed;
