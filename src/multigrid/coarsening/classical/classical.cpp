@@ -57,7 +57,7 @@ class ClassicalCoarsening final : public Coarsening<T> {
   /// Keeps the splitting and recomputes the strength of connection. Weights outside the pattern of P are
   /// dropped, and the others of their row are rescaled so that the sum of the row is unchanged.
   void update_values(const Csr<T>& A, int level, Csr<T>& P) override {
-    const Strength strength = find_strength(backend_, A, options_.threshold, options_.max_row_sum);
+    const Strength strength = mark_strength(backend_, A, options_.threshold, options_.max_row_sum);
     PaddedRows<T> rows = weights(A, strength, splittings_[static_cast<std::size_t>(level)]);
     backend_.for_each(A.rows(), WriteKnown<T>{rows.view(), P.row_offsets().data(), P.column_indices().data(),
                                               P.values().data()});

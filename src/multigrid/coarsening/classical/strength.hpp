@@ -74,10 +74,10 @@ bool runs_concurrently(const B& backend) {
   return !backend.device().on_host() || backend.device().threads() > 1;
 }
 
-/// Finds the strong dependences of the square matrix A. Reads A once and writes one byte per stored element.
-/// Synchronises for the two sums.
+/// Finds the strong dependences of the square matrix A, without their sums. Reads A once and writes one byte
+/// per stored element.
 template <class B, class T>
-Strength find_strength(B& backend, const Csr<T>& A, double threshold, double max_row_sum) {
+Strength mark_strength(B& backend, const Csr<T>& A, double threshold, double max_row_sum) {
   const std::int64_t n = A.rows();
   const Device& device = backend.device();
   Strength strength{Array<std::uint8_t>(device, A.nonzeros()), Array<std::uint8_t>(device, n),
@@ -86,8 +86,15 @@ Strength find_strength(B& backend, const Csr<T>& A, double threshold, double max
   mark_rows(backend, n, A.nonzeros(),
             MarkStrong<T>{SparseRows<T>(A), threshold, max_row_sum, runs_concurrently(backend),
                           strength.strong.data(), strength.is_isolated.data(), strength.influences.data()});
-  Array<DependenceSum> total(device, 1);
-  backend.reduce(n, SumDependences{strength.influences.data(), strength.is_isolated.data()},
+  return strength;
+}
+
+/// Finds the strong dependences of the square matrix A and their sums, for which it synchronises.
+template <class B, class T>
+Strength find_strength(B& backend, const Csr<T>& A, double threshold, double max_row_sum) {
+  Strength strength = mark_strength(backend, A, threshold, max_row_sum);
+  Array<DependenceSum> total(backend.device(), 1);
+  backend.reduce(A.rows(), SumDependences{strength.influences.data(), strength.is_isolated.data()},
                  Store<DependenceSum>{total.data()});
   const DependenceSum sum = backend.read(total.data());
   strength.dependences = sum.dependences;
