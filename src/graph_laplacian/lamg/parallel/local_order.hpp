@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Numbering of graphs whose neighbours are far apart in memory, by clusters of close vertices.
 ///
-/// Every 64th vertex, chosen by a hash, is the centre of a cluster. In each round the vertices without a
+/// One of 16 vertices, chosen by a hash, is the centre of a cluster. In each round the vertices without a
 /// cluster join that of their first neighbour which has one. A round reads the result of the round before, so
 /// that the clusters are the same with any number of threads. A breadth-first numbering is better by a
 /// little, but sequential.
