@@ -51,8 +51,8 @@ class ResidualCheck {
   virtual VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
   /// r = b - A x, and the facts of b, x and r, with a single synchronisation.
   virtual SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
-  /// vector() of each x. On a GPU, which takes longer to wait for a result than to compute it, the facts of up
-  /// to 32 vectors arrive together.
+  /// vector() of each x. On a GPU, which takes longer to wait for a result than to compute it, the facts of
+  /// up to 32 vectors arrive together.
   virtual std::vector<VectorFacts> vectors(std::int64_t n, std::span<const T* const> x) = 0;
   /// residual() of each column, with the bits that it has alone. A GPU reads A once for eight columns.
   virtual std::vector<VectorFacts> residuals(const MatrixRef<T>& A,
