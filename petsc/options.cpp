@@ -41,8 +41,11 @@ PetscErrorCode is_large(Mat A, bool& large) {
   PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(A), MATSEQDENSE, &dense));
   PetscInt rows = 0;
   PetscCall(MatGetSize(A, &rows, nullptr));
-  MatInfo info;
-  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  // Matrices that do not count their nonzeros, such as shells, are named when they cannot be copied.
+  PetscBool counts = PETSC_FALSE;
+  PetscCall(MatHasOperation(A, MATOP_GET_INFO, &counts));
+  MatInfo info{};
+  if (counts == PETSC_TRUE) PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   large = dense == PETSC_TRUE ? rows >= gpu_dense_rows : info.nz_used >= gpu_nonzeros;
   return success;
 }

@@ -53,8 +53,8 @@ struct PathVisitor {
       for (; l < stop; l += batch) {
         std::int32_t numbers[batch];
         for (int b = 0; b < batch; ++b) numbers[b] = l + b < stop ? end_of(l + b, i) : -1;
-        for (int b = 0; b < batch; ++b) {
-          if (numbers[b] >= 0 && recent.add(numbers[b])) visit(numbers[b]);
+        for (const std::int32_t number : numbers) {
+          if (number >= 0 && recent.add(number)) visit(number);
         }
       }
     }
