@@ -43,7 +43,7 @@ PetscErrorCode is_large(Mat A, bool& large) {
   PetscCall(MatGetSize(A, &rows, nullptr));
   // Matrices that do not count their nonzeros, such as shells, are named when they cannot be copied.
   PetscBool counts = PETSC_FALSE;
-  PetscCall(MatHasOperation(A, MATOP_GET_INFO, &counts));
+  PetscCall(MatHasOperation(A, MATOP_GETINFO, &counts));
   MatInfo info{};
   if (counts == PETSC_TRUE) PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   large = dense == PETSC_TRUE ? rows >= gpu_dense_rows : info.nz_used >= gpu_nonzeros;
