@@ -18,7 +18,8 @@ struct InterfaceIteration {
   double tolerance = 0;
   std::int64_t limit = 0;  ///< of iterations
   std::int64_t iterations = 0;
-  double norm = 0;  ///< of the residual
+  double right_hand_side = 0;  ///< norm of the first g
+  double norm = 0;             ///< of the residual
   double rho = 0;
   double alpha = 0;
   double beta = 0;
@@ -45,13 +46,16 @@ struct BeginIteration {
   InterfaceIteration* state;
   double tolerance;
   std::int64_t limit;
+  bool is_first;  ///< not a correction of an answer
   ECHELON_ANYWHERE void operator()(Sum squares) const {
     state->phase = IterationPhase::running;
     state->tolerance = tolerance;
     state->limit = limit;
     state->iterations = 0;
     state->recorded = 0;
-    state->set_norm(std::sqrt(squares.value));
+    const double norm = std::sqrt(squares.value);
+    if (is_first) state->right_hand_side = norm;
+    state->set_norm(norm);
   }
 };
 

@@ -329,17 +329,20 @@ class BddcMethod final : public SolverImplementation<T>,
   /// g. With exact interiors the residual of the interface is that of A.
   void iterate(Vectors& v, Job& job) const {
     v.backend.fill(v.u.size(), 0.0, v.u.data());
-    v.backend.reduce(v.g.size(), Product<double>{v.g.data(), v.g.data()},
-                     bddc::BeginIteration{v.iteration.data(), job.tolerance,
-                                          options_.stop.max_iterations - job.iterations});
+    v.backend.reduce(
+        v.g.size(), Product<double>{v.g.data(), v.g.data()},
+        bddc::BeginIteration{v.iteration.data(), job.tolerance, options_.stop.max_iterations - job.iterations,
+                             job.iterations == 0});
     std::vector<double> alphas;
     std::vector<double> betas;
+    double right_hand_side = 0;
     bddc::IterationPhase phase = bddc::IterationPhase::running;
     while (phase == bddc::IterationPhase::running && !job.control->cancel.stop_requested()) {
       v.backend.for_each(1, bddc::BeginBatch{v.iteration.data()});
       for (std::int64_t k = 0; k < iterations_of_batch(); ++k) queue_iteration(v);
       const bddc::InterfaceIteration state = v.backend.read(v.iteration.data());
       phase = state.phase;
+      right_hand_side = state.right_hand_side;
       for (std::int64_t k = 0; k < state.recorded; ++k) {
         if (!alphas.empty()) betas.push_back(state.betas[k]);
         alphas.push_back(state.alphas[k]);
@@ -351,7 +354,9 @@ class BddcMethod final : public SolverImplementation<T>,
     const RitzRange ritz = ritz_range(alphas, betas);
     if (!(ritz.smallest > 0)) return;
     job.preconditioned_condition = std::max(job.preconditioned_condition, ritz.largest / ritz.smallest);
-    job.statistics = {{"smallest_ritz_value", ritz.smallest}, {"largest_ritz_value", ritz.largest}};
+    job.statistics = {{"smallest_ritz_value", ritz.smallest},
+                      {"largest_ritz_value", ritz.largest},
+                      {"interface_right_hand_side", right_hand_side / job.right_hand_side_norm}};
   }
 
   /// Without the option, 1 on a GPU as well: an iteration takes longer than the wait.
