@@ -40,8 +40,15 @@ View<T> view_of(const Csr<T>& A) {
           A.values().data()};
 }
 
-/// How a row of C is computed: in a hash table by 8 threads, a warp or a block, or in windows of columns.
-enum Bin : std::uint8_t { by_few, by_warp, by_block, by_windows, bins, nothing_to_do = bins };
+/// How a row of C is computed: merged by a thread, in a hash table by 8 threads, a warp or a block, or in
+/// windows of columns.
+enum Bin : std::uint8_t { by_thread, by_few, by_warp, by_block, by_windows, bins, nothing_to_do = bins };
+
+/// Longest row of A for which a thread merges rows of B, all of whose next elements are in registers.
+inline constexpr int most_merged = 8;
+
+/// Room for the elements of a row that are not counted is a multiple of this.
+inline constexpr std::int64_t room_multiple = 4;
 
 /// A row of A longer than this is computed in windows by several blocks: a group processes its elements one
 /// after another.
@@ -94,8 +101,8 @@ ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t element
 }
 
 /// The bin for counting row i, by its number of products. A row of A with one element needs no counting: row
-/// i of C has the length of that row of B. Rows of at most `uncounted` products, 1 or more, get room for
-/// these.
+/// i of C has the length of that row of B. If `uncounted` is greater than 1, rows of at most so many products
+/// get room for these.
 template <class T>
 struct BinByProducts {
   View<T> A;
@@ -113,7 +120,8 @@ struct BinByProducts {
       }
     }
     const bool is_known = size <= max_group_row && (size <= 1 || products <= uncounted);
-    counts[i] = is_known ? products : 0;
+    const std::int64_t multiple = uncounted > 1 ? room_multiple : 1;
+    counts[i] = is_known ? (products + multiple - 1) / multiple * multiple : 0;
     return is_known ? nothing_to_do : bin_for<CountByFew, CountByWarp, CountByBlock>(size, products);
   }
 };
@@ -127,6 +135,20 @@ struct BinByElements {
     const std::int64_t elements = offsets[i + 1] - offsets[i];
     if (elements == 0) return nothing_to_do;
     return bin_for<FillByFew, FillByWarp, FillByBlock>(A.row_offsets[i + 1] - A.row_offsets[i], elements);
+  }
+};
+
+/// The bin for computing row i, where a thread may merge rows of at most `most_elements` elements.
+template <class T>
+struct BinWithMerging {
+  BinByElements<T> by_elements;
+  std::int64_t most_elements;
+  __device__ std::uint8_t operator()(std::int64_t i) const {
+    const std::int64_t* const factors = by_elements.A.row_offsets + i;
+    const std::int64_t elements = by_elements.offsets[i + 1] - by_elements.offsets[i];
+    const bool is_merged =
+        elements > 0 && elements <= most_elements && factors[1] - factors[0] <= most_merged;
+    return is_merged ? std::uint8_t{by_thread} : by_elements(i);
   }
 };
 

@@ -2,15 +2,16 @@
 // Gustavson's row-by-row product, as on the host. A group of threads computes a row of C: it traverses the
 // products a_ik b_kj in ascending k, one per thread, and adds them to a hash table in shared memory, so that
 // every c_ij is summed in ascending k and the result does not depend on timing. Rows with more elements get a
-// larger group and table; rows too long for any table, or with too many elements of A for one group, are
-// computed in windows of columns that are dense in the shared memory of a block.
-// Values of a known pattern are computed in the same way, or, where positions are stored, as sums of products
-// whose operands are read from their places.
-// Memory movement: A once, the offsets of C twice, C once, and a row of B once per row of A that refers to
-// it, from the L2 cache where nearby rows of A share it.
+// larger group and table; short rows of a right factor are merged by a thread each; rows too long for any
+// table, or with too many elements of A for one group, are computed in windows of columns that are dense in
+// the shared memory of a block. Values of a known pattern are computed in the same way, or, where positions
+// are stored, as sums of products whose operands are read from their places. Memory movement: A once, the
+// offsets of C twice, C once, and a row of B once per row of A that refers to it, from the L2 cache where
+// nearby rows of A share it.
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
 #include "backend/targets.hpp"
+#include "linalg/spgemm/merged_rows.cuh"
 #include "linalg/spgemm/product.hpp"
 #include "linalg/spgemm/stored_positions.cuh"
 #include "linalg/spgemm/windows.cuh"
@@ -72,7 +73,10 @@ class CudaProduct {
     values = Array<T>(device, room);
     ends_ = Array<std::int64_t>(device, A.rows);
     backend.copy(A.rows, offsets + 1, ends_.data());
-    binned_ = bin_rows(backend, A.rows, BinByElements<T>{A, offsets});
+    const bool merges = B.nonzeros <= std::numeric_limits<std::uint32_t>::max();
+    binned_ = bin_rows(backend, A.rows,
+                       BinWithMerging<T>{BinByElements<T>{A, offsets}, merges ? FillByFew::capacity : 0});
+    merge(A, B, values.data());
     fill<Compute::both>(backend, A, B, values.data());
   }
 
@@ -156,6 +160,15 @@ class CudaProduct {
     count_in_windows(binned_, A, B, window_counts.data(), nullptr);
     fill_windows<compute><<<blocks_for_windows(items), block_size, 0, stream()>>>(
         items, windows_, binned_.begin(by_windows), A, B, window_counts.data(), pattern_.row_offsets.data(),
+        pattern_.column_indices.data(), values);
+    check(cudaGetLastError());
+  }
+
+  void merge(const View<T>& A, const View<T>& B, T* values) {
+    const unsigned size = binned_.size(by_thread);
+    if (size == 0) return;
+    merge_rows<T><<<blocks_for(size, block_size), block_size, 0, stream()>>>(
+        size, binned_.begin(by_thread), A, B, pattern_.row_offsets.data(), ends_.data(),
         pattern_.column_indices.data(), values);
     check(cudaGetLastError());
   }
