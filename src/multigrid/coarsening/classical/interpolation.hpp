@@ -260,13 +260,14 @@ void interpolate_extended(B& backend, const SplitMatrix<T>& matrix, std::int64_t
                    coarse, rows, has_few);
 }
 
-/// Sets pass 0 for coarse points and marks the fine points that remain.
+/// Sets pass 0 for coarse points, and marks the fine points of the first pass, which depend on a coarse one:
+/// a GPU computes their rows in full warps.
 template <class T>
 struct BeginPasses {
   SplitMatrix<T> matrix;
   PaddedView<T> rows;
   std::int32_t* passes;
-  std::uint8_t* is_left;
+  std::uint8_t* is_first;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::int32_t coarse = matrix.coarse_index[i];
     rows.counts[i] = coarse >= 0 ? 1 : 0;
@@ -275,7 +276,28 @@ struct BeginPasses {
       rows.values[i * rows.width] = 1;
     }
     passes[i] = coarse >= 0 ? 0 : PassRow<T>::not_interpolated;
-    is_left[i] = coarse == fine_index ? 1 : 0;
+    is_first[i] = coarse == fine_index && depends_on_coarse(i) ? 1 : 0;
+  }
+
+ private:
+  [[nodiscard]] ECHELON_ANYWHERE bool depends_on_coarse(std::int64_t i) const {
+    bool found = false;
+    for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
+      const bool is_coarse = matrix.coarse_index[matrix.a.column(k)] >= 0;  // in any case: loads then overlap
+      found = found || (matrix.strong[k] != 0 && is_coarse);
+    }
+    return found;
+  }
+};
+
+/// Marks the fine points without a pass.
+struct MarkLeft {
+  const std::int32_t* coarse_index;
+  const std::int32_t* passes;
+  std::int32_t not_interpolated;
+  std::uint8_t* is_left;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    is_left[i] = coarse_index[i] == fine_index && passes[i] == not_interpolated ? 1 : 0;
   }
 };
 
@@ -304,22 +326,34 @@ void interpolate_in_passes(B& backend, const SplitMatrix<T>& matrix, std::int64_
   Array<std::int32_t> list(device, n);
   Array<std::int32_t> spare(device, n);
   Array<std::uint8_t> flags(device, n);
-  backend.for_each(n, BeginPasses<T>{matrix, rows, passes.data(), flags.data()});
-  backend.for_each(n, WriteIndex{spare.data()});
-  std::int64_t left = backend.select(n, flags.data(), spare.data(), list.data());
   const RowMap all{nullptr};
-  std::int64_t before = n + 1;
-  for (std::int32_t pass = 1; left > 0 && left < before; ++pass) {
+  // Lists the marked points.
+  const auto list_marked = [&] {
+    backend.for_each(n, WriteIndex{spare.data()});
+    return backend.select(n, flags.data(), spare.data(), list.data());
+  };
+  // Makes one pass over the first `count` points of `list`; marks those that remain.
+  const auto interpolate_pass = [&](std::int32_t pass, std::int64_t count) {
+    if (count == 0) return;
     const PassRow<T> row{matrix, rows, pass, passes.data()};
     if (has_few) {
-      backend.for_each(left, InterpolateListed<T, PassRow<T>, FewCandidates>{row, matrix, all, rows,
-                                                                             list.data(), flags.data()});
-      const std::int64_t count = backend.select(left, flags.data(), list.data(), spare.data());
-      interpolate_listed(backend, row, matrix, all, coarse, rows, spare, count, flags.data());
+      backend.for_each(count, InterpolateListed<T, PassRow<T>, FewCandidates>{row, matrix, all, rows,
+                                                                              list.data(), flags.data()});
+      const std::int64_t others = backend.select(count, flags.data(), list.data(), spare.data());
+      interpolate_listed(backend, row, matrix, all, coarse, rows, spare, others, flags.data());
     } else {
-      interpolate_listed(backend, row, matrix, all, coarse, rows, list, left, flags.data());
+      interpolate_listed(backend, row, matrix, all, coarse, rows, list, count, flags.data());
     }
-    backend.for_each(left, EndPass<T>{rows, list.data(), pass, passes.data(), flags.data()});
+    backend.for_each(count, EndPass<T>{rows, list.data(), pass, passes.data(), flags.data()});
+  };
+  backend.for_each(n, BeginPasses<T>{matrix, rows, passes.data(), flags.data()});
+  interpolate_pass(1, list_marked());
+  backend.for_each(n,
+                   MarkLeft{matrix.coarse_index, passes.data(), PassRow<T>::not_interpolated, flags.data()});
+  std::int64_t left = list_marked();
+  std::int64_t before = n + 1;
+  for (std::int32_t pass = 2; left > 0 && left < before; ++pass) {
+    interpolate_pass(pass, left);
     list.swap(spare);
     before = left;
     left = backend.select(left, flags.data(), spare.data(), list.data());
