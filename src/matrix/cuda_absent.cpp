@@ -9,4 +9,11 @@ RowBlocks make_row_blocks(std::int64_t /*rows*/, std::int64_t /*nonzeros*/,
   return {};
 }
 
+RowStencils find_row_stencils(std::int64_t /*rows*/, const Array<std::int64_t>& row_offsets,
+                              const Array<std::int32_t>& /*column_indices*/,
+                              const Array<std::int64_t>& /*starts*/) {
+  require(row_offsets.device());  // throws NotBuilt, too
+  return {};
+}
+
 }  // namespace echelon

@@ -11,11 +11,10 @@ namespace echelon {
 
 namespace {
 
-/// Block b begins with the first row i with offsets[i] + i >= b * block_work: a row and a nonzero count as
-/// equal work. All rows of a block but the last hold fewer than `block_work` nonzeros together.
+/// Block b begins with the first row i with offsets[i] + i >= b * row_block_work. All rows of a block but the
+/// last hold fewer than row_block_work nonzeros together.
 struct FindStart {
   std::int64_t rows;
-  std::int64_t block_work;
   const std::int64_t* offsets;
   std::int64_t* starts;
   std::int64_t* last_rows;  // the first nonzero of the row before
@@ -24,7 +23,7 @@ struct FindStart {
     std::int64_t high = rows;
     while (low < high) {
       const std::int64_t middle = (low + high) / 2;
-      if (offsets[middle] + middle < block * block_work) {
+      if (offsets[middle] + middle < block * row_block_work) {
         low = middle + 1;
       } else {
         high = middle;
@@ -68,15 +67,13 @@ std::vector<RowBlocks::Piece> cut_long_rows(const std::vector<std::int64_t>& sta
 }  // namespace
 
 RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros, const Array<std::int64_t>& row_offsets) {
-  constexpr std::int64_t block_work = row_block_size - row_block_alignment;
-  const std::int64_t blocks = (nonzeros + rows + block_work - 1) / block_work;
+  const std::int64_t blocks = (nonzeros + rows + row_block_work - 1) / row_block_work;
   const Device& device = row_offsets.device();
   RowBlocks result;
   result.starts = Array<std::int64_t>(device, 2 * (blocks + 1));
   Array<std::int64_t> last_rows(device, blocks + 1);
   Cuda backend(device);
-  backend.for_each(blocks + 1,
-                   FindStart{rows, block_work, row_offsets.data(), result.starts.data(), last_rows.data()});
+  backend.for_each(blocks + 1, FindStart{rows, row_offsets.data(), result.starts.data(), last_rows.data()});
   Array<LongRows> long_rows(device, 1);
   backend.reduce(blocks, CountLongRows{result.starts.data()}, Store<LongRows>{long_rows.data()});
   if (backend.read(long_rows.data()).count == 0) return result;

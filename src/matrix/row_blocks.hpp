@@ -2,9 +2,12 @@
 /// Blocks of consecutive rows with about equally many nonzeros, for products on a GPU.
 #pragma once
 
+#include "matrix/row_stencils.hpp"
+
 #include <echelon/annotate.hpp>
 #include <echelon/matrix/csr.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -20,6 +23,15 @@ inline constexpr std::int64_t row_block_alignment = 4;
 /// True if the nonzeros [begin, end) fit into a block.
 ECHELON_ANYWHERE inline bool fits_row_block(std::int64_t begin, std::int64_t end) {
   return end - begin / row_block_alignment * row_block_alignment <= row_block_size;
+}
+
+/// Rows and nonzeros of a block, which count as equal work.
+inline constexpr std::int64_t row_block_work = row_block_size - row_block_alignment;
+
+/// The block of row i, whose first nonzero is `begin`: block b begins with the first row for which
+/// begin + i >= b * row_block_work.
+ECHELON_ANYWHERE inline std::int64_t row_block_of(std::int64_t i, std::int64_t begin) {
+  return (begin + i) / row_block_work;
 }
 
 /// Partition of the rows for products on a GPU.
@@ -50,10 +62,24 @@ class LazyRowBlocks {
     std::call_once(once_, [&] { blocks_ = make_row_blocks(rows, nonzeros, row_offsets); });
     return blocks_;
   }
+  /// Finds the stencils of the rows. Like get().
+  void find_stencils(std::int64_t rows, const Array<std::int64_t>& row_offsets,
+                     const Array<std::int32_t>& column_indices) {
+    const RowBlocks& blocks = get(rows, column_indices.size(), row_offsets);
+    std::call_once(stencils_once_, [&] {
+      stencils_ = find_row_stencils(rows, row_offsets, column_indices, blocks.starts);
+      if (stencils_.rows.size() > 0) found_.store(&stencils_, std::memory_order_release);
+    });
+  }
+  /// The stencils that find_stencils() has found, or null.
+  [[nodiscard]] const RowStencils* stencils() const { return found_.load(std::memory_order_acquire); }
 
  private:
   std::once_flag once_;
   RowBlocks blocks_;
+  std::once_flag stencils_once_;
+  RowStencils stencils_;
+  std::atomic<const RowStencils*> found_ = nullptr;
 };
 
 /// Access to the row blocks of a matrix on a GPU.
@@ -63,6 +89,17 @@ struct CsrAccess {
   template <class T>
   [[nodiscard]] static const RowBlocks& row_blocks(const Csr<T>& A) {
     return A.row_blocks_->get(A.rows(), A.nonzeros(), A.row_offsets());
+  }
+  /// Prepares A for many products: finds the stencils that its rows follow, if A is large and on a GPU.
+  /// Products have the same bits with them. Synchronises; thread-safe.
+  template <class T>
+  static void find_stencils(const Csr<T>& A) {
+    if (A.row_blocks_) A.row_blocks_->find_stencils(A.rows(), A.row_offsets(), A.column_indices());
+  }
+  /// The stencils of A, which is on a GPU, or null.
+  template <class T>
+  [[nodiscard]] static const RowStencils* stencils(const Csr<T>& A) {
+    return A.row_blocks_->stencils();
   }
   /// A matrix without values that borrows a pattern, for with_pattern_of().
   template <class T>

@@ -340,6 +340,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   Outcome make_operator() {
     std::string why;
     const Csr<T>& coarsest = *hierarchy_->levels().back().A;
+    for (const HierarchyLevel<T>& level : hierarchy_->levels()) CsrAccess::find_stencils(*level.A);
     null_space_ = symmetric_ ? find_null_space(backend_, hierarchy_->levels(), near_null_space_)
                              : Dense<T>(this->device(), 0, 0);
     if (is_single_) {

@@ -10,6 +10,7 @@
 
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_products.hpp"
+#include "matrix/row_blocks.hpp"
 #include "solver/iteration/columns.hpp"
 #include "solver/iteration/outcome.hpp"
 #include "solver/iteration/preconditioner.hpp"
@@ -44,11 +45,11 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   [[nodiscard]] const Stop* stop() const override { return &stop_; }
 
   Outcome setup(const MatrixRef<T>& A) override {
-    A_ = A;
+    set_matrix(A);
     return preconditioner_.setup(A, this->cancel());
   }
   Outcome update_values(const MatrixRef<T>& A) override {
-    A_ = A;
+    set_matrix(A);
     return preconditioner_.update_values(A, this->cancel());
   }
   [[nodiscard]] std::size_t bytes() const override { return preconditioner_.bytes(); }
@@ -188,6 +189,11 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   using SolvedColumn = echelon::SolvedColumn<B, T>;
   using SolvedColumns = echelon::SolvedColumns<B, T>;
   using RunningColumns = echelon::RunningColumns<B, T>;
+
+  void set_matrix(const MatrixRef<T>& A) {
+    A_ = A;
+    if (A.is_sparse()) CsrAccess::find_stencils(*A.csr());
+  }
 
   /// Null space of A as far as the preconditioner, or the method itself, has found it; null for none.
   [[nodiscard]] const Dense<T>* null_space_basis() const {

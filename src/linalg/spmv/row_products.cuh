@@ -3,6 +3,7 @@
 #pragma once
 
 #include "linalg/spmv/staged_rows.cuh"
+#include "linalg/spmv/stencil_rows.cuh"
 
 namespace echelon {
 
@@ -39,14 +40,6 @@ __device__ T sum_products(const T* products, int begin, int end, int lanes) {
     sum += products[padded_index<T>(k)];
   return warp_sum(sum, lanes);
 }
-
-/// Division of the rows of a matrix among thread blocks: the pieces of rows that do not fit into a block,
-/// then blocks of the other rows.
-struct RowDivision {
-  const RowBlocks::Piece* pieces;
-  unsigned piece_count;
-  const longlong2* starts;  ///< of the blocks: row, and its first nonzero
-};
 
 /// use(i, (A x)_i) for one block of rows per thread block (CSR-stream: Greathouse and Daga, SC14). The
 /// products are staged in shared memory in one contiguous pass, independently of the rows' lengths, and
@@ -416,12 +409,21 @@ void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
   const std::int64_t pieces = row_blocks.pieces.size();
   const std::int64_t blocks = pieces + row_blocks.starts.size() / 2 - 1;
   auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(pieces) * sizeof(Sum)));
-  row_sums::multiply_blocks<T><<<static_cast<unsigned>(blocks), row_sums::block_size, 0, stream()>>>(
-      {.pieces = row_blocks.pieces.data(),
-       .piece_count = static_cast<unsigned>(pieces),
-       .starts = reinterpret_cast<const longlong2*>(row_blocks.starts.data())},
-      A.nonzeros(), A.row_offsets().data(), A.column_indices().data(), A.values().data(), x, use,
-      {.partial = partial, .finished = backend.counters(pieces)});
+  const row_sums::RowDivision division{
+      .pieces = row_blocks.pieces.data(),
+      .piece_count = static_cast<unsigned>(pieces),
+      .starts = reinterpret_cast<const longlong2*>(row_blocks.starts.data())};
+  const row_sums::PieceSums sums{.partial = partial, .finished = backend.counters(pieces)};
+  const auto grid = static_cast<unsigned>(blocks);
+  if (const RowStencils* stencils = CsrAccess::stencils(A)) {
+    row_sums::multiply_stencil_blocks<T><<<grid, row_sums::block_size, 0, stream()>>>(
+        division, A.nonzeros(), A.row_offsets().data(), A.column_indices().data(), A.values().data(),
+        stencils->rows.data(), stencils->differences.data(), x, use, sums);
+  } else {
+    row_sums::multiply_blocks<T><<<grid, row_sums::block_size, 0, stream()>>>(
+        division, A.nonzeros(), A.row_offsets().data(), A.column_indices().data(), A.values().data(), x, use,
+        sums);
+  }
   check(cudaGetLastError());
 }
 

@@ -80,6 +80,14 @@ __device__ void put(T alpha, T sum, T beta, T* y) {
   *y = beta == T{0} ? alpha * sum : fma(alpha, sum, beta * *y);
 }
 
+/// Division of the rows of a matrix among thread blocks: the pieces of rows that do not fit into a block,
+/// then blocks of the other rows.
+struct RowDivision {
+  const RowBlocks::Piece* pieces;
+  unsigned piece_count;
+  const longlong2* starts;  ///< of the blocks: row, and its first nonzero
+};
+
 /// Sums of the pieces of long rows, and how many of a row are finished: an element for each piece.
 struct PieceSums {
   Sum* partial;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse products on the GPU against the same sums in extended precision on the host.
 #include "gpu/gpu_fixture.hpp"
+#include "matrix/row_blocks.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -77,6 +78,48 @@ std::vector<Shape> shapes() {
   return result;
 }
 
+/// Rows with the columns i + difference, as far as these exist; every row i with i % period == 3 is other(i).
+Shape with_stencil(std::string name, std::int64_t n, std::vector<std::int64_t> differences,
+                   std::int64_t period = 0,
+                   std::function<std::vector<std::int32_t>(std::int64_t)> other = {}) {
+  return {std::move(name), n, n, [=](std::int64_t i) {
+            if (period > 0 && i % period == 3) return other(i);
+            std::vector<std::int32_t> row;
+            for (const std::int64_t difference : differences) {
+              const std::int64_t j = i + difference;
+              if (j >= 0 && j < n) row.push_back(static_cast<std::int32_t>(j));
+            }
+            return row;
+          }};
+}
+
+/// Shapes with stencils, large enough for them to be used.
+std::vector<Shape> stencil_shapes() {
+  static constexpr std::int64_t n = 200011;
+  const std::vector<std::int64_t> seven{-3600, -60, -1, 0, 1, 60, 3600};
+  std::vector<std::int64_t> box;
+  for (const std::int64_t plane : {-3600, 0, 3600}) {
+    for (const std::int64_t line : {-60, 0, 60}) {
+      for (const std::int64_t point : {-1, 0, 1}) box.push_back(plane + line + point);
+    }
+  }
+  std::vector<std::int64_t> band;
+  for (std::int64_t difference = -50; difference < 50; ++difference) band.push_back(difference);
+  return {
+      with_stencil("7_points", n, seven),
+      with_stencil("27_points", 50021, box),
+      with_stencil("band", 12345, band),
+      with_stencil("rows_without_stencil", n, seven, 500,
+                   [](std::int64_t i) { return every(n, 30011, i * i % 1000); }),
+      with_stencil("longer_rows", n, seven, 97,
+                   [](std::int64_t i) { return every(std::min(n, i + 40), 1, i); }),
+      with_stencil("longer_rows_without_stencil", n, seven, 500,
+                   [](std::int64_t i) { return every(n, 3001, i * i % 1000); }),
+      with_stencil("rows_longer_than_a_block", n, seven, 100000, [](std::int64_t) { return every(n, 17); }),
+      with_stencil("empty_rows", n, seven, 5, [](std::int64_t) { return std::vector<std::int32_t>{}; }),
+  };
+}
+
 template <class T>
 Csr<T> build(const Shape& shape, unsigned seed) {
   std::mt19937 random(seed);
@@ -147,7 +190,44 @@ void check_shape_on(const Device& gpu, const Shape& shape, T alpha, T beta) {
   }
 }
 
+/// A product with stencils has the bits of one without.
+template <class T>
+void check_stencils_on(const Device& gpu, const Shape& shape) {
+  SCOPED_TRACE(shape.name);
+  const Csr<T> host = build<T>(shape, 11);
+  const Csr<T> plain = host.to(gpu);
+  const Csr<T> compressed = host.to(gpu);
+  CsrAccess::find_stencils(compressed);
+  EXPECT_EQ(CsrAccess::stencils(plain), nullptr);
+  ASSERT_NE(CsrAccess::stencils(compressed), nullptr);
+  const Dense<T> x = random_dense<T>(shape.columns, 1, 12).to(gpu);
+  Dense<T> expected(gpu, shape.rows, 1);
+  Dense<T> y(gpu, shape.rows, 1);
+  multiply<T>(1, plain, x, 0, expected);
+  multiply<T>(1, compressed, x, 0, y);
+  EXPECT_EQ(y.to_vector(), expected.to_vector());
+}
+
 class Multiply : public GpuTest {};
+
+TEST_F(Multiply, Stencils_SameBits) {
+  for (const Shape& shape : stencil_shapes()) {
+    check_stencils_on<double>(gpu, shape);
+    check_stencils_on<float>(gpu, shape);
+  }
+}
+
+TEST_F(Multiply, NoCommonStencil_NoneUsed) {
+  const Shape shape{"scattered", 200011, 200011,
+                    [](std::int64_t i) { return every(200011, 28000 + i % 977, i * i % 1000); }};
+  const Csr<double> A = build<double>(shape, 11).to(gpu);
+  CsrAccess::find_stencils(A);
+  EXPECT_EQ(CsrAccess::stencils(A), nullptr);
+  const Csr<double> small = build<double>(with_stencil("small", 1000, {-1, 0, 1}), 11).to(gpu);
+  CsrAccess::find_stencils(small);
+  EXPECT_EQ(CsrAccess::stencils(small), nullptr);
+  CsrAccess::find_stencils(build<double>(shape, 11));  // on the host there is nothing to find
+}
 
 TEST_F(Multiply, Sparse_AgreesWithHost_Double) {
   for (const Shape& shape : shapes()) {
