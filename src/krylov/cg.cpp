@@ -74,11 +74,11 @@ struct SetRho {
 };
 
 /// Contributes to (r, z) and (q, z).
-template <class T>
+template <class T, class Z>
 struct ProductsWithZ {
   const T* r;
   const T* q;
-  const T* z;
+  Z z;
   ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
     const double value = static_cast<double>(z[i]);
     return {static_cast<double>(r[i]) * value, static_cast<double>(q[i]) * value};
@@ -125,10 +125,10 @@ struct FinishStep {
 };
 
 /// p = z + beta p.
-template <class T>
+template <class T, class Z>
 struct UpdateDirection {
   const IterationState* state;
-  const T* z;
+  Z z;
   T* p;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { p[i] = z[i] + static_cast<T>(state->beta) * p[i]; }
 };
@@ -140,11 +140,8 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   using typename Base::SolveWorkspace;
 
   struct Vectors : SolveWorkspace {
-    Vectors(const Device& device, std::int64_t size, bool preconditioned)
-        : SolveWorkspace(device, size),
-          z(device, preconditioned ? size : 0),
-          p(device, size),
-          q(device, size) {}
+    Vectors(const Device& device, std::int64_t size, bool stores_z)
+        : SolveWorkspace(device, size), z(device, stores_z ? size : 0), p(device, size), q(device, size) {}
     [[nodiscard]] std::size_t bytes() const override {
       return SolveWorkspace::bytes() + z.bytes() + p.bytes() + q.bytes();
     }
@@ -163,7 +160,7 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
-        std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));
+        std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->stores_preconditioned()));
   }
 
  private:
@@ -193,14 +190,14 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
 
   /// p = z = M^-1 r, rho = (r, z).
   void start_together(std::span<const IteratedColumn> columns) const override {
-    this->precondition(columns, [](const IteratedColumn& column) { return of(column).z.data(); });
-    for (const IteratedColumn& column : columns) {
+    this->use_preconditioned(columns, z_of, [](const IteratedColumn& column, auto z) {
+      using Z = decltype(z);
       Vectors& v = of(column);
       v.alphas.clear();
       v.betas.clear();
-      v.backend.copy(v.n, preconditioned_residual(v), v.p.data());
-      v.backend.reduce(v.n, Product<T>{v.r.data(), preconditioned_residual(v)}, SetRho{v.state()});
-    }
+      v.backend.for_each(v.n, StoreVector<T, Z>{z, v.p.data()});
+      v.backend.reduce(v.n, Product<T, const T*, Z>{v.r.data(), z}, SetRho{v.state()});
+    });
   }
   void step_together(std::span<const IteratedColumn> columns) const override {
     this->apply_operator(
@@ -219,25 +216,22 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
       v.backend.reduce(v.n, Advance<T>{v.state(), v.p.data(), v.q.data(), column.x, v.r.data()},
                        FinishStep{v.state(), this->preconditioned()});
     }
-    this->precondition(columns, [](const IteratedColumn& column) { return of(column).z.data(); });
-    for (const IteratedColumn& column : columns) update_direction(of(column));
+    this->use_preconditioned(
+        columns, z_of, [this](const IteratedColumn& column, auto z) { update_direction(of(column), z); });
   }
 
-  void update_direction(Vectors& v) const {
-    const T* z = preconditioned_residual(v);
+  template <class Z>
+  void update_direction(Vectors& v, Z z) const {
     if (flexible()) {
-      v.backend.reduce(v.n, ProductsWithZ<T>{v.r.data(), v.q.data(), z}, SetFlexibleBeta{v.state()});
+      v.backend.reduce(v.n, ProductsWithZ<T, Z>{v.r.data(), v.q.data(), z}, SetFlexibleBeta{v.state()});
     } else if (this->preconditioned()) {
-      v.backend.reduce(v.n, Product<T>{v.r.data(), z}, SetBeta{v.state()});
+      v.backend.reduce(v.n, Product<T, const T*, Z>{v.r.data(), z}, SetBeta{v.state()});
     }
-    v.backend.for_each(v.n, UpdateDirection<T>{v.state(), z, v.p.data()});
+    v.backend.for_each(v.n, UpdateDirection<T, Z>{v.state(), z, v.p.data()});
   }
 
   static Vectors& of(const IteratedColumn& column) { return static_cast<Vectors&>(*column.workspace); }
-  /// z, or r without a preconditioner.
-  [[nodiscard]] const T* preconditioned_residual(const Vectors& v) const {
-    return this->preconditioned() ? v.z.data() : v.r.data();
-  }
+  static T* z_of(const IteratedColumn& column) { return of(column).z.data(); }
 
   void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {
     auto& v = static_cast<Vectors&>(workspace);

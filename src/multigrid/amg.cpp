@@ -71,7 +71,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
                               public VariableOperator,
                               public NearNullSpaceUser,
                               public NullSpaceFinder<T>,
-                              public ColumnsPreconditioner<T> {
+                              public ColumnsPreconditioner<T>,
+                              public FloatPreconditioner<T> {
   using Base = IterativeMethod<B, T>;
   using typename Base::IteratedColumn;
   using typename Base::SolveWorkspace;
@@ -161,16 +162,24 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     apply_to({&column, 1});
   }
   void apply_to(std::span<const AppliedColumn<T>> columns) const override {
-    std::array<AppliedColumn<T>, most_columns> scratch{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      scratch[c] = {vectors_of(columns[c]).cycle.get(), columns[c].r, columns[c].z};
-    }
+    const CycleColumns own(columns);
     B& backend = vectors_of(columns.front()).backend;
-    cycle_->apply(backend, {scratch.data(), columns.size()});
+    cycle_->apply(backend, own.span());
     if (null_space_.columns() == 0) return;
     for (const AppliedColumn<T>& column : columns) {
       project_out(backend, null_space_, vectors_of(column).parts.data(), column.z);
     }
+  }
+  /// A null space is projected out of vectors of T.
+  [[nodiscard]] bool leaves_floats() const override {
+    return single_ != nullptr && null_space_.columns() == 0;
+  }
+  void apply_in_float(std::span<const AppliedColumn<T>> columns) const override {
+    const CycleColumns own(columns);
+    single_->apply_in_float(vectors_of(columns.front()).backend, own.span());
+  }
+  [[nodiscard]] WidenedVector<T> float_result(Workspace& workspace) const override {
+    return single_->result(*static_cast<Vectors&>(workspace).cycle);
   }
 
  private:
@@ -204,6 +213,22 @@ class MultigridMethod final : public IterativeMethod<B, T>,
       backend.reduce(v.n, Product<T>{v.r.data(), v.r.data()}, RecordResidual{v.state()});
     }
   }
+
+  /// Columns with the workspaces of the cycle.
+  class CycleColumns {
+   public:
+    explicit CycleColumns(std::span<const AppliedColumn<T>> columns) : count_(columns.size()) {
+      for (std::size_t c = 0; c < count_; ++c) {
+        columns_[c] = columns[c];
+        columns_[c].workspace = vectors_of(columns[c]).cycle.get();
+      }
+    }
+    [[nodiscard]] std::span<const AppliedColumn<T>> span() const { return {columns_.data(), count_}; }
+
+   private:
+    std::array<AppliedColumn<T>, most_columns> columns_{};
+    std::size_t count_;
+  };
 
   template <class Column>
   static Vectors& vectors_of(const Column& column) {
@@ -343,10 +368,14 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     for (const HierarchyLevel<T>& level : hierarchy_->levels()) CsrAccess::find_stencils(*level.A);
     null_space_ = symmetric_ ? find_null_space(backend_, hierarchy_->levels(), near_null_space_)
                              : Dense<T>(this->device(), 0, 0);
+    single_ = nullptr;
     if (is_single_) {
       const auto release = [this](std::size_t level) { hierarchy_->release_values(level, *coarsening_); };
       auto single = std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels(), release);
-      if (single->make(backend_, options_, smoother(), coarsest, symmetric_, why)) cycle_ = std::move(single);
+      if (single->make(backend_, options_, smoother(), coarsest, symmetric_, why)) {
+        single_ = single.get();
+        cycle_ = std::move(single);
+      }
     } else {
       auto cycle = make_cycle<B, T>(backend_, options_, smoother(), hierarchy_->levels(), coarsest, 1,
                                     symmetric_, why);
@@ -423,6 +452,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   std::unique_ptr<Coarsening<T>> coarsening_;
   std::unique_ptr<Hierarchy<T>> hierarchy_;
   std::unique_ptr<CycleOperator<B, T>> cycle_;
+  const SingleCycle<B, T>* single_ = nullptr;  // cycle_ if it computes in float, or null
   HierarchyDescription description_;
 };
 

@@ -2,6 +2,7 @@
 /// Cycles as operators on vectors of T, computed in T or in float.
 #pragma once
 
+#include "linalg/vector/float_vector.hpp"
 #include "matrix/row_blocks.hpp"
 #include "multigrid/cycle.hpp"
 #include "multigrid/smoothers/chebyshev.hpp"
@@ -126,43 +127,6 @@ class WorkingCycle final : public CycleOperator<B, T> {
   std::unique_ptr<Cycle<B, T>> cycle_;
 };
 
-/// The power of two that brings the largest magnitude of a vector to about 1, and its reciprocal.
-struct FloatScale {
-  double factor = 1;
-  double inverse = 1;
-};
-struct StoreScale {
-  FloatScale* scale;
-  ECHELON_ANYWHERE void operator()(Largest largest) const {
-    constexpr int limit = 1000;  // largest exponent: the power and its reciprocal are finite
-    const double value = largest.value;
-    int exponent = value > 0 && value <= 1.7e308 ? -std::ilogb(value) : 0;
-    exponent = exponent > limit ? limit : exponent < -limit ? -limit : exponent;
-    scale->factor = std::ldexp(1.0, exponent);
-    scale->inverse = std::ldexp(1.0, -exponent);
-  }
-};
-/// to = factor from.
-template <class T>
-struct RoundVector {
-  const FloatScale* scale;
-  const T* from;
-  float* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    to[i] = static_cast<float>(scale->factor * static_cast<double>(from[i]));
-  }
-};
-/// to = matrix_factor / factor from.
-template <class T>
-struct WidenVector {
-  const FloatScale* scale;
-  double matrix_factor;
-  const float* from;
-  T* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    to[i] = static_cast<T>(scale->inverse * (matrix_factor * static_cast<double>(from[i])));
-  }
-};
 /// to = from / divisor.
 template <class T>
 struct DivideElements {
@@ -228,20 +192,32 @@ class SingleCycle final : public CycleOperator<B, T> {
     return std::make_unique<Rounded>(device_, levels_.front().own.rows(), cycle_->make_scratch(device_));
   }
   void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
+    apply_in_float(backend, columns);
+    for (const AppliedColumn<T>& column : columns) {
+      backend.for_each(levels_.front().own.rows(),
+                       StoreVector<T, WidenedVector<T>>{result(*column.workspace), column.z});
+    }
+  }
+  /// Applies the cycle without writing z: result() is then the result of a column with this workspace.
+  void apply_in_float(B& backend, std::span<const AppliedColumn<T>> columns) const {
     using Scratch = typename Cycle<B, float>::Scratch;
     const std::int64_t n = levels_.front().own.rows();
     std::array<typename Cycle<B, float>::Column, most_columns> own{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       auto& v = static_cast<Rounded&>(*columns[c].workspace);
-      backend.reduce(n, LargestMagnitude<const T*>{columns[c].r}, StoreScale{v.scale.data()});
+      if (columns[c].norm != nullptr) {
+        backend.for_each(1, ScaleByNorm{columns[c].norm, v.scale.data()});
+      } else {
+        backend.reduce(n, LargestMagnitude<const T*>{columns[c].r}, StoreScale{v.scale.data()});
+      }
       backend.for_each(n, RoundVector<T>{v.scale.data(), columns[c].r, v.r.data()});
       own[c] = {static_cast<Scratch*>(v.cycle.get()), v.r.data(), v.z.data()};
     }
     cycle_->apply(backend, {own.data(), columns.size()});
-    for (const AppliedColumn<T>& column : columns) {
-      auto& v = static_cast<Rounded&>(*column.workspace);
-      backend.for_each(n, WidenVector<T>{v.scale.data(), matrix_factor_, v.z.data(), column.z});
-    }
+  }
+  [[nodiscard]] WidenedVector<T> result(Workspace& workspace) const {
+    auto& v = static_cast<Rounded&>(workspace);
+    return {v.scale.data(), matrix_factor_, v.z.data()};
   }
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t bytes = cycle_->bytes();

@@ -154,22 +154,35 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
         });
   }
 
-  /// Computes z(column) = M^-1 r for the residual of each column, if there is a preconditioner.
-  template <class Z>
-  void precondition(std::span<const IteratedColumn> columns, Z z) const {
-    const ColumnsPreconditioner<T>* together = preconditioner_.of_columns();
-    if (together == nullptr) {
+  /// Whether use_preconditioned() writes z.
+  [[nodiscard]] bool stores_preconditioned() const {
+    return preconditioned() && preconditioner_.of_floats() == nullptr;
+  }
+  /// Calls use(column, M^-1 r) for the residual of each column, whose norm is that of the state. The second
+  /// argument is z(column), r without a preconditioner, or a vector in float that is widened on access.
+  template <class Z, class Use>
+  void use_preconditioned(std::span<const IteratedColumn> columns, Z z, Use use) const {
+    const auto apply = [&](const auto& preconditioner, auto apply_to) {
+      std::array<AppliedColumn<T>, most_columns> applied{};
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        SolveWorkspace& own = *columns[c].workspace;
+        applied[c] = {own.preconditioner.get(), own.r.data(), z(columns[c]), &own.state()->residual};
+      }
+      (preconditioner.*apply_to)({applied.data(), columns.size()});
+    };
+    if (const FloatPreconditioner<T>* floats = preconditioner_.of_floats()) {
+      apply(*floats, &FloatPreconditioner<T>::apply_in_float);
       for (const IteratedColumn& column : columns) {
-        precondition(*column.workspace, column.workspace->r.data(), z(column));
+        use(column, floats->float_result(*column.workspace->preconditioner));
       }
       return;
     }
-    std::array<AppliedColumn<T>, most_columns> applied{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      SolveWorkspace& own = *columns[c].workspace;
-      applied[c] = {own.preconditioner.get(), own.r.data(), z(columns[c])};
+    const ColumnsPreconditioner<T>* together = preconditioner_.of_columns();
+    if (together != nullptr) apply(*together, &ColumnsPreconditioner<T>::apply_to);
+    for (const IteratedColumn& column : columns) {
+      SolveWorkspace& own = *column.workspace;
+      use(column, together != nullptr ? z(column) : precondition(own, own.r.data(), z(column)));
     }
-    together->apply_to({applied.data(), columns.size()});
   }
 
   /// Computes z = M^-1 r. Returns z, or r without a preconditioner.

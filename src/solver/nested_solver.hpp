@@ -2,6 +2,7 @@
 /// Optional interfaces of a method in addition to SolverImplementation, for the methods that it is nested in.
 #pragma once
 
+#include "linalg/vector/float_vector.hpp"
 #include "solver/implementation.hpp"
 
 #include <echelon/matrix/dense.hpp>
@@ -34,6 +35,7 @@ struct AppliedColumn {
   Workspace* workspace;
   const T* r;
   T* z;
+  const double* norm = nullptr;  ///< Euclidean norm of r, in the memory of the backend; null if unknown
 };
 
 /// Most vectors that are iterated, and preconditioned, together.
@@ -52,6 +54,23 @@ class ColumnsPreconditioner {
   /// Applies the preconditioner to at most `most_columns` vectors; queued on the device without waiting. Each
   /// z has the bits of SolverImplementation::apply().
   virtual void apply_to(std::span<const AppliedColumn<T>> columns) const = 0;
+};
+
+/// Implemented by preconditioners that may compute in float: a reader of their result in place saves a pass
+/// over it in T.
+template <class T>
+class FloatPreconditioner {
+ public:
+  FloatPreconditioner() = default;
+  FloatPreconditioner(const FloatPreconditioner&) = delete;
+  FloatPreconditioner& operator=(const FloatPreconditioner&) = delete;
+  virtual ~FloatPreconditioner() = default;
+  /// Whether the other functions can be called after the last set-up.
+  [[nodiscard]] virtual bool leaves_floats() const = 0;
+  /// ColumnsPreconditioner::apply_to() but for z, which is left where float_result() of the column's
+  /// workspace reads it, with the same bits.
+  virtual void apply_in_float(std::span<const AppliedColumn<T>> columns) const = 0;
+  [[nodiscard]] virtual WidenedVector<T> float_result(Workspace& workspace) const = 0;
 };
 
 /// Implemented by methods with a preconditioner that their options name.

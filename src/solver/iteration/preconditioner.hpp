@@ -75,6 +75,12 @@ class MethodPreconditioner {
     return named_ ? dynamic_cast<const ColumnsPreconditioner<T>*>(named()) : nullptr;
   }
 
+  /// The preconditioner as one whose results are read in float; null if they are not.
+  [[nodiscard]] const FloatPreconditioner<T>* of_floats() const {
+    const auto* floats = named_ ? dynamic_cast<const FloatPreconditioner<T>*>(named()) : nullptr;
+    return floats != nullptr && floats->leaves_floats() ? floats : nullptr;
+  }
+
   /// Computes z = M^-1 r for n elements. Returns z, or r without a preconditioner.
   const T* apply(Workspace* workspace, std::int64_t n, const T* r, T* z) const {
     if (!exists()) return r;

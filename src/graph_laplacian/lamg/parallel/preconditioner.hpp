@@ -109,7 +109,7 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   struct Vectors final : Workspace {
     [[nodiscard]] std::size_t bytes() const override { return r.bytes() + z.bytes() + cycle->bytes(); }
     Array<H> r, z;
-    Array<multigrid::FloatScale> scale;
+    Array<FloatScale> scale;
     std::unique_ptr<Workspace> cycle;
   };
 
@@ -131,7 +131,7 @@ class PreconditionerIn final : public Preconditioner<B, T> {
     if constexpr (rounds) {
       vectors->r = Array<H>(device_, n_);
       vectors->z = Array<H>(device_, n_);
-      vectors->scale = Array<multigrid::FloatScale>(device_, 1);
+      vectors->scale = Array<FloatScale>(device_, 1);
     }
     vectors->cycle = cycle_->make_scratch(device_);
     return vectors;
@@ -192,17 +192,17 @@ class PreconditionerIn final : public Preconditioner<B, T> {
     reduce_columns(
         backend, n_,
         each_column(columns, [](const Column& column) { return LargestMagnitude<const T*>{column.r}; }),
-        each_column(columns,
-                    [](const Column& column) { return multigrid::StoreScale{of(column).scale.data()}; }));
+        each_column(columns, [](const Column& column) { return StoreScale{of(column).scale.data()}; }));
     for_each_column(backend, n_, each_column(columns, [](const Column& column) {
                       Vectors& v = of(column);
-                      return multigrid::RoundVector<T>{v.scale.data(), column.r, v.r.data()};
+                      return RoundVector<T>{v.scale.data(), column.r, v.r.data()};
                     }));
   }
   void widen(B& backend, std::span<const AppliedColumn<T>> columns) const {
     for_each_column(backend, n_, each_column(columns, [&](const AppliedColumn<T>& column) {
                       Vectors& v = of(column);
-                      return multigrid::WidenVector<T>{v.scale.data(), matrix_factor_, v.z.data(), column.z};
+                      const WidenedVector<T> widened{v.scale.data(), matrix_factor_, v.z.data()};
+                      return StoreVector<T, WidenedVector<T>>{widened, column.z};
                     }));
   }
 
@@ -210,9 +210,8 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   /// two.
   Csr<H> matrix(B& backend, const Csr<T>& A) {
     if constexpr (rounds) {
-      Array<multigrid::FloatScale> scale(device_, 1);
-      backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()},
-                     multigrid::StoreScale{scale.data()});
+      Array<FloatScale> scale(device_, 1);
+      backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()}, StoreScale{scale.data()});
       matrix_factor_ = backend.read(scale.data()).factor;
       return multigrid::rounded(backend, A, scale.data());
     } else {
