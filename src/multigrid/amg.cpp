@@ -111,7 +111,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     const Csr<T>& sparse = to_sparse(A);
     choose_coarsening(sparse);
     coarsening_ = make_coarsening();
-    hierarchy_ = std::make_unique<Hierarchy<T>>(sparse, *coarsening_, limits(), this->cancel());
+    hierarchy_ = std::make_unique<Hierarchy<T>>(sparse, *coarsening_, limits(), this->cancel(),
+                                                character_.largest.value);
     if (this->cancel().stop_requested()) return {Status::cancelled, "stopped by the caller"};
     return make_operator();
   }
@@ -123,7 +124,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     const Csr<T>& sparse = to_sparse(A);
     // A matrix that has become unsymmetric, or symmetric, needs another hierarchy.
     if (is_symmetric(backend_, sparse) != symmetric_) return setup(A);
-    hierarchy_->update_values(sparse, *coarsening_);
+    character_ = characterise(backend_, sparse);
+    hierarchy_->update_values(sparse, *coarsening_, character_.largest.value);
     return make_operator();
   }
 
@@ -259,8 +261,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   /// float: below it the smallest elements would approach the end of float's range.
   static constexpr double least_diagonal_ratio = 1e-24;
 
-  void choose_precision(const MatrixCharacter& character) {
-    const bool is_moderate = character.least_diagonal >= least_diagonal_ratio * character.largest_diagonal;
+  void choose_precision() {
+    const bool is_moderate = character_.least_diagonal >= least_diagonal_ratio * character_.largest_diagonal;
     is_single_ = options_.precision == HierarchyPrecision::single ||
                  (options_.precision == HierarchyPrecision::automatic && !given_ && is_moderate);
     is_single_ = is_single_ && sizeof(T) > sizeof(float);
@@ -268,8 +270,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
 
   void choose_coarsening(const Csr<T>& A) {
     symmetric_ = is_symmetric(backend_, A);
-    const MatrixCharacter character = characterise(backend_, A);
-    choose_precision(character);
+    character_ = characterise(backend_, A);
+    choose_precision();
     block_ = options_.block_size;
     if (block_ > 0 && A.rows() % block_ != 0) {
       throw BadOption("block_size", std::to_string(block_) + " does not divide the " +
@@ -284,7 +286,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     aggressive_levels_ = options_.aggressive_levels;
     coarsening_reason_.clear();
     if (kind_ != AmgCoarsening::automatic) return;
-    const double part = character.same_sign_part();
+    const double part = character_.same_sign_part();
     const bool classical = block_ == 1 && (part <= m_matrix_part || (symmetric_ && part <= anisotropic_part));
     kind_ = classical ? AmgCoarsening::classical : AmgCoarsening::smoothed_aggregation;
     if (classical && part > aggressive_part) aggressive_levels_ = 0;
@@ -366,12 +368,13 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     std::string why;
     const Csr<T>& coarsest = *hierarchy_->levels().back().A;
     for (const HierarchyLevel<T>& level : hierarchy_->levels()) CsrAccess::find_stencils(*level.A);
-    null_space_ = symmetric_ ? find_null_space(backend_, hierarchy_->levels(), near_null_space_)
+    null_space_ = symmetric_ ? find_null_space(backend_, hierarchy_->levels(), character_, near_null_space_)
                              : Dense<T>(this->device(), 0, 0);
     single_ = nullptr;
     if (is_single_) {
       const auto release = [this](std::size_t level) { hierarchy_->release_values(level, *coarsening_); };
-      auto single = std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels(), release);
+      auto single =
+          std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels(), character_.largest, release);
       if (single->make(backend_, options_, smoother(), coarsest, symmetric_, why)) {
         single_ = single.get();
         cycle_ = std::move(single);
@@ -443,6 +446,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   bool symmetric_ = true;
   bool is_single_ = false;
   std::int64_t block_ = 1;
+  MatrixCharacter character_;
   AmgCoarsening kind_ = AmgCoarsening::smoothed_aggregation;
   std::string coarsening_reason_;  // if the kind was chosen by the matrix
   std::int64_t aggressive_levels_ = 0;

@@ -160,16 +160,18 @@ class SingleCycle final : public CycleOperator<B, T> {
   };
 
  public:
-  /// Rounds the levels, and calls rounded_level(l) after each level l but the coarsest.
+  /// Rounds the levels, and calls rounded_level(l) after each level l but the coarsest. `largest` is the
+  /// largest magnitude in the finest matrix.
   template <class F>
-  SingleCycle(B& backend, const std::vector<HierarchyLevel<T>>& levels, F rounded_level)
+  SingleCycle(B& backend, const std::vector<HierarchyLevel<T>>& levels, Largest largest, F rounded_level)
       : device_(backend.device()) {
-    const Csr<T>& A = *levels.front().A;
+    FloatScale own;
+    StoreScale{&own}(largest);
+    matrix_factor_ = own.factor;
     Array<FloatScale> scale(device_, 2);
     FloatScale* const unit = scale.data() + 1;
-    backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()}, StoreScale{scale.data()});
+    backend.write(own, scale.data());
     backend.write(FloatScale{}, unit);
-    matrix_factor_ = backend.read(scale.data()).factor;
     levels_.resize(levels.size());
     for (std::size_t l = 0; l < levels.size(); ++l) {
       levels_[l].own = rounded(backend, *levels[l].A, scale.data());

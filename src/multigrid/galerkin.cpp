@@ -123,7 +123,7 @@ double galerkin_bound(const Csr<T>& A, const Csr<T>& P) {
 }
 
 template <class Target, class T>
-void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C) {
+void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C, const std::optional<double>& known) {
   constexpr double tolerance = 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
   on_backend(A.device(), [&]<class B>() {
     B backend(A.device());
@@ -131,8 +131,12 @@ void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C) {
     Array<std::uint8_t> cleared(A.device(), n);
     Array<ClearedRows> found(A.device(), 1);
     Array<Largest> largest(A.device(), 1);
-    backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()},
-                   Store<Largest>{largest.data()});
+    if (known) {
+      backend.write(Largest{*known}, largest.data());
+    } else {
+      backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()},
+                     Store<Largest>{largest.data()});
+    }
     backend.reduce(n,
                    MarkRounding<T>{SparseRows<T>(R), SparseRows<T>(A), SparseRows<T>(C), largest.data(),
                                    tolerance, cleared.data()},
@@ -168,8 +172,10 @@ template Array<std::uint32_t> transposition<ThisTarget>(const Csr<float>&);
 template Array<std::uint32_t> transposition<ThisTarget>(const Csr<double>&);
 template void transpose_values<ThisTarget>(const Csr<float>&, const Array<std::uint32_t>&, Csr<float>&);
 template void transpose_values<ThisTarget>(const Csr<double>&, const Array<std::uint32_t>&, Csr<double>&);
-template void clear_rounding<ThisTarget>(const Csr<float>&, const Csr<float>&, Csr<float>&);
-template void clear_rounding<ThisTarget>(const Csr<double>&, const Csr<double>&, Csr<double>&);
+template void clear_rounding<ThisTarget>(const Csr<float>&, const Csr<float>&, Csr<float>&,
+                                         const std::optional<double>&);
+template void clear_rounding<ThisTarget>(const Csr<double>&, const Csr<double>&, Csr<double>&,
+                                         const std::optional<double>&);
 template double galerkin_bound<ThisTarget>(const Csr<float>&, const Csr<float>&);
 template double galerkin_bound<ThisTarget>(const Csr<double>&, const Csr<double>&);
 

@@ -15,6 +15,7 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace echelon::multigrid {
@@ -34,8 +35,8 @@ bool fits(const Csr<T>& A, const Csr<T>& P, double& bytes) {
 }
 
 template <class T>
-void clear_rounding_in(const Csr<T>& R, const Csr<T>& A, Csr<T>& C) {
-  on_target(A.device(), [&]<class Target>() { clear_rounding<Target, T>(R, A, C); });
+void clear_rounding_in(const Csr<T>& R, const Csr<T>& A, Csr<T>& C, const std::optional<double>& largest) {
+  on_target(A.device(), [&]<class Target>() { clear_rounding<Target, T>(R, A, C, largest); });
 }
 
 template <class T>
@@ -113,7 +114,8 @@ std::size_t LevelUpdate<T>::bytes() const {
 
 template <class T>
 Hierarchy<T>::Hierarchy(const Csr<T>& A, Coarsening<T>& coarsening, const HierarchyLimits& limits,
-                        const std::stop_token& cancel) {
+                        const std::stop_token& cancel, std::optional<double> largest)
+    : largest_(largest) {
   levels_.emplace_back();
   levels_.back().A = &A;
   while (!cancel.stop_requested() && coarsen(coarsening, limits)) {
@@ -150,7 +152,7 @@ bool Hierarchy<T>::coarsen(Coarsening<T>& coarsening, const HierarchyLimits& lim
   }
   Csr<T> R = transpose(P);
   Csr<T> coarse = on_target(A.device(), [&]<class Target>() { return right_product_on<Target, T>(R, A, P); });
-  clear_rounding_in(R, A, coarse);
+  clear_rounding_in(R, A, coarse, largest_of(static_cast<std::size_t>(level)));
   const auto nonzeros = static_cast<double>(A.nonzeros());
   const auto coarse_nonzeros = static_cast<double>(coarse.nonzeros());
   if (coarse.rows() > limits.coarse_size && coarse_nonzeros > limits.nonzeros_ratio * nonzeros) {
@@ -171,8 +173,9 @@ bool Hierarchy<T>::coarsen(Coarsening<T>& coarsening, const HierarchyLimits& lim
 }
 
 template <class T>
-void Hierarchy<T>::update_values(const Csr<T>& A, Coarsening<T>& coarsening) {
+void Hierarchy<T>::update_values(const Csr<T>& A, Coarsening<T>& coarsening, std::optional<double> largest) {
   levels_.front().A = &A;
+  largest_ = largest;
   restore_values();
   updates_.resize(levels_.size());
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
@@ -181,7 +184,7 @@ void Hierarchy<T>::update_values(const Csr<T>& A, Coarsening<T>& coarsening) {
     coarsening.update_values(*level.A, static_cast<int>(l), level.P);
     if (!updates_[l]) updates_[l] = std::make_unique<LevelUpdate<T>>(level);
     updates_[l]->run(level, levels_[l + 1].own);
-    clear_rounding_in(level.R, *level.A, levels_[l + 1].own);
+    clear_rounding_in(level.R, *level.A, levels_[l + 1].own, largest_of(l));
     level.seconds = stopwatch.seconds();
   }
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -87,13 +88,14 @@ class LevelUpdate {
 template <class T>
 class Hierarchy {
  public:
-  /// Coarsens A, n by n, which must outlive the hierarchy. Ends early once `cancel` asks for it.
+  /// Coarsens A, n by n, which must outlive the hierarchy. Ends early once `cancel` asks for it. `largest` is
+  /// the largest magnitude in A, if it is known.
   Hierarchy(const Csr<T>& A, Coarsening<T>& coarsening, const HierarchyLimits& limits,
-            const std::stop_token& cancel);
+            const std::stop_token& cancel, std::optional<double> largest = {});
 
   /// Recomputes the values of all levels for an A with new values in the same pattern. The first call makes
   /// and keeps plans of the products; later calls are faster.
-  void update_values(const Csr<T>& A, Coarsening<T>& coarsening);
+  void update_values(const Csr<T>& A, Coarsening<T>& coarsening, std::optional<double> largest = {});
 
   /// Frees the values of a level's matrices that update_values() computes again, once a cycle has copies of
   /// its own. The patterns stay.
@@ -116,7 +118,12 @@ class Hierarchy {
   bool end(std::string why, bool early);
   /// Allocates the values that release_values() freed.
   void restore_values();
+  /// The largest magnitude in the matrix of a level, if it is known.
+  [[nodiscard]] std::optional<double> largest_of(std::size_t level) const {
+    return level == 0 ? largest_ : std::nullopt;
+  }
 
+  std::optional<double> largest_;  // magnitude in A
   std::vector<HierarchyLevel<T>> levels_;
   std::vector<std::unique_ptr<LevelUpdate<T>>> updates_;  // one per level, made by the first update
   std::string end_;

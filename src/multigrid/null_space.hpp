@@ -8,6 +8,7 @@
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
 #include "multigrid/coarse_solvers/coarse_solver.hpp"
+#include "multigrid/estimates/character.hpp"
 #include "multigrid/hierarchy.hpp"
 #include "solver/null_space.hpp"
 
@@ -136,16 +137,25 @@ Dense<T> prolonged_null_space(B& backend, const std::vector<HierarchyLevel<T>>& 
   return basis;
 }
 
+/// True if the constant cannot be a null vector, because of a row sum. A factor of 2 exceeds rounding errors
+/// of the sums.
+template <class T>
+bool excludes_constant(std::int64_t n, const MatrixCharacter& character) {
+  return character.largest_row_sum.value >
+         2 * null_vector_level<T> * character.largest.value * std::sqrt(static_cast<double>(n));
+}
+
 /// Finds an orthonormal basis of the null space of the symmetric positive semidefinite A_0, as far as it can
 /// be known. If the constant, or one of `candidates`, is a null vector, the basis consists of these, or of
 /// the coarsest level's prolonged null vectors if there are more of them. Otherwise it has no columns, at the
-/// cost of one product for each candidate. Waits.
+/// cost of one product for each candidate, or of none if row sums exclude the constant. Waits.
 template <class B, class T>
 Dense<T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels,
-                         const Dense<T>& candidates) {
+                         const MatrixCharacter& character, const Dense<T>& candidates) {
   const Csr<T>& A = *levels.front().A;
   Dense<T> none(backend.device(), 0, 0);
   if (A.nonzeros() == 0) return none;
+  if (candidates.columns() == 0 && excludes_constant<T>(A.rows(), character)) return none;
   Dense<T> known = null_vectors_among(backend, A, candidates);
   if (known.columns() == 0) return none;
   if (levels.back().A->rows() <= largest_inverse) {

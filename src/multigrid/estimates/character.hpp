@@ -23,13 +23,18 @@ struct MatrixCharacter {
   double beside = 0;  ///< sum of off-diagonal magnitudes
   double largest_diagonal = 0;
   double least_diagonal = HUGE_VAL;  ///< smallest diagonal magnitude other than zero
+  Largest largest;                   ///< magnitude of all elements
+  Largest largest_row_sum;           ///< in magnitude
 
   /// Share of the off-diagonal magnitude with the sign of the diagonal: 0 for an M-matrix.
   [[nodiscard]] double same_sign_part() const { return beside > 0 ? same_sign / beside : 0; }
   friend ECHELON_ANYWHERE MatrixCharacter combine(const MatrixCharacter& a, const MatrixCharacter& b) {
-    return {a.same_sign + b.same_sign, a.beside + b.beside,
+    return {a.same_sign + b.same_sign,
+            a.beside + b.beside,
             a.largest_diagonal > b.largest_diagonal ? a.largest_diagonal : b.largest_diagonal,
-            a.least_diagonal < b.least_diagonal ? a.least_diagonal : b.least_diagonal};
+            a.least_diagonal < b.least_diagonal ? a.least_diagonal : b.least_diagonal,
+            combine(a.largest, b.largest),
+            combine(a.largest_row_sum, b.largest_row_sum)};
   }
 };
 
@@ -40,8 +45,10 @@ struct CharacteriseRow {
     double positive = 0;
     double negative = 0;
     double diagonal = 0;
+    Largest largest;
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
       const auto value = static_cast<double>(A.values[k]);
+      largest = combine(largest, {std::fabs(value)});
       if (A.column(k) == i) {
         diagonal = value;
       } else if (value > 0) {
@@ -51,8 +58,12 @@ struct CharacteriseRow {
       }
     }
     const double magnitude = std::fabs(diagonal);
-    return {diagonal < 0 ? negative : positive, positive + negative, magnitude,
-            magnitude > 0 ? magnitude : HUGE_VAL};
+    return {diagonal < 0 ? negative : positive,
+            positive + negative,
+            magnitude,
+            magnitude > 0 ? magnitude : HUGE_VAL,
+            largest,
+            {std::fabs(diagonal + positive - negative)}};
   }
 };
 
