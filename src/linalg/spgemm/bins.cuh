@@ -40,9 +40,18 @@ View<T> view_of(const Csr<T>& A) {
           A.values().data()};
 }
 
-/// How a row of C is computed: merged by a thread, in a hash table by 8 threads, a warp or a block, or in
-/// windows of columns.
-enum Bin : std::uint8_t { by_thread, by_few, by_warp, by_block, by_windows, bins, nothing_to_do = bins };
+/// How a row of C is computed: merged by a thread, in a hash table by 8 threads, a warp with a small or a
+/// large table, or a block, or in windows of columns.
+enum Bin : std::uint8_t {
+  by_thread,
+  by_few,
+  by_small_warp,
+  by_warp,
+  by_block,
+  by_windows,
+  bins,
+  nothing_to_do = bins
+};
 
 /// Longest row of A for which a thread merges rows of B, all of whose next elements are in registers.
 inline constexpr int most_merged = 8;
@@ -89,6 +98,7 @@ using CountByFew = ThreadGroup<8, 128>;
 using CountByWarp = ThreadGroup<32, 2048>;
 using CountByBlock = ThreadGroup<block_size, 16384>;
 using FillByFew = ThreadGroup<8, 64>;
+using FillBySmallWarp = ThreadGroup<32, 128>;
 using FillByWarp = ThreadGroup<32, 512>;
 using FillByBlock = ThreadGroup<block_size, 4096>;
 
@@ -134,7 +144,9 @@ struct BinByElements {
   __device__ std::uint8_t operator()(std::int64_t i) const {
     const std::int64_t elements = offsets[i + 1] - offsets[i];
     if (elements == 0) return nothing_to_do;
-    return bin_for<FillByFew, FillByWarp, FillByBlock>(A.row_offsets[i + 1] - A.row_offsets[i], elements);
+    const std::int64_t factors = A.row_offsets[i + 1] - A.row_offsets[i];
+    const std::uint8_t bin = bin_for<FillByFew, FillByWarp, FillByBlock>(factors, elements);
+    return bin == by_warp && elements <= FillBySmallWarp::capacity ? std::uint8_t{by_small_warp} : bin;
   }
 };
 

@@ -181,6 +181,7 @@ class CudaProduct {
                     pattern_.column_indices.data(), values);
     };
     launch_for.template operator()<FillByFew>(by_few);
+    launch_for.template operator()<FillBySmallWarp>(by_small_warp);
     launch_for.template operator()<FillByWarp>(by_warp);
     launch_for.template operator()<FillByBlock>(by_block);
   }
