@@ -154,8 +154,7 @@ __global__ void __launch_bounds__(block_size)
 }
 
 template <class F>
-__global__ void __launch_bounds__(block_size)
-    segmented_for_each(std::int64_t n, const std::int64_t* offsets, F f) {
+__device__ void segmented_for_each_in_row(std::int64_t n, const std::int64_t* offsets, const F& f) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   for_each_segment(
       n, offsets,
@@ -165,6 +164,11 @@ __global__ void __launch_bounds__(block_size)
       [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
         for (std::int64_t k = begin + threadIdx.x; k < end; k += block_size) f(s, k);
       });
+}
+template <class F>
+__global__ void __launch_bounds__(block_size)
+    segmented_for_each(std::int64_t n, const std::int64_t* offsets, F f) {
+  segmented_for_each_in_row(n, offsets, f);
 }
 
 /// Unsigned integers by size: sorts and selections move values as bits.

@@ -2,6 +2,7 @@
 // The CUDA backend's primitives against std:: algorithms.
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
+#include "backend/loop_sequence.hpp"
 #include "gpu/gpu_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -148,7 +149,7 @@ std::vector<std::int64_t> segments(std::int64_t n) {
 
 struct AddSegment {
   std::int64_t* visits;
-  __device__ void operator()(std::int64_t s, std::int64_t k) const { visits[k] += s + 1; }
+  ECHELON_ANYWHERE void operator()(std::int64_t s, std::int64_t k) const { visits[k] += s + 1; }
 };
 
 TEST_F(GpuBackend, SegmentedForEach_VisitsEveryElementOnce) {
@@ -184,6 +185,78 @@ TEST_F(GpuBackend, SegmentedReduce_AgreesWithHost) {
       ASSERT_EQ(got[s].value,
                 std::accumulate(values.begin() + offsets[s], values.begin() + offsets[s + 1], 0.0));
     }
+  }
+}
+
+struct CountUpTo {
+  std::int64_t* counts;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { counts[i] = i % 5; }
+};
+struct MirrorSum {
+  std::int64_t n;
+  const std::int64_t* offsets;
+  const Sum* sums;
+  double* mirrored;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    mirrored[i] = sums[n - 1 - i].value + static_cast<double>(offsets[n]);
+  }
+};
+/// Loops each of which reads what other threads wrote in the one before.
+struct DependentLoops {
+  std::int64_t n;
+  std::int64_t elements;
+  const std::int64_t* segments;
+  const double* values;
+  std::int64_t* offsets;
+  std::int64_t* visits;
+  Sum* sums;
+  double* mirrored;
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    loops.for_each(n, CountUpTo{offsets});
+    loops.scan(n, offsets, offsets);
+    loops.fill(elements, std::int64_t{0}, visits);
+    loops.segmented_for_each(n, segments, AddSegment{visits});
+    loops.segmented_reduce(n, segments, ValueAt{values}, sums);
+    loops.for_each(n, MirrorSum{n, offsets, sums, mirrored});
+    loops.copy(n, mirrored, mirrored + n);
+  }
+};
+
+TEST_F(GpuBackend, LoopSequence_ResultsOfSeparateLoops) {
+  Cuda backend(gpu);
+  std::mt19937 random(6);
+  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{33}, std::int64_t{4097}, std::int64_t{50'000}}) {
+    const std::vector<std::int64_t> ends = segments(n);
+    std::vector<double> numbers(static_cast<std::size_t>(ends.back()));
+    std::generate(numbers.begin(), numbers.end(), [&] { return static_cast<double>(random()) / 3; });
+    const Array<double> values = there(numbers);
+    const Array<std::int64_t> bounds = there(ends);
+    std::vector<std::vector<double>> mirrored;
+    for (const std::int64_t elements : {std::int64_t{1}, n, std::int64_t{1} << 40}) {
+      Array<std::int64_t> offsets(gpu, n + 1);
+      Array<std::int64_t> visits(gpu, ends.back());
+      Array<Sum> sums(gpu, n);
+      Array<double> result(gpu, 2 * n);
+      run_sequence(backend, elements,
+                   DependentLoops{n, ends.back(), bounds.data(), values.data(), offsets.data(), visits.data(),
+                                  sums.data(), result.data()});
+      mirrored.push_back(result.to_vector());
+      std::vector<std::int64_t> expected_offsets = {0};
+      for (std::int64_t i = 0; i < n; ++i) expected_offsets.push_back(expected_offsets.back() + i % 5);
+      EXPECT_EQ(offsets.to_vector(), expected_offsets);
+      const std::vector<std::int64_t> visited = visits.to_vector();
+      for (std::size_t s = 0; s + 1 < ends.size(); ++s) {
+        ASSERT_EQ(std::count(visited.begin() + ends[s], visited.begin() + ends[s + 1],
+                             static_cast<std::int64_t>(s) + 1),
+                  ends[s + 1] - ends[s]);
+      }
+    }
+    EXPECT_EQ(mirrored[0], mirrored[1]);
+    EXPECT_EQ(mirrored[0], mirrored[2]);
+    EXPECT_EQ(std::vector<double>(mirrored[0].begin(), mirrored[0].begin() + n),
+              std::vector<double>(mirrored[0].begin() + n, mirrored[0].end()));
   }
 }
 

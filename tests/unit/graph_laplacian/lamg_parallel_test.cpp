@@ -89,7 +89,7 @@ TEST(LamgParallelElimination, SmallGraphs_SchurComplement) {
   for (const Csr<double>& A : small_graphs()) {
     EliminationStage<double> stage;
     Csr<double> coarse;
-    ASSERT_TRUE(eliminate(backend, A, 0, 0.0, stage, coarse));
+    ASSERT_TRUE(eliminate(backend, A, {}, stage, coarse));
     const Rows expected = schur_complement(dense(A), stage);
     const Rows found = dense(coarse);
     ASSERT_EQ(found.size(), expected.size());
@@ -107,7 +107,7 @@ TEST(LamgParallelElimination, Vertices_AreIndependentAndFewNeighboured) {
   const Csr<double> A = make("chimera", {{"n", 1025}, {"seed", 4}});
   EliminationStage<double> stage;
   Csr<double> coarse;
-  ASSERT_TRUE(eliminate(backend, A, 0, 0.0, stage, coarse));
+  ASSERT_TRUE(eliminate(backend, A, {}, stage, coarse));
   for (std::int64_t i = 0; i < A.rows(); ++i) {
     if (stage.inverse[i] == 0) continue;
     EXPECT_LE(A.row_offsets()[i + 1] - A.row_offsets()[i], max_eliminated_degree + 1);
@@ -122,8 +122,8 @@ TEST(LamgParallelElimination, SetTooSmall_NothingDone) {
   Serial backend(Device::serial());
   EliminationStage<double> stage;
   Csr<double> coarse;
-  EXPECT_FALSE(eliminate(backend, make("grid-2d", {{"nx", 9}, {"ny", 9}}), 0, 0.9, stage, coarse));
-  EXPECT_FALSE(eliminate(backend, make("complete", {{"n", 9}}), 0, 0.0, stage, coarse));
+  EXPECT_FALSE(eliminate(backend, make("grid-2d", {{"nx", 9}, {"ny", 9}}), {.least = 0.9}, stage, coarse));
+  EXPECT_FALSE(eliminate(backend, make("complete", {{"n", 9}}), {}, stage, coarse));
 }
 
 TEST(LamgParallelElimination, OrderGiven_NumbersTheRest) {
@@ -138,8 +138,8 @@ TEST(LamgParallelElimination, OrderGiven_NumbersTheRest) {
     EliminationStage<double> ordered;
     Csr<double> expected;
     Csr<double> found;
-    ASSERT_TRUE(eliminate(backend, A, 0, 0.0, usual, expected));
-    ASSERT_TRUE(eliminate(backend, A, 0, 0.0, ordered, found, order));
+    ASSERT_TRUE(eliminate(backend, A, {}, usual, expected));
+    ASSERT_TRUE(eliminate(backend, A, {}, ordered, found, order));
     keep_numbers(backend, usual);
     keep_numbers(backend, ordered);
     std::vector<std::size_t> old_number;
@@ -222,11 +222,10 @@ class SortingBackend : private Serial {
   using Serial::exclusive_scan;
   using Serial::fill;
   using Serial::for_each;
-  using Serial::run_lengths;
+  using Serial::read;
   using Serial::scan;
   using Serial::segmented_for_each;
   using Serial::segmented_reduce;
-  using Serial::select;
   using Serial::Serial;
   using Serial::sort_by_key;
 };
@@ -251,14 +250,15 @@ TEST(LamgParallelElimination, RowByRow_BitsOfSortedEdges) {
   for (const Csr<double>& A : graphs_with_long_rows()) {
     EliminationStage<double> expected;
     Csr<double> coarse;
-    ASSERT_TRUE(eliminate(sorting, A, 0, 0.0, expected, coarse));
+    ASSERT_TRUE(eliminate(sorting, A, {.with_transpose = true}, expected, coarse));
     for (const int threads : {1, 3}) {
       OpenMp backend(Device::openmp(threads));
       EliminationStage<double> found;
       Csr<double> rest;
-      ASSERT_TRUE(eliminate(backend, A, 0, 0.0, found, rest));
+      ASSERT_TRUE(eliminate(backend, A, {.with_transpose = true}, found, rest));
       expect_same_bits(rest, coarse);
       expect_same_bits(found.P, expected.P);
+      expect_same_bits(found.R, expected.R);
       EXPECT_EQ(found.inverse.to_vector(), expected.inverse.to_vector());
     }
   }
@@ -277,6 +277,8 @@ TEST(LamgParallelContraction, RowByRow_BitsOfSortedEdges) {
     const Array<std::int32_t> rows = rows_of_elements(serial, A);
     const Csr<double> P = piecewise_constant<Serial, double>(serial, std::move(aggregates), count);
     const Csr<double> R = transpose(P);
+    SortingBackend sorting(Device::serial());
+    expect_same_bits(transposed_piecewise_constant(sorting, P), R);
     const std::int32_t* of = P.column_indices().data();
     const Csr<double> expected = contract_by_sorting(serial, A, rows.data(), of, count);
     for (const int threads : {1, 3}) {

@@ -257,8 +257,10 @@ struct ChooseInRow {
 };
 /// Writes the choices of all vertices. After the first round most vertices have none, whose rows the host
 /// does not read.
+ECHELON_LOOPS_ANYWHERE
 template <class B, class Choose>
-void choose_in_rows(B& backend, std::int64_t n, const std::int64_t* offsets, Choose choose, Choice* choices) {
+ECHELON_ANYWHERE void choose_in_rows(B& backend, std::int64_t n, const std::int64_t* offsets, Choose choose,
+                                     Choice* choices) {
   if constexpr (HostBackend<B>) {
     for_each_costly(backend, n, ChooseInRow<Choose>{offsets, choose, choices});
   } else {
@@ -297,8 +299,62 @@ struct ParallelAggregates {
   Array<std::int32_t> of;
 };
 
+/// Marks hubs and scores edges.
+template <class T>
+struct ScoreEdges {
+  std::int64_t n;
+  std::int64_t nonzeros;
+  ScoreEdge<T> score;
+  EdgeMoments<T> moments_of_edge;
+  double hub;
+  TwoSums* degrees;
+  LargestWeight* largest;
+  Moments* moments;
+  VertexState* states;
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    const LaplacianRows<T>& A = score.A;
+    loops.segmented_reduce(n, A.offsets, NeighbourDegree<T>{A, score.rows}, degrees);
+    loops.for_each(n, MarkHub{A.offsets, degrees, hub, states});
+    loops.segmented_reduce(n, A.offsets, EdgeWeight<T>{A, score.rows}, largest);
+    loops.segmented_reduce(n, A.offsets, moments_of_edge, moments);
+    for_each_costly(loops, nonzeros, score);
+  }
+};
+
 /// Number of rounds in which vertices join neighbours.
 inline constexpr std::uint64_t aggregation_rounds = 4;
+
+/// Lets vertices join neighbours and then the seeds of neighbours, and numbers the aggregates.
+struct JoinAggregates {
+  std::int64_t n;
+  const std::int64_t* offsets;
+  ChooseNeighbour choose_neighbour;
+  ChooseSeed choose_seed;
+  VertexState* states;
+  std::int32_t* seeds;
+  Choice* choices;
+  std::uint8_t* becomes_seed;
+  std::int64_t* number;  ///< n + 1; the last element becomes that of aggregates
+  std::int32_t* aggregates;
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    loops.for_each(n, WriteSelf{seeds});
+    for (std::uint64_t round = 0; round < aggregation_rounds; ++round) {
+      choose_in_rows(loops, n, offsets, choose_neighbour, choices);
+      loops.fill(n, std::uint8_t{0}, becomes_seed);
+      for_each_costly(loops, n, JoinNeighbour{{choices, states, round}, seeds, becomes_seed});
+      loops.for_each(n, UpdateState{seeds, becomes_seed, states});
+    }
+    choose_in_rows(loops, n, offsets, choose_seed, choices);
+    loops.for_each(n, JoinSeed{choices, seeds});
+    loops.for_each(n, CountSeed{seeds, number});
+    loops.scan(n, number, number);
+    loops.for_each(n, NumberAggregate{seeds, number, aggregates});
+  }
+};
 
 /// Makes the aggregates of the graph with the Laplacian A. `rows` has the row of each element, `inverse` the
 /// reciprocals of the diagonal, x the test vectors. Waits once.
@@ -310,44 +366,52 @@ ParallelAggregates aggregate(B& backend, const Csr<T>& A, const std::int32_t* ro
   const std::int64_t* offsets = A.row_offsets().data();
   const std::int32_t* columns = A.column_indices().data();
   const LaplacianRows<T> elements(A);
+  const auto energy_ratio = static_cast<float>(options.energy_ratio);
   Array<VertexState> states(device, n);
   Array<Moments> moments(device, n);
   Array<float> scores(device, A.nonzeros());
   {
     Array<TwoSums> degrees(device, n);
-    backend.segmented_reduce(n, offsets, NeighbourDegree<T>{elements, rows}, degrees.data());
-    backend.for_each(n, MarkHub{offsets, degrees.data(), static_cast<double>(options.hub), states.data()});
     Array<LargestWeight> largest(device, n);
-    backend.segmented_reduce(n, offsets, EdgeWeight<T>{elements, rows}, largest.data());
-    backend.segmented_reduce(n, offsets, EdgeMoments<T>{elements, rows, inverse, x}, moments.data());
-    for_each_costly(backend, A.nonzeros(),
-                    ScoreEdge<T>{elements, rows, largest.data(), moments.data(), x,
-                                 static_cast<float>(options.strength), static_cast<float>(options.veto),
-                                 static_cast<float>(options.energy_ratio), scores.data()});
+    const ScoreEdge<T> score{elements,
+                             rows,
+                             largest.data(),
+                             moments.data(),
+                             x,
+                             static_cast<float>(options.strength),
+                             static_cast<float>(options.veto),
+                             energy_ratio,
+                             scores.data()};
+    run_sequence(backend, A.nonzeros(),
+                 ScoreEdges<T>{n,
+                               A.nonzeros(),
+                               score,
+                               {elements, rows, inverse, x},
+                               static_cast<double>(options.hub),
+                               degrees.data(),
+                               largest.data(),
+                               moments.data(),
+                               states.data()});
   }
   Array<std::int32_t> seeds(device, n);
-  backend.for_each(n, WriteSelf{seeds.data()});
   Array<Choice> choices(device, n);
   Array<std::uint8_t> becomes_seed(device, n);
-  for (std::uint64_t round = 0; round < aggregation_rounds; ++round) {
-    choose_in_rows(backend, n, offsets, ChooseNeighbour{rows, columns, scores.data(), states.data()},
-                   choices.data());
-    backend.fill(n, std::uint8_t{0}, becomes_seed.data());
-    for_each_costly(backend, n,
-                    JoinNeighbour{{choices.data(), states.data(), round}, seeds.data(), becomes_seed.data()});
-    backend.for_each(n, UpdateState{seeds.data(), becomes_seed.data(), states.data()});
-  }
-  choose_in_rows(backend, n, offsets,
-                 ChooseSeed{rows, columns, scores.data(), states.data(), seeds.data(), moments.data(), x,
-                            static_cast<float>(options.energy_ratio)},
-                 choices.data());
-  backend.for_each(n, JoinSeed{choices.data(), seeds.data()});
   Array<std::int64_t> number(device, n + 1);
-  backend.for_each(n, CountSeed{seeds.data(), number.data()});
   ParallelAggregates result;
-  result.count = backend.exclusive_scan(n, number.data(), number.data());
   result.of = Array<std::int32_t>(device, n);
-  backend.for_each(n, NumberAggregate{seeds.data(), number.data(), result.of.data()});
+  run_sequence(backend, A.nonzeros(),
+               JoinAggregates{n,
+                              offsets,
+                              {rows, columns, scores.data(), states.data()},
+                              {rows, columns, scores.data(), states.data(), seeds.data(), moments.data(), x,
+                               energy_ratio},
+                              states.data(),
+                              seeds.data(),
+                              choices.data(),
+                              becomes_seed.data(),
+                              number.data(),
+                              result.of.data()});
+  result.count = backend.read(number.data() + n);
   return result;
 }
 

@@ -7,46 +7,74 @@
 
 #include <echelon/matrix/transform.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <utility>
 
 namespace echelon::lamg::parallel {
 
-/// Writes the edge of element k between aggregates; edges inside an aggregate are not flagged.
+/// Elements of a Laplacian, and the aggregates at their ends.
 template <class T>
-struct ContractEdge {
+struct ContractedEdges {
   LaplacianRows<T> A;
   const std::int32_t* rows;
   const std::int32_t* aggregates;
+  ECHELON_ANYWHERE bool joins_aggregates(std::int64_t k) const {
+    return A.is_edge(rows[k], k) && aggregates[rows[k]] != aggregates[A.columns[k]];
+  }
+};
+/// counts[k] = 1 if element k is an edge between aggregates.
+template <class T>
+struct CountContracted {
+  ContractedEdges<T> edges;
+  std::int64_t* counts;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const { counts[k] = edges.joins_aggregates(k) ? 1 : 0; }
+};
+/// places[k] = number of edges between aggregates before element k.
+template <class T>
+struct PlaceContracted {
+  ContractedEdges<T> edges;
+  std::int64_t nonzeros;
+  std::int64_t* places;  ///< nonzeros + 1
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    loops.for_each(nonzeros, CountContracted<T>{edges, places});
+    loops.scan(nonzeros, places, places);
+  }
+};
+/// Writes the edge of element k, if it is one between aggregates, to its place.
+template <class T>
+struct ContractEdge {
+  ContractedEdges<T> edges;
+  const std::int64_t* places;
   int bits;
-  std::uint8_t* flags;
   std::uint64_t* keys;
   T* weights;
   ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    const std::int32_t i = aggregates[rows[k]];
-    const std::int32_t j = aggregates[A.columns[k]];
-    flags[k] = i != j && A.is_edge(rows[k], k) ? 1 : 0;
-    keys[k] = static_cast<std::uint64_t>(i) << bits | static_cast<std::uint64_t>(j);
-    weights[k] = -A.values[k];
+    const std::int64_t place = places[k];
+    if (places[k + 1] == place) return;
+    const auto i = static_cast<std::uint64_t>(edges.aggregates[edges.rows[k]]);
+    const auto j = static_cast<std::uint64_t>(edges.aggregates[edges.A.columns[k]]);
+    keys[place] = i << bits | j;
+    weights[place] = -edges.A.values[k];
   }
 };
 
-/// P^T A P by a sort of the edges.
+/// P^T A P by a sort of the edges. Waits twice.
 template <class B, class T>
 Csr<T> contract_by_sorting(B& backend, const Csr<T>& A, const std::int32_t* rows,
                            const std::int32_t* aggregates, std::int64_t count) {
   const Device& device = backend.device();
   const std::int64_t nonzeros = A.nonzeros();
-  EdgeList<T> edges(device, count, nonzeros);
-  Array<std::uint8_t> flags(device, nonzeros);
-  Array<std::uint64_t> keys(device, nonzeros);
-  Array<T> weights(device, nonzeros);
-  backend.for_each(nonzeros, ContractEdge<T>{LaplacianRows<T>(A), rows, aggregates, edges.bits, flags.data(),
-                                             keys.data(), weights.data()});
-  edges.size = backend.select(nonzeros, flags.data(), keys.data(), edges.keys.data());
-  backend.select(nonzeros, flags.data(), weights.data(), edges.weights.data());
-  keys = Array<std::uint64_t>();
-  weights = Array<T>();
+  const ContractedEdges<T> contracted{LaplacianRows<T>(A), rows, aggregates};
+  Array<std::int64_t> places(device, nonzeros + 1);
+  run_sequence(backend, nonzeros, PlaceContracted<T>{contracted, nonzeros, places.data()});
+  const std::int64_t size = backend.read(places.data() + nonzeros);
+  EdgeList<T> edges(device, count, size);
+  backend.for_each(nonzeros, ContractEdge<T>{contracted, places.data(), edges.bits, edges.keys.data(),
+                                             edges.weights.data()});
+  places = Array<std::int64_t>();
   return laplacian_of(backend, std::move(edges));
 }
 
@@ -113,6 +141,47 @@ Csr<T> piecewise_constant(B& backend, Array<std::int32_t> aggregates, std::int64
   backend.for_each(n + 1, WriteOffset{offsets.data()});
   backend.fill(n, T{1}, ones.data());
   return Csr<T>::unchecked(n, count, std::move(offsets), std::move(aggregates), std::move(ones));
+}
+
+/// offsets[i] = number of elements of `ascending` that are less than i.
+struct FindMembers {
+  const std::uint32_t* ascending;
+  std::int64_t n;
+  std::int64_t* offsets;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { offsets[i] = lower_bound(ascending, 0, n, i); }
+};
+struct CopyAggregate {
+  const std::int32_t* aggregates;
+  std::uint32_t* keys;
+  std::int32_t* vertices;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    keys[i] = static_cast<std::uint32_t>(aggregates[i]);
+    vertices[i] = static_cast<std::int32_t>(i);
+  }
+};
+/// The transpose of a piecewise constant P: the members of each aggregate. On a GPU by a sort of the
+/// aggregates' numbers, without waiting.
+template <class B, class T>
+Csr<T> transposed_piecewise_constant(B& backend, const Csr<T>& P) {
+  if constexpr (HostBackend<B>) {
+    return transpose(P);
+  } else {
+    const Device& device = backend.device();
+    const std::int64_t n = P.rows();
+    const std::int64_t count = P.columns();
+    Array<std::uint32_t> keys(device, n);
+    Array<std::uint32_t> sorted(device, n);
+    Array<std::int32_t> vertices(device, n);
+    Array<std::int32_t> members(device, n);
+    backend.for_each(n, CopyAggregate{P.column_indices().data(), keys.data(), vertices.data()});
+    const int bits = std::bit_width(static_cast<std::uint32_t>(count));
+    backend.sort_by_key(n, 0, bits, keys.data(), sorted.data(), vertices.data(), members.data());
+    Array<std::int64_t> offsets(device, count + 1);
+    backend.for_each(count + 1, FindMembers{sorted.data(), n, offsets.data()});
+    Array<T> ones(device, n);
+    backend.fill(n, T{1}, ones.data());
+    return Csr<T>::unchecked(count, n, std::move(offsets), std::move(members), std::move(ones));
+  }
 }
 
 }  // namespace echelon::lamg::parallel

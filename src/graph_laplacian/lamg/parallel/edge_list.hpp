@@ -2,6 +2,7 @@
 /// Laplacians from lists of edges in any order with repetitions: quotient graphs and Schur complements.
 #pragma once
 
+#include "backend/loop_sequence.hpp"
 #include "backend/lower_bound.hpp"
 #include "backend/target.hpp"
 #include "linalg/rows_of_elements.hpp"
@@ -18,64 +19,75 @@ namespace echelon::lamg::parallel {
 /// equal ends stand for one edge with the sum of their weights.
 template <class T>
 struct EdgeList {
-  EdgeList(const Device& device, std::int64_t n, std::int64_t capacity)
+  EdgeList(const Device& device, std::int64_t n, std::int64_t edges)
       : vertices(n),
         bits(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n > 0 ? n - 1 : 0)))),
-        keys(device, capacity),
-        weights(device, capacity) {}
+        size(edges),
+        keys(device, edges),
+        weights(device, edges) {}
 
   std::int64_t vertices;
-  int bits;                   ///< bits of a vertex number
-  std::int64_t size = 0;      ///< number of edges, at most the capacity
+  int bits;  ///< bits of a vertex number
+  std::int64_t size;
   Array<std::uint64_t> keys;  ///< row << bits | column
   Array<T> weights;
 };
 
-/// Computes the offsets of the rows of the Laplacian, with one more element, the diagonal, in each, from the
-/// sorted keys without repetitions.
-struct WriteRowOffset {
+/// Marks the first of each run of equal keys.
+struct MarkRun {
   const std::uint64_t* keys;
-  std::int64_t count;
+  std::int64_t* marks;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    marks[k] = k == 0 || keys[k] != keys[k - 1] ? 1 : 0;
+  }
+};
+/// Sorted keys, and the number of runs of equal ones that begin before each of them and before the end.
+struct SortedEdges {
+  const std::uint64_t* keys;
+  const std::int64_t* runs_before;
+  std::int64_t size;
   int bits;
+  ECHELON_ANYWHERE std::int64_t runs_below(std::uint64_t key) const {
+    return runs_before[lower_bound(keys, 0, size, key)];
+  }
+};
+/// Writes the offset of a row of the Laplacian, which has one more element than edges, and a zero on the
+/// diagonal. Row n is the end of the last one.
+template <class T>
+struct BeginRow {
+  SortedEdges edges;
+  std::int64_t n;
   std::int64_t* offsets;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    offsets[i] = lower_bound(keys, 0, count, static_cast<std::uint64_t>(i) << bits) + i;
-  }
-};
-/// Adds up the weights of equal edges, in the order of the list, and writes the elements of the Laplacian.
-/// Columns ascend; the place of the diagonal is left free.
-template <class T>
-struct WriteElement {
-  const std::uint64_t* keys;
-  const std::int64_t* first;  ///< first edge of each run of equal ones
-  const T* weights;
-  int bits;
-  std::int32_t* columns;
-  T* values;
-  ECHELON_ANYWHERE void operator()(std::int64_t run) const {
-    const std::uint64_t key = keys[run];
-    const auto row = static_cast<std::int64_t>(key >> bits);
-    const auto column = static_cast<std::int64_t>(key & ((std::uint64_t{1} << bits) - 1));
-    double sum = 0;
-    for (std::int64_t k = first[run]; k < first[run + 1]; ++k) sum += static_cast<double>(weights[k]);
-    const std::int64_t place = run + row + (column > row ? 1 : 0);
-    columns[place] = static_cast<std::int32_t>(column);
-    values[place] = static_cast<T>(-sum);
-  }
-};
-/// Places a zero on the diagonal.
-template <class T>
-struct PlaceDiagonal {
-  const std::uint64_t* keys;
-  std::int64_t count;
-  int bits;
   std::int32_t* columns;
   T* values;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const auto row = static_cast<std::uint64_t>(i);
-    const std::int64_t place = lower_bound(keys, 0, count, row << bits | row) + i;
+    offsets[i] = edges.runs_below(row << edges.bits) + i;
+    if (i == n) return;
+    const std::int64_t place = edges.runs_below(row << edges.bits | row) + i;
     columns[place] = static_cast<std::int32_t>(i);
     values[place] = T{0};
+  }
+};
+/// Adds up the weights of equal edges, in the order of the list, from the first of them on, and writes the
+/// element of the Laplacian. Columns ascend; the place of the diagonal is left free.
+template <class T>
+struct WriteElement {
+  SortedEdges edges;
+  const T* weights;
+  std::int32_t* columns;
+  T* values;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int64_t run = edges.runs_before[k];
+    if (edges.runs_before[k + 1] == run) return;
+    const std::uint64_t key = edges.keys[k];
+    double sum = 0;
+    for (; k < edges.size && edges.keys[k] == key; ++k) sum += static_cast<double>(weights[k]);
+    const auto row = static_cast<std::int64_t>(key >> edges.bits);
+    const auto column = static_cast<std::int64_t>(key & ((std::uint64_t{1} << edges.bits) - 1));
+    const std::int64_t place = run + row + (column > row ? 1 : 0);
+    columns[place] = static_cast<std::int32_t>(column);
+    values[place] = static_cast<T>(-sum);
   }
 };
 template <class T>
@@ -97,33 +109,65 @@ struct WriteDiagonal {
   }
 };
 
+/// Numbers the runs of equal keys among `size` sorted ones.
+struct NumberRuns {
+  const std::uint64_t* keys;
+  std::int64_t size;
+  std::int64_t* runs_before;  ///< size + 1
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    loops.for_each(size, MarkRun{keys, runs_before});
+    loops.scan(size, runs_before, runs_before);
+  }
+};
+/// Writes the Laplacian of sorted edges.
+template <class T>
+struct WriteLaplacian {
+  SortedEdges edges;
+  const T* weights;
+  std::int64_t n;
+  std::int64_t* offsets;
+  std::int32_t* columns;
+  T* values;
+  Sum* sums;  ///< n, scratch
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    loops.for_each(n + 1, BeginRow<T>{edges, n, offsets, columns, values});
+    loops.for_each(edges.size, WriteElement<T>{edges, weights, columns, values});
+    loops.segmented_reduce(n, offsets, NegatedElement<T>{values}, sums);
+    loops.for_each(n, WriteDiagonal<T>{offsets, columns, sums, values});
+  }
+};
+
 /// Makes the Laplacian of a graph, whose edges are used up. The order of summation is that of the list, so
-/// that the result is the same on every device. Sorts; O(edges) memory.
+/// that the result is the same on every device. Sorts; O(edges) memory. Waits once.
 template <class B, class T>
 Csr<T> laplacian_of(B& backend, EdgeList<T> edges) {
   const Device& device = backend.device();
   const std::int64_t n = edges.vertices;
-  Array<std::uint64_t> sorted(device, edges.size);
+  Array<std::uint64_t> keys(device, edges.size);
   Array<T> weights(device, edges.size);
-  backend.sort_by_key(edges.size, 0, 2 * edges.bits, edges.keys.data(), sorted.data(), edges.weights.data(),
+  backend.sort_by_key(edges.size, 0, 2 * edges.bits, edges.keys.data(), keys.data(), edges.weights.data(),
                       weights.data());
+  edges.keys = Array<std::uint64_t>();
   edges.weights = Array<T>();
-  Array<std::int64_t> first(device, edges.size + 1);
-  const std::int64_t count =
-      edges.size > 0 ? backend.run_lengths(edges.size, sorted.data(), edges.keys.data(), first.data()) : 0;
-  sorted = Array<std::uint64_t>();
-  backend.scan(count, first.data(), first.data());
-  const std::uint64_t* keys = edges.keys.data();
+  Array<std::int64_t> runs(device, edges.size + 1);
+  run_sequence(backend, edges.size, NumberRuns{keys.data(), edges.size, runs.data()});
+  const std::int64_t count = backend.read(runs.data() + edges.size);
   Array<std::int64_t> offsets(device, n + 1);
-  backend.for_each(n + 1, WriteRowOffset{keys, count, edges.bits, offsets.data()});
   Array<std::int32_t> columns(device, count + n);
   Array<T> values(device, count + n);
-  backend.for_each(
-      count, WriteElement<T>{keys, first.data(), weights.data(), edges.bits, columns.data(), values.data()});
-  backend.for_each(n, PlaceDiagonal<T>{keys, count, edges.bits, columns.data(), values.data()});
   Array<Sum> sums(device, n);
-  backend.segmented_reduce(n, offsets.data(), NegatedElement<T>{values.data()}, sums.data());
-  backend.for_each(n, WriteDiagonal<T>{offsets.data(), columns.data(), sums.data(), values.data()});
+  run_sequence(backend, edges.size + n,
+               WriteLaplacian<T>{{keys.data(), runs.data(), edges.size, edges.bits},
+                                 weights.data(),
+                                 n,
+                                 offsets.data(),
+                                 columns.data(),
+                                 values.data(),
+                                 sums.data()});
   return Csr<T>::unchecked(n, n, std::move(offsets), std::move(columns), std::move(values));
 }
 

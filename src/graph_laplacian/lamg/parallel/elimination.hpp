@@ -26,7 +26,7 @@ namespace echelon::lamg::parallel {
 template <class T>
 struct EliminationStage {
   Csr<T> P;
-  Csr<T> R;                            ///< P^T, which the caller forms if it needs it
+  Csr<T> R;                            ///< P^T, if it was asked for
   Array<T> inverse;                    ///< 1 / a_ii of eliminated vertices, otherwise 0
   Array<std::int32_t> number;          ///< of kept vertices, otherwise -1; where keep_numbers() was called
   std::int64_t nonzeros = 0;           ///< of the matrix before the elimination
@@ -146,26 +146,34 @@ void number_in_order(B& backend, const Array<std::int32_t>& order, const std::ui
   backend.for_each(n, NumberInOrder{order.data(), kept.data(), number});
 }
 
-/// Lengths of the rows of P, and numbers of edges that the eliminations add.
+/// Lengths of the rows of P.
 template <class T>
 struct CountElimination {
   LaplacianRows<T> A;
   const std::uint8_t* chosen;
   std::int64_t* lengths;
-  std::int64_t* fill;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     lengths[i] = 1;
-    fill[i] = 0;
     if (chosen[i] == 0) return;
     std::int64_t degree = 0;
     for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) degree += A.is_edge(i, k) ? 1 : 0;
     lengths[i] = degree;
-    fill[i] = degree > 0 ? degree * (degree - 1) : 0;
+  }
+};
+/// CountElimination, and the numbers of edges that the eliminations add.
+template <class T>
+struct CountAddedEdges {
+  CountElimination<T> rows;
+  std::int64_t* added;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    rows(i);
+    const std::int64_t degree = rows.chosen[i] != 0 ? rows.lengths[i] : 0;
+    added[i] = degree > 0 ? degree * (degree - 1) : 0;
   }
 };
 
 /// Writes row i of P and, for an eliminated vertex, the new edges between its neighbours unless `keys` is
-/// null.
+/// null: from place added[i] - first on.
 template <class T>
 struct EliminateVertex {
   LaplacianRows<T> A;
@@ -175,7 +183,8 @@ struct EliminateVertex {
   std::int32_t* columns;
   T* values;
   T* inverse;
-  const std::int64_t* fill = nullptr;
+  const std::int64_t* added = nullptr;
+  std::int64_t first = 0;
   int bits = 0;
   std::uint64_t* keys = nullptr;
   T* weights = nullptr;
@@ -189,7 +198,7 @@ struct EliminateVertex {
     }
     const std::int64_t end = write_row(i, begin);
     if (keys == nullptr) return;
-    std::int64_t place = fill[i];
+    std::int64_t place = added[i] - first;
     for (std::int64_t a = begin; a < end; ++a) {
       for (std::int64_t b = begin; b < end; ++b) {
         if (a == b) continue;
@@ -216,52 +225,236 @@ struct EliminateVertex {
   }
 };
 
-/// Writes the edge of element k of A between kept vertices.
+/// Elements of A by the ends of their edges.
 template <class T>
-struct KeepEdge {
+struct ClassifiedElements {
   LaplacianRows<T> A;
   const std::int32_t* rows;
   const std::uint8_t* chosen;
+  /// Whether element k is an edge between kept vertices.
+  ECHELON_ANYWHERE bool is_kept(std::int64_t k) const {
+    return chosen[rows[k]] == 0 && A.is_edge(rows[k], k) && chosen[A.columns[k]] == 0;
+  }
+  /// Whether P^T has an element in place of element k: on the diagonal of a kept vertex, and for its edges to
+  /// eliminated ones.
+  ECHELON_ANYWHERE bool is_transferred(std::int64_t k) const {
+    if (chosen[rows[k]] != 0) return false;
+    return A.columns[k] == rows[k] || (A.is_edge(rows[k], k) && chosen[A.columns[k]] != 0);
+  }
+};
+template <class T>
+struct CountElements {
+  ClassifiedElements<T> elements;
+  std::int64_t* kept;
+  std::int64_t* transferred;  ///< null without P^T
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    kept[k] = elements.is_kept(k) ? 1 : 0;
+    if (transferred != nullptr) transferred[k] = elements.is_transferred(k) ? 1 : 0;
+  }
+};
+/// Writes the edge of element k of A, if it is one between kept vertices, to its place.
+template <class T>
+struct KeepEdge {
+  ClassifiedElements<T> elements;
+  const std::int64_t* places;
+  std::int64_t first;  ///< places[0]
   const std::int64_t* number;
   int bits;
-  std::uint8_t* flags;
   std::uint64_t* keys;
   T* weights;
   ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    const std::int32_t i = rows[k];
-    const std::int32_t j = A.columns[k];
-    flags[k] = A.is_edge(i, k) && chosen[i] == 0 && chosen[j] == 0 ? 1 : 0;
-    keys[k] = static_cast<std::uint64_t>(number[i]) << bits | static_cast<std::uint64_t>(number[j]);
-    weights[k] = -A.values[k];
+    const std::int64_t place = places[k];
+    if (places[k + 1] == place) return;
+    const auto i = static_cast<std::uint64_t>(number[elements.rows[k]]);
+    const auto j = static_cast<std::uint64_t>(number[elements.A.columns[k]]);
+    keys[place - first] = i << bits | j;
+    weights[place - first] = -elements.A.values[k];
   }
 };
 
-/// The Schur complement by a sort of its edges; `fill` has the numbers of edges that the vertices add.
+/// Writes the element of R = P^T in place of element k of A.
+template <class T>
+struct WriteTransferred {
+  EliminateVertex<T> stage;
+  const std::int32_t* rows;
+  const std::int64_t* places;
+  std::int64_t first;  ///< places[0]
+  std::int32_t* columns;
+  T* values;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int64_t place = places[k];
+    if (places[k + 1] == place) return;
+    const std::int32_t j = stage.A.columns[k];
+    columns[place - first] = j;
+    values[place - first] = j == rows[k] ? T{1} : coefficient(j, stage.number[rows[k]]);
+  }
+  /// P(f, c).
+  ECHELON_ANYWHERE T coefficient(std::int64_t f, std::int64_t c) const {
+    for (std::int64_t k = stage.row_offsets[f]; k < stage.row_offsets[f + 1]; ++k) {
+      if (stage.columns[k] == c) return stage.values[k];
+    }
+    return T{0};
+  }
+};
+/// Offset of the row of R of the kept vertex i; i = n stands for the end.
+template <class T>
+struct WriteTransferredOffset {
+  EliminateVertex<T> stage;
+  std::int64_t n;
+  const std::int64_t* places;
+  std::int64_t first;  ///< places[0]
+  std::int64_t* offsets;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (i == n || stage.chosen[i] == 0) offsets[stage.number[i]] = places[stage.A.offsets[i]] - first;
+  }
+};
+
+/// First places of the kinds of EliminationPlaces after the first one, and their end.
+struct EliminationSizes {
+  std::int64_t added = 0;
+  std::int64_t kept = 0;
+  std::int64_t transferred = 0;
+  std::int64_t end = 0;
+};
+struct GatherSizes {
+  std::int64_t* added;
+  std::int64_t* kept;
+  std::int64_t* transferred;
+  std::int64_t* end;
+  EliminationSizes* sizes;
+  ECHELON_ANYWHERE void operator()(std::int64_t /*only*/) const {
+    *sizes = {*added, *kept, *transferred, *end};
+  }
+};
+
+/// Places of four kinds of things in one scanned array, each kind from the end of the kind before on:
+/// elements of P by rows, edges that eliminations add by vertices, edges between kept vertices and elements
+/// of P^T by elements of A.
+struct EliminationPlaces {
+  EliminationPlaces(const Device& device, std::int64_t n, std::int64_t nonzeros, bool with_transpose)
+      : all(device, 2 * n + (with_transpose ? 2 : 1) * nonzeros + 1),
+        transfer(all.data()),
+        added(transfer + n),
+        kept(added + n),
+        transferred(kept + nonzeros),
+        end(all.data() + all.size() - 1) {}
+  [[nodiscard]] GatherSizes gather(EliminationSizes* sizes) const {
+    return {added, kept, transferred, end, sizes};
+  }
+
+  Array<std::int64_t> all;
+  std::int64_t* transfer;
+  std::int64_t* added;
+  std::int64_t* kept;
+  std::int64_t* transferred;  ///< `end` without P^T
+  std::int64_t* end;
+};
+/// Arrays of a matrix to be written; empty if the number of rows is negative.
+template <class T>
+struct CsrArrays {
+  CsrArrays(const Device& device, std::int64_t rows, std::int64_t nonzeros)
+      : offsets(device, rows + 1), columns(device, nonzeros), values(device, nonzeros) {}
+  [[nodiscard]] Csr<T> matrix(std::int64_t columns_of_matrix) && {
+    return Csr<T>::unchecked(offsets.size() - 1, columns_of_matrix, std::move(offsets), std::move(columns),
+                             std::move(values));
+  }
+  Array<std::int64_t> offsets;
+  Array<std::int32_t> columns;
+  Array<T> values;
+};
+
+/// Counts what an elimination makes, and assigns the places.
+template <class T>
+struct AssignPlaces {
+  ClassifiedElements<T> elements;
+  std::int64_t n;
+  std::int64_t nonzeros;
+  std::int32_t* rows;  ///< those of `elements`
+  std::int64_t* transfer;
+  GatherSizes places;  ///< where each other kind begins
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    std::int64_t* const transferred = places.transferred < places.end ? places.transferred : nullptr;
+    loops.segmented_for_each(n, elements.A.offsets, WriteRowOfElement{rows});
+    loops.for_each(n, CountAddedEdges<T>{{elements.A, elements.chosen, transfer}, places.added});
+    loops.for_each(nonzeros, CountElements<T>{elements, places.kept, transferred});
+    loops.scan(places.end - transfer, transfer, transfer);
+    loops.for_each(1, places);
+  }
+};
+
+/// Writes P, the edges of the Schur complement and, unless its offsets are null, R = P^T, in the order of the
+/// elements of A.
+template <class T>
+struct WriteElimination {
+  std::int64_t n;
+  std::int64_t nonzeros;
+  const std::int64_t* transfer;  ///< places of the rows of P
+  std::int64_t* offsets;         ///< of P
+  KeepEdge<T> keep_edge;
+  EliminateVertex<T> eliminate_vertex;
+  WriteTransferredOffset<T> write_offset;
+  WriteTransferred<T> write_transferred;
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    loops.copy(n + 1, transfer, offsets);
+    loops.for_each(nonzeros, keep_edge);
+    loops.for_each(n, eliminate_vertex);
+    if (write_offset.offsets == nullptr) return;
+    loops.for_each(n + 1, write_offset);
+    loops.for_each(nonzeros, write_transferred);
+  }
+};
+
+/// Writes P, R if it is asked for, and `inverse` of the stage for the chosen vertices, and returns the Schur
+/// complement, by a sort of its edges. Waits twice.
 template <class B, class T>
-Csr<T> complement_by_sorting(B& backend, const Csr<T>& A, std::int64_t kept, Array<std::int64_t>& fill,
-                             EliminateVertex<T> eliminate_vertex) {
+Csr<T> eliminate_by_sorting(B& backend, const Csr<T>& A, std::int64_t kept, const std::uint8_t* chosen,
+                            const std::int64_t* number, bool with_transpose, EliminationStage<T>& stage) {
   const Device& device = backend.device();
   const std::int64_t n = A.rows();
   const std::int64_t nonzeros = A.nonzeros();
-  const std::int64_t added = backend.exclusive_scan(n, fill.data(), fill.data());
-  EdgeList<T> edges(device, kept, nonzeros + added);
-  {
-    const Array<std::int32_t> row_of = rows_of_elements(backend, A);
-    Array<std::uint8_t> flags(device, nonzeros);
-    Array<std::uint64_t> keys(device, nonzeros);
-    Array<T> weights(device, nonzeros);
-    backend.for_each(nonzeros, KeepEdge<T>{eliminate_vertex.A, row_of.data(), eliminate_vertex.chosen,
-                                           eliminate_vertex.number, edges.bits, flags.data(), keys.data(),
-                                           weights.data()});
-    edges.size = backend.select(nonzeros, flags.data(), keys.data(), edges.keys.data());
-    backend.select(nonzeros, flags.data(), weights.data(), edges.weights.data());
-  }
-  eliminate_vertex.fill = fill.data();
-  eliminate_vertex.bits = edges.bits;
-  eliminate_vertex.keys = edges.keys.data() + edges.size;
-  eliminate_vertex.weights = edges.weights.data() + edges.size;
-  backend.for_each(n, eliminate_vertex);
-  edges.size += added;
+  Array<std::int32_t> rows(device, nonzeros);
+  const ClassifiedElements<T> elements{LaplacianRows<T>(A), rows.data(), chosen};
+  EliminationPlaces places(device, n, nonzeros, with_transpose);
+  Array<EliminationSizes> found(device, 1);
+  run_sequence(
+      backend, nonzeros,
+      AssignPlaces<T>{elements, n, nonzeros, rows.data(), places.transfer, places.gather(found.data())});
+  const EliminationSizes sizes = backend.read(found.data());
+
+  EdgeList<T> edges(device, kept, sizes.transferred - sizes.added);
+  const std::int64_t kept_edges = sizes.transferred - sizes.kept;
+  CsrArrays<T> P(device, n, sizes.added);
+  CsrArrays<T> R(device, with_transpose ? kept : -1, sizes.end - sizes.transferred);
+  stage.inverse = Array<T>(device, n);
+  const EliminateVertex<T> eliminate_vertex{.A = elements.A,
+                                            .chosen = chosen,
+                                            .number = number,
+                                            .row_offsets = P.offsets.data(),
+                                            .columns = P.columns.data(),
+                                            .values = P.values.data(),
+                                            .inverse = stage.inverse.data(),
+                                            .added = places.added,
+                                            .first = sizes.added,
+                                            .bits = edges.bits,
+                                            .keys = edges.keys.data() + kept_edges,
+                                            .weights = edges.weights.data() + kept_edges};
+  run_sequence(
+      backend, nonzeros,
+      WriteElimination<T>{n, nonzeros, places.transfer, P.offsets.data(),
+                          KeepEdge<T>{elements, places.kept, sizes.kept, number, edges.bits,
+                                      edges.keys.data(), edges.weights.data()},
+                          eliminate_vertex,
+                          WriteTransferredOffset<T>{eliminate_vertex, n, places.transferred,
+                                                    sizes.transferred, R.offsets.data()},
+                          WriteTransferred<T>{eliminate_vertex, rows.data(), places.transferred,
+                                              sizes.transferred, R.columns.data(), R.values.data()}});
+  stage.P = std::move(P).matrix(kept);
+  if (with_transpose) stage.R = std::move(R).matrix(n);
+  places.all = Array<std::int64_t>();
   return laplacian_of(backend, std::move(edges));
 }
 
@@ -336,52 +529,90 @@ Csr<T> complement_by_rows(B& backend, std::int64_t kept, std::int64_t n, const E
   });
 }
 
-/// Eliminates an independent set from the graph with the Laplacian A, and overwrites `coarse` with the
-/// Laplacian of the remaining vertices, which may be none. Does nothing and returns false if the set has less
-/// than the part `least` of the vertices. `round` seeds the hashes. The remaining vertices are numbered as
-/// before or, if it is not empty, by `order`, a permutation; the columns of P then do not ascend. Waits.
-template <class B, class T>
-bool eliminate(B& backend, const Csr<T>& A, std::uint64_t round, double least, EliminationStage<T>& stage,
-               Csr<T>& coarse, const Array<std::int32_t>& order = {}) {
+/// Writes P and `inverse` of the stage for the chosen vertices, and returns the Schur complement, on the
+/// host.
+template <HostBackend B, class T>
+Csr<T> eliminate_by_rows(B& backend, const Csr<T>& A, std::int64_t kept, const std::uint8_t* chosen,
+                         const std::int64_t* number, EliminationStage<T>& stage) {
   const Device& device = backend.device();
   const std::int64_t n = A.rows();
   const LaplacianRows<T> rows(A);
-  Array<std::uint8_t> chosen(device, n);
-  Array<std::int64_t> number(device, n + 1);
-  {
-    Array<std::uint64_t> keys(device, n);
-    for_each_costly(backend, n, DrawEliminationKey<T>{rows, round, keys.data()});
-    backend.fill(n, std::uint8_t{0}, chosen.data());
-    for (int pass = 0; pass < elimination_passes; ++pass) {
-      if (pass > 0) for_each_costly(backend, n, KeepNeighbours<T>{rows, chosen.data(), keys.data()});
-      for_each_costly(backend, n, ChooseVertex<T>{rows, keys.data(), chosen.data()});
-    }
-    backend.for_each(n, CountKept{chosen.data(), number.data()});
-  }
-  const std::int64_t kept = backend.exclusive_scan(n, number.data(), number.data());
-  if (kept == n || static_cast<double>(n - kept) < least * static_cast<double>(n)) return false;
-  if (order.size() > 0) number_in_order(backend, order, chosen.data(), number.data());
-
   Array<std::int64_t> offsets(device, n + 1);
-  Array<std::int64_t> fill(device, n + 1);
-  for_each_costly(backend, n, CountElimination<T>{rows, chosen.data(), offsets.data(), fill.data()});
+  for_each_costly(backend, n, CountElimination<T>{rows, chosen, offsets.data()});
   const std::int64_t length = backend.exclusive_scan(n, offsets.data(), offsets.data());
   stage.inverse = Array<T>(device, n);
   Array<std::int32_t> columns(device, length);
   Array<T> values(device, length);
-  EliminateVertex<T> eliminate_vertex{.A = rows,
-                                      .chosen = chosen.data(),
-                                      .number = number.data(),
-                                      .row_offsets = offsets.data(),
-                                      .columns = columns.data(),
-                                      .values = values.data(),
-                                      .inverse = stage.inverse.data()};
-  if constexpr (HostBackend<B>) {
-    coarse = complement_by_rows(backend, kept, n, eliminate_vertex);
-  } else {
-    coarse = complement_by_sorting(backend, A, kept, fill, eliminate_vertex);
-  }
+  Csr<T> coarse = complement_by_rows(backend, kept, n,
+                                     EliminateVertex<T>{.A = rows,
+                                                        .chosen = chosen,
+                                                        .number = number,
+                                                        .row_offsets = offsets.data(),
+                                                        .columns = columns.data(),
+                                                        .values = values.data(),
+                                                        .inverse = stage.inverse.data()});
   stage.P = Csr<T>::unchecked(n, kept, std::move(offsets), std::move(columns), std::move(values));
+  return coarse;
+}
+
+/// Chooses an independent set of vertices with few neighbours, and numbers the others.
+template <class T>
+struct ChooseSet {
+  LaplacianRows<T> A;
+  std::int64_t n;
+  std::uint64_t round;
+  std::uint64_t* keys;  ///< scratch
+  std::uint8_t* chosen;
+  std::int64_t* number;  ///< n + 1; the last element becomes the number of the others
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    for_each_costly(loops, n, DrawEliminationKey<T>{A, round, keys});
+    loops.fill(n, std::uint8_t{0}, chosen);
+    for (int pass = 0; pass < elimination_passes; ++pass) {
+      if (pass > 0) for_each_costly(loops, n, KeepNeighbours<T>{A, chosen, keys});
+      for_each_costly(loops, n, ChooseVertex<T>{A, keys, chosen});
+    }
+    loops.for_each(n, CountKept{chosen, number});
+    loops.scan(n, number, number);
+  }
+};
+
+/// Properties of an elimination beside the graph.
+struct EliminationOptions {
+  std::uint64_t round = 0;      ///< seed of the hashes
+  double least = 0;             ///< part of the vertices that pays
+  bool with_transpose = false;  ///< makes R of the stage, for an A whose rows have diagonal elements
+};
+
+/// Eliminates an independent set from the graph with the Laplacian A, and overwrites `coarse` with the
+/// Laplacian of the remaining vertices, which may be none. Does nothing and returns false if the set has less
+/// than the part `least` of the vertices. The remaining vertices are numbered as before or, if it is not
+/// empty, by `order`, a permutation; the columns of P then do not ascend. Waits.
+template <class B, class T>
+bool eliminate(B& backend, const Csr<T>& A, const EliminationOptions& options, EliminationStage<T>& stage,
+               Csr<T>& coarse, const Array<std::int32_t>& order = {}) {
+  const Device& device = backend.device();
+  const std::int64_t n = A.rows();
+  Array<std::uint8_t> chosen(device, n);
+  Array<std::int64_t> number(device, n + 1);
+  {
+    Array<std::uint64_t> keys(device, n);
+    run_sequence(
+        backend, n,
+        ChooseSet<T>{LaplacianRows<T>(A), n, options.round, keys.data(), chosen.data(), number.data()});
+  }
+  const std::int64_t kept = backend.read(number.data() + n);
+  const auto eliminated = static_cast<double>(n - kept);
+  if (kept == n || eliminated < options.least * static_cast<double>(n)) return false;
+  if (order.size() > 0) number_in_order(backend, order, chosen.data(), number.data());
+  if constexpr (HostBackend<B>) {
+    coarse = eliminate_by_rows(backend, A, kept, chosen.data(), number.data(), stage);
+    if (options.with_transpose) stage.R = transpose(stage.P);
+  } else {
+    coarse =
+        eliminate_by_sorting(backend, A, kept, chosen.data(), number.data(), options.with_transpose, stage);
+  }
   stage.nonzeros = A.nonzeros();
   stage.transfer_nonzeros = stage.P.nonzeros();
   return true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "backend/loop_sequence.hpp"
+
 #include <cstdint>
 
 namespace echelon::lamg::parallel {
@@ -13,8 +15,9 @@ concept HostBackend = requires(B& backend) {
 
 /// Backend::for_each for a loop body that reads the row of a vertex, or computes hashes: takes 10 to 50 ns,
 /// so that threads pay for fewer vertices than in loops over the elements of vectors.
+ECHELON_LOOPS_ANYWHERE
 template <class B, class F>
-void for_each_costly(B& backend, std::int64_t n, F f) {
+ECHELON_ANYWHERE void for_each_costly(B& backend, std::int64_t n, F f) {
   if constexpr (HostBackend<B>) {
     constexpr std::int64_t worth_threads = 1000;
     backend.parallel(n > worth_threads, [n, &f](int part, int parts) {

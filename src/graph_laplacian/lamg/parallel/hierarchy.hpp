@@ -162,10 +162,11 @@ class ParallelHierarchy {
     if (levels_.size() == 1) return false;  // done in working precision
     multigrid::HierarchyLevel<T>& level = levels_.back();
     EliminationStage<T> stage;
-    if (!eliminate(backend, level.own, levels_.size(), options_.least_elimination, stage, coarse))
-      return false;
+    const EliminationOptions elimination{
+        .round = levels_.size(), .least = options_.least_elimination, .with_transpose = true};
+    if (!eliminate(backend, level.own, elimination, stage, coarse)) return false;
     level.P = std::move(stage.P);
-    level.R = transpose(level.P);
+    level.R = std::move(stage.R);
     level.eliminated = std::move(stage.inverse);
     level.own = Csr<T>();
     return true;
@@ -192,7 +193,7 @@ class ParallelHierarchy {
     }
     level.is_aggregation = true;
     level.P = piecewise_constant<B, T>(backend, std::move(aggregates.of), aggregates.count);
-    level.R = transpose(level.P);
+    level.R = transposed_piecewise_constant(backend, level.P);
     coarse = contract(backend, A, rows.data(), level.P.column_indices().data(), level.R);
     return true;
   }

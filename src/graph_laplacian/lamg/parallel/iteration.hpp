@@ -479,13 +479,10 @@ class ParallelSolver {
       EliminationStage<T> stage;
       Csr<T> coarse;
       const Array<std::int32_t> order = stages_.empty() ? order_of_finest(backend) : Array<std::int32_t>();
-      if (!eliminate(backend, matrix(), stages_.size(), options.least_elimination, stage, coarse, order))
-        return;
-      if (stages_.empty()) {
-        keep_numbers(backend, stage);  // L_ is kept
-      } else {
-        stage.R = transpose(stage.P);
-      }
+      const EliminationOptions elimination{
+          .round = stages_.size(), .least = options.least_elimination, .with_transpose = !stages_.empty()};
+      if (!eliminate(backend, matrix(), elimination, stage, coarse, order)) return;
+      if (stages_.empty()) keep_numbers(backend, stage);  // L_ is kept
       stages_.push_back(std::move(stage));
       reduced_ = std::move(coarse);
     }

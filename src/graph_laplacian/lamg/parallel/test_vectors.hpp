@@ -60,6 +60,27 @@ struct RelaxTestValues {
   }
 };
 
+/// Draws random vectors and relaxes them.
+template <class T>
+struct DrawAndRelax {
+  const std::int64_t* offsets;
+  TestProduct<T> product;
+  RelaxTestValues<T> relax;
+  std::int64_t n;
+  int sweeps;
+  std::uint64_t seed;
+  TestValues* sums;  ///< scratch
+  ECHELON_LOOPS_ANYWHERE
+  template <class Loops>
+  ECHELON_ANYWHERE void operator()(Loops& loops) const {
+    for_each_costly(loops, n, DrawTestValues{seed, relax.x});
+    for (int s = 0; s < sweeps; ++s) {
+      loops.segmented_reduce(n, offsets, product, sums);
+      loops.for_each(n, relax);
+    }
+  }
+};
+
 /// Makes random vectors and relaxes them for A x = 0 by `sweeps` damped Jacobi sweeps. `inverse` has the
 /// reciprocals of the diagonal. The same on every device but for the order of the sums in a row.
 template <class B, class T>
@@ -68,13 +89,14 @@ Array<TestValues> make_test_vectors(B& backend, const Csr<T>& A, const T* invers
   const std::int64_t n = A.rows();
   Array<TestValues> x(backend.device(), n);
   Array<TestValues> sums(backend.device(), n);
-  for_each_costly(backend, n, DrawTestValues{seed, x.data()});
-  for (int s = 0; s < sweeps; ++s) {
-    backend.segmented_reduce(n, A.row_offsets().data(),
-                             TestProduct<T>{A.column_indices().data(), A.values().data(), x.data()},
-                             sums.data());
-    backend.for_each(n, RelaxTestValues<T>{inverse, sums.data(), x.data()});
-  }
+  run_sequence(backend, A.nonzeros(),
+               DrawAndRelax<T>{A.row_offsets().data(),
+                               {A.column_indices().data(), A.values().data(), x.data()},
+                               {inverse, sums.data(), x.data()},
+                               n,
+                               sweeps,
+                               seed,
+                               sums.data()});
   return x;
 }
 
