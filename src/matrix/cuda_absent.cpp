@@ -16,4 +16,9 @@ RowStencils find_row_stencils(std::int64_t /*rows*/, const Array<std::int64_t>& 
   return {};
 }
 
+std::vector<RowBlocks> make_row_blocks(const Device& device, std::span<const RowPattern> /*patterns*/) {
+  require(device);
+  return {};
+}
+
 }  // namespace echelon

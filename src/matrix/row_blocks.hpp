@@ -8,9 +8,13 @@
 #include <echelon/matrix/csr.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -47,12 +51,29 @@ struct RowBlocks {
   /// For each block its first row and that row's first nonzero; one more pair ends the last block.
   Array<std::int64_t> starts;
   Array<Piece> pieces;
+  std::shared_ptr<const void> memory = {};  ///< of arrays that are borrowed
 };
 
 /// Partitions the rows of a matrix whose offsets are on a GPU. Allocates 16 bytes for every 2000 nonzeros and
 /// rows; synchronises. Defined in row_blocks.cu, or in cuda_absent.cpp.
 [[nodiscard]] RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros,
                                         const Array<std::int64_t>& row_offsets);
+
+/// Pattern of a matrix on a GPU, by its rows.
+struct RowPattern {
+  std::int64_t rows;
+  std::int64_t nonzeros;
+  const std::int64_t* offsets;
+  /// Number of blocks.
+  [[nodiscard]] std::int64_t blocks() const {
+    return (nonzeros + rows + row_block_work - 1) / row_block_work;
+  }
+};
+/// Number of blocks up to which those of several matrices are made together: they are copied to the host.
+inline constexpr std::int64_t few_row_blocks = 1024;
+/// make_row_blocks() for several matrices of few blocks each, with one wait for all of them.
+[[nodiscard]] std::vector<RowBlocks> make_row_blocks(const Device& device,
+                                                     std::span<const RowPattern> patterns);
 
 /// The row blocks of a Csr, computed by the first call that needs them.
 class LazyRowBlocks {
@@ -73,6 +94,10 @@ class LazyRowBlocks {
   }
   /// The stencils that find_stencils() has found, or null.
   [[nodiscard]] const RowStencils* stencils() const { return found_.load(std::memory_order_acquire); }
+  /// Takes the row blocks, unless it has them.
+  void set(RowBlocks blocks) {
+    std::call_once(once_, [&] { blocks_ = std::move(blocks); });
+  }
 
  private:
   std::once_flag once_;
@@ -100,6 +125,22 @@ struct CsrAccess {
   template <class T>
   [[nodiscard]] static const RowStencils* stencils(const Csr<T>& A) {
     return A.row_blocks_->stencils();
+  }
+  /// Partitions those of the matrices on a GPU that have few blocks together, with one wait: the first
+  /// product with each of them would wait otherwise.
+  template <class T>
+  static void prepare_row_blocks(const Device& device, const std::vector<const Csr<T>*>& matrices) {
+    std::vector<RowPattern> patterns;
+    std::vector<LazyRowBlocks*> targets;
+    for (const Csr<T>* A : matrices) {
+      const RowPattern pattern{A->rows(), A->nonzeros(), A->row_offsets().data()};
+      if (A->row_blocks_ == nullptr || A->nonzeros() == 0 || pattern.blocks() > few_row_blocks) continue;
+      patterns.push_back(pattern);
+      targets.push_back(A->row_blocks_.get());
+    }
+    if (patterns.empty()) return;
+    std::vector<RowBlocks> blocks = make_row_blocks(device, patterns);
+    for (std::size_t m = 0; m < targets.size(); ++m) targets[m]->set(std::move(blocks[m]));
   }
   /// A matrix without values that borrows a pattern, for with_pattern_of().
   template <class T>

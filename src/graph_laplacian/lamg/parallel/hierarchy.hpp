@@ -7,6 +7,7 @@
 #include "graph_laplacian/lamg/parallel/coarsest.hpp"
 #include "graph_laplacian/lamg/parallel/contraction.hpp"
 #include "graph_laplacian/lamg/parallel/inverse.hpp"
+#include "matrix/row_blocks.hpp"
 #include "multigrid/cycle.hpp"
 #include "multigrid/estimates/spectral_radius.hpp"
 #include "multigrid/smoothers/chebyshev.hpp"
@@ -75,6 +76,7 @@ class ParallelHierarchy {
   /// Makes the cycle; the hierarchy has to outlive it and not move. Uses up the diagonals: call it once.
   std::unique_ptr<multigrid::Cycle<B, T>> make_cycle(B& backend) {
     using Cycle = multigrid::Cycle<B, T>;
+    prepare_products(backend.device());
     std::vector<typename Cycle::Level> smoothed;
     for (std::size_t l = 0; l < levels_.size(); ++l) {
       smoothed.push_back({&levels_[l], nullptr});
@@ -94,6 +96,15 @@ class ParallelHierarchy {
   bool end(std::string why) {
     end_ = std::move(why);
     return false;
+  }
+
+  /// Partitions the rows of all matrices of the cycle for products on a GPU.
+  void prepare_products(const Device& device) const {
+    std::vector<const Csr<T>*> matrices;
+    for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
+      for (const Csr<T>* matrix : {&levels_[l].own, &levels_[l].P, &levels_[l].R}) matrices.push_back(matrix);
+    }
+    CsrAccess::prepare_row_blocks(device, matrices);
   }
 
   /// Number of levels solved by two steps of a Krylov method. With one, grids take 13 to 16 iterations in
