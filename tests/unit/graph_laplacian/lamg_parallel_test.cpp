@@ -316,6 +316,51 @@ TEST(LamgParallelHierarchy, EveryLevel_HasZeroRowSumsAndAscendingColumns) {
   }
 }
 
+/// Largest |M (u + v) - M u - M v| relative to the largest element of M u, for the cycle M.
+double nonlinearity(const Csr<double>& A, const HierarchyOptions& options) {
+  Serial backend(Device::serial());
+  const PreconditionerIn<Serial, double, double> cycle(backend, A, options, {});
+  EXPECT_GT(cycle.hierarchy().levels().size(), 3U);
+  const auto n = static_cast<std::size_t>(A.rows());
+  const std::unique_ptr<Workspace> workspace = cycle.make_workspace();
+  const auto apply = [&](const std::vector<double>& r) {
+    std::vector<double> z(n);
+    const AppliedColumn<double> column{workspace.get(), r.data(), z.data()};
+    cycle.apply(backend, {&column, 1});
+    return z;
+  };
+  std::vector<double> u(n);
+  std::vector<double> v(n);
+  std::vector<double> sum(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    u[i] = (i == 3 ? 1.0 : 0.0) - (i == 5 ? 1.0 : 0.0);
+    v[i] = (i == n / 2 ? 1.0 : 0.0) - (i == n - 1 ? 1.0 : 0.0);
+    sum[i] = u[i] + v[i];
+  }
+  const std::vector<double> of_u = apply(u);
+  const std::vector<double> of_v = apply(v);
+  const std::vector<double> of_sum = apply(sum);
+  double difference = 0;
+  double largest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    difference = std::max(difference, std::abs(of_sum[i] - of_u[i] - of_v[i]));
+    largest = std::max(largest, std::abs(of_u[i]));
+  }
+  return difference / largest;
+}
+
+TEST(LamgParallelHierarchy, KrylovStepsOnLargeLevelsAlone) {
+  const Csr<double> A = make("grid-2d", {{"nx", 50}, {"ny", 40}});
+  HierarchyOptions options;
+  options.coarse_size = 20;
+  EXPECT_GT(nonlinearity(A, options), 1e-6);
+  options.first_krylov_size = 2000;
+  options.large_finest_size = 2000;
+  EXPECT_GT(nonlinearity(A, options), 1e-6);  // the finest level has 2000 vertices
+  options.large_finest_size = 2001;
+  EXPECT_LT(nonlinearity(A, options), 1e-12);  // a V-cycle
+}
+
 TEST(LamgParallelInverse, PositiveDefiniteMatrices_TimesInverseIsUnit) {
   Serial backend(Device::serial());
   std::mt19937_64 random(3);

@@ -96,7 +96,11 @@ class ParallelEngine final : public Engine<B, T> {
   [[nodiscard]] HierarchyOptions hierarchy_options(const Device& device) const {
     HierarchyOptions result;
     result.coarse_size = device.on_host() ? coarse_size_of_host : coarse_size_of_gpu;
-    result.second_krylov_size = device.on_host() ? 0 : 200000;
+    if (!device.on_host()) {
+      result.first_krylov_size = 40'000;
+      result.second_krylov_size = 200'000;
+      result.large_finest_size = 500'000;
+    }
     result.aggregation.strength = options_.strength;
     result.aggregation.veto = options_.veto;
     result.aggregation.energy_ratio = options_.energy_ratio;

@@ -32,9 +32,13 @@ inline constexpr std::int64_t coarse_size_of_gpu = 1000;
 struct HierarchyOptions {
   AggregationOptions aggregation;
   std::int64_t coarse_size = coarse_size_of_host;
-  /// Least number of vertices of a second level that is solved by steps of a Krylov method. On a GPU these
-  /// double the time of all coarser levels, which they do not pay for below some 200,000.
+  /// Least numbers of vertices of the first and the second level that are solved by steps of a Krylov method.
+  /// On a GPU these double the time of all coarser levels, which is that of launches.
+  std::int64_t first_krylov_size = 0;
   std::int64_t second_krylov_size = 0;
+  /// Number of vertices of the finest level from which on the first level is solved so whatever its size: all
+  /// coarser levels take a small part of the cycle.
+  std::int64_t large_finest_size = 0;
   std::size_t max_levels = 100;
   int test_sweeps = 6;
   /// Smallest part of the vertices whose elimination pays.
@@ -110,13 +114,13 @@ class ParallelHierarchy {
   /// Number of levels solved by two steps of a Krylov method. With one, grids take 13 to 16 iterations in
   /// place of 10 or 11; three save none.
   [[nodiscard]] int krylov_levels() const {
-    int smoothed = 0;
+    std::vector<std::int64_t> rows;  // of levels with smoothers, and of the coarsest
     for (const auto& level : levels_) {
-      if (!level.is_elimination() && smoothed++ == 2) {
-        return level.rows() >= options_.second_krylov_size ? 2 : 1;
-      }
+      if (!level.is_elimination()) rows.push_back(level.rows());
     }
-    return 2;
+    const auto has = [&](std::size_t l, std::int64_t least) { return l < rows.size() && rows[l] >= least; };
+    if (!has(1, options_.first_krylov_size) && !has(0, options_.large_finest_size)) return 0;
+    return has(2, options_.second_krylov_size) ? 2 : 1;
   }
 
   /// Makes the smoother of a level that is not the coarsest: damped Jacobi, the polynomial of degree 1, on
