@@ -111,9 +111,11 @@ RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros, const Array<
 
 std::vector<RowBlocks> make_row_blocks(const Device& device, std::span<const RowPattern> patterns) {
   // For each matrix: the starts, two numbers for each block, then the nonzeros of last rows, one for each.
+  // Kernels load the two numbers of a start at once, from an even place.
   std::vector<std::size_t> begins = {0};
   for (const RowPattern& pattern : patterns) {
-    begins.push_back(begins.back() + 3 * static_cast<std::size_t>(pattern.blocks() + 1));
+    const auto numbers = 3 * static_cast<std::size_t>(pattern.blocks() + 1);
+    begins.push_back(begins.back() + numbers + numbers % 2);
   }
   const auto numbers =
       std::make_shared<Array<std::int64_t>>(device, static_cast<std::int64_t>(begins.back()));
