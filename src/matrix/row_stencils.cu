@@ -58,7 +58,8 @@ struct Stencil {
   std::int64_t row = 0;
 };
 
-/// Stencils of a sample, the most frequent first, and the number of its rows that follow them.
+/// Stencils of a sample, the most frequent first, and the number of its rows that follow them; none if they
+/// are many.
 struct SampledStencils {
   std::vector<Stencil> stencils;
   std::int64_t differences = 0;
@@ -66,6 +67,7 @@ struct SampledStencils {
 };
 SampledStencils count_stencils(std::vector<SampledRow> sample) {
   constexpr std::size_t most_stencils = 128;
+  constexpr std::size_t most_groups = 2 * most_stencils;  // the stencils of a mesh, and some other rows
   struct Group {
     std::int64_t rows;
     SampledRow first;
@@ -78,6 +80,7 @@ SampledStencils count_stencils(std::vector<SampledRow> sample) {
     if (groups.empty() || groups.back().first.hash != row.hash) groups.push_back({0, row});
     ++groups.back().rows;
   }
+  if (groups.size() > most_groups) return {};
   std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     return a.rows != b.rows ? a.rows > b.rows : a.first.row < b.first.row;
   });
@@ -150,7 +153,7 @@ struct FindStencil {
 RowStencils find_row_stencils(std::int64_t rows, const Array<std::int64_t>& row_offsets,
                               const Array<std::int32_t>& column_indices, const Array<std::int64_t>& starts) {
   constexpr std::int64_t least_nonzeros = 1 << 20;
-  constexpr std::int64_t sampled = 4096;
+  constexpr std::int64_t sampled = 1024;
   constexpr std::int64_t rare = 32;  // at most one row in so many may have no stencil
   if (column_indices.size() < least_nonzeros || rows > std::numeric_limits<std::int32_t>::max()) return {};
   const Device& device = row_offsets.device();
