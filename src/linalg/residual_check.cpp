@@ -71,6 +71,28 @@ struct ElementMagnitude {
     return {std::fabs(static_cast<double>(values[k]))};
   }
 };
+/// Largest sum of magnitudes of rows of at most `longest` elements, and the number of longer rows.
+struct ShortRows {
+  static constexpr std::int64_t longest = 64;
+  Largest sum;
+  std::int64_t longer = 0;
+  friend ECHELON_ANYWHERE ShortRows combine(const ShortRows& a, const ShortRows& b) {
+    return {combine(a.sum, b.sum), a.longer + b.longer};
+  }
+};
+template <class T>
+struct SumShortRow {
+  const std::int64_t* row_offsets;
+  const T* values;
+  ECHELON_ANYWHERE ShortRows operator()(std::int64_t i) const {
+    const std::int64_t begin = row_offsets[i];
+    const std::int64_t end = row_offsets[i + 1];
+    if (end - begin > ShortRows::longest) return {{}, 1};
+    double sum = 0;
+    for (std::int64_t k = begin; k < end; ++k) sum += std::fabs(static_cast<double>(values[k]));
+    return {{sum}, 0};
+  }
+};
 struct LargestSum {
   const Sum* sums;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {sums[i].value}; }
@@ -215,19 +237,31 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     VectorSummary right, answer, residual;
   };
 
-  /// On a GPU several threads sum a row: one alone would take long for the longest row.
-  MatrixFacts facts_of_sparse(const Csr<T>& A) {
+  /// Norm on a GPU. A thread sums a row if all rows are short, as on a mesh; otherwise several threads do:
+  /// one alone would take long for the longest row, and several take long for many short rows.
+  double norm_on_device(const Csr<T>& A) {
+    constexpr std::int64_t short_row = 16;
     const std::int64_t* const offsets = A.row_offsets().data();
     const T* const values = A.values().data();
-    Largest* const largest = &matrix_.data()->sum;
-    if (A.device().on_host()) {
-      backend_.reduce(A.rows(), SumRow<T>{offsets, values}, Store<Largest>{largest});
-    } else {
-      Array<Sum> sums(A.device(), A.rows());
-      backend_.segmented_reduce(A.rows(), offsets, ElementMagnitude<T>{values}, sums.data());
-      backend_.reduce(A.rows(), LargestSum{sums.data()}, Store<Largest>{largest});
+    if (A.nonzeros() < short_row * A.rows()) {
+      Array<ShortRows> rows(A.device(), 1);
+      backend_.reduce(A.rows(), SumShortRow<T>{offsets, values}, Store<ShortRows>{rows.data()});
+      const ShortRows found = backend_.read(rows.data());
+      if (found.longer == 0) return found.sum.value;
     }
-    MatrixFacts facts{backend_.read(largest).value};
+    Largest* const largest = &matrix_.data()->sum;
+    Array<Sum> sums(A.device(), A.rows());
+    backend_.segmented_reduce(A.rows(), offsets, ElementMagnitude<T>{values}, sums.data());
+    backend_.reduce(A.rows(), LargestSum{sums.data()}, Store<Largest>{largest});
+    return backend_.read(largest).value;
+  }
+  double norm_on_host(const Csr<T>& A) {
+    Largest* const largest = &matrix_.data()->sum;
+    backend_.reduce(A.rows(), SumRow<T>{A.row_offsets().data(), A.values().data()}, Store<Largest>{largest});
+    return backend_.read(largest).value;
+  }
+  MatrixFacts facts_of_sparse(const Csr<T>& A) {
+    MatrixFacts facts{A.device().on_host() ? norm_on_host(A) : norm_on_device(A)};
     if (facts.norm_inf - facts.norm_inf != 0) find_nonfinite(A, facts);
     return facts;
   }
