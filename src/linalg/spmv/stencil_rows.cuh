@@ -4,6 +4,8 @@
 
 #include "linalg/spmv/row_sums.cuh"
 
+#include <type_traits>
+
 namespace echelon::row_sums {
 
 /// Values [begin, min(end, begin + row_block_size)) in the registers of a thread block, zeros beyond the end.
@@ -88,6 +90,26 @@ __device__ T sum_row(const T* values, const RowElements& row, int lanes, X x) {
   return warp_sum(sum, lanes);
 }
 
+/// The operands of the use of a product for one row, loaded before the product is known to hide their
+/// latency.
+struct NoOperands {};
+template <class Use>
+__device__ auto load_operands(const Use& use, std::int64_t row) {
+  if constexpr (requires { use.load(row); }) {
+    return use.load(row);
+  } else {
+    return NoOperands{};
+  }
+}
+template <class T, class Use, class Operands>
+__device__ void use_sum(const Use& use, std::int64_t row, T sum, const Operands& operands) {
+  if constexpr (std::is_same_v<Operands, NoOperands>) {
+    use(row, sum);
+  } else {
+    use(row, sum, operands);
+  }
+}
+
 /// multiply_blocks for a matrix with stencils, with the same bits. Memory movement: values, and 4 bytes a row
 /// in place of the columns and offsets, are read once, the stencils from the L1 cache, x from the caches or
 /// once per block.
@@ -117,21 +139,26 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
   if (threadIdx.x == 0) long_count = 0;
   BlockValues<T> block;
   block.load(start.y / row_block_alignment * row_block_alignment, end.y, nonzeros, all_values);
-  StencilRow next_row;  // loaded before it is needed
-  if (own < rows) next_row = stencil_rows[start.x + own];
+  StencilRow packed;
+  decltype(load_operands(use, 0)) operands{};
+  const auto load_row = [&](int row) {
+    if (row >= rows) return;
+    packed = stencil_rows[start.x + row];
+    if (first_lane) operands = load_operands(use, start.x + row);
+  };
+  load_row(own);  // before its values are staged
   block.store(values);
   __syncthreads();
   for (int next = 0; next < rows; next += block_size / lanes) {
     const int row = next + own;
-    const StencilRow packed = next_row;
-    if (row + block_size / lanes < rows) next_row = stencil_rows[start.x + row + block_size / lanes];
+    if (next > 0) load_row(row);
     RowElements elements;
     if (row < rows) elements = RowElements(all, packed, start.x + row);
     const bool is_long = lanes < warp_size && elements.size > max_per_lane * lanes;
     if (is_long) elements.size = 0;
     const T sum = sum_row(values, elements, lanes, x);
     if (is_long && first_lane) long_rows[atomicAdd(&long_count, 1)] = row;
-    if (row < rows && !is_long && first_lane) use(start.x + row, sum);
+    if (row < rows && !is_long && first_lane) use_sum(use, start.x + row, sum, operands);
   }
   __syncthreads();
   for (int k = static_cast<int>(threadIdx.x) / warp_size; k < long_count; k += block_size / warp_size) {

@@ -37,7 +37,9 @@ template <class T>
 struct SubtractProduct {
   const T* b;
   T* r;
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
+  [[nodiscard]] ECHELON_ANYWHERE T load(std::int64_t i) const { return b[i]; }
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum, T own) const { r[i] = own - sum; }
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { (*this)(i, sum, load(i)); }
 };
 
 /// r = b - A x for columns with these members.
