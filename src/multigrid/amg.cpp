@@ -366,22 +366,23 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   /// Makes smoothers and the coarse solver for the hierarchy.
   Outcome make_operator() {
     std::string why;
-    const Csr<T>& coarsest = *hierarchy_->levels().back().A;
     for (const HierarchyLevel<T>& level : hierarchy_->levels()) CsrAccess::find_stencils(*level.A);
-    null_space_ = symmetric_ ? find_null_space(backend_, hierarchy_->levels(), character_, near_null_space_)
-                             : Dense<T>(this->device(), 0, 0);
+    NullSpace<T> known{Dense<T>(this->device(), 0, 0)};  // no columns
+    if (symmetric_) known = find_null_space(backend_, hierarchy_->levels(), character_, near_null_space_);
+    null_space_ = std::move(known.basis);
+    const CoarsestMatrix<T> coarsest{*hierarchy_->levels().back().A, symmetric_,
+                                     std::move(known.coarsest_inverse)};
     single_ = nullptr;
     if (is_single_) {
       const auto release = [this](std::size_t level) { hierarchy_->release_values(level, *coarsening_); };
       auto single =
           std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels(), character_.largest, release);
-      if (single->make(backend_, options_, smoother(), coarsest, symmetric_, why)) {
+      if (single->make(backend_, options_, smoother(), coarsest, why)) {
         single_ = single.get();
         cycle_ = std::move(single);
       }
     } else {
-      auto cycle = make_cycle<B, T>(backend_, options_, smoother(), hierarchy_->levels(), coarsest, 1,
-                                    symmetric_, why);
+      auto cycle = make_cycle<B, T>(backend_, options_, smoother(), hierarchy_->levels(), coarsest, 1, why);
       if (cycle) cycle_ = std::make_unique<WorkingCycle<B, T>>(this->device(), std::move(cycle));
     }
     if (!cycle_) return {Status::breakdown, why};

@@ -52,8 +52,9 @@ std::unique_ptr<Smoother<B, T>> make_smoother(B& backend, const AmgOptions& opti
 /// The coarsest matrix is `exact` times `scale`. Waits.
 template <class B, class T, class Exact>
 std::unique_ptr<Cycle<B, T>> make_cycle(B& backend, const AmgOptions& options, SmootherKind smoother,
-                                        const std::vector<HierarchyLevel<T>>& levels, const Csr<Exact>& exact,
-                                        double scale, bool symmetric, std::string& why) {
+                                        const std::vector<HierarchyLevel<T>>& levels,
+                                        const CoarsestMatrix<Exact>& exact, double scale, std::string& why) {
+  const bool symmetric = exact.symmetric;
   std::vector<typename Cycle<B, T>::Level> smoothed;
   for (std::size_t l = 0; l < levels.size(); ++l) {
     const bool coarsest = l + 1 == levels.size();
@@ -66,9 +67,8 @@ std::unique_ptr<Cycle<B, T>> make_cycle(B& backend, const AmgOptions& options, S
     }
   }
   const Csr<T>& coarsest = *levels.back().A;
-  auto coarse = make_coarse_solver<B, T>(coarsest, exact, scale, symmetric, [&] {
-    return make_jacobi(backend, coarsest, options.sweeps, {}, symmetric);
-  });
+  auto coarse = make_coarse_solver<B, T>(
+      coarsest, exact, scale, [&] { return make_jacobi(backend, coarsest, options.sweeps, {}, symmetric); });
   if (!coarse) {
     why = "the coarsest matrix has elements that are not finite";
     return nullptr;
@@ -183,10 +183,9 @@ class SingleCycle final : public CycleOperator<B, T> {
     }
   }
   /// Sets the cycle up; false, with the reason, if that fails.
-  bool make(B& backend, const AmgOptions& options, SmootherKind smoother, const Csr<T>& coarsest,
-            bool symmetric, std::string& why) {
-    cycle_ =
-        make_cycle<B, float>(backend, options, smoother, levels_, coarsest, matrix_factor_, symmetric, why);
+  bool make(B& backend, const AmgOptions& options, SmootherKind smoother, const CoarsestMatrix<T>& coarsest,
+            std::string& why) {
+    cycle_ = make_cycle<B, float>(backend, options, smoother, levels_, coarsest, matrix_factor_, why);
     return cycle_ != nullptr;
   }
 

@@ -108,13 +108,13 @@ bool orthonormalise(B& backend, Dense<T>& basis) {
   return true;
 }
 
-/// Prolongs the null vectors of the coarsest matrix to the finest level. No columns if there are more than
-/// `most_null_vectors`, or rounding errors have made them inaccurate.
+/// Prolongs the null vectors `coarse` of the coarsest matrix to the finest level. No columns if there are
+/// more than `most_null_vectors`, or rounding errors have made them inaccurate.
 template <class B, class T>
-Dense<T> prolonged_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels) {
+Dense<T> prolonged_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels,
+                              const Dense<double>& coarse) {
   const Device& device = backend.device();
   Dense<T> none(device, 0, 0);
-  const Dense<double> coarse = null_space(*levels.back().A);
   const std::int64_t dimension = coarse.columns();
   if (dimension == 0 || dimension > most_null_vectors) return none;
   const std::vector<double> elements = coarse.to_vector();
@@ -145,24 +145,36 @@ bool excludes_constant(std::int64_t n, const MatrixCharacter& character) {
          2 * null_vector_level<T> * character.largest.value * std::sqrt(static_cast<double>(n));
 }
 
+/// Null space of A_0, and what was found along with it.
+template <class T>
+struct NullSpace {
+  Dense<T> basis;                     ///< orthonormal columns; none if no null vector is known
+  HostInverse coarsest_inverse = {};  ///< of the coarsest matrix, if it was computed
+};
+
 /// Finds an orthonormal basis of the null space of the symmetric positive semidefinite A_0, as far as it can
 /// be known. If the constant, or one of `candidates`, is a null vector, the basis consists of these, or of
 /// the coarsest level's prolonged null vectors if there are more of them. Otherwise it has no columns, at the
 /// cost of one product for each candidate, or of none if row sums exclude the constant. Waits.
 template <class B, class T>
-Dense<T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels,
-                         const MatrixCharacter& character, const Dense<T>& candidates) {
+NullSpace<T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels,
+                             const MatrixCharacter& character, const Dense<T>& candidates) {
   const Csr<T>& A = *levels.front().A;
-  Dense<T> none(backend.device(), 0, 0);
-  if (A.nonzeros() == 0) return none;
-  if (candidates.columns() == 0 && excludes_constant<T>(A.rows(), character)) return none;
+  NullSpace<T> found{Dense<T>(backend.device(), 0, 0)};
+  if (A.nonzeros() == 0) return found;
+  if (candidates.columns() == 0 && excludes_constant<T>(A.rows(), character)) return found;
   Dense<T> known = null_vectors_among(backend, A, candidates);
-  if (known.columns() == 0) return none;
+  if (known.columns() == 0) return found;
   if (levels.back().A->rows() <= largest_inverse) {
-    Dense<T> prolonged = prolonged_null_space(backend, levels);
-    if (prolonged.columns() > known.columns()) return prolonged;
+    found.coarsest_inverse = semidefinite_inverse(*levels.back().A);
+    Dense<T> prolonged = prolonged_null_space(backend, levels, found.coarsest_inverse.null_space);
+    if (prolonged.columns() > known.columns()) {
+      found.basis = std::move(prolonged);
+      return found;
+    }
   }
-  return known.columns() <= most_null_vectors && orthonormalise(backend, known) ? std::move(known) : none;
+  if (known.columns() <= most_null_vectors && orthonormalise(backend, known)) found.basis = std::move(known);
+  return found;
 }
 
 }  // namespace echelon::multigrid

@@ -105,14 +105,24 @@ inline constexpr std::int64_t largest_inverse = 1024;
 inline constexpr double factor_flops = 2e10;
 inline constexpr double factor_bytes_per_nonzero = 400;
 
+/// Coarsest matrix of a hierarchy, and its inverse if that came with the null space.
+template <class T>
+struct CoarsestMatrix {
+  const Csr<T>& A;
+  bool symmetric = true;
+  HostInverse inverse = {};  ///< 0 by 0 if it is still to be computed
+};
+
 /// Makes the solver for the coarsest A; null if A has elements that are not finite. A is `exact` times
 /// `scale`; `exact` may have a higher precision, because a singular matrix becomes regular when its elements
 /// are rounded. Calls make_smoother() if A is too large for a factorisation. Waits.
 template <class B, class T, class Exact, class MakeSmoother>
-std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const Csr<Exact>& exact, double scale,
-                                                       bool symmetric, const MakeSmoother& make_smoother) {
+std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const CoarsestMatrix<Exact>& exact,
+                                                       double scale, const MakeSmoother& make_smoother) {
   if (A.rows() <= largest_inverse) {
-    auto inverse = dense_inverse<T>(exact, scale, symmetric);
+    const bool is_known = exact.inverse.transpose.rows() == A.rows();
+    auto inverse = is_known ? rounded_inverse<T>(exact.inverse, scale, A.device())
+                            : dense_inverse<T>(exact.A, scale, exact.symmetric);
     if (inverse.transpose.rows() != A.rows()) return nullptr;
     return std::make_unique<InverseSolver<B, T>>(std::move(inverse));
   }
@@ -120,7 +130,7 @@ std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const Cs
   if (prediction.flops <= factor_flops &&
       static_cast<double>(prediction.bytes) <= factor_bytes_per_nonzero * static_cast<double>(A.nonzeros())) {
     for (const char* method : {"sparse-cholesky", "sparse-lu"}) {
-      if (!symmetric && std::string_view(method) == "sparse-cholesky") continue;
+      if (!exact.symmetric && std::string_view(method) == "sparse-cholesky") continue;
       Solver<T> solver = make_solver<T>(method, A.device());
       if (solver.setup(A).ready()) return std::make_unique<DirectSolver<B, T>>(std::move(solver));
     }

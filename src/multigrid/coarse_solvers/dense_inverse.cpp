@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -101,21 +102,25 @@ std::optional<Square> invert_general(Square a) {
   return inverse;
 }
 
-/// Pseudo-inverse: sum over k of left_k right_k^T / values_k for the values that are not negligible.
-struct PseudoInverse {
+/// Inverse or pseudo-inverse, and an orthonormal basis of the null space, column by column.
+struct SquareInverse {
   Square matrix;
-  std::int64_t null_space = 0;
+  std::vector<double> null_space = {};
 };
-PseudoInverse pseudo_inverse(const Square& left, const Square& right_transposed,
-                             const std::vector<double>& values) {
+
+/// Pseudo-inverse: sum over k of left_k right_k^T / values_k for the values above `rounding` times the
+/// largest. Columns of `left` with other values span the null space.
+SquareInverse pseudo_inverse(const Square& left, const Square& right_transposed,
+                             const std::vector<double>& values, double rounding) {
   const std::size_t n = left.n;
-  PseudoInverse result{Square(n)};
+  SquareInverse result{Square(n)};
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::fabs(value));
   Square scaled = left;
   for (std::size_t k = 0; k < n; ++k) {
-    const bool kept = std::fabs(values[k]) > rounding_of(n) * largest;
-    if (!kept) ++result.null_space;
+    const bool kept = std::fabs(values[k]) > rounding * largest;
+    const double* column = left.elements.data() + k * n;
+    if (!kept) result.null_space.insert(result.null_space.end(), column, column + n);
     for (std::size_t i = 0; i < n; ++i) scaled(i, k) = kept ? scaled(i, k) / values[k] : 0;
   }
   const int size = scaled.size();
@@ -152,100 +157,111 @@ bool maps_constants_to_zero(const Square& a) {
 /// Pseudo-inverse of a symmetric semidefinite A that maps constants, and no other vectors, to zero: with
 /// v = (1, ..., 1) / sqrt(n) and any a > 0 it is (A + a v v^T)^-1 - v v^T / a. Empty for other matrices. It
 /// takes a third of the time of one by eigenvectors.
-std::optional<PseudoInverse> invert_beside_constants(Square a) {
+std::optional<SquareInverse> invert_beside_constants(Square a) {
   if (!maps_constants_to_zero(a)) return {};
   double shift = 0;  // a / n
   for (std::size_t i = 0; i < a.n; ++i) shift = std::max(shift, a(i, i));
   if (!(shift > 0)) return {};
   const auto n = static_cast<double>(a.n);
   shift /= n;
+  std::vector<double> constant(a.n, 1 / std::sqrt(n));
   for (double& element : a.elements) element += shift;
   std::optional<Square> inverse = invert_definite(std::move(a));
   if (!inverse) return {};
   const double part = 1 / (shift * n * n);
   for (double& element : inverse->elements) element -= part;
-  return PseudoInverse{std::move(*inverse), 1};
+  return SquareInverse{std::move(*inverse), std::move(constant)};
 }
 
-std::optional<PseudoInverse> invert_singular(Square a, bool symmetric) {
+/// Pseudo-inverse of a symmetric A, whose eigenvalues up to `rounding` times the largest count as zero. Empty
+/// if the iteration for eigenvectors does not converge.
+std::optional<SquareInverse> invert_semidefinite(Square a, double rounding) {
+  if (std::optional<SquareInverse> inverse = invert_beside_constants(a)) return inverse;
   std::vector<double> values(a.n);
-  if (symmetric) {
-    if (std::optional<PseudoInverse> inverse = invert_beside_constants(a)) return inverse;
-    if (!lapack::symmetric_eigenvectors(a.size(), a.data(), values.data())) return {};
-    PseudoInverse result = pseudo_inverse(a, transpose_of(a), values);
-    mirror_lower(result.matrix);
-    return result;
-  }
+  if (!lapack::symmetric_eigenvectors(a.size(), a.data(), values.data())) return {};
+  SquareInverse result = pseudo_inverse(a, transpose_of(a), values, rounding);
+  mirror_lower(result.matrix);
+  return result;
+}
+
+/// Pseudo-inverse by singular vectors. Empty if the iteration for them does not converge.
+std::optional<SquareInverse> invert_by_singular_vectors(Square a) {
+  std::vector<double> values(a.n);
   Square u(a.n);
   Square v_transposed(a.n);
   if (!lapack::singular_vectors(a.size(), a.data(), values.data(), u.data(), v_transposed.data())) return {};
-  return pseudo_inverse(transpose_of(v_transposed), transpose_of(u), values);
+  return pseudo_inverse(transpose_of(v_transposed), transpose_of(u), values, rounding_of(a.n));
 }
 
-}  // namespace
-
-template <class To, class T>
-DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric) {
-  DenseInverse<To> result;
-  if (A.rows() == 0) return result;                            // LAPACK refuses a leading dimension of 0
+/// Inverts A after giving each empty row a diagonal element: invert_square(a) returns the inverse if there is
+/// one.
+template <class T, class InvertSquare>
+HostInverse invert_nonempty_rows(const Csr<T>& A, bool symmetric, const InvertSquare& invert_square) {
+  if (A.rows() == 0) return {};                                // LAPACK refuses a leading dimension of 0
   const blas::Threads one_thread(Device::serial(), A.rows());  // bits do not depend on the thread count
   Square a = to_square(A, symmetric);
   double largest = 0;
   for (const double element : a.elements) {
-    if (!std::isfinite(element)) return result;
+    if (!std::isfinite(element)) return {};
     largest = std::max(largest, std::fabs(element));
   }
   const std::vector<std::size_t> empty = empty_rows(a);
   for (const std::size_t i : empty) a(i, i) = largest > 0 ? largest : 1;
-  std::optional<Square> inverse = symmetric ? invert_definite(a) : invert_general(a);
-  if (!inverse) {
-    std::optional<PseudoInverse> pseudo = invert_singular(std::move(a), symmetric);
-    if (!pseudo) return result;
-    result.null_space = pseudo->null_space;
-    inverse = std::move(pseudo->matrix);
-  }
-  for (const std::size_t i : empty) (*inverse)(i, i) = 0;
-  if (!symmetric) inverse = transpose_of(*inverse);
-  std::vector<To> elements(inverse->elements.size());
-  std::transform(inverse->elements.begin(), inverse->elements.end(), elements.begin(),
-                 [scale](double element) { return static_cast<To>(element / scale); });
-  result.transpose = Dense<To>(A.rows(), A.rows(), Array<To>(A.device(), std::span<const To>(elements)));
-  return result;
+  std::optional<SquareInverse> inverse = invert_square(std::move(a));
+  if (!inverse) return {};
+  for (const std::size_t i : empty) inverse->matrix(i, i) = 0;
+  if (!symmetric) inverse->matrix = transpose_of(inverse->matrix);
+  const auto dimension = static_cast<std::int64_t>(inverse->null_space.size()) / A.rows();
+  const auto on_host = [](const std::vector<double>& elements) {
+    return Array<double>(Device(), std::span<const double>(elements));
+  };
+  return {Dense<double>(A.rows(), A.rows(), on_host(inverse->matrix.elements)),
+          Dense<double>(A.rows(), dimension, on_host(inverse->null_space))};
+}
+
+}  // namespace
+
+template <class T>
+HostInverse host_inverse(const Csr<T>& A, bool symmetric) {
+  return invert_nonempty_rows(A, symmetric, [symmetric](Square a) -> std::optional<SquareInverse> {
+    std::optional<Square> inverse = symmetric ? invert_definite(a) : invert_general(a);
+    if (inverse) return SquareInverse{std::move(*inverse)};
+    const double rounding = rounding_of(a.n);
+    return symmetric ? invert_semidefinite(std::move(a), rounding) : invert_by_singular_vectors(std::move(a));
+  });
 }
 
 template <class T>
-Dense<double> null_space(const Csr<T>& A) {
-  Dense<double> none(Device(), A.rows(), 0);
-  if (A.rows() == 0) return none;
-  const blas::Threads one_thread(Device::serial(), A.rows());
-  Square a = to_square(A, true);
-  double largest = 0;
-  for (const double element : a.elements) {
-    if (!std::isfinite(element)) return none;
-    largest = std::max(largest, std::fabs(element));
-  }
-  for (const std::size_t i : empty_rows(a)) a(i, i) = largest > 0 ? largest : 1;
-  if (invert_beside_constants(a)) {
-    const std::vector<double> constant(a.n, 1 / std::sqrt(static_cast<double>(a.n)));
-    return Dense<double>(A.rows(), 1, Array<double>(Device(), std::span<const double>(constant)));
-  }
-  std::vector<double> values(a.n);
-  if (!lapack::symmetric_eigenvectors(a.size(), a.data(), values.data())) return none;
-  const double spectral_norm = std::max(std::fabs(values.front()), std::fabs(values.back()));
-  const double rounding =
-      std::max(rounding_of(a.n), 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
-  std::vector<double> basis;
-  std::int64_t dimension = 0;
-  for (std::size_t k = 0; k < a.n; ++k) {
-    if (std::fabs(values[k]) > rounding * spectral_norm) continue;
-    basis.insert(basis.end(), a.data() + k * a.n, a.data() + (k + 1) * a.n);
-    ++dimension;
-  }
-  return Dense<double>(A.rows(), dimension, Array<double>(Device(), std::span<const double>(basis)));
+HostInverse semidefinite_inverse(const Csr<T>& A) {
+  return invert_nonempty_rows(A, true, [](Square a) {
+    const double rounding =
+        std::max(rounding_of(a.n), 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+    return invert_semidefinite(std::move(a), rounding);
+  });
 }
 
-template Dense<double> null_space(const Csr<float>&);
-template Dense<double> null_space(const Csr<double>&);
+template <class To>
+DenseInverse<To> rounded_inverse(const HostInverse& inverse, double scale, const Device& device) {
+  const std::int64_t n = inverse.transpose.rows();
+  std::vector<To> elements(static_cast<std::size_t>(n * n));
+  std::transform(inverse.transpose.data(), inverse.transpose.data() + n * n, elements.begin(),
+                 [scale](double element) { return static_cast<To>(element / scale); });
+  return {Dense<To>(n, n, Array<To>(device, std::span<const To>(elements))), inverse.null_space.columns()};
+}
+
+template <class To, class T>
+DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric) {
+  return rounded_inverse<To>(host_inverse(A, symmetric), scale, A.device());
+}
+
+template HostInverse host_inverse(const Csr<float>&, bool);
+template HostInverse host_inverse(const Csr<double>&, bool);
+
+template HostInverse semidefinite_inverse(const Csr<float>&);
+template HostInverse semidefinite_inverse(const Csr<double>&);
+
+template DenseInverse<float> rounded_inverse(const HostInverse&, double, const Device&);
+template DenseInverse<double> rounded_inverse(const HostInverse&, double, const Device&);
 
 template DenseInverse<float> dense_inverse(const Csr<float>&, double, bool);
 template DenseInverse<float> dense_inverse(const Csr<double>&, double, bool);

@@ -9,27 +9,42 @@
 
 namespace echelon::multigrid {
 
-template <class T>
-struct DenseInverse {
-  /// Transpose of the inverse, n by n, column-major on A's device: rows of the inverse are contiguous. 0 by 0
-  /// if A has elements that are not finite, or the eigenvalue or singular value iteration did not converge.
-  Dense<T> transpose;
-  /// Dimension of the null space, by singular values below 10 n eps of the largest. Rows of A without
-  /// elements are not counted: the inverse is zero there.
-  std::int64_t null_space = 0;
+/// Inverse of a coarsest matrix A, or its pseudo-inverse (Moore, Penrose), in double on the host. Both
+/// members are 0 by 0 if A has elements that are not finite, or the iteration for eigenvectors or singular
+/// vectors did not converge.
+struct HostInverse {
+  Dense<double> transpose;  ///< n by n, column-major: rows of the inverse are contiguous
+  /// Orthonormal basis of the null space, n by its dimension. Rows of A without elements are not counted: the
+  /// inverse is zero there.
+  Dense<double> null_space;
 };
 
-/// The inverse of scale A, or its pseudo-inverse (Moore, Penrose) if A is singular to its precision, computed
-/// in double on the host: by Cholesky or LU factorisation in 2 n^3 flops, or for a singular A by eigenvectors
-/// or singular vectors in some 20 n^3 flops. Symmetric to the last bit if `symmetric`. Allocates 8 n^2 bytes,
-/// or up to 32 n^2 for a singular A.
+/// Inverts A, or a singular A outside its null space, to which singular values below 10 n eps of the largest
+/// belong: by Cholesky or LU factorisation in 2 n^3 flops, or for a singular A by eigenvectors or singular
+/// vectors in some 20 n^3 flops. Symmetric to the last bit if `symmetric`. Allocates up to 32 n^2 bytes.
+template <class T>
+[[nodiscard]] HostInverse host_inverse(const Csr<T>& A, bool symmetric);
+
+/// Inverts a symmetric A that is taken to be singular outside its null space, to which eigenvalues below the
+/// rounding of A's elements belong: if that consists of the constants by Cholesky factorisation in 2 n^3
+/// flops, else by eigenvectors in some 20 n^3 flops.
+template <class T>
+[[nodiscard]] HostInverse semidefinite_inverse(const Csr<T>& A);
+
+/// Inverse in the precision and on the device in which it is applied.
+template <class T>
+struct DenseInverse {
+  Dense<T> transpose;           ///< as in HostInverse
+  std::int64_t null_space = 0;  ///< dimension of the null space
+};
+
+/// Rounds the inverse of A to that of scale A.
+template <class To>
+[[nodiscard]] DenseInverse<To> rounded_inverse(const HostInverse& inverse, double scale,
+                                               const Device& device);
+
+/// The inverse of scale A on A's device.
 template <class To, class T>
 [[nodiscard]] DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric);
-
-/// An orthonormal basis of the null space of the symmetric A, n by its dimension, on the host: eigenvectors
-/// whose eigenvalues are below the rounding of A's elements. Rows of A without elements are not counted. The
-/// basis has no columns if A is regular or has elements that are not finite. Some 10 n^3 flops on the host.
-template <class T>
-[[nodiscard]] Dense<double> null_space(const Csr<T>& A);
 
 }  // namespace echelon::multigrid

@@ -24,7 +24,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -274,8 +276,8 @@ TEST(DenseInverse, ConstantsAreTheNullSpace_AndOtherVectorsBesideThem) {
   const auto disconnected = Csr<double>::from_triplets(n, n, parts);
   EXPECT_EQ(multigrid::dense_inverse<double>(connected, 1, true).null_space, 1);
   EXPECT_EQ(multigrid::dense_inverse<double>(disconnected, 1, true).null_space, 2);
-  EXPECT_EQ(multigrid::null_space(disconnected).columns(), 2);
-  const Dense<double> basis = multigrid::null_space(connected);
+  EXPECT_EQ(multigrid::semidefinite_inverse(disconnected).null_space.columns(), 2);
+  const Dense<double> basis = multigrid::semidefinite_inverse(connected).null_space;
   ASSERT_EQ(basis.columns(), 1);
   for (std::int32_t i = 0; i < n; ++i) EXPECT_NEAR(std::fabs(basis.data()[i]), 1 / std::sqrt(n), 1e-14) << i;
   // The Green's function of a path: (A+)_ij has zero row sums, and A A+ = I - 1/n.
@@ -288,6 +290,46 @@ TEST(DenseInverse, ConstantsAreTheNullSpace_AndOtherVectorsBesideThem) {
       }
       EXPECT_NEAR(product, (i == j ? 1.0 : 0.0) - 1.0 / n, 1e-11) << i << ' ' << j;
     }
+  }
+}
+
+TEST(DenseInverse, SemidefiniteMatrices_SameInverseAndNullVectors) {
+  for (const Csr<double>& A : {neumann(8), repeated(neumann(3), 5), diagonal_matrix({2, 0, -3, 0}),
+                               generate::poisson_2d<double>(9, 7)}) {
+    const multigrid::HostInverse expected = multigrid::host_inverse(A, true);
+    const multigrid::HostInverse found = multigrid::semidefinite_inverse(A);
+    const std::int64_t n = A.rows();
+    ASSERT_EQ(found.transpose.rows(), n);
+    for (std::int64_t k = 0; k < n * n; ++k) EXPECT_NEAR(found.transpose[k], expected.transpose[k], 1e-12);
+    const Dense<double>& basis = found.null_space;
+    ASSERT_EQ(basis.columns(), expected.null_space.columns());
+    for (std::int64_t k = 0; k < basis.columns(); ++k) {
+      const std::vector<double> v(basis.data() + k * n, basis.data() + (k + 1) * n);
+      EXPECT_NEAR(dot_product(v, v), 1, 1e-13);
+      for (const double element : product(A, v)) EXPECT_NEAR(element, 0, 1e-13);
+    }
+  }
+}
+
+/// Weights of a graph whose Laplacian is rounded to float: its row sums are not zero.
+TEST(DenseInverse, RoundedToFloat_NullSpaceByPrecisionOfElements) {
+  const Csr<double> exact = weighted_ring(100, 4);
+  const std::vector<double> values = exact.values().to_vector();
+  const std::vector<float> rounded(values.begin(), values.end());
+  const auto A =
+      Csr<float>::unchecked(exact.rows(), exact.columns(), exact.row_offsets(), exact.column_indices(),
+                            Array<float>(Device(), std::span<const float>(rounded)));
+  const multigrid::HostInverse found = multigrid::semidefinite_inverse(A);
+  ASSERT_EQ(found.null_space.columns(), 1);
+  for (std::int64_t i = 0; i < A.rows(); ++i) EXPECT_NEAR(std::fabs(found.null_space[i]), 0.1, 1e-3);
+}
+
+TEST(DenseInverse, NotFinite_Empty) {
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const Csr<double> A = diagonal_matrix({1, bad});
+    EXPECT_EQ(multigrid::host_inverse(A, true).transpose.rows(), 0);
+    EXPECT_EQ(multigrid::host_inverse(A, false).transpose.rows(), 0);
+    EXPECT_EQ(multigrid::semidefinite_inverse(A).transpose.rows(), 0);
   }
 }
 
