@@ -5,6 +5,7 @@
 #include "node_share.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/solve.hpp>
 
 #include <algorithm>
 #include <array>
@@ -32,10 +33,7 @@ std::string option_name(const std::string& prefix, const std::string& key) {
   return name.append(prefix).append(key);
 }
 
-/// Sizes from which a system is solved on a GPU, as by the library's function `solve`.
-constexpr PetscLogDouble gpu_nonzeros = 1e6;
-constexpr PetscInt gpu_dense_rows = 1500;
-
+/// Whether the library's function `solve` would take A to a GPU.
 PetscErrorCode is_large(Mat A, bool& large) {
   PetscBool dense = PETSC_FALSE;
   PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(A), MATSEQDENSE, &dense));
@@ -46,7 +44,8 @@ PetscErrorCode is_large(Mat A, bool& large) {
   PetscCall(MatHasOperation(A, MATOP_GETINFO, &counts));
   MatInfo info{};
   if (counts == PETSC_TRUE) PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-  large = dense == PETSC_TRUE ? rows >= gpu_dense_rows : info.nz_used >= gpu_nonzeros;
+  large = dense == PETSC_TRUE ? rows >= gpu_dense_rows
+                              : info.nz_used >= static_cast<PetscLogDouble>(gpu_nonzeros);
   return success;
 }
 

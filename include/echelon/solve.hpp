@@ -5,6 +5,7 @@
 #include <echelon/solver.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -47,6 +48,11 @@ class InitialGuess {
  private:
   std::variant<std::monostate, DenseView<const float>, DenseView<const double>> view_;
 };
+
+/// Sizes from which solve() takes a matrix from the host to a GPU, if there is one and no device is named:
+/// rows of a dense matrix, stored elements of a sparse one. Below, the transfer takes longer than it saves.
+inline constexpr std::int64_t gpu_dense_rows = 1500;
+inline constexpr std::int64_t gpu_nonzeros = 1'000'000;
 
 struct SolveOptions {
   /// "auto", or a name from `methods()`.

@@ -20,10 +20,6 @@ namespace {
 /// factorisation, whose prediction alone takes longer.
 constexpr std::int64_t sddm_nonzeros = 30'000;
 
-/// Sizes below which the transfer to a GPU takes longer than it saves.
-constexpr std::int64_t gpu_dense_rows = 1500;
-constexpr std::int64_t gpu_nonzeros = 1'000'000;
-
 template <class T>
 Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) {
   if (asked) return *asked;
