@@ -168,7 +168,7 @@ class BddcMethod final : public SolverImplementation<T>,
     const Csr<T>& given = A.is_sparse() ? *A.csr() : converted_;
     Csr<T> fetched = on_host ? Csr<T>() : given.to(Device());
     const Csr<T>& values = on_host ? given : fetched;
-    asymmetry_ = sparse_direct::find_asymmetry(values);
+    asymmetry_ = sparse_direct::find_asymmetry(values, on_host ? this->device() : Device());
     device_copy_ = {};
     if constexpr (std::is_same_v<T, double>) {
       host_ = std::move(fetched);

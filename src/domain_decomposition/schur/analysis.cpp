@@ -22,7 +22,7 @@ Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFact
   std::vector<std::int32_t> partner;
   const auto size = static_cast<std::int64_t>(partition.interior.size());
   if (factorization != SchurFactorization::lu) {
-    if (const auto place = find_asymmetry(A)) {
+    if (const auto place = find_asymmetry(A, Device::openmp(target.threads))) {
       result.outcome = asymmetric(factorization, place->row, place->column);
       return result;
     }

@@ -34,7 +34,7 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
   }
 
   Outcome factor_values(const Csr<T>& A) override {
-    if (const std::optional<Place> place = find_asymmetry(A)) return not_symmetric(*place);
+    if (const std::optional<Place> place = find_asymmetry(A, this->device())) return not_symmetric(*place);
     if (std::optional<Outcome> lack = this->check_memory()) return *lack;
     const FactorResult result = this->factor_with(A.values().data(), {});
     if (result.end == FactorEnd::cancelled) return cancelled_factorisation();

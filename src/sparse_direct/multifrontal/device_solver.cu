@@ -119,7 +119,7 @@ std::optional<std::int64_t> scale_by_diagonal(const Csr<T>& host, std::vector<do
 template <class T>
 Analysis<T> analyze_cholesky(const Csr<T>& host, Ordering ordering) {
   Analysis<T> result;
-  if (const auto place = sparse_direct::find_asymmetry(host)) {
+  if (const auto place = sparse_direct::find_asymmetry(host, Device())) {
     result.outcome = sparse_direct::not_symmetric(*place);
     return result;
   }
@@ -182,7 +182,7 @@ std::vector<std::int32_t> places_without_spare(const std::vector<std::int32_t>& 
 template <class T>
 Analysis<T> analyze_ldlt(const Csr<T>& host, Ordering ordering) {
   Analysis<T> result;
-  if (const auto place = sparse_direct::find_asymmetry(host)) {
+  if (const auto place = sparse_direct::find_asymmetry(host, Device())) {
     result.outcome = sparse_direct::not_symmetric(*place, Status::breakdown);
     result.is_asymmetric = true;
     return result;

@@ -31,7 +31,7 @@ class LdltSolver final : public PivotingSolver<B, T> {
   /// Scales A, and pairs rows without a large diagonal element. The scaling of a structurally singular A is
   /// the one for its largest elements, since the matching does not bound elements outside of it.
   void analyze_matrix(const Csr<T>& A, bool same_pattern) override {
-    asymmetry_ = find_asymmetry(A);
+    asymmetry_ = find_asymmetry(A, this->device());
     SymmetricMatching matching;
     if (!asymmetry_) matching = symmetric_matching(A);
     const bool same = same_pattern && matching.partner == matching_.partner;
@@ -53,7 +53,7 @@ class LdltSolver final : public PivotingSolver<B, T> {
   }
 
   void adapt_to_values(const Csr<T>& A) override {
-    asymmetry_ = find_asymmetry(A);
+    asymmetry_ = find_asymmetry(A, this->device());
     set_scale(infinity_norm_scaling(A).rows, ScalingKind::infinity_norm);
   }
 
