@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph_laplacian/component_sums.hpp"
 
-#include "backend/target.hpp"
+#include "support/graph_laplacian/host_backends.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,19 +9,14 @@
 #include <cstdint>
 #include <numeric>
 #include <random>
-#include <type_traits>
 #include <vector>
 
 namespace echelon {
 namespace {
 
 template <class B>
-class ComponentSumsOn : public testing::Test {
- public:
-  B backend{std::is_same_v<B, Serial> ? Device::serial() : Device::openmp(3)};
-};
-using SummingBackends = testing::Types<Serial, OpenMp>;
-TYPED_TEST_SUITE(ComponentSumsOn, SummingBackends);
+class ComponentSumsOn : public test::OnHostBackend<B> {};
+TYPED_TEST_SUITE(ComponentSumsOn, test::HostBackends);
 
 TYPED_TEST(ComponentSumsOn, AnySize) {
   std::mt19937_64 random(3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph_laplacian/laplacian_form.hpp"
 
-#include "backend/target.hpp"
+#include "support/graph_laplacian/host_backends.hpp"
 #include "support/sparse_systems.hpp"
 
 #include <echelon/generate.hpp>
@@ -103,12 +103,8 @@ struct FormCase {
 };
 
 template <class B>
-class LaplacianFormOn : public testing::Test {
- public:
-  B backend{std::is_same_v<B, Serial> ? Device::serial() : Device::openmp(3)};
-};
-using Backends = testing::Types<Serial, OpenMp>;
-TYPED_TEST_SUITE(LaplacianFormOn, Backends);
+class LaplacianFormOn : public test::OnHostBackend<B> {};
+TYPED_TEST_SUITE(LaplacianFormOn, test::HostBackends);
 
 TYPED_TEST(LaplacianFormOn, RandomMatrices_SolvedThroughLaplacians) {
   for (const FormCase& form_case :
