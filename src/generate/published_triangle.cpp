@@ -29,7 +29,8 @@ namespace {
 constexpr std::int64_t published_rows = 51'813'503;
 constexpr std::int64_t published_nonzeros = 103'565'681;
 constexpr std::int64_t published_largest_level = 17'890'330;
-/// From the average of 2.092111 dependencies over the rows that have any, if all nonzeros are dependencies.
+/// Number that follows from the average of 2.092111 dependencies over the rows that have any, if all nonzeros
+/// are dependencies.
 constexpr std::int64_t published_dependent_rows = 49'502'957;
 constexpr std::size_t levels = 91;
 constexpr std::int64_t most_dependencies = 36;

@@ -81,8 +81,8 @@ struct Option {
   Field field;
   std::string help;
   Range range;  ///< for numbers
-  /// For text; empty: anything, or all words of an enumeration. For an optional number: the word that leaves
-  /// it unset, or empty.
+  /// Words that a text may be; empty: anything, or all words of an enumeration. An optional number has here
+  /// the word that leaves it unset, or none.
   std::vector<std::string> allowed;
 };
 

@@ -81,7 +81,7 @@ pid_t start(std::vector<std::string> command, const Pipe& output, const Pipe& er
   const pid_t child = ::fork();
   if (child < 0) throw ProcessFailure(fmt::format("{} cannot be started: no more processes", command[0]));
   if (child > 0) return child;
-  // Only functions that are safe after fork() in a process with threads.
+  // The child calls only functions that are safe after fork() in a process with threads.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   ::dup2(output.writing(), STDOUT_FILENO);
   ::dup2(errors.writing(), STDERR_FILENO);

@@ -151,7 +151,7 @@ class BlockedElimination {
   [[nodiscard]] std::int64_t first_without_pivot() const {
     return echelon::first_without_pivot(fetch_pivot_columns(), A_.columns());
   }
-  // In the backend's memory:
+  // The following are in the backend's memory.
   [[nodiscard]] const EliminationState* device_state() const { return record_buffer_.state(); }
   [[nodiscard]] const std::int64_t* rows() const { return record_buffer_.rows(); }
   [[nodiscard]] const std::int64_t* columns() const { return record_buffer_.columns(); }

@@ -55,7 +55,8 @@ struct SumPlaces {
   }
 };
 
-/// As SumPlaces, with the product of each subdomain's basis with the coarse solution u added to the source.
+/// Sums as SumPlaces does a source to which the product of each subdomain's basis with the coarse solution u
+/// is added.
 struct SumWithCoarse {
   SumPlaces sum;
   const std::int32_t* subdomain;       ///< of each place

@@ -359,12 +359,13 @@ class BddcMethod final : public SolverImplementation<T>,
                       {"interface_right_hand_side", right_hand_side / job.right_hand_side_norm}};
   }
 
-  /// Without the option, 1 on a GPU as well: an iteration takes longer than the wait.
+  /// Number of iterations between convergence checks. The default is 1 on a GPU as well: an iteration takes
+  /// longer than the wait.
   [[nodiscard]] std::int64_t iterations_of_batch() const {
     return std::max<std::int64_t>(options_.stop.check_every, 1);
   }
 
-  /// An iteration that changes nothing if a former one has ended.
+  /// Queues an iteration that changes nothing if a former one has ended.
   void queue_iteration(Vectors& v) const {
     const std::int64_t size = v.u.size();
     bddc::InterfaceIteration* const state = v.iteration.data();

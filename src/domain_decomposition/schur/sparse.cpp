@@ -249,7 +249,8 @@ class SparseElimination final : public Elimination<T> {
     return values;
   }
 
-  /// That of the scaled A_II; Cholesky factors are not scaled, but this is taken for a diagonal of ones.
+  /// Reciprocal condition of A_II as it was scaled for the factorisation. For Cholesky factors, which are not
+  /// of a scaled matrix, it is that of A_II scaled to a diagonal of ones.
   [[nodiscard]] double reciprocal_condition() const {
     const std::vector<double> unit =
         kind_ == FactorKind::cholesky ? unit_diagonal_scale(A_) : std::vector<double>{};

@@ -173,8 +173,8 @@ class RankTable {
 /// Map from the numbers that occur to 0, 1, 2, ... in ascending order.
 class Ranks {
  public:
-  /// For numbers from `least` to `most`: a bitmap if its size is in proportion to `count`, otherwise a hash
-  /// table.
+  /// Makes a map for numbers from `least` to `most`: a bitmap if its size is in proportion to `count`,
+  /// otherwise a hash table.
   Ranks(std::int64_t least, std::int64_t most, std::int64_t count) : least_(least) {
     constexpr std::int64_t bits_a_number = 64;
     constexpr std::int64_t harmless_words = 1 << 14;

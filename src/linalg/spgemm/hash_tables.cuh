@@ -94,7 +94,7 @@ __device__ void for_products(const View<T>& A, const View<T>& B, std::int64_t i,
   }
 }
 
-/// For a group of several warps: one row of B at a time.
+/// Calls take() as above in a group of several warps, for one row of B at a time.
 template <class Group, class T, class Take>
 requires(Group::lanes > warp_size) __device__
     void for_products(const View<T>& A, const View<T>& B, std::int64_t i, Take take) {

@@ -44,7 +44,7 @@ struct PutColumns {
   T alpha;
   T beta;
   Columns<T> y;
-  /// For the columns from `column` on.
+  /// Returns the same for the columns from `column` on.
   __device__ PutColumns from(int column) const { return {alpha, beta, y.from(column)}; }
   __device__ void operator()(std::int64_t row, int c, T sum) const {
     if (c < y.count) put(alpha, sum, beta, y.data + row * y.row_step + c * y.column_step);

@@ -65,8 +65,7 @@ struct LocalSettings {
   double schur_tolerance = 0;
   std::int64_t block_size = 1;
   bool needs_schur_matrix = false;  ///< for deluxe scaling
-  /// For a GPU, which factors the interiors and computes S.
-  bool for_gpu = false;
+  bool for_gpu = false;             ///< a GPU factors the interiors and computes S
   std::stop_token cancel = {};
 };
 

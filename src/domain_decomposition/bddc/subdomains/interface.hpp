@@ -20,7 +20,7 @@ struct InterfaceClass {
 };
 
 struct Interface {
-  /// In the order of their first nodes; every node of the interface is in one class.
+  /// Classes in the order of their first nodes; every node of the interface is in one.
   std::vector<InterfaceClass> classes;
   std::vector<std::int32_t> unknowns;  ///< of the interface, ascending
 

@@ -28,7 +28,8 @@ struct Partition {
 /// of them and is not zero. A has a symmetric pattern.
 [[nodiscard]] sparse_direct::PatternStorage node_graph(const Csr<double>& A, std::int64_t block_size);
 
-/// At most `parts` parts of about equal size by METIS. Throws BadOption for fewer nodes than parts.
+/// Divides the graph by METIS into at most `parts` parts of about equal size. Throws BadOption for fewer
+/// nodes than parts.
 [[nodiscard]] Partition partition_graph(const sparse_direct::Pattern& graph, std::int64_t parts);
 
 /// Checks a partition of `count` rows or elements, named `what`, by the caller: throws BadOption for another

@@ -17,7 +17,7 @@ struct PreparedLongRow {
   std::int32_t count;  ///< number of elements of the other part
 };
 
-/// Not inlined, so that it takes no registers from the usual rows.
+/// Computes what is known of row i; not inlined, so that it takes no registers from the usual rows.
 template <class T, bool forward>
 __device__ __noinline__ PreparedLongRow<T> prepare_long_row(const DeviceSweep<T>& task, unsigned rhs,
                                                             std::int32_t i) {

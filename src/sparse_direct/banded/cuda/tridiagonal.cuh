@@ -249,7 +249,7 @@ struct HalfRows {
   int direction;      ///< 1: rows ascend; -1: rows descend
 
   __device__ T outermost() const { return diagonal[-(2 + chunk_gap) * direction]; }
-  /// Not for row 0, which has outermost().
+  /// Element of row r > 0 in the unknown further out; that of row 0 is outermost().
   __device__ T outer(int r) const { return diagonal[direction * (3 * r - 2)]; }
   __device__ T own(int r) const { return diagonal[direction * 3 * r]; }
   __device__ T inner(int r) const { return diagonal[direction * (3 * r + 2)]; }
