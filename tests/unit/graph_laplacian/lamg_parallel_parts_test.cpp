@@ -2,6 +2,7 @@
 /// Parts of lamg's parallel algorithm, run on the host, against their definitions.
 #include "graph_laplacian/lamg/parallel/iteration.hpp"
 #include "support/graph_laplacian/lamg_graphs.hpp"
+#include "support/sparse_systems.hpp"
 
 #include <echelon/generate.hpp>
 
@@ -14,6 +15,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -184,22 +186,29 @@ TEST(LamgParallelContraction, QuotientGraph_TripleProduct) {
 }
 
 /// Serial without its division of loops: Laplacians are made by sorting edges, as on a GPU.
-class SortingBackend : private Serial {
+class SortingBackend : public Serial {
  public:
-  using Serial::copy;
-  using Serial::device;
-  using Serial::exclusive_scan;
-  using Serial::fill;
-  using Serial::for_each;
-  using Serial::read;
-  using Serial::scan;
-  using Serial::segmented_for_each;
-  using Serial::segmented_reduce;
   using Serial::Serial;
-  using Serial::sort_by_key;
+
+ private:
+  using Serial::parallel;
 };
+static_assert(!HostBackend<SortingBackend>);
+
+// Products, which divide their loops on the host, are those of Serial.
+template <class T, class X, class Use>
+void for_several_row_products(SortingBackend& backend, const Csr<T>& A,
+                              const SeveralProducts<X, Use>& products) {
+  for_several_row_products(static_cast<Serial&>(backend), A, products);
+}
+template <class T, class Use>
+void for_dense_row_products(SortingBackend& backend, std::int64_t n, const T* rows, const T* x, Use use) {
+  for_dense_row_products(static_cast<Serial&>(backend), n, rows, x, use);
+}
 
 void expect_same_bits(const Csr<double>& found, const Csr<double>& expected) {
+  EXPECT_EQ(found.rows(), expected.rows());
+  EXPECT_EQ(found.columns(), expected.columns());
   ASSERT_EQ(found.nonzeros(), expected.nonzeros());
   EXPECT_EQ(found.row_offsets().to_vector(), expected.row_offsets().to_vector());
   EXPECT_EQ(found.column_indices().to_vector(), expected.column_indices().to_vector());
@@ -328,6 +337,47 @@ TEST(LamgParallelHierarchy, KrylovStepsOnLargeLevelsAlone) {
   EXPECT_GT(nonlinearity(A, options), 1e-6);  // the finest level has 2000 vertices
   options.large_finest_size = 2001;
   EXPECT_LT(nonlinearity(A, options), 1e-12);  // a V-cycle
+}
+
+/// Solution of L x = b by at most 40 steps to a residual of 1e-9.
+template <class B>
+std::vector<double> solution(B backend, const Csr<double>& L, const std::vector<double>& b) {
+  using Solver = ParallelSolver<B, double>;
+  HierarchyOptions options;
+  options.coarse_size = 30;
+  options.jacobi_iterations = 0;
+  const Solver solver(backend, L, options, {});
+  const std::unique_ptr<Workspace> workspace = solver.make_vectors(backend.device());
+  const StartedColumn<double> started{workspace.get(), b.data(), 1e-9};
+  solver.start(backend, {&started, 1});
+  auto* const vectors = static_cast<typename Solver::Vectors*>(workspace.get());
+  for (int step = 0; step < 40; ++step) {
+    StepNorms norms;
+    solver.step(backend, {&vectors, 1}, 1, {&norms, 1});
+  }
+  std::vector<double> x(b.size());
+  const FinishedColumn<double> finished{workspace.get(), x.data()};
+  solver.finish(backend, {&finished, 1});
+  return x;
+}
+
+TEST(LamgParallelSolver, SortedEdges_SolutionWithTheBitsOfRowByRow) {
+  const std::vector<std::pair<std::string, Options>> graphs = {
+      {"path", {{"n", 3000}}},
+      {"chimera", {{"n", 3000}, {"seed", 1}, {"weights", "chimera"}}},
+      {"chimera", {{"n", 3000}, {"seed", 2}}},
+      {"grid-2d", {{"nx", 60}, {"ny", 50}}},
+      {"star", {{"n", 300}}}};
+  for (const auto& [family, options] : graphs) {
+    const Csr<double> L = make_graph(family, options);
+    std::vector<double> b(static_cast<std::size_t>(L.rows()));
+    b.front() = 1;
+    b[b.size() / 2] = -1;
+    const std::vector<double> x = solution(SortingBackend(Device::serial()), L, b);
+    const std::vector<double> residual = test::product(L, x);
+    for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(residual[i], b[i], 1e-8) << family << i;
+    EXPECT_EQ(x, solution(Serial(Device::serial()), L, b)) << family;
+  }
 }
 
 TEST(LamgParallelAggregation, Members_AreNearTheirSeedInEnergy) {

@@ -355,7 +355,8 @@ struct CsrArrays {
   CsrArrays(const Device& device, std::int64_t rows, std::int64_t nonzeros)
       : offsets(device, rows + 1), columns(device, nonzeros), values(device, nonzeros) {}
   [[nodiscard]] Csr<T> matrix(std::int64_t columns_of_matrix) && {
-    return Csr<T>::unchecked(offsets.size() - 1, columns_of_matrix, std::move(offsets), std::move(columns),
+    const std::int64_t rows = offsets.size() - 1;  // before the arguments are moved, in any order
+    return Csr<T>::unchecked(rows, columns_of_matrix, std::move(offsets), std::move(columns),
                              std::move(values));
   }
   Array<std::int64_t> offsets;
