@@ -11,6 +11,7 @@
 /// without ties: the aggregates are the same with any number of threads.
 #pragma once
 
+#include "backend/arena.hpp"
 #include "backend/atomic.hpp"
 #include "graph_laplacian/lamg/aggregation.hpp"
 #include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
@@ -367,51 +368,49 @@ ParallelAggregates aggregate(B& backend, const Csr<T>& A, const std::int32_t* ro
   const std::int32_t* columns = A.column_indices().data();
   const LaplacianRows<T> elements(A);
   const auto energy_ratio = static_cast<float>(options.energy_ratio);
-  Array<VertexState> states(device, n);
-  Array<Moments> moments(device, n);
-  Array<float> scores(device, A.nonzeros());
-  {
-    Array<TwoSums> degrees(device, n);
-    Array<LargestWeight> largest(device, n);
-    const ScoreEdge<T> score{elements,
-                             rows,
-                             largest.data(),
-                             moments.data(),
-                             x,
-                             static_cast<float>(options.strength),
-                             static_cast<float>(options.veto),
-                             energy_ratio,
-                             scores.data()};
-    run_sequence(backend, A.nonzeros(),
-                 ScoreEdges<T>{n,
-                               A.nonzeros(),
-                               score,
-                               {elements, rows, inverse, x},
-                               static_cast<double>(options.hub),
-                               degrees.data(),
-                               largest.data(),
-                               moments.data(),
-                               states.data()});
-  }
-  Array<std::int32_t> seeds(device, n);
-  Array<Choice> choices(device, n);
-  Array<std::uint8_t> becomes_seed(device, n);
-  Array<std::int64_t> number(device, n + 1);
+  Arena memory(device, Arena::bytes<float>(A.nonzeros()) + 2 * Arena::bytes<VertexState>(n) +
+                           Arena::bytes<Moments>(n) + Arena::bytes<TwoSums>(n) +
+                           Arena::bytes<LargestWeight>(n) + Arena::bytes<std::int32_t>(n) +
+                           Arena::bytes<Choice>(n) + Arena::bytes<std::int64_t>(n + 1));
+  auto* const scores = memory.take<float>(A.nonzeros());
+  auto* const states = memory.take<VertexState>(n);
+  auto* const moments = memory.take<Moments>(n);
+  auto* const largest = memory.take<LargestWeight>(n);
+  const ScoreEdge<T> score{elements,
+                           rows,
+                           largest,
+                           moments,
+                           x,
+                           static_cast<float>(options.strength),
+                           static_cast<float>(options.veto),
+                           energy_ratio,
+                           scores};
+  run_sequence(backend, A.nonzeros(),
+               ScoreEdges<T>{n,
+                             A.nonzeros(),
+                             score,
+                             {elements, rows, inverse, x},
+                             static_cast<double>(options.hub),
+                             memory.take<TwoSums>(n),
+                             largest,
+                             moments,
+                             states});
+  auto* const seeds = memory.take<std::int32_t>(n);
+  auto* const number = memory.take<std::int64_t>(n + 1);
   ParallelAggregates result;
   result.of = Array<std::int32_t>(device, n);
   run_sequence(backend, A.nonzeros(),
                JoinAggregates{n,
                               offsets,
-                              {rows, columns, scores.data(), states.data()},
-                              {rows, columns, scores.data(), states.data(), seeds.data(), moments.data(), x,
-                               energy_ratio},
-                              states.data(),
-                              seeds.data(),
-                              choices.data(),
-                              becomes_seed.data(),
-                              number.data(),
+                              {rows, columns, scores, states},
+                              {rows, columns, scores, states, seeds, moments, x, energy_ratio},
+                              states,
+                              seeds,
+                              memory.take<Choice>(n),
+                              memory.take<std::uint8_t>(n),
+                              number,
                               result.of.data()});
-  result.count = backend.read(number.data() + n);
+  result.count = backend.read(number + n);
   return result;
 }
 

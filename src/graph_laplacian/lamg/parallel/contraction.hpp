@@ -72,8 +72,8 @@ Csr<T> contract_by_sorting(B& backend, const Csr<T>& A, const std::int32_t* rows
   run_sequence(backend, nonzeros, PlaceContracted<T>{contracted, nonzeros, places.data()});
   const std::int64_t size = backend.read(places.data() + nonzeros);
   EdgeList<T> edges(device, count, size);
-  backend.for_each(nonzeros, ContractEdge<T>{contracted, places.data(), edges.bits, edges.keys.data(),
-                                             edges.weights.data()});
+  backend.for_each(nonzeros,
+                   ContractEdge<T>{contracted, places.data(), edges.bits, edges.keys, edges.weights});
   places = Array<std::int64_t>();
   return laplacian_of(backend, std::move(edges));
 }
@@ -169,15 +169,16 @@ Csr<T> transposed_piecewise_constant(B& backend, const Csr<T>& P) {
     const Device& device = backend.device();
     const std::int64_t n = P.rows();
     const std::int64_t count = P.columns();
-    Array<std::uint32_t> keys(device, n);
-    Array<std::uint32_t> sorted(device, n);
-    Array<std::int32_t> vertices(device, n);
+    Arena memory(device, 2 * Arena::bytes<std::uint32_t>(n) + Arena::bytes<std::int32_t>(n));
+    auto* const keys = memory.take<std::uint32_t>(n);
+    auto* const sorted = memory.take<std::uint32_t>(n);
+    auto* const vertices = memory.take<std::int32_t>(n);
     Array<std::int32_t> members(device, n);
-    backend.for_each(n, CopyAggregate{P.column_indices().data(), keys.data(), vertices.data()});
+    backend.for_each(n, CopyAggregate{P.column_indices().data(), keys, vertices});
     const int bits = std::bit_width(static_cast<std::uint32_t>(count));
-    backend.sort_by_key(n, 0, bits, keys.data(), sorted.data(), vertices.data(), members.data());
+    backend.sort_by_key(n, 0, bits, keys, sorted, vertices, members.data());
     Array<std::int64_t> offsets(device, count + 1);
-    backend.for_each(count + 1, FindMembers{sorted.data(), n, offsets.data()});
+    backend.for_each(count + 1, FindMembers{sorted, n, offsets.data()});
     Array<T> ones(device, n);
     backend.fill(n, T{1}, ones.data());
     return Csr<T>::unchecked(count, n, std::move(offsets), std::move(members), std::move(ones));

@@ -2,6 +2,7 @@
 /// Laplacians from lists of edges in any order with repetitions: quotient graphs and Schur complements.
 #pragma once
 
+#include "backend/arena.hpp"
 #include "backend/loop_sequence.hpp"
 #include "backend/lower_bound.hpp"
 #include "backend/target.hpp"
@@ -23,14 +24,16 @@ struct EdgeList {
       : vertices(n),
         bits(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n > 0 ? n - 1 : 0)))),
         size(edges),
-        keys(device, edges),
-        weights(device, edges) {}
+        memory(device, Arena::bytes<std::uint64_t>(edges) + Arena::bytes<T>(edges)),
+        keys(memory.take<std::uint64_t>(edges)),
+        weights(memory.take<T>(edges)) {}
 
   std::int64_t vertices;
   int bits;  ///< bits of a vertex number
   std::int64_t size;
-  Array<std::uint64_t> keys;  ///< row << bits | column
-  Array<T> weights;
+  Arena memory;
+  std::uint64_t* keys;  ///< row << bits | column
+  T* weights;
 };
 
 /// Marks the first of each run of equal keys.
@@ -147,27 +150,27 @@ template <class B, class T>
 Csr<T> laplacian_of(B& backend, EdgeList<T> edges) {
   const Device& device = backend.device();
   const std::int64_t n = edges.vertices;
-  Array<std::uint64_t> keys(device, edges.size);
-  Array<T> weights(device, edges.size);
-  backend.sort_by_key(edges.size, 0, 2 * edges.bits, edges.keys.data(), keys.data(), edges.weights.data(),
-                      weights.data());
-  edges.keys = Array<std::uint64_t>();
-  edges.weights = Array<T>();
-  Array<std::int64_t> runs(device, edges.size + 1);
-  run_sequence(backend, edges.size, NumberRuns{keys.data(), edges.size, runs.data()});
-  const std::int64_t count = backend.read(runs.data() + edges.size);
+  Arena memory(device, Arena::bytes<std::uint64_t>(edges.size) + Arena::bytes<T>(edges.size) +
+                           Arena::bytes<std::int64_t>(edges.size + 1) + Arena::bytes<Sum>(n));
+  auto* const keys = memory.take<std::uint64_t>(edges.size);
+  T* const weights = memory.take<T>(edges.size);
+  auto* const runs = memory.take<std::int64_t>(edges.size + 1);
+  Sum* const sums = memory.take<Sum>(n);
+  backend.sort_by_key(edges.size, 0, 2 * edges.bits, edges.keys, keys, edges.weights, weights);
+  edges.memory = Arena();
+  run_sequence(backend, edges.size, NumberRuns{keys, edges.size, runs});
+  const std::int64_t count = backend.read(runs + edges.size);
   Array<std::int64_t> offsets(device, n + 1);
   Array<std::int32_t> columns(device, count + n);
   Array<T> values(device, count + n);
-  Array<Sum> sums(device, n);
   run_sequence(backend, edges.size + n,
-               WriteLaplacian<T>{{keys.data(), runs.data(), edges.size, edges.bits},
-                                 weights.data(),
+               WriteLaplacian<T>{{keys, runs, edges.size, edges.bits},
+                                 weights,
                                  n,
                                  offsets.data(),
                                  columns.data(),
                                  values.data(),
-                                 sums.data()});
+                                 sums});
   return Csr<T>::unchecked(n, n, std::move(offsets), std::move(columns), std::move(values));
 }
 

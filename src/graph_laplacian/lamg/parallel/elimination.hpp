@@ -9,6 +9,7 @@
 /// SIAM J. Comput. 15 (1986).
 #pragma once
 
+#include "backend/arena.hpp"
 #include "graph_laplacian/lamg/elimination.hpp"
 #include "graph_laplacian/lamg/parallel/edge_list.hpp"
 #include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
@@ -331,18 +332,20 @@ struct GatherSizes {
 /// elements of P by rows, edges that eliminations add by vertices, edges between kept vertices and elements
 /// of P^T by elements of A.
 struct EliminationPlaces {
-  EliminationPlaces(const Device& device, std::int64_t n, std::int64_t nonzeros, bool with_transpose)
-      : all(device, 2 * n + (with_transpose ? 2 : 1) * nonzeros + 1),
-        transfer(all.data()),
+  static std::int64_t count(std::int64_t n, std::int64_t nonzeros, bool with_transpose) {
+    return 2 * n + (with_transpose ? 2 : 1) * nonzeros + 1;
+  }
+  /// `all` has count() elements.
+  EliminationPlaces(std::int64_t* all, std::int64_t n, std::int64_t nonzeros, bool with_transpose)
+      : transfer(all),
         added(transfer + n),
         kept(added + n),
         transferred(kept + nonzeros),
-        end(all.data() + all.size() - 1) {}
+        end(all + count(n, nonzeros, with_transpose) - 1) {}
   [[nodiscard]] GatherSizes gather(EliminationSizes* sizes) const {
     return {added, kept, transferred, end, sizes};
   }
 
-  Array<std::int64_t> all;
   std::int64_t* transfer;
   std::int64_t* added;
   std::int64_t* kept;
@@ -417,14 +420,16 @@ Csr<T> eliminate_by_sorting(B& backend, const Csr<T>& A, std::int64_t kept, cons
   const Device& device = backend.device();
   const std::int64_t n = A.rows();
   const std::int64_t nonzeros = A.nonzeros();
-  Array<std::int32_t> rows(device, nonzeros);
-  const ClassifiedElements<T> elements{LaplacianRows<T>(A), rows.data(), chosen};
-  EliminationPlaces places(device, n, nonzeros, with_transpose);
-  Array<EliminationSizes> found(device, 1);
-  run_sequence(
-      backend, nonzeros,
-      AssignPlaces<T>{elements, n, nonzeros, rows.data(), places.transfer, places.gather(found.data())});
-  const EliminationSizes sizes = backend.read(found.data());
+  const std::int64_t place_count = EliminationPlaces::count(n, nonzeros, with_transpose);
+  Arena memory(device, Arena::bytes<std::int32_t>(nonzeros) + Arena::bytes<std::int64_t>(place_count) +
+                           Arena::bytes<EliminationSizes>(1));
+  auto* const rows = memory.take<std::int32_t>(nonzeros);
+  const EliminationPlaces places(memory.take<std::int64_t>(place_count), n, nonzeros, with_transpose);
+  auto* const found = memory.take<EliminationSizes>(1);
+  const ClassifiedElements<T> elements{LaplacianRows<T>(A), rows, chosen};
+  run_sequence(backend, nonzeros,
+               AssignPlaces<T>{elements, n, nonzeros, rows, places.transfer, places.gather(found)});
+  const EliminationSizes sizes = backend.read(found);
 
   EdgeList<T> edges(device, kept, sizes.transferred - sizes.added);
   const std::int64_t kept_edges = sizes.transferred - sizes.kept;
@@ -441,21 +446,21 @@ Csr<T> eliminate_by_sorting(B& backend, const Csr<T>& A, std::int64_t kept, cons
                                             .added = places.added,
                                             .first = sizes.added,
                                             .bits = edges.bits,
-                                            .keys = edges.keys.data() + kept_edges,
-                                            .weights = edges.weights.data() + kept_edges};
+                                            .keys = edges.keys + kept_edges,
+                                            .weights = edges.weights + kept_edges};
   run_sequence(
       backend, nonzeros,
-      WriteElimination<T>{n, nonzeros, places.transfer, P.offsets.data(),
-                          KeepEdge<T>{elements, places.kept, sizes.kept, number, edges.bits,
-                                      edges.keys.data(), edges.weights.data()},
-                          eliminate_vertex,
-                          WriteTransferredOffset<T>{eliminate_vertex, n, places.transferred,
-                                                    sizes.transferred, R.offsets.data()},
-                          WriteTransferred<T>{eliminate_vertex, rows.data(), places.transferred,
-                                              sizes.transferred, R.columns.data(), R.values.data()}});
+      WriteElimination<T>{
+          n, nonzeros, places.transfer, P.offsets.data(),
+          KeepEdge<T>{elements, places.kept, sizes.kept, number, edges.bits, edges.keys, edges.weights},
+          eliminate_vertex,
+          WriteTransferredOffset<T>{eliminate_vertex, n, places.transferred, sizes.transferred,
+                                    R.offsets.data()},
+          WriteTransferred<T>{eliminate_vertex, rows, places.transferred, sizes.transferred, R.columns.data(),
+                              R.values.data()}});
   stage.P = std::move(P).matrix(kept);
   if (with_transpose) stage.R = std::move(R).matrix(n);
-  places.all = Array<std::int64_t>();
+  memory = Arena();
   return laplacian_of(backend, std::move(edges));
 }
 
@@ -593,26 +598,23 @@ struct EliminationOptions {
 template <class B, class T>
 bool eliminate(B& backend, const Csr<T>& A, const EliminationOptions& options, EliminationStage<T>& stage,
                Csr<T>& coarse, const Array<std::int32_t>& order = {}) {
-  const Device& device = backend.device();
   const std::int64_t n = A.rows();
-  Array<std::uint8_t> chosen(device, n);
-  Array<std::int64_t> number(device, n + 1);
-  {
-    Array<std::uint64_t> keys(device, n);
-    run_sequence(
-        backend, n,
-        ChooseSet<T>{LaplacianRows<T>(A), n, options.round, keys.data(), chosen.data(), number.data()});
-  }
-  const std::int64_t kept = backend.read(number.data() + n);
+  Arena memory(backend.device(), Arena::bytes<std::uint8_t>(n) + Arena::bytes<std::int64_t>(n + 1) +
+                                     Arena::bytes<std::uint64_t>(n));
+  auto* const chosen = memory.take<std::uint8_t>(n);
+  auto* const number = memory.take<std::int64_t>(n + 1);
+  run_sequence(
+      backend, n,
+      ChooseSet<T>{LaplacianRows<T>(A), n, options.round, memory.take<std::uint64_t>(n), chosen, number});
+  const std::int64_t kept = backend.read(number + n);
   const auto eliminated = static_cast<double>(n - kept);
   if (kept == n || eliminated < options.least * static_cast<double>(n)) return false;
-  if (order.size() > 0) number_in_order(backend, order, chosen.data(), number.data());
+  if (order.size() > 0) number_in_order(backend, order, chosen, number);
   if constexpr (HostBackend<B>) {
-    coarse = eliminate_by_rows(backend, A, kept, chosen.data(), number.data(), stage);
+    coarse = eliminate_by_rows(backend, A, kept, chosen, number, stage);
     if (options.with_transpose) stage.R = transpose(stage.P);
   } else {
-    coarse =
-        eliminate_by_sorting(backend, A, kept, chosen.data(), number.data(), options.with_transpose, stage);
+    coarse = eliminate_by_sorting(backend, A, kept, chosen, number, options.with_transpose, stage);
   }
   stage.nonzeros = A.nonzeros();
   stage.transfer_nonzeros = stage.P.nonzeros();
