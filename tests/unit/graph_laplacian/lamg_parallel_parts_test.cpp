@@ -327,7 +327,7 @@ double nonlinearity(const Csr<double>& A, const HierarchyOptions& options) {
   return difference / largest;
 }
 
-TEST(LamgParallelHierarchy, KrylovStepsOnLargeLevelsAlone) {
+TEST(LamgParallelHierarchy, SmallLevels_WithoutKrylovSteps) {
   const Csr<double> A = make_graph("grid-2d", {{"nx", 50}, {"ny", 40}});
   HierarchyOptions options;
   options.coarse_size = 20;
