@@ -98,7 +98,8 @@ bool MethodSelection::has_narrow_band() const {
   const double bytes = static_cast<double>(band->bytes);
   return 32 * bytes <= rows * rows * static_cast<double>(element_size) &&
          bytes < 0.5 * static_cast<double>(memory(device).available) &&
-         band->seconds <= least_sparse_seconds(rows + static_cast<double>(structure.nonzeros), device);
+         band->seconds <=
+             least_sparse_seconds(rows + static_cast<double>(structure.nonzeros), device, band->renumbered);
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -44,6 +45,31 @@ TEST_F(GpuChoosing, Tridiagonal_BandedLuOnTheGpu) {
   const Candidate candidate = first(Csr<double>::from_triplets(100'000, 100'000, elements), gpu);
   EXPECT_EQ(candidate.method, "banded-lu");
   EXPECT_FALSE(candidate.device.on_host());
+}
+
+/// The optimality conditions of a chain: [[I, B^T], [B, 0]] with differences of neighbours in B.
+TEST_F(GpuChoosing, HiddenBand_RenumberedAndSolvedOnTheGpu) {
+  constexpr std::int32_t n = 20'000;
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    elements.push_back({i, i, 1});
+    if (i + 1 == n) continue;
+    const std::int32_t constraint = n + i;
+    for (const auto& [column, value] : {std::pair{i, -1.0}, std::pair{i + 1, 2.0}}) {
+      elements.push_back({constraint, column, value});
+      elements.push_back({column, constraint, value});
+    }
+  }
+  const Csr<double> A = Csr<double>::from_triplets(2 * n - 1, 2 * n - 1, elements);
+  const Candidate candidate = first(A, gpu);
+  EXPECT_EQ(candidate.method, "banded-lu");
+  EXPECT_FALSE(candidate.device.on_host());
+  SolveOptions options;
+  options.device = gpu;
+  const Solution<double> solution = solve<double>(A, std::vector<double>(2 * n - 1, 1.0), options);
+  EXPECT_EQ(solution.report.method, "banded-lu (ordering=rcm)");
+  EXPECT_EQ(solution.report.status, Status::direct) << solution.report.message;
+  EXPECT_LT(solution.report.backward_error, 1e-15);
 }
 
 TEST_F(GpuChoosing, Grid_SparseLuOnTheGpu) {

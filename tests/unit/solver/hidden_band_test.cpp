@@ -130,6 +130,22 @@ TEST(HiddenBand, GridsAndRandomPatterns_HaveNone) {
   EXPECT_FALSE(predict_band(A, Device()).renumbered);
 }
 
+/// The prediction for a GPU does not need one.
+TEST(HiddenBand, OnAGpu_FoundWhereNumberingPays) {
+  for (const std::int64_t width : {1, 4, 16}) {
+    const Csr<double> A = shuffled(bands<double>({30'000}, {width}));
+    const BandPrediction band = predict_band(A, Device::cuda());
+    EXPECT_TRUE(band.renumbered) << width;
+    EXPECT_LE(std::max(band.lower, band.upper), 2 * width);
+    const auto entries = static_cast<double>(A.rows() + A.nonzeros());
+    EXPECT_LE(band.seconds, least_sparse_seconds(entries, Device::cuda(), true)) << width;
+  }
+  EXPECT_FALSE(predict_band(bands<double>({30'000}, {2}), Device::cuda()).renumbered);
+  EXPECT_FALSE(predict_band(shuffled(bands<double>({1000}, {1})), Device::cuda()).renumbered);
+  const Csr<double> grid = shuffled(convection_diffusion(150, 0.3).csr<double>());
+  EXPECT_FALSE(predict_band(grid, Device::cuda()).renumbered);
+}
+
 /// The rows sum to zero: x is found up to a constant.
 TEST(HiddenBand, SingularButConsistent_IsSolved) {
   const std::int32_t n = 3000;
