@@ -131,6 +131,22 @@ std::vector<MUMPS_INT> metis_positions(const Problem& problem) {
   return positions;
 }
 
+/// Elements as MUMPS reads them, with rows and columns from 1; of a symmetric matrix the lower triangle.
+struct Coordinates {
+  Coordinates(const ec::Csr<double>& A, bool lower) {
+    for (std::int32_t i = 0; i < A.rows(); ++i) {
+      for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+        if (lower && A.column_indices()[k] > i) continue;
+        rows.push_back(i + 1);
+        columns.push_back(A.column_indices()[k] + 1);
+        values.push_back(A.values()[k]);
+      }
+    }
+  }
+  std::vector<MUMPS_INT> rows, columns;
+  std::vector<double> values;
+};
+
 /// A run of MUMPS on one core; false if it fails.
 bool run_mumps(const Problem& problem, bool with_metis, Measured& measured) {
   constexpr int use_comm_world = -987654;
@@ -141,25 +157,16 @@ bool run_mumps(const Problem& problem, bool with_metis, Measured& measured) {
   mumps.sym = lu ? 0 : problem.factorization == ec::SchurFactorization::cholesky ? 1 : 2;
   mumps.job = -1;
   dmumps_c(&mumps);
-  std::vector<MUMPS_INT> rows, columns;
-  std::vector<double> values;
-  for (std::int32_t i = 0; i < problem.A.rows(); ++i) {
-    for (std::int64_t k = problem.A.row_offsets()[i]; k < problem.A.row_offsets()[i + 1]; ++k) {
-      if (!lu && problem.A.column_indices()[k] > i) continue;
-      rows.push_back(i + 1);
-      columns.push_back(problem.A.column_indices()[k] + 1);
-      values.push_back(problem.A.values()[k]);
-    }
-  }
+  Coordinates elements(problem.A, !lu);
   std::vector<MUMPS_INT> interface;
   for (const std::int32_t row : problem.interface) interface.push_back(row + 1);
   const std::size_t size = interface.size();
   measured.S.assign(size * size, 0);
   mumps.n = static_cast<MUMPS_INT>(problem.A.rows());
-  mumps.nnz = static_cast<MUMPS_INT8>(values.size());
-  mumps.irn = rows.data();
-  mumps.jcn = columns.data();
-  mumps.a = values.data();
+  mumps.nnz = static_cast<MUMPS_INT8>(elements.values.size());
+  mumps.irn = elements.rows.data();
+  mumps.jcn = elements.columns.data();
+  mumps.a = elements.values.data();
   mumps.size_schur = static_cast<MUMPS_INT>(size);
   mumps.listvar_schur = interface.data();
   mumps.schur = measured.S.data();
