@@ -110,49 +110,28 @@ ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t element
   return elements <= Block::capacity ? by_block : by_windows;
 }
 
-/// Rows that are not counted but get room for more elements than they may have.
-struct UncountedRows {
-  std::int64_t products = 1;  ///< rows of at most so many products have room for all of these
-  std::int64_t elements = 0;  ///< other rows have room for so many elements; 0: they are counted
-  /// Whether the room of a row is the same for more products.
-  [[nodiscard]] ECHELON_ANYWHERE bool suffices(std::int64_t row_products) const {
-    return elements > 0 && row_products > products && row_products >= elements;
-  }
-  [[nodiscard]] ECHELON_ANYWHERE std::int64_t room(std::int64_t row_products) const {
-    if (products <= 1) return row_products;
-    const bool is_limited = row_products > products && elements > 0 && elements < row_products;
-    return ((is_limited ? elements : row_products) + room_multiple - 1) / room_multiple * room_multiple;
-  }
-};
-
-/// Where rows of C end that have room for more elements; null if they have none. `overflow` becomes 1 if a
-/// row has more elements than room.
-struct RowEnds {
-  std::int64_t* ends;
-  unsigned* overflow;
-};
-
 /// The bin for counting row i, by its number of products. A row of A with one element needs no counting: row
-/// i of C has the length of that row of B.
+/// i of C has the length of that row of B. If `uncounted` is greater than 1, rows of at most so many products
+/// get room for these.
 template <class T>
 struct BinByProducts {
   View<T> A;
   View<T> B;
-  UncountedRows uncounted;
+  std::int64_t uncounted;
   std::int64_t* counts;
   __device__ std::uint8_t operator()(std::int64_t i) const {
     const std::int64_t begin = A.row_offsets[i];
     const std::int64_t size = A.row_offsets[i + 1] - begin;
     std::int64_t products = 0;
     if (size <= max_group_row) {
-      for (std::int64_t k = begin; k < begin + size && !uncounted.suffices(products); ++k) {
+      for (std::int64_t k = begin; k < begin + size; ++k) {
         const std::int32_t j = A.column_indices[k];
         products += B.row_ends[j] - B.row_offsets[j];
       }
     }
-    const bool is_uncounted = products <= uncounted.products || uncounted.elements > 0;
-    const bool is_known = size <= max_group_row && (size <= 1 || is_uncounted);
-    counts[i] = is_known ? uncounted.room(products) : 0;
+    const bool is_known = size <= max_group_row && (size <= 1 || products <= uncounted);
+    const std::int64_t multiple = uncounted > 1 ? room_multiple : 1;
+    counts[i] = is_known ? (products + multiple - 1) / multiple * multiple : 0;
     return is_known ? nothing_to_do : bin_for<CountByFew, CountByWarp, CountByBlock>(size, products);
   }
 };
@@ -260,7 +239,6 @@ BinnedRows bin_rows(Cuda& backend, std::int64_t rows, F bin_of) {
   find_bins<<<blocks, block_size, 0, stream()>>>(rows, bin_of, row_bins.data(), sizes.data());
   check(cudaGetLastError());
   binned.sizes = backend.read(reinterpret_cast<const std::array<unsigned, bins>*>(sizes.data()));
-  if (binned.sizes == std::array<unsigned, bins>{}) return binned;
   std::array<unsigned, bins> next{};
   for (std::size_t b = 1; b < bins; ++b) next[b] = next[b - 1] + binned.sizes[b - 1];
   backend.write(next, reinterpret_cast<std::array<unsigned, bins>*>(sizes.data()));
