@@ -2,11 +2,8 @@
 /// The product of a sparse matrix with a vector on a GPU, for any use of its elements.
 #pragma once
 
-#include "backend/cuda/grid.cuh"
 #include "linalg/spmv/staged_rows.cuh"
 #include "linalg/spmv/stencil_rows.cuh"
-
-#include <algorithm>
 
 namespace echelon {
 
@@ -62,7 +59,7 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
   __shared__ int long_count;
   if (blockIdx.x < division.piece_count) {
     const RowBlocks::Piece piece = division.pieces[blockIdx.x];
-    multiply_piece(piece, blockIdx.x, columns, values, x, use, sums);
+    multiply_piece(piece, columns, values, x, use, sums);
     return;
   }
   const longlong2 start = division.starts[blockIdx.x - division.piece_count];
@@ -417,16 +414,13 @@ void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
       .piece_count = static_cast<unsigned>(pieces),
       .starts = reinterpret_cast<const longlong2*>(row_blocks.starts.data())};
   const row_sums::PieceSums sums{.partial = partial, .finished = backend.counters(pieces)};
+  const auto grid = static_cast<unsigned>(blocks);
   if (const RowStencils* stencils = CsrAccess::stencils(A)) {
-    const std::int64_t resident =
-        std::int64_t{row_sums::stencil_blocks_resident<T>} * multiprocessors(backend.device());
-    const auto grid = static_cast<unsigned>(std::min(blocks, resident));
     row_sums::multiply_stencil_blocks<T><<<grid, row_sums::block_size, 0, stream()>>>(
-        division, static_cast<unsigned>(blocks - pieces), A.nonzeros(), A.row_offsets().data(),
-        A.column_indices().data(), A.values().data(), stencils->rows.data(), stencils->differences.data(), x,
-        use, sums);
+        division, A.nonzeros(), A.row_offsets().data(), A.column_indices().data(), A.values().data(),
+        stencils->rows.data(), stencils->differences.data(), x, use, sums);
   } else {
-    row_sums::multiply_blocks<T><<<static_cast<unsigned>(blocks), row_sums::block_size, 0, stream()>>>(
+    row_sums::multiply_blocks<T><<<grid, row_sums::block_size, 0, stream()>>>(
         division, A.nonzeros(), A.row_offsets().data(), A.column_indices().data(), A.values().data(), x, use,
         sums);
   }

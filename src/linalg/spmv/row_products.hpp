@@ -15,9 +15,7 @@
 
 namespace echelon {
 
-/// A vector to multiply, and the use of the product: use(i, sum). A use with a function load(i) also takes
-/// its result, the other operands of row i, as a third argument: they are then loaded before the sum is
-/// known.
+/// A vector to multiply, and the use of the product.
 template <class X, class Use>
 struct VectorProduct {
   X x;

@@ -94,17 +94,16 @@ struct PieceSums {
   unsigned* finished;
 };
 
-/// Piece `index`, part of a row that is too long for one block. Each block sums its piece in double; the last
-/// of the row's blocks to finish adds the pieces in order and uses the sum.
+/// Piece of a row that is too long for one block. Each block sums its piece in double; the last of the row's
+/// blocks to finish adds the pieces in order and uses the sum.
 template <class T, class X, class Use>
-__device__ void multiply_piece(const RowBlocks::Piece& piece, unsigned index,
-                               const std::int32_t* __restrict__ columns, const T* __restrict__ values, X x,
-                               Use use, const PieceSums& sums) {
+__device__ void multiply_piece(const RowBlocks::Piece& piece, const std::int32_t* __restrict__ columns,
+                               const T* __restrict__ values, X x, Use use, const PieceSums& sums) {
   Sum sum;
   for (std::int64_t k = piece.begin + threadIdx.x; k < piece.end; k += block_size) {
     sum.value = fma(static_cast<double>(values[k]), static_cast<double>(x[columns[k]]), sum.value);
   }
-  const auto number = static_cast<unsigned>(index - piece.first);
+  const auto number = static_cast<unsigned>(blockIdx.x - piece.first);
   if (cuda_kernels::combine_blocks(sum, number, static_cast<unsigned>(piece.count),
                                    sums.partial + piece.first, sums.finished + piece.first)) {
     use(piece.row, static_cast<T>(sum.value));

@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(block_size)
   const std::int64_t column = blockIdx.y;
   const std::int64_t places = column * gridDim.x;
   multiply_piece(
-      piece, blockIdx.x, columns, values, Strided<const T>{x.data + column * x.column_step, x.row_step},
+      piece, columns, values, Strided<const T>{x.data + column * x.column_step, x.row_step},
       PutStrided<T>{put.alpha, put.beta, {put.y.data + column * put.y.column_step, put.y.row_step}},
       PieceSums{sums.partial + places, sums.finished + places});
 }

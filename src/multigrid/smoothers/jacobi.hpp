@@ -37,35 +37,23 @@ struct ScaledVector {
 /// x = D^-1 b, r = b - A x.
 template <class T>
 struct StartJacobi {
-  struct Operands {
-    T scale, b;
-  };
   const T* scale;
   const T* b;
   T* x;
   T* r;
-  [[nodiscard]] ECHELON_ANYWHERE Operands load(std::int64_t i) const { return {scale[i], b[i]}; }
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum, const Operands& own) const {
-    x[i] = own.scale * own.b;
-    r[i] = own.b - sum;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
+    x[i] = scale[i] * b[i];
+    r[i] = b[i] - sum;
   }
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { (*this)(i, sum, load(i)); }
 };
 /// to = from + D^-1 (b - A from).
 template <class T>
 struct StepJacobi {
-  struct Operands {
-    T scale, b, from;
-  };
   const T* scale;
   const T* b;
   const T* from;
   T* to;
-  [[nodiscard]] ECHELON_ANYWHERE Operands load(std::int64_t i) const { return {scale[i], b[i], from[i]}; }
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum, const Operands& own) const {
-    to[i] = own.from + own.scale * (own.b - sum);
-  }
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { (*this)(i, sum, load(i)); }
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { to[i] = from[i] + scale[i] * (b[i] - sum); }
 };
 
 /// scale *= factor.

@@ -37,9 +37,7 @@ template <class T>
 struct SubtractProduct {
   const T* b;
   T* r;
-  [[nodiscard]] ECHELON_ANYWHERE T load(std::int64_t i) const { return b[i]; }
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum, T own) const { r[i] = own - sum; }
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { (*this)(i, sum, load(i)); }
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
 };
 
 /// r = b - A x for columns with these members.
