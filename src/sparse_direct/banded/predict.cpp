@@ -13,8 +13,8 @@ namespace {
 
 using namespace banded;
 
-/// Largest half-bandwidth for which A is renumbered for a GPU. Wider bands pay as well (0.01 s in place of
-/// 0.04 for a mesh of 100 by 300 points), but the bound on the half-bandwidth would exclude fewer meshes.
+/// Largest lower bound of the half-bandwidth up to which A is renumbered for a GPU. Wider bands pay as well
+/// (0.01 s in place of 0.04 for a mesh of 100 by 300 points), but the bound would exclude fewer meshes.
 constexpr std::int64_t widest_hidden_on_gpu = 64;
 
 double seconds_on(const Device& device, std::int64_t n, Bandwidths widths, std::size_t element_size) {
