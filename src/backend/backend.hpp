@@ -60,7 +60,7 @@ struct AnyFinish {
 };
 
 /// Operations are queued in the calling thread's order; on a GPU only `read`, `synchronize` and operations
-/// that return a number (`exclusive_scan`, `run_lengths`, `select`) wait for them. Temporary memory is kept
+/// that return a number (`exclusive_scan`, `select`) wait for them. Temporary memory is kept
 /// in the backend, so that a repeated operation does not allocate on a GPU.
 template <class B>
 concept Backend = std::constructible_from<B, Device> &&
@@ -80,8 +80,6 @@ concept Backend = std::constructible_from<B, Device> &&
   /// Stable sort of keys (unsigned, 32 or 64 bits) by their bits [first, last), with values of 4 or 8 bytes.
   /// Source and target must not overlap. Temporary memory: about the size of keys and values.
   backend.sort_by_key(n, bit, bit, keys, sorted_keys, source, target);
-  /// Key and length of each run of equal keys. Returns the number of runs.
-  { backend.run_lengths(n, keys, sorted_keys, offsets) } -> std::same_as<std::int64_t>;
   /// Copies the elements (4 or 8 bytes) with nonzero flags, in their order. Returns their number.
   { backend.select(n, flags, source, target) } -> std::same_as<std::int64_t>;
   /// sums[s] = f(offsets[s]) + ... + f(offsets[s+1] - 1) for s < n. On the host in that order; on a GPU by 32

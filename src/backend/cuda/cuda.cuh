@@ -225,12 +225,6 @@ class Cuda {
                reinterpret_cast<KeyBits*>(sorted_keys), reinterpret_cast<const ValueBits*>(values),
                reinterpret_cast<ValueBits*>(sorted_values));
   }
-  template <class K>
-  std::int64_t run_lengths(std::int64_t n, const K* keys, K* unique_keys, std::int64_t* counts) {
-    using KeyBits = cuda_kernels::Bits<K>;
-    return encode_runs(n, reinterpret_cast<const KeyBits*>(keys), reinterpret_cast<KeyBits*>(unique_keys),
-                       counts);
-  }
   template <class T>
   std::int64_t select(std::int64_t n, const std::uint8_t* flags, const T* source, T* target) {
     using ValueBits = cuda_kernels::Bits<T>;
@@ -304,8 +298,6 @@ class Cuda {
   template <class K, class V>
   void sort_pairs(std::int64_t n, int first_bit, int last_bit, const K* keys, K* sorted_keys, const V* values,
                   V* sorted_values);
-  template <class K>
-  std::int64_t encode_runs(std::int64_t n, const K* keys, K* unique_keys, std::int64_t* counts);
   template <class V>
   std::int64_t select_bits(std::int64_t n, const std::uint8_t* flags, const V* source, V* target);
 

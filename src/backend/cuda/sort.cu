@@ -3,7 +3,6 @@
 #include "backend/cuda/cuda.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -58,14 +57,6 @@ void Cuda::sort_pairs(std::int64_t n, int first_bit, int last_bit, const K* keys
   });
 }
 
-template <class K>
-std::int64_t Cuda::encode_runs(std::int64_t n, const K* keys, K* unique_keys, std::int64_t* counts) {
-  if (n == 0) return 0;
-  return read(with_cub_scratch([&](void* scratch, std::size_t& bytes, std::int64_t* runs) {
-    return cub::DeviceRunLengthEncode::Encode(scratch, bytes, keys, unique_keys, counts, runs, n, stream());
-  }));
-}
-
 template <class V>
 std::int64_t Cuda::select_bits(std::int64_t n, const std::uint8_t* flags, const V* source, V* target) {
   if (n == 0) return 0;
@@ -82,8 +73,6 @@ template void Cuda::sort_pairs(std::int64_t, int, int, const std::uint64_t*, std
                                const std::uint32_t*, std::uint32_t*);
 template void Cuda::sort_pairs(std::int64_t, int, int, const std::uint64_t*, std::uint64_t*,
                                const std::uint64_t*, std::uint64_t*);
-template std::int64_t Cuda::encode_runs(std::int64_t, const std::uint32_t*, std::uint32_t*, std::int64_t*);
-template std::int64_t Cuda::encode_runs(std::int64_t, const std::uint64_t*, std::uint64_t*, std::int64_t*);
 template std::int64_t Cuda::select_bits(std::int64_t, const std::uint8_t*, const std::uint32_t*,
                                         std::uint32_t*);
 template std::int64_t Cuda::select_bits(std::int64_t, const std::uint8_t*, const std::uint64_t*,

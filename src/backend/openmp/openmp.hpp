@@ -141,23 +141,6 @@ class OpenMp {
                                     {sorted_keys, sorted_values}, {scratch_keys, scratch_values});
   }
 
-  template <class K>
-  std::int64_t run_lengths(std::int64_t n, const K* keys, K* unique_keys, std::int64_t* counts) {
-    const std::int64_t runs = pack(
-        n, [=](std::int64_t k) { return k == 0 || keys[k] != keys[k - 1]; },
-        [=](std::int64_t k, std::int64_t run) {
-          unique_keys[run] = keys[k];
-          counts[run] = k;
-        });
-    std::int64_t end = n;  // a run ends where the next one starts
-    for (std::int64_t run = runs; run-- > 0;) {
-      const std::int64_t begin = counts[run];
-      counts[run] = end - begin;
-      end = begin;
-    }
-    return runs;
-  }
-
   template <class T>
   std::int64_t select(std::int64_t n, const std::uint8_t* flags, const T* source, T* target) {
     return pack(

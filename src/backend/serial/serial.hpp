@@ -73,19 +73,6 @@ class Serial {
     }
   }
 
-  template <class K>
-  std::int64_t run_lengths(std::int64_t n, const K* keys, K* unique_keys, std::int64_t* counts) {
-    std::int64_t runs = 0;
-    for (std::int64_t k = 0; k < n; ++k) {
-      if (k == 0 || keys[k] != keys[k - 1]) {
-        unique_keys[runs] = keys[k];
-        counts[runs++] = 0;
-      }
-      ++counts[runs - 1];
-    }
-    return runs;
-  }
-
   template <class T>
   std::int64_t select(std::int64_t n, const std::uint8_t* flags, const T* source, T* target) {
     std::int64_t selected = 0;

@@ -97,33 +97,20 @@ TEST_F(GpuBackend, SortByKey_IsStable) {
   check_sort<std::uint64_t, double>(gpu, 20, 27);
 }
 
-TEST_F(GpuBackend, RunLengthsAndSelect_AgreeWithStd) {
+TEST_F(GpuBackend, Select_KeepsFlaggedElements) {
   Cuda backend(gpu);
   std::mt19937 random(3);
   for (const std::int64_t n : sizes) {
     std::vector<std::uint64_t> keys(static_cast<std::size_t>(n));
     std::vector<std::uint8_t> flags(static_cast<std::size_t>(n));
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      keys[k] = k > 0 && random() % 3 != 0 ? keys[k - 1] : random();
-      flags[k] = random() % 3 == 0 ? static_cast<std::uint8_t>(1 + random() % 255) : 0;
-    }
-    std::vector<std::uint64_t> unique_keys;
-    std::vector<std::int64_t> counts;
     std::vector<std::uint64_t> selected;
     for (std::size_t k = 0; k < keys.size(); ++k) {
-      if (k == 0 || keys[k] != keys[k - 1]) {
-        unique_keys.push_back(keys[k]);
-        counts.push_back(0);
-      }
-      ++counts.back();
+      keys[k] = random();
+      flags[k] = random() % 3 == 0 ? static_cast<std::uint8_t>(1 + random() % 255) : 0;
       if (flags[k] != 0) selected.push_back(keys[k]);
     }
     const Array<std::uint64_t> in = there(keys);
     Array<std::uint64_t> out(gpu, n);
-    Array<std::int64_t> lengths(gpu, n);
-    const std::int64_t runs = backend.run_lengths(n, in.data(), out.data(), lengths.data());
-    EXPECT_EQ(first(out, runs), unique_keys);
-    EXPECT_EQ(first(lengths, runs), counts);
     const std::int64_t number = backend.select(n, there(flags).data(), in.data(), out.data());
     EXPECT_EQ(first(out, number), selected);
   }
@@ -273,7 +260,6 @@ TEST_F(GpuBackend, RepeatedOperations_AllocateNothing) {
   std::size_t available = 0;
   for (int repetition = 0; repetition < 3; ++repetition) {
     backend.sort_by_key(n, 0, 64, keys.data(), sorted.data(), values.data(), sorted_values.data());
-    EXPECT_EQ(backend.run_lengths(n, keys.data(), sorted.data(), counts.data()), 1);
     backend.fill(n, std::int64_t{1}, counts.data());
     EXPECT_EQ(backend.exclusive_scan(n, counts.data(), counts.data()), n);
     if (repetition > 0) EXPECT_EQ(memory(gpu).available, available);
