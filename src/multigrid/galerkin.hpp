@@ -19,9 +19,9 @@ template <class Target, class T>
 /// Zeroes the rows and columns of C = R A P that consist of rounding errors: row i, if it has no element
 /// above 64 eps times the sum over k of r_ik^2 |a_kk|. Such rows belong to coarse vectors in the null space
 /// of A, such as the constant on a part of a mesh without boundary condition, and a smoother would divide by
-/// their diagonal elements. `largest` is the largest magnitude in A, or nothing if it is not known. Waits.
+/// their diagonal elements. `known` is the largest magnitude in A, if it is known. Waits.
 template <class Target, class T>
-void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C, const std::optional<double>& largest);
+void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C, const std::optional<double>& known);
 
 /// Permutation that transposes P: for each value of P^T its index among the values of P. P has fewer than
 /// 2^32 nonzeros. Waits.
