@@ -112,7 +112,7 @@ ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t element
 
 /// The bin for counting row i, by its number of products. A row of A with one element needs no counting: row
 /// i of C has the length of that row of B. If `uncounted` is greater than 1, rows of at most so many products
-/// get room for these.
+/// get room for these. A row to be computed in windows has no further room, since its end is not written.
 template <class T>
 struct BinByProducts {
   View<T> A;
@@ -130,7 +130,7 @@ struct BinByProducts {
       }
     }
     const bool is_known = size <= max_group_row && (size <= 1 || products <= uncounted);
-    const std::int64_t multiple = uncounted > 1 ? room_multiple : 1;
+    const std::int64_t multiple = uncounted > 1 && products <= FillByBlock::capacity ? room_multiple : 1;
     counts[i] = is_known ? (products + multiple - 1) / multiple * multiple : 0;
     return is_known ? nothing_to_do : bin_for<CountByFew, CountByWarp, CountByBlock>(size, products);
   }

@@ -106,6 +106,21 @@ TEST_F(GpuSparseProduct, RightFactor_HasBitsOfSeparateProducts) {
   check(lengths, random_matrix<double>(2000, 2000, 3, 9), right);
 }
 
+/// Rows of A with one element, whose products are too many for a table and no multiple of four.
+TEST_F(GpuSparseProduct, RightFactor_CopiesOfLongRows) {
+  MapRows<double> right;
+  for (const std::int32_t length : {2047, 2049, 3, 2050, 2051, 2053}) {
+    auto& row = right.emplace_back();
+    for (std::int32_t e = 0; e < length; ++e) row[e] = 0.25 + e;
+  }
+  MapRows<double> left(right.size());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i][static_cast<std::int32_t>(i)] = 2;
+  const Csr<double> A = from_rows<double>(6, left);
+  const Csr<double> P = from_rows<double>(3000, right);
+  const Csr<double> expected = plain_product(A, plain_product(A, P));
+  expect_identical(right_product_on<CudaTarget, double>(A.to(gpu), A.to(gpu), P.to(gpu)), expected);
+}
+
 /// Rows on either side of every limit on factors, products and elements.
 TEST_F(GpuSparseProduct, RowsOfEveryLength) {
   constexpr std::int32_t columns = 20'000;
