@@ -110,14 +110,33 @@ ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t element
   return elements <= Block::capacity ? by_block : by_windows;
 }
 
+/// Rows that are not counted but get room for more elements than they may have.
+struct UncountedRows {
+  std::int64_t products = 1;  ///< rows of at most so many products have room for all of these
+  std::int64_t elements = 0;  ///< other rows have room for so many elements; 0: they are counted
+  /// A row to be computed in windows has no further room, since its end is not written.
+  [[nodiscard]] ECHELON_ANYWHERE std::int64_t room(std::int64_t row_products) const {
+    const bool is_limited = row_products > products && elements > 0 && elements < row_products;
+    const std::int64_t most = is_limited ? elements : row_products;
+    if (products <= 1 || most > FillByBlock::capacity) return most;
+    return (most + room_multiple - 1) / room_multiple * room_multiple;
+  }
+};
+
+/// Where rows of C end that have room for more elements; null if they have none. `overflow` becomes 1 if a
+/// row has more elements than room.
+struct RowEnds {
+  std::int64_t* ends;
+  unsigned* overflow;
+};
+
 /// The bin for counting row i, by its number of products. A row of A with one element needs no counting: row
-/// i of C has the length of that row of B. If `uncounted` is greater than 1, rows of at most so many products
-/// get room for these. A row to be computed in windows has no further room, since its end is not written.
+/// i of C has the length of that row of B.
 template <class T>
 struct BinByProducts {
   View<T> A;
   View<T> B;
-  std::int64_t uncounted;
+  UncountedRows uncounted;
   std::int64_t* counts;
   __device__ std::uint8_t operator()(std::int64_t i) const {
     const std::int64_t begin = A.row_offsets[i];
@@ -129,9 +148,9 @@ struct BinByProducts {
         products += B.row_ends[j] - B.row_offsets[j];
       }
     }
-    const bool is_known = size <= max_group_row && (size <= 1 || products <= uncounted);
-    const std::int64_t multiple = uncounted > 1 && products <= FillByBlock::capacity ? room_multiple : 1;
-    counts[i] = is_known ? (products + multiple - 1) / multiple * multiple : 0;
+    const bool is_uncounted = products <= uncounted.products || uncounted.elements > 0;
+    const bool is_known = size <= max_group_row && (size <= 1 || is_uncounted);
+    counts[i] = is_known ? uncounted.room(products) : 0;
     return is_known ? nothing_to_do : bin_for<CountByFew, CountByWarp, CountByBlock>(size, products);
   }
 };

@@ -12,6 +12,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/targets.hpp"
 #include "linalg/spgemm/merged_rows.cuh"
+#include "linalg/spgemm/predicted_rows.cuh"
 #include "linalg/spgemm/product.hpp"
 #include "linalg/spgemm/stored_positions.cuh"
 #include "linalg/spgemm/windows.cuh"
@@ -44,7 +45,7 @@ class CudaProduct {
   /// bins and once for that of C.
   CudaProduct(Cuda& backend, const View<T>& A, const View<T>& B, Array<T>* values)
       : windows_((B.columns + window - 1) / window), pattern_{A.rows, B.columns, {}, {}} {
-    const std::int64_t nonzeros = find_offsets(backend, A, B, 1);
+    const std::int64_t nonzeros = find_offsets(backend, A, B, {});
     const std::int64_t* offsets = pattern_.row_offsets.data();
     pattern_.column_indices = Array<std::int32_t>(backend.device(), nonzeros);
     binned_ = bin_rows(backend, A.rows, BinByElements<T>{A, offsets});
@@ -56,28 +57,16 @@ class CudaProduct {
     }
   }
 
-  /// Finds the pattern and the values of a right factor. Rows of few products are not counted first but have
-  /// room for all of these, if that leaves most of the memory free. Synchronises like the other constructor.
+  /// Finds the pattern and the values, in rows with room for more elements. Rows are not counted first: they
+  /// have room for all products if these are few, and otherwise for as many elements as a sample of the rows
+  /// predicts, if that leaves most of the memory free. Synchronises up to five times, and twice as often if a
+  /// row has more elements than predicted.
   CudaProduct(Cuda& backend, const View<T>& A, const View<T>& B, Array<T>& values)
       : windows_((B.columns + window - 1) / window), pattern_{A.rows, B.columns, {}, {}} {
-    constexpr double always = 1 << 28;
-    constexpr double most_of_memory = 0.25;
-    const Device& device = backend.device();
-    std::int64_t room = find_offsets(backend, A, B, FillByFew::capacity);
-    const double bytes = static_cast<double>(room) * static_cast<double>(sizeof(T) + sizeof(std::int32_t));
-    if (bytes > always && bytes > most_of_memory * static_cast<double>(memory(device).available)) {
-      room = find_offsets(backend, A, B, 1);
-    }
-    const std::int64_t* offsets = pattern_.row_offsets.data();
-    pattern_.column_indices = Array<std::int32_t>(device, room);
-    values = Array<T>(device, room);
-    ends_ = Array<std::int64_t>(device, A.rows);
-    backend.copy(A.rows, offsets + 1, ends_.data());
-    const bool merges = B.nonzeros <= std::numeric_limits<std::uint32_t>::max();
-    binned_ = bin_rows(backend, A.rows,
-                       BinWithMerging<T>{BinByElements<T>{A, offsets}, merges ? FillByFew::capacity : 0});
-    merge(A, B, values.data());
-    fill<Compute::both>(backend, A, B, values.data());
+    UncountedRows uncounted{FillByFew::capacity, predict_elements(backend, A, B)};
+    if (fill_with_room(backend, A, B, uncounted, values)) return;
+    uncounted.elements = 0;
+    fill_with_room(backend, A, B, uncounted, values);
   }
 
   /// The product as a right factor, with these values.
@@ -89,6 +78,23 @@ class CudaProduct {
             ends_.size() > 0 ? ends_.data() : pattern_.row_offsets.data() + 1,
             pattern_.column_indices.data(),
             values.data()};
+  }
+
+  /// The product with these values, without room.
+  [[nodiscard]] Csr<T> compact(Cuda& backend, const Array<T>& values) const {
+    const Device& device = backend.device();
+    const std::int64_t rows = pattern_.rows;
+    Array<std::int64_t> offsets(device, rows + 1);
+    backend.for_each(rows, MeasureRows{pattern_.row_offsets.data(), ends_.data(), offsets.data()});
+    const std::int64_t nonzeros = backend.exclusive_scan(rows, offsets.data(), offsets.data());
+    Array<std::int32_t> compact_columns(device, nonzeros);
+    Array<T> compact_values(device, nonzeros);
+    backend.segmented_for_each(
+        rows, offsets.data(),
+        CopyElement<T>{pattern_.row_offsets.data(), offsets.data(), pattern_.column_indices.data(),
+                       values.data(), compact_columns.data(), compact_values.data()});
+    return Csr<T>::unchecked(rows, pattern_.columns, std::move(offsets), std::move(compact_columns),
+                             std::move(compact_values));
   }
 
   /// Stores the positions of the operands for updates, if they leave most of the memory free. Synchronises.
@@ -116,9 +122,47 @@ class CudaProduct {
   }
 
  private:
-  /// Writes the offsets of the rows, with room for the products of a row that has at most `uncounted`, and
-  /// returns the room for all elements.
-  std::int64_t find_offsets(Cuda& backend, const View<T>& A, const View<T>& B, std::int64_t uncounted) {
+  /// Elements that no row is expected to exceed, from a sample of rows; 0 if there are few rows, or if rows
+  /// are too long or their lengths too different. Synchronises.
+  std::int64_t predict_elements(Cuda& backend, const View<T>& A, const View<T>& B) {
+    if (A.rows < least_predicted_rows) return 0;
+    Array<std::int64_t> counts(backend.device(), sampled_rows);
+    allow_shared_memory(count_sample<T>);
+    count_sample<T><<<sampled_rows, block_size, CountByBlock::slots * sizeof(std::int32_t), stream()>>>(
+        A, B, counts.data());
+    check(cudaGetLastError());
+    return predicted_room(counts.to_vector());
+  }
+
+  /// Computes the product in rows with room for more elements; false if a row has more than that.
+  bool fill_with_room(Cuda& backend, const View<T>& A, const View<T>& B, const UncountedRows& uncounted,
+                      Array<T>& values) {
+    constexpr double always = 1 << 28;
+    constexpr double most_of_memory = 0.25;
+    const Device& device = backend.device();
+    std::int64_t room = find_offsets(backend, A, B, uncounted);
+    const double bytes = static_cast<double>(room) * static_cast<double>(sizeof(T) + sizeof(std::int32_t));
+    if (bytes > always && bytes > most_of_memory * static_cast<double>(memory(device).available)) {
+      room = find_offsets(backend, A, B, {});
+    }
+    const std::int64_t* offsets = pattern_.row_offsets.data();
+    pattern_.column_indices = Array<std::int32_t>(device, room);
+    values = Array<T>(device, room);
+    ends_ = Array<std::int64_t>(device, A.rows);
+    backend.copy(A.rows, offsets + 1, ends_.data());
+    overflow_ = Array<unsigned>(device, 1);
+    backend.fill(1, 0U, overflow_.data());
+    const bool merges = B.nonzeros <= std::numeric_limits<std::uint32_t>::max();
+    binned_ = bin_rows(backend, A.rows,
+                       BinWithMerging<T>{BinByElements<T>{A, offsets}, merges ? FillByFew::capacity : 0});
+    merge(A, B, values.data());
+    fill<Compute::both>(backend, A, B, values.data());
+    return uncounted.elements == 0 || backend.read(overflow_.data()) == 0;
+  }
+
+  /// Writes the offsets of the rows, and returns the room for all elements.
+  std::int64_t find_offsets(Cuda& backend, const View<T>& A, const View<T>& B,
+                            const UncountedRows& uncounted) {
     if (A.rows > std::numeric_limits<unsigned>::max()) {
       throw InvalidMatrix("a product of " + std::to_string(A.rows) + " rows: on a GPU at most 2^32 - 1");
     }
@@ -128,7 +172,7 @@ class CudaProduct {
     return backend.exclusive_scan(A.rows, offsets, offsets);
   }
 
-  void count(Cuda& backend, const View<T>& A, const View<T>& B, std::int64_t uncounted,
+  void count(Cuda& backend, const View<T>& A, const View<T>& B, const UncountedRows& uncounted,
              std::int64_t* counts) {
     const BinnedRows binned = bin_rows(backend, A.rows, BinByProducts<T>{A, B, uncounted, counts});
     auto* sums = reinterpret_cast<unsigned long long*>(counts);
@@ -168,8 +212,8 @@ class CudaProduct {
     const unsigned size = binned_.size(by_thread);
     if (size == 0) return;
     merge_rows<T><<<blocks_for(size, block_size), block_size, 0, stream()>>>(
-        size, binned_.begin(by_thread), A, B, pattern_.row_offsets.data(), ends_.data(),
-        pattern_.column_indices.data(), values);
+        size, binned_.begin(by_thread), A, B, pattern_.row_offsets.data(),
+        RowEnds{ends_.data(), overflow_.data()}, pattern_.column_indices.data(), values);
     check(cudaGetLastError());
   }
 
@@ -177,8 +221,8 @@ class CudaProduct {
   void fill_tables(const View<T>& A, const View<T>& B, T* values) {
     const auto launch_for = [&]<class Group>(Bin bin) {
       launch<Group>(fill_rows<compute, Group, T>, sizeof(FillMemory<Group, T>), binned_.size(bin),
-                    binned_.begin(bin), A, B, pattern_.row_offsets.data(), ends_.data(),
-                    pattern_.column_indices.data(), values);
+                    binned_.begin(bin), A, B, pattern_.row_offsets.data(),
+                    RowEnds{ends_.data(), overflow_.data()}, pattern_.column_indices.data(), values);
     };
     launch_for.template operator()<FillByFew>(by_few);
     launch_for.template operator()<FillBySmallWarp>(by_small_warp);
@@ -189,6 +233,7 @@ class CudaProduct {
   std::int64_t windows_;
   typename ProductPlan<T>::Pattern pattern_;
   Array<std::int64_t> ends_;  // of the rows, if they may have room for more elements
+  Array<unsigned> overflow_;  // 1 if a row has more elements than room
   BinnedRows binned_;         // rows without stored positions
   std::unique_ptr<StoredPositions<T>> positions_;
 };
@@ -289,11 +334,18 @@ template <class Target, class T>
 Csr<T> right_product_on(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P) {
   const CurrentDevice current(A.device().id());
   Cuda backend(A.device());
-  Array<T> right_values;
-  const CudaProduct<T> right(backend, view_of(A), view_of(P), right_values);
   Array<T> values;
-  CudaProduct<T> whole(backend, view_of(R), right.view(right_values), &values);
-  auto& pattern = whole.pattern();
+  std::unique_ptr<CudaProduct<T>> whole;
+  const bool has_room = R.rows() >= least_predicted_rows;
+  {
+    Array<T> right_values;
+    const CudaProduct<T> right(backend, view_of(A), view_of(P), right_values);
+    const View<T> factor = right.view(right_values);
+    whole = has_room ? std::make_unique<CudaProduct<T>>(backend, view_of(R), factor, values)
+                     : std::make_unique<CudaProduct<T>>(backend, view_of(R), factor, &values);
+  }
+  if (has_room) return whole->compact(backend, values);
+  auto& pattern = whole->pattern();
   return Csr<T>::unchecked(pattern.rows, pattern.columns, std::move(pattern.row_offsets),
                            std::move(pattern.column_indices), std::move(values));
 }

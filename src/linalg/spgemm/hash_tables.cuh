@@ -242,12 +242,13 @@ struct FillMemory {
 template <class Group, class T>
 __device__ void append(FillMemory<Group, T>& memory, bool is_new, std::int32_t column) {
   if constexpr (Group::lanes > warp_size) {
-    if (is_new) memory.list[atomicAdd(&memory.count, 1)] = column;
+    const int place = is_new ? atomicAdd(&memory.count, 1) : Group::capacity;
+    if (place < Group::capacity) memory.list[place] = column;
   } else {
     const unsigned added = __ballot_sync(Group::mask(), is_new) & Group::mask();
     const int count = memory.count;
-    const unsigned before = added & lanes_before(lane_id());
-    if (is_new) memory.list[count + __popc(before)] = column;
+    const int place = count + __popc(added & lanes_before(lane_id()));
+    if (is_new && place < Group::capacity) memory.list[place] = column;
     __syncwarp(Group::mask());
     if (Group::lane() == 0) memory.count = count + __popc(added);
     __syncwarp(Group::mask());
@@ -255,13 +256,13 @@ __device__ void append(FillMemory<Group, T>& memory, bool is_new, std::int32_t c
 }
 
 /// Computes the rows of C in a list, one group per row. Compute::values reads the columns of C and writes NaN
-/// for a row with a product outside them. The others write the rows' ends to `ends` if it is not null: rows
-/// may then have fewer elements than there is room for. Memory movement: a row of A once, the rows of B that
-/// it refers to once, from the L2 cache where nearby rows of A share them, and the row of C once.
+/// for a row with a product outside them. The others write the rows' ends, if there are any, and leave a row
+/// without enough room empty. Memory movement: a row of A once, the rows of B that it refers to once, from
+/// the L2 cache where nearby rows of A share them, and the row of C once.
 template <Compute compute, class Group, class T>
 __global__ void __launch_bounds__(block_size)
     fill_rows(unsigned size, const unsigned* list, View<T> A, View<T> B, const std::int64_t* offsets,
-              std::int64_t* ends, std::int32_t* columns, T* values) {
+              RowEnds ends, std::int32_t* columns, T* values) {
   const unsigned entry = blockIdx.x * Group::groups + Group::number();
   if (entry >= size) return;  // whole groups return
   auto& memory = reinterpret_cast<FillMemory<Group, T>*>(shared_memory)[Group::number()];
@@ -281,6 +282,7 @@ __global__ void __launch_bounds__(block_size)
   }
   for_products<Group>(A, B, i, [&](const ProductTerm<T>& found) {
     bool is_product = found.exists;
+    if constexpr (compute != Compute::values) is_product = is_product && memory.count <= elements;
     const std::int32_t column = is_product ? B.column_indices[found.b] : no_column;
     unsigned slot = 0;
     if constexpr (compute == Compute::values) {
@@ -301,9 +303,11 @@ __global__ void __launch_bounds__(block_size)
   });
   Group::sync();
   if constexpr (compute != Compute::values) {
-    if (ends != nullptr) {
-      elements = memory.count;
-      if (Group::lane() == 0) ends[i] = begin + elements;
+    if (ends.ends != nullptr) {
+      const bool has_room = memory.count <= elements;
+      elements = has_room ? memory.count : 0;
+      if (Group::lane() == 0) ends.ends[i] = begin + elements;
+      if (Group::lane() == 0 && !has_room) *ends.overflow = 1;
     }
     if constexpr (Group::capacity <= 4 * Group::lanes) {
       sort_few<Group>(memory.list, elements);

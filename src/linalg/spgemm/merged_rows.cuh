@@ -64,14 +64,14 @@ class MergedRows {
   T values_[most_merged];
 };
 
-/// Computes the rows of C in a list, one thread per row, and writes their ends. Four elements at a time are
-/// written together, into the row's room, if that begins and ends at multiples of four.
+/// Computes the rows of C in a list, one thread per row, and writes their ends; a row without enough room is
+/// empty. Four elements at a time are written together if the room begins and ends at multiples of four.
 /// Memory movement: a row of A once, the rows of B that it refers to once, from the caches where nearby rows
 /// of A share them, and the row of C once.
 template <class T>
 __global__ void __launch_bounds__(block_size)
     merge_rows(unsigned size, const unsigned* list, const __grid_constant__ View<T> A,
-               const __grid_constant__ View<T> B, const std::int64_t* offsets, std::int64_t* ends,
+               const __grid_constant__ View<T> B, const std::int64_t* offsets, RowEnds ends,
                std::int32_t* columns, T* values) {
   constexpr int batch = room_multiple;
   struct alignas(16) Columns {
@@ -84,7 +84,8 @@ __global__ void __launch_bounds__(block_size)
   if (entry >= size) return;
   const std::int64_t i = list[entry];
   std::int64_t place = offsets[i];
-  const bool is_aligned = (place | offsets[i + 1]) % batch == 0;
+  const std::int64_t stop = offsets[i + 1];
+  const bool is_aligned = (place | stop) % batch == 0;
   MergedRows<T> rows(A, B, i);
   int found = batch;
   for (; found == batch; place += found) {
@@ -97,6 +98,11 @@ __global__ void __launch_bounds__(block_size)
       found += next_columns.at[e] != MergedRows<T>::no_column ? 1 : 0;
     }
     if (found == 0) break;
+    if (place + found > stop) {
+      *ends.overflow = 1;
+      place = offsets[i];
+      break;
+    }
     if (is_aligned) {
       *reinterpret_cast<Columns*>(columns + place) = next_columns;
       *reinterpret_cast<Values*>(values + place) = next_values;
@@ -109,7 +115,7 @@ __global__ void __launch_bounds__(block_size)
       values[place + e] = next_values.at[e];
     }
   }
-  ends[i] = place;
+  ends.ends[i] = place;
 }
 
 }  // namespace echelon::product_kernels

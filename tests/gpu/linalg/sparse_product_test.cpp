@@ -12,7 +12,6 @@
 
 #include <cmath>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
 namespace echelon::test {
@@ -56,6 +55,12 @@ class GpuSparseProduct : public GpuTest {
       expect_identical(C, expected_of_A2);
     }
   }
+
+  template <class T>
+  void check_right_product(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P) {
+    const Csr<T> expected = plain_product(R, plain_product(A, P));
+    expect_identical(right_product_on<CudaTarget, T>(R.to(gpu), A.to(gpu), P.to(gpu)), expected);
+  }
 };
 
 TEST_F(GpuSparseProduct, AgreesWithPlainLoops_Double) {
@@ -82,18 +87,13 @@ TEST_F(GpuSparseProduct, Triple_AssociatesFromLeft) {
 /// Rows of A P with room for more elements than they have, beside rows that are counted, and rows of R (A P)
 /// of every length.
 TEST_F(GpuSparseProduct, RightFactor_HasBitsOfSeparateProducts) {
-  const auto check = [this](const auto& R, const auto& A, const auto& P) {
-    const auto expected = plain_product(R, plain_product(A, P));
-    using T = std::decay_t<decltype(*R.values().data())>;
-    expect_identical(right_product_on<CudaTarget, T>(R.to(gpu), A.to(gpu), P.to(gpu)), expected);
-  };
   for (const auto& [name, A, P] : factor_pairs<double>()) {
     SCOPED_TRACE(name);
-    check(random_matrix<double>(20 + A.rows() / 8, A.rows(), 3, 5), A, P);
+    check_right_product(random_matrix<double>(20 + A.rows() / 8, A.rows(), 3, 5), A, P);
   }
   for (const auto& [name, A, P] : factor_pairs<float>()) {
     SCOPED_TRACE(name);
-    check(random_matrix<float>(20 + A.rows() / 8, A.rows(), 3, 6), A, P);
+    check_right_product(random_matrix<float>(20 + A.rows() / 8, A.rows(), 3, 6), A, P);
   }
   MapRows<double> rows;
   for (const int length : {0, 1, 5, 8, 9, 31, 32, 33, 64, 255, 257, 1024, 1025, 1999}) {
@@ -102,8 +102,26 @@ TEST_F(GpuSparseProduct, RightFactor_HasBitsOfSeparateProducts) {
   }
   const Csr<double> lengths = from_rows<double>(2000, rows);
   const Csr<double> right = random_matrix<double>(2000, 700, 4, 7);
-  check(random_matrix<double>(50, lengths.rows(), 6, 8), lengths, right);
-  check(lengths, random_matrix<double>(2000, 2000, 3, 9), right);
+  check_right_product(random_matrix<double>(50, lengths.rows(), 6, 8), lengths, right);
+  check_right_product(lengths, random_matrix<double>(2000, 2000, 3, 9), right);
+}
+
+/// Enough rows for a sample to predict their lengths, without and with rows that are longer than predicted or
+/// computed in windows.
+TEST_F(GpuSparseProduct, RightFactor_PredictedLengths) {
+  constexpr std::int64_t n = 6007;
+  for (const int per_row : {2, 8}) {
+    SCOPED_TRACE(per_row);
+    const Csr<double> A = random_matrix<double>(n, n, per_row, 41);
+    const Csr<double> P = random_matrix<double>(n, 2000, 3, 42);
+    const Csr<double> R = random_matrix<double>(4111, n, 5, 43);
+    check_right_product(R, A, P);
+    MapRows<double> rows = to_rows(A);
+    for (std::int32_t e = 0; e < 900; ++e) rows[7][6 * e] = 0.5 + e;
+    check_right_product(R, from_rows<double>(n, rows), P);
+    for (std::int32_t e = 0; e < 3000; ++e) rows[3003][2 * e] = 0.5 + e;
+    check_right_product(R, from_rows<double>(n, rows), P);
+  }
 }
 
 /// Rows of A with one element, whose products are too many for a table and no multiple of four.
