@@ -114,6 +114,10 @@ ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t element
 struct UncountedRows {
   std::int64_t products = 1;  ///< rows of at most so many products have room for all of these
   std::int64_t elements = 0;  ///< other rows have room for so many elements; 0: they are counted
+  /// Whether the room of a row is the same for more products.
+  [[nodiscard]] ECHELON_ANYWHERE bool suffices(std::int64_t row_products) const {
+    return elements > 0 && row_products > products && row_products >= elements;
+  }
   /// A row to be computed in windows has no further room, since its end is not written.
   [[nodiscard]] ECHELON_ANYWHERE std::int64_t room(std::int64_t row_products) const {
     const bool is_limited = row_products > products && elements > 0 && elements < row_products;
@@ -143,7 +147,7 @@ struct BinByProducts {
     const std::int64_t size = A.row_offsets[i + 1] - begin;
     std::int64_t products = 0;
     if (size <= max_group_row) {
-      for (std::int64_t k = begin; k < begin + size; ++k) {
+      for (std::int64_t k = begin; k < begin + size && !uncounted.suffices(products); ++k) {
         const std::int32_t j = A.column_indices[k];
         products += B.row_ends[j] - B.row_offsets[j];
       }
@@ -258,6 +262,7 @@ BinnedRows bin_rows(Cuda& backend, std::int64_t rows, F bin_of) {
   find_bins<<<blocks, block_size, 0, stream()>>>(rows, bin_of, row_bins.data(), sizes.data());
   check(cudaGetLastError());
   binned.sizes = backend.read(reinterpret_cast<const std::array<unsigned, bins>*>(sizes.data()));
+  if (binned.sizes == std::array<unsigned, bins>{}) return binned;
   std::array<unsigned, bins> next{};
   for (std::size_t b = 1; b < bins; ++b) next[b] = next[b - 1] + binned.sizes[b - 1];
   backend.write(next, reinterpret_cast<std::array<unsigned, bins>*>(sizes.data()));
