@@ -311,7 +311,8 @@ __device__ void form_terms(const Tile& tile, const View<T>& A, const View<T>& B,
 #pragma unroll
   for (int o = 0; o < own; ++o) {
     const int p = first + static_cast<int>(threadIdx.x) + o * block_size;
-    if (p < last) right[o] = B.values[begins[code[o] >> positions.shift] + (code[o] & low)];
+    if (p >= last) continue;
+    right[o] = B.values[begins[code[o] >> positions.shift] + (code[o] & low)];
   }
 #pragma unroll
   for (int o = 0; o < own; ++o) {
@@ -320,20 +321,46 @@ __device__ void form_terms(const Tile& tile, const View<T>& A, const View<T>& B,
   }
 }
 
-/// Adds the products [first, last) of a tile, in `terms`, to the elements of C. A thread has the same
-/// elements at every call.
+/// The products of an element of C, counted from the first one of its tile.
+struct ProductRange {
+  std::uint16_t start = 0;
+  std::uint16_t stop = 0;
+  ProductRange() = default;
+  /// The products of element e of the tile, none beyond the last.
+  __device__ ProductRange(const Tile& tile, const std::uint16_t* starts, int e) {
+    if (e >= tile.elements) return;
+    start = starts[e];
+    stop = e + 1 < tile.elements ? starts[e + 1] : static_cast<std::uint16_t>(tile.products);
+  }
+};
+
+/// Elements of C of a thread whose ranges are loaded before the products are formed.
+inline constexpr int ranges_loaded = 4;
+
+/// Adds those of the products [first, last) of a tile, in `terms`, that belong to an element of C.
 template <class T>
-__device__ void add_terms(const Tile& tile, const std::uint16_t* starts, int first, int last, const T* terms,
+__device__ void add_to_element(const ProductRange& range, int first, int last, const T* terms, T* value) {
+  const int begin = max(int{range.start}, first);
+  const int end = min(int{range.stop}, last);
+  if (begin >= end) return;
+  T sum = begin > range.start ? *value : -T{0};  // the neutral element of addition, also for -0
+  for (int p = begin; p < end; ++p) sum = rounded_sum(sum, terms[p - first]);
+  *value = sum;
+}
+
+/// Adds the products [first, last) of a tile, in `terms`, to the elements of C. A thread has the same
+/// elements at every call; `ranges` belong to the first of them.
+template <class T>
+__device__ void add_terms(const Tile& tile, const std::uint16_t* starts,
+                          const ProductRange (&ranges)[ranges_loaded], int first, int last, const T* terms,
                           T* values) {
-  for (int e = static_cast<int>(threadIdx.x); e < tile.elements; e += block_size) {
-    const int start = starts[e];
-    const int stop = e + 1 < tile.elements ? starts[e + 1] : tile.products;
-    const int begin = max(start, first);
-    const int end = min(stop, last);
-    if (begin >= end) continue;
-    T sum = begin > start ? values[e] : -T{0};  // the neutral element of addition, also for -0
-    for (int p = begin; p < end; ++p) sum = rounded_sum(sum, terms[p - first]);
-    values[e] = sum;
+  const int own = static_cast<int>(threadIdx.x);
+#pragma unroll
+  for (int o = 0; o < ranges_loaded; ++o) {
+    add_to_element(ranges[o], first, last, terms, values + own + o * block_size);
+  }
+  for (int e = own + ranges_loaded * block_size; e < tile.elements; e += block_size) {
+    add_to_element(ProductRange(tile, starts, e), first, last, terms, values + e);
   }
 }
 
@@ -343,7 +370,7 @@ __device__ void add_terms(const Tile& tile, const std::uint16_t* starts, int fir
 /// the elements of B from the cache where nearby products share them, the values of C once, and the patterns
 /// of A and B once.
 template <class T>
-__global__ void __launch_bounds__(block_size)
+__global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
     gather_tiles(View<T> A, View<T> B, PositionsView positions, Checksum* checksum, T* values) {
   __shared__ T terms[terms_of_block];
   if (blockIdx.x < checking_blocks) {
@@ -351,12 +378,18 @@ __global__ void __launch_bounds__(block_size)
     return;
   }
   const Tile tile = positions.tiles[blockIdx.x - checking_blocks];
+  const std::uint16_t* const starts = positions.starts + tile.first_element;
   values += tile.first_element;
+  ProductRange ranges[ranges_loaded];
+#pragma unroll
+  for (int o = 0; o < ranges_loaded; ++o) {
+    ranges[o] = ProductRange(tile, starts, static_cast<int>(threadIdx.x) + o * block_size);
+  }
   for (int first = 0; first < tile.products; first += terms_of_block) {
     const int last = min(first + terms_of_block, tile.products);
     form_terms(tile, A, B, positions, first, last, terms);
     __syncthreads();
-    add_terms(tile, positions.starts + tile.first_element, first, last, terms, values);
+    add_terms(tile, starts, ranges, first, last, terms, values);
     if (last < tile.products) __syncthreads();
   }
 }
