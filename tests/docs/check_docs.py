@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks what the documents promise: README's C++ is a program that the tests run, excerpts of the sources are in the
-sources, no link is dead, and README and the guide's index reach every page.
+sources, no link is dead, README and the guide's index reach every page, and README's table has a row for each method.
 
 A block "```cpp src/a.cpp" is an excerpt of that file, whatever its indentation; a line "..." leaves something out.
 A link "[`name`](../src/a.cpp)" to a source file promises that the file contains the name. In docs/architecture.md a
@@ -50,7 +50,7 @@ def anchors(document):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-linked = set()
+linked, linked_by_readme = set(), set()
 for document in documents:
     name = document.relative_to(root)
     for path, block in re.findall(r"```\w+ (\S+)\n(.*?)```", document.read_text(), re.DOTALL):
@@ -65,6 +65,8 @@ for document in documents:
         page = document.parent / target if target else document
         if document in (root / "README.md", root / "docs/README.md"):
             linked.add(page.resolve())
+        if document == root / "README.md":
+            linked_by_readme.add(page.resolve())
         if not page.exists():
             faults.append(f"{name}: no such file: {target}")
         elif anchor and anchor not in anchors(page):
@@ -81,6 +83,8 @@ for document in documents:
 for page in sorted((root / "docs").rglob("*.md")):
     if page.resolve() not in linked and page.parent.resolve() not in linked:
         faults.append(f"docs/README.md: no link to {page.relative_to(root)}")
+    if page.parent.name == "methods" and page.resolve() not in linked_by_readme:
+        faults.append(f"README.md: no row for {page.relative_to(root)}")
 
 print("\n".join(faults) or f"{len(documents)} documents are in order")
 sys.exit(1 if faults else 0)
