@@ -216,8 +216,9 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
       v.backend.reduce(v.n, Advance<T>{v.state(), v.p.data(), v.q.data(), column.x, v.r.data()},
                        FinishStep{v.state(), this->preconditioned()});
     }
-    this->use_preconditioned(
-        columns, z_of, [this](const IteratedColumn& column, auto z) { update_direction(of(column), z); });
+    this->use_preconditioned(columns, z_of, [this](const IteratedColumn& column, auto z) {
+      this->update_direction(of(column), z);
+    });
   }
 
   template <class Z>
