@@ -9,6 +9,7 @@
 // and the megabytes that a set-up and an iteration move at least, see setup_bytes() and iteration_bytes().
 // Milliseconds are processor time on serial, where other work on the machine is not counted, and time elapsed
 // elsewhere.
+#include "matrix/row_blocks.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -91,20 +92,29 @@ double setup_bytes(const ec::HierarchyDescription& hierarchy) {
   return bytes;
 }
 
+/// Bytes of a level's matrix that a product reads, with values of so many bytes. Of a matrix with stencils it
+/// reads no columns, and 4 bytes a row in place of the offsets.
+double product_bytes(const ec::LevelDescription& level, double value, bool has_stencils) {
+  const auto rows = static_cast<double>(level.rows);
+  const auto nonzeros = static_cast<double>(level.nonzeros);
+  return has_stencils ? value * nonzeros + 4 * rows : (value + 4) * nonzeros + 8 * rows;
+}
+
 /// Bytes that an iteration of CG with a V-cycle in float moves if all vectors come from memory: the product
-/// with A and the vectors of CG in double (12 vectors read or written, with the conversions 16); on each
-/// level a pass over A for each product of the smoother, two with one Jacobi sweep before and one after, four
-/// with Chebyshev of degree 2; P and P^T once.
-double iteration_bytes(const ec::HierarchyDescription& hierarchy) {
+/// with A and the vectors of CG in double (14 vectors read or written, and the residual and the result of the
+/// cycle three times in float); on each level a pass over A for each product of the smoother, two with one
+/// Jacobi sweep before and one after, four with Chebyshev of degree 2; P and P^T once. `has_stencils` is that
+/// of the finest matrix; the coarse ones of amg are irregular.
+double iteration_bytes(const ec::HierarchyDescription& hierarchy, bool has_stencils) {
   if (hierarchy.levels.empty()) return 0;
   const ec::LevelDescription& finest = hierarchy.levels.front();
   double bytes =
-      wide_nonzero * static_cast<double>(finest.nonzeros) + 19 * wide * static_cast<double>(finest.rows);
+      product_bytes(finest, wide, has_stencils) + (14 * wide + 3 * narrow) * static_cast<double>(finest.rows);
   for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l) {
     const ec::LevelDescription& level = hierarchy.levels[l];
     const auto rows = static_cast<double>(level.rows);
     const double passes = level.method == "chebyshev" ? 4 : 2;
-    bytes += passes * (narrow_nonzero * static_cast<double>(level.nonzeros) + (wide + 4 * narrow) * rows);
+    bytes += passes * (product_bytes(level, narrow, l == 0 && has_stencils) + 4 * narrow * rows);
     bytes +=
         2 * narrow_nonzero * static_cast<double>(level.prolongation_nonzeros) + (wide + 3 * narrow) * rows;
   }
@@ -120,6 +130,7 @@ struct Measurement {
   double setup_megabytes = 0;
   double update_megabytes = 0;
   ec::HierarchyDescription hierarchy;
+  bool has_stencils = false;  ///< of A on a GPU, where products do not read its columns
 };
 
 /// Sets up, solves for random solutions and updates, several times each; ends after a set-up that fails.
@@ -153,6 +164,7 @@ Measurement measure(const Settings& settings, const ec::Csr<double>& A, ec::Solv
   }
   m.update_megabytes = static_cast<double>(solver.bytes()) / 1e6;
   if (m.setup.ready()) m.hierarchy = ec::describe_hierarchy<double>(solver);
+  m.has_stencils = !matrix.device().on_host() && ec::CsrAccess::stencils(matrix) != nullptr;
   return m;
 }
 
@@ -177,7 +189,7 @@ void print_row(const Settings& settings, const std::string& problem, const ec::C
       median(m.setups), median(m.solves), outcome.c_str(), median(m.updates),
       value_of(m.setup, (prefix + "levels").c_str()).c_str(),
       value_of(m.setup, (prefix + "operator_complexity").c_str()).c_str(), m.setup_megabytes,
-      m.update_megabytes, setup_bytes(m.hierarchy) / 1e6, iteration_bytes(m.hierarchy) / 1e6,
+      m.update_megabytes, setup_bytes(m.hierarchy) / 1e6, iteration_bytes(m.hierarchy, m.has_stencils) / 1e6,
       value_of(m.setup, (prefix + "level_rows").c_str()).c_str());
   std::fflush(stdout);
 }
