@@ -116,6 +116,7 @@ TEST(AmgCases, NonFiniteElements_AreNamed) {
     A.values()[123] = element;
     for (const Device& device : devices()) {
       EXPECT_EQ(solve_with("cg", device, with_amg({}), A, b).report.status, Status::not_a_number);
+      EXPECT_EQ(solve_with("amg", device, {}, A, b).report.status, Status::not_a_number);
     }
   }
   // Products that overflow.
