@@ -153,20 +153,24 @@ struct NullSpace {
 };
 
 /// Finds an orthonormal basis of the null space of the symmetric positive semidefinite A_0, as far as it can
-/// be known. If the constant, or one of `candidates`, is a null vector, the basis consists of these, or of
-/// the coarsest level's prolonged null vectors if there are more of them. Otherwise it has no columns, at the
-/// cost of one product for each candidate, or of none if row sums exclude the constant. Waits.
+/// be known: those of the constant, or of `candidates`, that are null vectors, or the coarsest level's
+/// prolonged null vectors if there are more of them. Costs one product for each candidate, or none if row
+/// sums exclude the constant. Waits.
 template <class B, class T>
 NullSpace<T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels,
                              const MatrixCharacter& character, const Dense<T>& candidates) {
   const Csr<T>& A = *levels.front().A;
+  const Csr<T>& coarsest = *levels.back().A;
   NullSpace<T> found{Dense<T>(backend.device(), 0, 0)};
   if (A.nonzeros() == 0) return found;
-  if (candidates.columns() == 0 && excludes_constant<T>(A.rows(), character)) return found;
-  Dense<T> known = null_vectors_among(backend, A, candidates);
-  if (known.columns() == 0) return found;
-  if (levels.back().A->rows() <= largest_inverse) {
-    found.coarsest_inverse = semidefinite_inverse(*levels.back().A);
+  Dense<T> known(backend.device(), A.rows(), 0);
+  if (candidates.columns() > 0 || !excludes_constant<T>(A.rows(), character)) {
+    known = null_vectors_among(backend, A, candidates);
+  }
+  if (coarsest.rows() <= largest_inverse) {
+    // A null vector that is known says that small eigenvalues are those of a singular matrix.
+    found.coarsest_inverse =
+        known.columns() > 0 ? semidefinite_inverse(coarsest) : host_inverse(coarsest, true);
     Dense<T> prolonged = prolonged_null_space(backend, levels, found.coarsest_inverse.null_space);
     if (prolonged.columns() > known.columns()) {
       found.basis = std::move(prolonged);

@@ -83,6 +83,16 @@ class MultigridCases {
     return square(times * A.rows(), triplets);
   }
 
+  /// A and B along the diagonal.
+  static Csr<double> block_diagonal(const Csr<double>& A, const Csr<double>& B) {
+    std::vector<Triplet<double>> triplets;
+    visit(A, [&](std::int64_t i, std::int64_t j, double value) { triplets.push_back(element(i, j, value)); });
+    visit(B, [&](std::int64_t i, std::int64_t j, double value) {
+      triplets.push_back(element(A.rows() + i, A.rows() + j, value));
+    });
+    return square(A.rows() + B.rows(), triplets);
+  }
+
   /// Laplacian of a square grid without a boundary condition: its rows sum to zero.
   static Csr<double> neumann(std::int64_t side) {
     std::vector<Triplet<double>> triplets;
@@ -159,14 +169,6 @@ class MultigridCases {
       if (value != 0) triplets.push_back(element(2 * i + 1, 2 * i + 1, value));
     }
     return square(2 * A.rows(), triplets);
-  }
-  static Csr<double> block_diagonal(const Csr<double>& A, const Csr<double>& B) {
-    std::vector<Triplet<double>> triplets;
-    visit(A, [&](std::int64_t i, std::int64_t j, double value) { triplets.push_back(element(i, j, value)); });
-    visit(B, [&](std::int64_t i, std::int64_t j, double value) {
-      triplets.push_back(element(A.rows() + i, A.rows() + j, value));
-    });
-    return square(A.rows() + B.rows(), triplets);
   }
   /// Magnitudes of A beside a constant diagonal.
   static Csr<double> magnitudes(Csr<double> A, double diagonal_element) {

@@ -206,6 +206,32 @@ TEST(AmgCases, InconsistentSystems_AreNamed) {
   EXPECT_EQ(solve_with("cg", Device(), with_amg({}), whole, ones).report.status, Status::inconsistent);
 }
 
+/// A maps no constant to zero, but that of one part.
+TEST(AmgCases, SingularPart_IsProjected) {
+  const Csr<double> A =
+      MultigridCases::block_diagonal(generate::poisson_2d<double>(30, 30), MultigridCases::neumann(12));
+  const std::vector<double> consistent =
+      MultigridCases::product(A, MultigridCases::random_vector(A.rows(), 12));
+  std::vector<double> inconsistent = consistent;
+  for (std::size_t i = 900; i < inconsistent.size(); ++i) inconsistent[i] += 0.5;
+  for (const char* coarsening : {"classical", "smoothed-aggregation"}) {
+    SCOPED_TRACE(coarsening);
+    const Options options = with_amg({{"preconditioner.coarse_size", 60},
+                                      {"preconditioner.coarsening", coarsening},
+                                      {"max_iterations", 60}});
+    const Solved solved = solve_with("cg", Device(), options, A, consistent);
+    EXPECT_EQ(solved.report.status, Status::converged) << solved.report.message;
+    ASSERT_EQ(solved.setup.warnings.size(), 1U);
+    EXPECT_NE(solved.setup.warnings[0].find("null space, of dimension 1"), std::string::npos);
+    const Solved least = solve_with("cg", Device(), options, A, inconsistent);
+    EXPECT_EQ(least.report.status, Status::inconsistent);
+    EXPECT_NE(least.report.message.find("satisfies them for the rest of b"), std::string::npos)
+        << least.report.message;
+    const std::vector<double> Ax = MultigridCases::product(A, least.x);
+    for (std::size_t i = 0; i < Ax.size(); ++i) EXPECT_NEAR(Ax[i], consistent[i], 1e-6);
+  }
+}
+
 TEST(AmgCases, TurnedAnisotropy_ClassicalCoarsening_FewIterations) {
   const Csr<double> A = std::get<Csr<double>>(
       make_matrix<double>("anisotropic-2d", {{"nx", 150}, {"ny", 150}, {"epsilon", 0.001}, {"angle", 30}}));
