@@ -260,11 +260,13 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   void name_inconsistent(const SolvedColumn& column) const {
     Job& job = *column.job;
     if (!(column.null_space_part > job.tolerance) || job.outcome.status == Status::cancelled) return;
+    const std::string rest = job.outcome.status == Status::converged
+                                 ? "this one satisfies them for the rest of b"
+                                 : "nor was one found for the rest of b: " + job.outcome.message;
     job.outcome = {Status::inconsistent,
                    "A is singular, and a part of b, " +
                        short_number(column.null_space_part / job.right_hand_side_norm) +
-                       " of its norm, is in the null space of A: no x satisfies the equations; this one "
-                       "satisfies them for the rest of b"};
+                       " of its norm, is in the null space of A: no x satisfies the equations; " + rest};
   }
 
   /// Computes the first residual, and whether the column is to be iterated.

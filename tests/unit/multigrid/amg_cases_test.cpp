@@ -232,6 +232,16 @@ TEST(AmgCases, SingularPart_IsProjected) {
   }
 }
 
+TEST(AmgCases, InconsistentSystem_LimitOfIterations_IsNamed) {
+  const Csr<double> A = MultigridCases::neumann(40);
+  std::vector<double> b = MultigridCases::product(A, MultigridCases::random_vector(A.rows(), 13));
+  for (double& element : b) element += 0.25;
+  const Solved solved = solve_with("cg", Device(), with_amg({{"max_iterations", 2}}), A, b);
+  EXPECT_EQ(solved.report.status, Status::inconsistent);
+  EXPECT_EQ(solved.report.message.find("satisfies them"), std::string::npos) << solved.report.message;
+  EXPECT_NE(solved.report.message.find("limit of 2 iterations"), std::string::npos) << solved.report.message;
+}
+
 TEST(AmgCases, TurnedAnisotropy_ClassicalCoarsening_FewIterations) {
   const Csr<double> A = std::get<Csr<double>>(
       make_matrix<double>("anisotropic-2d", {{"nx", 150}, {"ny", 150}, {"epsilon", 0.001}, {"angle", 30}}));
