@@ -149,8 +149,9 @@ class MultigridMethod final : public IterativeMethod<B, T>,
         Dense<T>(vectors.rows(), vectors.columns(), Array<T>(this->device(), std::span<const T>(rounded)));
   }
   [[nodiscard]] const Dense<T>& null_space_basis() const override { return null_space_; }
+  [[nodiscard]] const Array<std::int32_t>& zero_rows() const override { return zero_rows_; }
   [[nodiscard]] std::size_t bytes() const override {
-    return copy_.bytes() + near_null_space_.bytes() + null_space_.bytes() +
+    return copy_.bytes() + near_null_space_.bytes() + null_space_.bytes() + zero_rows_.bytes() +
            (hierarchy_ ? hierarchy_->bytes() : 0) + (cycle_ ? cycle_->bytes() : 0);
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -368,7 +369,10 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     std::string why;
     for (const HierarchyLevel<T>& level : hierarchy_->levels()) CsrAccess::find_stencils(*level.A);
     NullSpace<T> known{Dense<T>(this->device(), 0, 0)};  // no columns
-    if (symmetric_) known = find_null_space(backend_, hierarchy_->levels(), character_, near_null_space_);
+    zero_rows_ = list_zero_rows(backend_, sparse(), character_.zero_rows);
+    if (symmetric_) {
+      known = find_null_space(backend_, hierarchy_->levels(), character_, zero_rows_, near_null_space_);
+    }
     null_space_ = std::move(known.basis);
     const CoarsestMatrix<T> coarsest{*hierarchy_->levels().back().A, symmetric_,
                                      std::move(known.coarsest_inverse)};
@@ -409,7 +413,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     description_.operator_complexity = hierarchy_->operator_complexity();
     description_.grid_complexity = hierarchy_->grid_complexity();
     description_.end = hierarchy_->end();
-    description_.null_space = std::max(cycle_->null_space(), null_space_.columns());
+    description_.null_space = std::max(cycle_->null_space(), null_space_.columns()) + zero_rows_.size();
     description_.near_null_space = near_null_space_.columns();
   }
 
@@ -427,6 +431,12 @@ class MultigridMethod final : public IterativeMethod<B, T>,
       outcome.statistics.push_back({"near_null_space", near_null_space_.columns()});
     }
     if (description_.null_space > 0) outcome.statistics.push_back({"null_space", description_.null_space});
+    if (zero_rows_.size() > 0) {
+      outcome.warnings.push_back(zero_rows_.size() == 1
+                                     ? "A is singular: one of its rows is zero"
+                                     : "A is singular: " + std::to_string(zero_rows_.size()) +
+                                           " of its rows are zero");
+    }
     if (null_space_.columns() > 0) {
       outcome.warnings.push_back("A is singular: its null space, of dimension " +
                                  std::to_string(null_space_.columns()) +
@@ -453,7 +463,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   std::int64_t aggressive_levels_ = 0;
   Csr<T> copy_;                               // A in CSR if A is dense
   Dense<T> near_null_space_{Device(), 0, 0};  // no columns: constants
-  Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis; no columns unless A is singular
+  Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis, beside the zero rows' unit vectors
+  Array<std::int32_t> zero_rows_;
   std::unique_ptr<Coarsening<T>> coarsening_;
   std::unique_ptr<Hierarchy<T>> hierarchy_;
   std::unique_ptr<CycleOperator<B, T>> cycle_;

@@ -137,6 +137,39 @@ Dense<T> prolonged_null_space(B& backend, const std::vector<HierarchyLevel<T>>& 
   return basis;
 }
 
+template <class T>
+struct FlagZeroRow {
+  SparseRows<T> A;
+  std::int32_t* numbers;
+  std::uint8_t* flags;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    bool is_zero = true;
+    for (std::int64_t k = A.begin(i); k < A.end(i); ++k) is_zero = is_zero && A.values[k] == T{0};
+    numbers[i] = static_cast<std::int32_t>(i);
+    flags[i] = is_zero ? 1 : 0;
+  }
+};
+/// Lists the `count` zero rows of A. Waits if there are any.
+template <class B, class T>
+Array<std::int32_t> list_zero_rows(B& backend, const Csr<T>& A, std::int64_t count) {
+  Array<std::int32_t> list(backend.device(), count);
+  if (count == 0) return list;
+  Array<std::int32_t> numbers(backend.device(), A.rows());
+  Array<std::uint8_t> flags(backend.device(), A.rows());
+  backend.for_each(A.rows(), FlagZeroRow<T>{SparseRows<T>(A), numbers.data(), flags.data()});
+  backend.select(A.rows(), flags.data(), numbers.data(), list.data());
+  return list;
+}
+
+/// Makes all columns zero in the listed rows: for a symmetric A whose rows these are, null vectors remain
+/// null vectors.
+template <class B, class T>
+void clear_rows(B& backend, const Array<std::int32_t>& list, Dense<T>& columns) {
+  for (std::int64_t k = 0; k < columns.columns(); ++k) {
+    backend.for_each(list.size(), ClearListed<T>{list.data(), columns.data() + k * columns.rows()});
+  }
+}
+
 /// True if the constant cannot be a null vector, because of a row sum. A factor of 2 exceeds rounding errors
 /// of the sums.
 template <class T>
@@ -154,11 +187,13 @@ struct NullSpace {
 
 /// Finds an orthonormal basis of the null space of the symmetric positive semidefinite A_0, as far as it can
 /// be known: those of the constant, or of `candidates`, that are null vectors, or the coarsest level's
-/// prolonged null vectors if there are more of them. Costs one product for each candidate, or none if row
-/// sums exclude the constant. Waits.
+/// prolonged null vectors if there are more of them. They are zero in the zero rows of A_0, whose unit
+/// vectors are further null vectors. Costs one product for each candidate, or none if row sums exclude the
+/// constant. Waits.
 template <class B, class T>
 NullSpace<T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels,
-                             const MatrixCharacter& character, const Dense<T>& candidates) {
+                             const MatrixCharacter& character, const Array<std::int32_t>& zero_rows,
+                             const Dense<T>& candidates) {
   const Csr<T>& A = *levels.front().A;
   const Csr<T>& coarsest = *levels.back().A;
   NullSpace<T> found{Dense<T>(backend.device(), 0, 0)};
@@ -172,11 +207,9 @@ NullSpace<T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>& l
     found.coarsest_inverse =
         known.columns() > 0 ? semidefinite_inverse(coarsest) : host_inverse(coarsest, true);
     Dense<T> prolonged = prolonged_null_space(backend, levels, found.coarsest_inverse.null_space);
-    if (prolonged.columns() > known.columns()) {
-      found.basis = std::move(prolonged);
-      return found;
-    }
+    if (prolonged.columns() > known.columns()) known = std::move(prolonged);
   }
+  clear_rows(backend, zero_rows, known);
   if (known.columns() <= most_null_vectors && orthonormalise(backend, known)) found.basis = std::move(known);
   return found;
 }

@@ -118,9 +118,10 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   std::unique_ptr<Workspace> complete_workspace(std::unique_ptr<Own> workspace) const {
     workspace->residual_check = make_residual_check<ThisTarget, T>(this->device());
     workspace->preconditioner = preconditioner_.make_workspace();
-    if (const Dense<T>* basis = null_space_basis()) {
-      workspace->consistent_rhs = Array<T>(this->device(), basis->rows());
-      workspace->null_space_parts = Array<double>(this->device(), basis->columns());
+    if (const NullSpaceFinder<T>* finder = finder_of_singular()) {
+      workspace->consistent_rhs = Array<T>(this->device(), A_.rows());
+      workspace->null_space_parts =
+          Array<double>(this->device(), std::max<std::int64_t>(finder->null_space_basis().columns(), 1));
     }
     return workspace;
   }
@@ -208,13 +209,14 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     if (A.is_sparse()) CsrAccess::find_stencils(*A.csr());
   }
 
-  /// Null space of A as far as the preconditioner, or the method itself, has found it; null for none.
-  [[nodiscard]] const Dense<T>* null_space_basis() const {
+  /// The preconditioner, or the method itself, if it has found that A is singular; otherwise null.
+  [[nodiscard]] const NullSpaceFinder<T>* finder_of_singular() const {
     const SolverImplementation<T>* method = named_preconditioner();
     if (method == nullptr) method = this;
     const auto* finder = dynamic_cast<const NullSpaceFinder<T>*>(method);
-    return finder != nullptr && finder->null_space_basis().columns() > 0 ? &finder->null_space_basis()
-                                                                         : nullptr;
+    const bool is_singular =
+        finder != nullptr && (finder->null_space_basis().columns() > 0 || finder->zero_rows().size() > 0);
+    return is_singular ? finder : nullptr;
   }
 
   /// The workspace of column `number` among those that are solved together.
@@ -230,7 +232,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   /// least residual.
   void solve_together(SolvedColumns& columns) const {
     for (SolvedColumn& column : columns) {
-      remove_null_space_part(column);
+      remove_inconsistent_part(column);
       begin(column);
     }
     const bool cancelled = iterate(columns);
@@ -246,27 +248,29 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   }
 
   /// Replaces b by its part in the range of a singular A, if the rest exceeds the tolerance.
-  void remove_null_space_part(SolvedColumn& column) const {
-    const Dense<T>* basis = null_space_basis();
-    if (basis == nullptr) return;
+  void remove_inconsistent_part(SolvedColumn& column) const {
+    const NullSpaceFinder<T>* finder = finder_of_singular();
+    if (finder == nullptr) return;
     SolveWorkspace& workspace = *column.workspace;
     T* const consistent = workspace.consistent_rhs.data();
+    double* const parts = workspace.null_space_parts.data();
     workspace.backend.copy(workspace.n, column.b, consistent);
-    column.null_space_part =
-        remove_null_space(workspace.backend, *basis, workspace.null_space_parts.data(), consistent);
-    if (column.null_space_part > column.job->tolerance) column.b = consistent;
+    const double in_zero_rows = remove_elements(workspace.backend, finder->zero_rows(), parts, consistent);
+    column.inconsistent_part = std::hypot(
+        in_zero_rows, remove_null_space(workspace.backend, finder->null_space_basis(), parts, consistent));
+    if (column.inconsistent_part > column.job->tolerance) column.b = consistent;
   }
 
   void name_inconsistent(const SolvedColumn& column) const {
     Job& job = *column.job;
-    if (!(column.null_space_part > job.tolerance) || job.outcome.status == Status::cancelled) return;
+    if (!(column.inconsistent_part > job.tolerance) || job.outcome.status == Status::cancelled) return;
     const std::string rest = job.outcome.status == Status::converged
                                  ? "this one satisfies them for the rest of b"
                                  : "nor was one found for the rest of b: " + job.outcome.message;
     job.outcome = {Status::inconsistent,
                    "A is singular, and a part of b, " +
-                       short_number(column.null_space_part / job.right_hand_side_norm) +
-                       " of its norm, is in the null space of A: no x satisfies the equations; " + rest};
+                       short_number(column.inconsistent_part / job.right_hand_side_norm) +
+                       " of its norm, is not in its range: no x satisfies the equations; " + rest};
   }
 
   /// Computes the first residual, and whether the column is to be iterated.

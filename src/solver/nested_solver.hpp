@@ -96,7 +96,7 @@ class NearNullSpaceUser {
   virtual void set_near_null_space(const Dense<double>& vectors) = 0;
 };
 
-/// Implemented by methods that find the null space of a symmetric A in their set-up.
+/// Implemented by methods that find zero rows, and the null space of a symmetric A, in their set-up.
 template <class T>
 class NullSpaceFinder {
  public:
@@ -107,6 +107,11 @@ class NullSpaceFinder {
   /// Orthonormal basis of the null space, on the method's device; no columns if A is not known to be
   /// singular.
   [[nodiscard]] virtual const Dense<T>& null_space_basis() const = 0;
+  /// Rows of A without a nonzero, on the method's device. The basis is zero there.
+  [[nodiscard]] virtual const Array<std::int32_t>& zero_rows() const {
+    static const Array<std::int32_t> none;
+    return none;
+  }
 };
 
 /// The method as an `Interface`, or else its preconditioner as one; null if neither implements it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Projections along the null space of a singular symmetric matrix.
+/// Projections along the null space of a singular symmetric matrix, and onto its nonzero rows.
 #pragma once
 
 #include "backend/target.hpp"
@@ -48,6 +48,33 @@ double remove_null_space(B& backend, const Dense<T>& basis, double* parts, T* x)
     squares += part * part;
   }
   return std::sqrt(squares);
+}
+
+/// Square of element k of a list of elements of x.
+template <class T>
+struct SquareOfListed {
+  const std::int32_t* list;
+  const T* x;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const {
+    const auto value = static_cast<double>(x[list[k]]);
+    return {value * value};
+  }
+};
+template <class T>
+struct ClearListed {
+  const std::int32_t* list;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const { x[list[k]] = 0; }
+};
+
+/// Makes the listed elements of x zero, and returns the norm that they had. `sum` is in the backend's memory.
+/// Waits.
+template <class B, class T>
+double remove_elements(B& backend, const Array<std::int32_t>& list, double* sum, T* x) {
+  if (list.size() == 0) return 0;
+  backend.reduce(list.size(), SquareOfListed<T>{list.data(), x}, StoreDouble{sum});
+  backend.for_each(list.size(), ClearListed<T>{list.data(), x});
+  return std::sqrt(backend.read(sum));
 }
 
 }  // namespace echelon

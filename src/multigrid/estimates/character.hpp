@@ -25,6 +25,7 @@ struct MatrixCharacter {
   double least_diagonal = HUGE_VAL;  ///< smallest diagonal magnitude other than zero
   Largest largest;                   ///< magnitude of all elements
   Largest largest_row_sum;           ///< in magnitude
+  std::int64_t zero_rows = 0;
 
   /// Share of the off-diagonal magnitude with the sign of the diagonal: 0 for an M-matrix.
   [[nodiscard]] double same_sign_part() const { return beside > 0 ? same_sign / beside : 0; }
@@ -34,7 +35,8 @@ struct MatrixCharacter {
             a.largest_diagonal > b.largest_diagonal ? a.largest_diagonal : b.largest_diagonal,
             a.least_diagonal < b.least_diagonal ? a.least_diagonal : b.least_diagonal,
             combine(a.largest, b.largest),
-            combine(a.largest_row_sum, b.largest_row_sum)};
+            combine(a.largest_row_sum, b.largest_row_sum),
+            a.zero_rows + b.zero_rows};
   }
 };
 
@@ -63,7 +65,8 @@ struct CharacteriseRow {
             magnitude,
             magnitude > 0 ? magnitude : HUGE_VAL,
             largest,
-            {std::fabs(diagonal + positive - negative)}};
+            {std::fabs(diagonal + positive - negative)},
+            positive + negative + magnitude == 0 ? 1 : 0};
   }
 };
 

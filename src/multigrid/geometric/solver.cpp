@@ -123,6 +123,9 @@ class GridMultigrid final : public SolverImplementation<T>,
   [[nodiscard]] const Dense<T>& null_space_basis() const override {
     return dynamic_cast<const NullSpaceFinder<T>&>(*cycles_).null_space_basis();
   }
+  [[nodiscard]] const Array<std::int32_t>& zero_rows() const override {
+    return dynamic_cast<const NullSpaceFinder<T>&>(*cycles_).zero_rows();
+  }
 
  private:
   void make_cycles(std::vector<Csr<T>> prolongations) {

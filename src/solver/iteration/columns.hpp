@@ -23,9 +23,9 @@ struct IteratedColumn {
 template <class B, class T>
 struct SolvedColumn : IteratedColumn<B, T> {
   Job* job;
-  double null_space_part = 0;  ///< norm of the part of b that is not in the range of A
-  double norm = 0;             ///< of the residual
-  bool is_running = true;      ///< in the loop that iterates all columns
+  double inconsistent_part = 0;  ///< norm of the part of b that is not in the range of A
+  double norm = 0;               ///< of the residual
+  bool is_running = true;        ///< in the loop that iterates all columns
 
   /// Whether the column is in the loop and its state was running when it was last read.
   [[nodiscard]] bool is_iterated() const { return is_running && this->workspace->host_state.running(); }

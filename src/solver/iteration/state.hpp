@@ -106,8 +106,8 @@ struct IterationWorkspace : Workspace {
   Array<T> r;                 ///< b - A x at a (re)start
   std::unique_ptr<ResidualCheck<T>> residual_check;
   std::unique_ptr<Workspace> preconditioner;
-  Array<T> consistent_rhs;         ///< b without its part in the null space of a singular A
-  Array<double> null_space_parts;  ///< coefficients of that part, one for each null vector
+  Array<T> consistent_rhs;         ///< the part of b in the range of a singular A
+  Array<double> null_space_parts;  ///< coefficients of the rest of b, one for each null vector
   IterationScale scale;            ///< of the solve in progress
   /// Workspaces of further columns, which the first solve with several right-hand sides makes.
   std::vector<std::unique_ptr<Workspace>> others;
