@@ -442,7 +442,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
                                  std::to_string(null_space_.columns()) +
                                  ", is projected out of every correction");
     }
-    if (hierarchy_->ended_early() && !given_) {
+    const bool has_all_given = given_ && description_.levels.size() == prolongations_.size() + 1;
+    if (hierarchy_->ended_early() && !has_all_given) {
       outcome.statistics.push_back({"end_of_coarsening", description_.end});
       outcome.warnings.push_back("the hierarchy ends at " + std::to_string(description_.levels.back().rows) +
                                  " rows: " + description_.end);

@@ -971,6 +971,19 @@ class Info(ToolTest):
         self.assertIn("level 1", self.run_tool("info", matrix, "--hierarchy").stdout)
         self.assertNotIn("hierarchy", json.loads(self.run_tool("info", matrix, "--json").stdout))
 
+    def test_hierarchy_of_grids(self):
+        matrix, plot = (str(self.folder / name) for name in ["grid.mtx", "levels.svg"])
+        self.run_tool("generate", "poisson-3d", "-p", "nx=15", "-p", "ny=11", "-p", "nz=7", "-o", matrix)
+        for method, coarse, coarsening in [("geometric-multigrid", 7 * 5 * 3, "grid 15x11x7"), ("multigrid", 577, "grid 1155")]:
+            found = json.loads(self.run_tool("info", matrix, "--hierarchy", "--method", method, "--plot", plot,
+                                             "-p", "cycle=w" if method == "geometric-multigrid" else "sweeps=1",
+                                             "--json").stdout)["hierarchy"]
+            self.assertEqual([level["rows"] for level in found["levels"]][:2], [1155, coarse])
+            self.assertEqual(found["coarsening"], coarsening)
+            self.assertEqual(found["end"], "the level is small")
+            with open(plot, encoding="utf-8") as picture:
+                self.assertIn("level 1", picture.read())
+
     def test_hierarchy_of_lamg(self):
         matrix, plot = (str(self.folder / name) for name in ["graph.mtx", "levels.svg"])
         self.run_tool("generate", "chimera", "-p", "n=3000", "-o", matrix)

@@ -19,14 +19,14 @@ namespace echelon::tool {
 void add_hierarchy_options(CLI::App& app, HierarchyOptions& options) {
   app.add_flag("--hierarchy", options.wanted,
                "set up amg, or --method, and report its levels; with --plot, draw these in place of A");
-  app.add_option("--method", options.method, "with --hierarchy: amg or lamg")
-      ->check(CLI::IsMember({"amg", "lamg"}));
+  app.add_option("--method", options.method, "with --hierarchy: one of these methods")
+      ->check(CLI::IsMember({"amg", "geometric-multigrid", "multigrid", "lamg"}));
   app.add_option_function<std::vector<std::string>>(
          "-p,--parameter",
          [&](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) add_parameter(options.parameters, text);
          },
-         "with --hierarchy: an option of the method, see 'echelon --help solver:amg'; may be repeated")
+         "with --hierarchy: an option of the method, see 'echelon --help solver:NAME'; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_near_null_space_options(app, options.near_null_space);
@@ -85,7 +85,7 @@ void add_hierarchy_rows(const HierarchySummary& summary, std::vector<Row>& rows)
   if (d.near_null_space > 0) {
     rows.emplace_back("near null space", fmt::format("{} given vectors", grouped(d.near_null_space)));
   }
-  if (d.null_space > 0) rows.emplace_back("null space", fmt::format("{} dimensions", grouped(d.null_space)));
+  if (d.null_space > 0) rows.emplace_back("null space", "of dimension " + grouped(d.null_space));
   rows.emplace_back("end of coarsening", d.end);
 }
 

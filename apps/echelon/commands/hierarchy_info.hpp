@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Part of `info` on the levels of algebraic multigrid and of lamg.
+/// Part of `info` on the levels of multigrid and of lamg.
 #pragma once
 
 #include "arguments/near_null_space.hpp"
@@ -16,7 +16,7 @@
 
 namespace echelon::tool {
 
-/// Hierarchy of `amg` or `lamg`.
+/// Hierarchy of a multigrid method or of `lamg`.
 struct HierarchySummary {
   std::string method;
   HierarchyDescription description;

@@ -82,16 +82,20 @@ class GridMultigrid final : public SolverImplementation<T>,
     const std::optional<Grid> recognised = find_grid(backend_, options_, A);
     const Grid grid = recognised.value_or(Grid{{A.rows(), 1, 1}});
     std::vector<Csr<T>> prolongations;
-    for (Grid level = grid; level.size() > options_.coarse_size && level.coarse() != level &&
-                            static_cast<std::int64_t>(prolongations.size()) + 1 < options_.max_levels;
-         level = level.coarse()) {
-      prolongations.push_back(multigrid::interpolation<ThisTarget, T>(this->device(), level));
+    Grid coarsest = grid;
+    for (; coarsest.size() > options_.coarse_size && coarsest.coarse() != coarsest &&
+           static_cast<std::int64_t>(prolongations.size()) + 1 < options_.max_levels;
+         coarsest = coarsest.coarse()) {
+      prolongations.push_back(multigrid::interpolation<ThisTarget, T>(this->device(), coarsest));
     }
+    grids_ = prolongations.size() + 1;
+    end_ = coarsest.size() <= options_.coarse_size ? "the level is small" : "the number of levels is limited";
     make_cycles(std::move(prolongations));
     grid_ = to_string(grid);
     Outcome outcome = complete(cycles_->setup(A));
     if (!recognised) {
-      outcome.warnings.push_back(
+      outcome.warnings.insert(
+          outcome.warnings.begin(),
           "no grid is given by the option `grid`, and none was recognised: the unknowns are taken to lie on "
           "a line");
     }
@@ -139,6 +143,7 @@ class GridMultigrid final : public SolverImplementation<T>,
   Outcome complete(Outcome outcome) {
     description_ = dynamic_cast<const multigrid::HierarchyOwner&>(*cycles_).description();
     description_.coarsening = "grid " + grid_;
+    if (description_.levels.size() == grids_) description_.end = end_;
     for (Statistic& statistic : outcome.statistics) {
       if (statistic.name == "coarsening") statistic.value = description_.coarsening;
     }
@@ -149,6 +154,8 @@ class GridMultigrid final : public SolverImplementation<T>,
   B backend_;
   std::unique_ptr<SolverImplementation<T>> cycles_;
   std::string grid_;
+  std::size_t grids_ = 0;  // levels, if no coarse matrix is too dense
+  std::string end_;        // why there are no more of them
   HierarchyDescription description_;
 };
 

@@ -183,6 +183,22 @@ TEST(GeometricMultigrid, Grid_IsCheckedOrTakenAsALine) {
   EXPECT_TRUE(given.setup(A).warnings.empty());
   EXPECT_EQ(describe_hierarchy<double>(given).coarsening, "grid 12x12");
   EXPECT_EQ(describe_hierarchy<double>(given).levels.size(), 3U);
+  EXPECT_EQ(describe_hierarchy<double>(given).end, "the level is small");
+  GeometricMultigrid<double> limited(Device(), {.coarse_size = 10, .max_levels = 2});
+  EXPECT_TRUE(limited.setup(A).ready());
+  EXPECT_EQ(describe_hierarchy<double>(limited).end, "the number of levels is limited");
+}
+
+/// A random graph of degree 10 fills up where its unknowns are interpolated along their numbering.
+TEST(Multigrid, CoarseMatrixTooDense_IsSaid) {
+  const Csr<double> A = generate::random_spd<double>(20000, 10.0 / 20000, 1.01, 5);
+  Multigrid<double> line;
+  const Report report = line.setup(A);
+  ASSERT_TRUE(report.ready());
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings[0].find("the hierarchy ends at 20000 rows: the next level would be denser"), 0U)
+      << report.warnings[0];
+  EXPECT_EQ(describe_hierarchy<double>(line).end.find("the next level would be denser"), 0U);
 }
 
 TEST(Multigrid, LineLaplacian_CyclesDoNotGrowWithN) {
