@@ -6,9 +6,10 @@ Usage: graph_test.py PATH_OF_THE_TOOL [unittest arguments]
 """
 import json
 import math
+import subprocess
 import unittest
 
-from cli_test import BAD_INPUT, NO_SOLUTION, SOLVED, USAGE, ToolTest, coordinate
+from cli_test import BAD_INPUT, NO_SOLUTION, NOT_CONVERGED, SOLVED, TOOL, USAGE, ToolTest, coordinate
 
 
 class Graph(ToolTest):
@@ -26,6 +27,51 @@ class Graph(ToolTest):
         self.assertEqual((result["vertices"], result["edges"], result["components"]), (5, 3, 2))
         self.assertEqual((result["sizes"], result["isolated_vertices"]), ([3, 2], 0))
         self.assertIn("2 components", self.run_tool("graph", "components", self.graph).stdout)
+
+    def test_vertices_without_a_diagonal_element(self):
+        entries = [(1, 1, 2), (2, 2, 2), (1, 2, -2), (2, 1, -2)]
+        result = self.graph_json("components", self.file("L.mtx", coordinate(4, 4, entries)))
+        self.assertEqual((result["edges"], result["components"], result["isolated_vertices"]), (1, 3, 2))
+        self.assertIn("1 component\n", self.run_tool("graph", "components", self.file("edge.txt", "0 1\n"),
+                                                     "--from", "edge-list").stdout)
+
+    def test_pairs_in_a_file(self):
+        table = self.folder / "pairs.txt"
+        self.run_tool("graph", "resistance", self.graph, "--pair", "0,2", "--pair", "4,3", "-o", str(table))
+        numbers = [float(line) for line in table.read_text().splitlines()[2:] if " " not in line]
+        self.assertEqual(numbers[:4], [0, 4, 2, 3])
+        self.assertAlmostEqual(numbers[4], 0.7, 9)
+        self.assertAlmostEqual(numbers[5], 1, 9)
+
+    def test_failed_setup(self):
+        entries = [(1, 1, 2), (2, 2, 2), (1, 2, -2), (2, 1, -2)]
+        isolated = self.file("L.mtx", coordinate(3, 3, entries))
+        sources = self.file("sources.txt", "0 1\n1 -1\n")
+        potentials = self.folder / "x.mtx"
+        method = ["--method", "jacobi"]
+        result = self.graph_json("resistance", isolated, "--pair", "0,1", *method, code=NO_SOLUTION)
+        self.assertEqual((result["status"], result["solves"]), ("breakdown", 0))
+        self.assertEqual((result["pairs"][0]["connected"], result["pairs"][0]["resistance"]), (True, None))
+        text = self.run_tool("graph", "resistance", isolated, "--edges", *method, code=NO_SOLUTION).stdout
+        self.assertIn("row 2", text)
+        result = self.graph_json("potential", isolated, "--sources", sources, *method, code=NO_SOLUTION)
+        self.assertEqual(result["potentials"], [None, None, None])
+        text = self.run_tool("graph", "potential", isolated, "--sources", sources, *method, "-o",
+                             str(potentials), code=NO_SOLUTION).stdout
+        self.assertIn("row 2", text)
+        self.assertFalse(potentials.exists())
+
+    def test_solve_that_does_not_converge(self):
+        self.run_tool("generate", "path", "-p", "n=3000", "-o", str(self.folder / "path.mtx"))
+        text = self.run_tool("graph", "resistance", str(self.folder / "path.mtx"), "--pair", "0,2999",
+                             "--method", "gauss-seidel", code=NOT_CONVERGED).stdout
+        self.assertIn("max_iterations", text)
+        self.assertIn("relative residual", text)
+
+    def test_device(self):
+        result = self.graph_json("resistance", self.graph, "--pair", "0,2", "--device", "serial")
+        self.assertAlmostEqual(result["pairs"][0]["resistance"], 0.7, 9)
+        self.run_tool("graph", "resistance", self.graph, "--pair", "0,2", "--device", "abacus", code=USAGE)
 
     def test_adjacency_and_laplacian_agree(self):
         laplacian = str(self.folder / "L.mtx")
@@ -54,10 +100,16 @@ class Graph(ToolTest):
         self.assertAlmostEqual(x[0] - x[1], 0.5, 9)
         self.assertAlmostEqual(x[1] - x[2], 0.2, 9)
         self.assertAlmostEqual(result["power"], 0.7, 9)
+        piped = subprocess.run([TOOL, "graph", "potential", self.graph, "--sources", "-", "--json"],
+                               input="0 1\n2 -1\n", capture_output=True, text=True, timeout=60)
+        self.assertEqual(json.loads(piped.stdout)["potentials"], x)
         one_sided = self.file("one.txt", "0 1\n3 0\n")
         self.assertEqual(len(self.graph_json("potential", self.graph, "--sources", one_sided)["warnings"]), 1)
         strict = self.graph_json("potential", self.graph, "--sources", one_sided, "--strict", code=NO_SOLUTION)
         self.assertEqual(strict["status"], "inconsistent")
+        text = self.run_tool("graph", "potential", self.graph, "--sources", one_sided, "--strict",
+                             code=NO_SOLUTION).stdout
+        self.assertIn("does not sum to zero", text)
 
     def test_fiedler(self):
         self.run_tool("generate", "path", "-p", "n=50", "-o", str(self.folder / "path.mtx"))
@@ -72,10 +124,24 @@ class Graph(ToolTest):
         self.assertIn("fiedler", self.run_tool("graph", "--help").stdout)
         self.assertIn("did you mean 'fiedler'", self.run_tool("graph", "fidler", self.graph, code=USAGE).stderr)
         self.run_tool("graph", "resistance", self.graph, code=USAGE)
-        self.run_tool("graph", "resistance", self.graph, "--pair", "0;1", code=USAGE)
+        for pair in ["0;1", "0", "0,1,2", "0,x", "-1,2"]:
+            self.run_tool("graph", "resistance", self.graph, "--pair", pair, code=USAGE)
+        outside = self.run_tool("graph", "resistance", self.graph, "--pair", "1,5", code=USAGE).stderr
+        self.assertIn("no vertex 5", outside)
+        self.assertNotIn("--numbering", outside)
+        edges = self.file("edges.txt", "10 20\n20 30\n")
+        text = self.run_tool("graph", "resistance", edges, "--from", "edge-list", "--pair", "10,20", code=USAGE)
+        self.assertIn("--numbering", text.stderr)
+        self.run_tool("graph", "resistance", self.graph, "--pair", "0,1", "--error", "0.1", code=USAGE)
+        self.run_tool("graph", "resistance", self.graph, "--edges", "--seed", "2", code=USAGE)
+        self.run_tool("graph", "fiedler", self.graph, "--seed", "-1", code=USAGE)
+        directed = self.file("directed.mtx", coordinate(2, 2, [(1, 1, 1), (1, 2, -1)]))
+        self.assertIn("symmetric", self.run_tool("graph", "components", directed, code=BAD_INPUT).stderr)
         self.run_tool("graph", "fiedler", self.graph, "-k", "9", code=USAGE)
         bad = self.file("bad.txt", "9 1\n0 -1\n")
-        self.run_tool("graph", "potential", self.graph, "--sources", bad, code=USAGE)
+        self.assertIn("bad.txt", self.run_tool("graph", "potential", self.graph, "--sources", bad,
+                                               code=USAGE).stderr)
+        self.run_tool("graph", "potential", "-", "--sources", "-", code=USAGE)
         self.run_tool("graph", "components", str(self.folder / "none.mtx"), code=BAD_INPUT)
 
 

@@ -2,6 +2,8 @@
 #include "arguments/input.hpp"
 
 #include "arguments/command_line.hpp"
+#include "output/files.hpp"
+#include "terminal/terminal.hpp"
 
 #include <echelon/error.hpp>
 
@@ -85,6 +87,22 @@ MatrixFile<T> read_input(const std::string& path, const InputOptions& options) {
   return file;
 }
 
+template <class T>
+Dense<T> read_vectors(const std::string& path) {
+  ReadFileOptions options;
+  options.role = FileRole::right_hand_side;
+  try {
+    MatrixFile<T> file = read_matrix_file<T>(input_path(path), options);
+    if (file.right_hand_sides.columns() > 0) return std::move(file.right_hand_sides);
+    return to_dense(MatrixRef<T>(file.matrix));
+  } catch (const ParseError& e) {
+    if (path != "-") throw;
+    throw ParseError(input_name(path), e.line(), e.column(), reason_of(e));
+  }
+}
+
+template Dense<float> read_vectors(const std::string&);
+template Dense<double> read_vectors(const std::string&);
 template MatrixFile<float> read_input(const std::string&, const InputOptions&);
 template MatrixFile<double> read_input(const std::string&, const InputOptions&);
 

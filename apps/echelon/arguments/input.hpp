@@ -28,6 +28,11 @@ void add_matrix_argument(CLI::App& app, const std::string& name, std::string& pa
 /// The path to open: "-" is /dev/stdin.
 [[nodiscard]] std::string input_path(const std::string& path);
 
+/// Reads the vectors in a file of any format, plain text columns among them: its right-hand sides if it has
+/// any, else its matrix.
+template <class T>
+[[nodiscard]] Dense<T> read_vectors(const std::string& path);
+
 /// Reads the matrix and applies --as. Throws what read_matrix_file and laplacian throw.
 template <class T>
 [[nodiscard]] MatrixFile<T> read_input(const std::string& path, const InputOptions& options);

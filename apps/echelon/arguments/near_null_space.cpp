@@ -4,7 +4,6 @@
 #include "arguments/input.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/io/files.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/methods/multigrid/near_null_space.hpp>
 
@@ -12,22 +11,13 @@
 
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
 namespace echelon::tool {
 
 namespace {
 
-Dense<double> read_columns(const std::string& path) {
-  ReadFileOptions options;
-  options.role = FileRole::right_hand_side;
-  MatrixFile<double> file = read_matrix_file<double>(input_path(path), options);
-  if (file.right_hand_sides.columns() > 0) return std::move(file.right_hand_sides);
-  return to_dense(MatrixRef<double>(file.matrix));
-}
-
 std::vector<std::int64_t> read_node_map(const std::string& path) {
-  const Dense<double> map = read_columns(path);
+  const Dense<double> map = read_vectors<double>(path);
   if (map.columns() != 1) {
     throw BadOption("--node-map", fmt::format("{} has {} columns, not one", path, map.columns()));
   }
@@ -78,11 +68,11 @@ void check_near_null_space(const NearNullSpaceOptions& options) {
 }
 
 Dense<double> read_near_null_space(const NearNullSpaceOptions& options) {
-  if (!options.vectors.empty()) return read_columns(options.vectors);
+  if (!options.vectors.empty()) return read_vectors<double>(options.vectors);
   if (options.coordinates.empty()) return {};
   std::vector<std::int64_t> unknowns;
   if (!options.node_map.empty()) unknowns = read_node_map(options.node_map);
-  return rigid_body_modes(read_columns(options.coordinates), unknowns);
+  return rigid_body_modes(read_vectors<double>(options.coordinates), unknowns);
 }
 
 }  // namespace echelon::tool

@@ -3,8 +3,6 @@
 
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
-#include "output/files.hpp"
-#include "terminal/terminal.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>
@@ -20,21 +18,6 @@
 namespace echelon::tool {
 
 namespace {
-
-/// Reads the vectors in a file of any format, plain text columns among them.
-template <class T>
-Dense<T> read_rhs(const std::string& path) {
-  ReadFileOptions options;
-  options.role = FileRole::right_hand_side;
-  try {
-    MatrixFile<T> file = read_matrix_file<T>(input_path(path), options);
-    if (file.right_hand_sides.columns() > 0) return std::move(file.right_hand_sides);
-    return to_dense(MatrixRef<T>(file.matrix));
-  } catch (const ParseError& e) {
-    if (path != "-") throw;
-    throw ParseError(input_name(path), e.line(), e.column(), reason_of(e));
-  }
-}
 
 template <class T>
 Dense<T> filled(std::int64_t rows, T value) {
@@ -160,7 +143,7 @@ template <class T>
 Rhs<T> make_rhs(const RhsOption& option, const std::string& matrix_path, MatrixFile<T>& matrix) {
   const MatrixRef<T> A(matrix.matrix);
   if (option.kind == RhsKind::file)
-    return {read_rhs<T>(option.file), RhsKind::file, option.seed, option.file};
+    return {read_vectors<T>(option.file), RhsKind::file, option.seed, option.file};
   if (option.kind) return {values_of(*option.kind, option.seed, A), *option.kind, option.seed, ""};
   if (matrix.right_hand_sides.columns() == 0) return default_rhs(A);
   return {std::move(matrix.right_hand_sides), RhsKind::file, option.seed, matrix_path};

@@ -18,7 +18,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -50,18 +52,38 @@ void add_common(CLI::App& app, GraphRequest& request) {
   app.add_flag("--quiet", request.quiet, "no progress on stderr");
 }
 void add_solver(CLI::App& app, GraphRequest& request) {
-  app.add_option("--method", request.solve.method, "method for the Laplacian systems (approximate-cholesky)");
-  app.add_option("--rtol", request.solve.rtol, "relative tolerance of every solve (1e-10)");
+  app.add_option("--method", request.solve.method,
+                 "method for the Laplacian systems (approximate-cholesky; on a GPU lamg)")
+      ->type_name("NAME");
+  app.add_option_function<std::string>(
+         "--device",
+         [&](const std::string& name) {
+           if (name != "auto") request.solve.device = Device::parse(name);
+         },
+         "auto (default, all cores), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
+      ->type_name("DEVICE");
+  app.add_option("--rtol", request.solve.rtol, "relative tolerance of every solve (1e-10)")->type_name("X");
+}
+/// Adds --seed, with the option without which it has no effect.
+CLI::Option* add_seed(CLI::App& app, GraphRequest& request, const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          "--seed", [&](const std::string& text) { request.seed = parse_integer("--seed", text); }, help)
+      ->type_name("N");
 }
 void add_output(CLI::App& app, GraphRequest& request, const std::string& what) {
   add_file_option(app, "-o,--output", request.output, "write " + what + " to a file");
 }
 
-/// Laplacian of the graph: the matrix that is read if none of its off-diagonal elements is positive;
-/// otherwise the matrix counts as an adjacency matrix.
-Csr<double> read_graph(const GraphRequest& request) {
+struct Graph {
+  Csr<double> laplacian;
+  std::vector<std::int64_t> labels;  ///< of the vertices of an edge list, which has numbers of its own
+};
+
+/// Reads the graph: a matrix with a negative element is its Laplacian, any other one its adjacency matrix.
+Graph read_graph(const GraphRequest& request) {
   ProgressLine progress(request.quiet);
-  progress.announce("reading " + (request.matrix == "-" ? std::string("standard input") : request.matrix));
+  progress.announce("reading " + input_name(request.matrix));
   InputOptions input = request.input;
   input.file.role = FileRole::graph;
   MatrixFile<double> file = read_input<double>(request.matrix, input);
@@ -71,7 +93,30 @@ Csr<double> read_graph(const GraphRequest& request) {
                                  : to_csr(MatrixRef<double>(file.matrix));
   const bool has_negative = std::any_of(matrix.values().data(), matrix.values().data() + matrix.nonzeros(),
                                         [](double value) { return value < 0; });
-  return has_negative ? matrix : laplacian(matrix, request.input.laplacian);
+  return {has_negative ? matrix : laplacian(matrix, request.input.laplacian), std::move(file.labels)};
+}
+
+/// Throws BadOption for a vertex that the graph does not have.
+void check_vertex(const std::string& option, const std::string& text, double vertex, const Graph& graph) {
+  const std::int64_t vertices = graph.laplacian.rows();
+  if (vertex >= 0 && vertex < static_cast<double>(vertices) && vertex == std::floor(vertex)) return;
+  std::string reason = fmt::format("{}: there is no vertex {}: the graph has {}, numbered from 0", text,
+                                   vertex, counted(vertices, "vertex", "vertices"));
+  if (!graph.labels.empty() && graph.labels.back() != vertices - 1) {
+    reason += "; the numbers in an edge list are replaced by 0, 1, 2, ..., see --numbering";
+  }
+  throw BadOption(option, reason);
+}
+
+/// Elements in the upper triangle of a symmetric matrix that are not zero.
+std::int64_t count_edges(const Csr<double>& L) {
+  std::int64_t edges = 0;
+  for (std::int64_t i = 0; i < L.rows(); ++i) {
+    for (std::int64_t k = L.row_offsets()[i]; k < L.row_offsets()[i + 1]; ++k) {
+      edges += L.column_indices()[k] > i && L.values()[k] != 0 ? 1 : 0;
+    }
+  }
+  return edges;
 }
 
 ExitCode finish(const GraphRequest& request, Json json, std::vector<Row> rows, const std::string& headline,
@@ -84,10 +129,24 @@ ExitCode finish(const GraphRequest& request, Json json, std::vector<Row> rows, c
   return exit_code(status);
 }
 
+/// "Effective resistances", with the status unless the systems were solved.
+std::string headline(const std::string& subject, Status status) {
+  return solved(status) ? subject : fmt::format("{}: {}", subject, to_string(status));
+}
+/// Rows that say how far solutions can be trusted.
+void add_outcome(const Report& report, std::vector<Row>& rows) {
+  if (!report.message.empty()) rows.emplace_back("because", report.message);
+  if (!report.solved() && !report.columns.empty()) {
+    rows.emplace_back("relative residual", fmt::format("{:.2e}", report.relative_residual));
+  }
+  for (const std::string& warning : report.warnings) rows.emplace_back("warning", warning);
+}
+
 Json graph_json(const std::string& verb, const GraphRequest& request, const Csr<double>& L) {
-  const std::int64_t edges = (L.nonzeros() - L.rows()) / 2;
-  return {
-      {"command", "graph " + verb}, {"file", utf8(request.matrix)}, {"vertices", L.rows()}, {"edges", edges}};
+  return {{"command", "graph " + verb},
+          {"file", utf8(request.matrix)},
+          {"vertices", L.rows()},
+          {"edges", count_edges(L)}};
 }
 void add_report(const Report& report, Json& json) {
   json.update(Json{{"status", std::string(to_string(report.status))},
@@ -108,7 +167,7 @@ ExitCode run_components(const Arguments& arguments) {
   add_output(app, request, "the component of each vertex");
   if (!parse(app, arguments)) return exit_solved;
   check_files({request.matrix}, {{"-o", request.output}});
-  const Csr<double> L = read_graph(request);
+  const Csr<double> L = read_graph(request).laplacian;
   const graph::Components parts = graph::components(L);
   std::vector<std::int64_t> sizes = parts.sizes;
   std::sort(sizes.rbegin(), sizes.rend());
@@ -126,22 +185,34 @@ ExitCode run_components(const Arguments& arguments) {
   return finish(
       request, json,
       {{"vertices", std::to_string(L.rows())}, {"largest", largest}, {"isolated", std::to_string(isolated)}},
-      fmt::format("{} components", parts.count), Status::direct);
+      counted(parts.count, "component"), Status::direct);
 }
 
-std::vector<graph::Pair> parse_pairs(const std::vector<std::string>& texts) {
+std::vector<graph::Pair> parse_pairs(const std::vector<std::string>& texts, const Graph& graph) {
   std::vector<graph::Pair> pairs;
   for (const std::string& text : texts) {
     const std::size_t comma = text.find(',');
-    if (comma == std::string::npos) throw BadOption("--pair", "'" + text + "' is not of the form U,V");
     const auto vertex = [&](const std::string& part) {
       const std::int64_t v = parse_integer("--pair", part);
-      if (v > INT32_MAX) throw BadOption("--pair", "there is no vertex " + part);
+      check_vertex("--pair", "--pair " + text, static_cast<double>(v), graph);
       return static_cast<std::int32_t>(v);
     };
     pairs.push_back({vertex(text.substr(0, comma)), vertex(text.substr(comma + 1))});
   }
   return pairs;
+}
+
+void check_pairs(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    if (std::count(text.begin(), text.end(), ',') != 1) {
+      throw BadOption("--pair", "'" + text + "' is not of the form U,V");
+    }
+  }
+}
+
+/// Status of solves, of which there may have been none.
+Status status_of(const Report& report) {
+  return report.method.empty() ? Status::direct : report.status;
 }
 
 ExitCode edge_resistances(const GraphRequest& request, const Csr<double>& L) {
@@ -171,12 +242,45 @@ ExitCode edge_resistances(const GraphRequest& request, const Csr<double>& L) {
     }
     json["edges_resistances"] = edges;
   }
-  return finish(
-      request, json,
-      {{"solves", std::to_string(result.solves)},
-       {"standard error", fmt::format("{:.3g}", result.error)},
-       {"sum of w R", fmt::format("{:.10g}, {} by Foster's theorem", result.foster_sum, result.foster_rank)}},
-      fmt::format("Effective resistances of {} edges", result.edges.size()), result.report.status);
+  std::vector<Row> rows = {{"solves", std::to_string(result.solves)}};
+  if (!std::isnan(result.foster_sum)) {
+    rows.emplace_back("standard error", fmt::format("{:.3g}", result.error));
+    rows.emplace_back("sum of w R",
+                      fmt::format("{:.10g}, {} by Foster's theorem", result.foster_sum, result.foster_rank));
+  }
+  add_outcome(result.report, rows);
+  const std::string subject =
+      "Effective resistances of " + counted(static_cast<std::int64_t>(result.edges.size()), "edge");
+  return finish(request, json, rows, headline(subject, status_of(result.report)), status_of(result.report));
+}
+
+ExitCode pair_resistances(const GraphRequest& request, const Graph& graph) {
+  const std::vector<graph::Pair> pairs = parse_pairs(request.pairs, graph);
+  const graph::Resistances result = graph::resistances(graph.laplacian, pairs, request.solve);
+  Json json = graph_json("resistance", request, graph.laplacian);
+  if (!result.report.method.empty()) add_report(result.report, json);
+  Json list = Json::array();
+  std::vector<Row> rows;
+  Dense<double> table(Device(), static_cast<std::int64_t>(pairs.size()), 3);
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    const auto [first, second] = pairs[p];
+    const double value = result.values[p];
+    list.push_back(
+        {{"first", first}, {"second", second}, {"connected", !std::isinf(value)}, {"resistance", value}});
+    rows.emplace_back(fmt::format("{} - {}", first, second),
+                      std::isnan(value) ? "not computed" : fmt::format("{:.12g}", value));
+    table(static_cast<std::int64_t>(p), 0) = first;
+    table(static_cast<std::int64_t>(p), 1) = second;
+    table(static_cast<std::int64_t>(p), 2) = value;
+  }
+  if (!request.output.empty()) {
+    write_dense(request.output, table, "vertices from 0, effective resistance of each pair");
+  }
+  json["pairs"] = list;
+  json["solves"] = result.solves;
+  add_outcome(result.report, rows);
+  const Status status = status_of(result.report);
+  return finish(request, json, rows, headline("Effective resistances", status), status);
 }
 
 ExitCode run_resistance(const Arguments& arguments) {
@@ -187,60 +291,63 @@ ExitCode run_resistance(const Arguments& arguments) {
   add_solver(app, request);
   app.add_option("--pair", request.pairs, "vertices U,V, from 0; may be given several times");
   app.add_flag("--edges", request.edges, "all edges");
-  app.add_option("--error", request.error,
-                 "with --edges: relative standard error of an estimate by random projections (0: exact)");
-  app.add_option("--seed", request.seed, "with --error: seed of the projections");
-  add_output(app, request, "the edges with their resistances");
+  auto* const error =
+      app.add_option("--error", request.error,
+                     "with --edges: relative standard error of an estimate by random projections (0: exact)")
+          ->type_name("X");
+  auto* const seed = add_seed(app, request, "with --error: seed of the projections");
+  add_output(app, request, "the pairs or edges with their resistances");
   if (!parse(app, arguments)) return exit_solved;
   if (request.edges == !request.pairs.empty()) {
     throw BadOption("--pair", "give either --pair U,V, once or several times, or --edges");
   }
-  const std::vector<graph::Pair> pairs = parse_pairs(request.pairs);
+  if (!request.edges && error->count() > 0) throw BadOption("--error", "--error belongs to --edges");
+  if (error->count() == 0 && seed->count() > 0) throw BadOption("--seed", "--seed belongs to --error");
+  check_pairs(request.pairs);
+  require(request.solve.device);
   check_files({request.matrix}, {{"-o", request.output}});
-  const Csr<double> L = read_graph(request);
+  const Graph graph = read_graph(request);
   const Interrupt interrupt(request.quiet);
   request.solve.cancel = interrupt.token();
-  if (request.edges) return edge_resistances(request, L);
-  const graph::Resistances result = graph::resistances(L, pairs, request.solve);
-  Json json = graph_json("resistance", request, L);
-  if (!result.report.method.empty()) add_report(result.report, json);
-  Json list = Json::array();
-  std::vector<Row> rows;
-  for (std::size_t p = 0; p < pairs.size(); ++p) {
-    const double value = result.values[p];
-    list.push_back({{"first", pairs[p].first},
-                    {"second", pairs[p].second},
-                    {"connected", std::isfinite(value)},
-                    {"resistance", value}});
-    rows.emplace_back(fmt::format("{} - {}", pairs[p].first, pairs[p].second), fmt::format("{:.12g}", value));
-  }
-  json["pairs"] = list;
-  json["solves"] = result.solves;
-  const Status status = result.report.method.empty() ? Status::direct : result.report.status;
-  return finish(request, json, rows, "Effective resistances", status);
+  return request.edges ? edge_resistances(request, graph.laplacian) : pair_resistances(request, graph);
 }
 
 /// Reads the currents from a file with lines "vertex current".
-Dense<double> read_sources(const std::string& path, std::int64_t vertices) {
-  const bool is_text = path.find(".mtx") == std::string::npos && path.find(".np") == std::string::npos;
-  const Matrix<double> file = read_matrix<double>(path, is_text ? FileFormat::text : FileFormat::automatic);
-  const Dense<double>* table = std::get_if<Dense<double>>(&file);
-  if (table == nullptr || table->columns() != 2) {
-    throw BadOption("--sources", "the file has two columns: a vertex, from 0, and its current");
+Dense<double> read_sources(const std::string& path, const Graph& graph) {
+  const Dense<double> table = read_vectors<double>(path);
+  if (table.columns() != 2) {
+    throw BadOption("--sources",
+                    input_name(path) + " does not have two columns: a vertex, from 0, and its current");
   }
-  Dense<double> currents(Device(), vertices, 1);
-  std::fill_n(currents.data(), vertices, 0.0);
-  for (std::int64_t line = 0; line < table->rows(); ++line) {
-    const double vertex = (*table)(line, 0);
-    if (!(vertex >= 0 && vertex < static_cast<double>(vertices)) || vertex != std::floor(vertex)) {
-      throw BadOption("--sources",
-                      fmt::format("row {} (from 0) names the vertex {}, but the graph has {} vertices, "
-                                  "from 0",
-                                  line, vertex, vertices));
-    }
-    currents(static_cast<std::int64_t>(vertex), 0) += (*table)(line, 1);
+  Dense<double> currents(Device(), graph.laplacian.rows(), 1);
+  std::fill_n(currents.data(), currents.rows(), 0.0);
+  for (std::int64_t line = 0; line < table.rows(); ++line) {
+    check_vertex("--sources", input_name(path), table(line, 0), graph);
+    currents(static_cast<std::int64_t>(table(line, 0)), 0) += table(line, 1);
   }
   return currents;
+}
+
+ExitCode report_potentials(const GraphRequest& request, const Csr<double>& L, const Dense<double>& currents,
+                           const graph::Potentials& result) {
+  const std::vector<double> x(result.x.data(), result.x.data() + L.rows());
+  const bool computed = std::none_of(x.begin(), x.end(), [](double value) { return std::isnan(value); });
+  const auto [lowest, highest] = std::minmax_element(x.begin(), x.end());
+  const double power = std::inner_product(x.begin(), x.end(), currents.data(), 0.0);
+  Json json = graph_json("potential", request, L);
+  add_report(result.report, json);
+  std::vector<Row> rows;
+  if (computed && !x.empty()) {
+    json.update(Json{{"lowest", *lowest}, {"highest", *highest}, {"power", power}});
+    rows = {{"lowest", fmt::format("{:.10g}", *lowest)},
+            {"highest", fmt::format("{:.10g}", *highest)},
+            {"power", fmt::format("{:.10g}", power)}};
+    if (!request.output.empty()) write_dense(request.output, result.x, "potentials");
+  }
+  if (request.output.empty()) json["potentials"] = x;
+  add_outcome(result.report, rows);
+  return finish(request, json, rows, fmt::format("Potentials: {}", to_string(result.report.status)),
+                result.report.status);
 }
 
 ExitCode run_potential(const Arguments& arguments) {
@@ -255,33 +362,18 @@ ExitCode run_potential(const Arguments& arguments) {
   app.add_flag("--strict", request.strict, "currents that do not sum to zero on a component are an error");
   add_output(app, request, "the potentials");
   if (!parse(app, arguments)) return exit_solved;
+  if (request.matrix == "-" && request.sources == "-") {
+    throw BadOption("--sources", "GRAPH and --sources cannot both be read from standard input");
+  }
+  require(request.solve.device);
   check_files({request.matrix, request.sources}, {{"-o", request.output}});
-  const Csr<double> L = read_graph(request);
-  const Dense<double> currents = read_sources(request.sources, L.rows());
+  const Graph graph = read_graph(request);
+  const Dense<double> currents = read_sources(request.sources, graph);
   const Interrupt interrupt(request.quiet);
   request.solve.cancel = interrupt.token();
-  const graph::Potentials result = graph::potentials(L, currents, request.solve, request.strict);
-  double lowest = INFINITY;
-  double highest = -INFINITY;
-  double power = 0;
-  for (std::int64_t i = 0; i < L.rows(); ++i) {
-    lowest = std::min(lowest, result.x(i, 0));
-    highest = std::max(highest, result.x(i, 0));
-    power += result.x(i, 0) * currents(i, 0);
-  }
-  if (!request.output.empty()) write_dense(request.output, result.x, "potentials");
-  Json json = graph_json("potential", request, L);
-  add_report(result.report, json);
-  json.update(Json{{"lowest", lowest}, {"highest", highest}, {"power", power}});
-  if (request.output.empty()) {
-    json["potentials"] = std::vector<double>(result.x.data(), result.x.data() + L.rows());
-  }
-  std::vector<Row> rows = {{"lowest", fmt::format("{:.10g}", lowest)},
-                           {"highest", fmt::format("{:.10g}", highest)},
-                           {"power", fmt::format("{:.10g}", power)}};
-  for (const std::string& warning : result.report.warnings) rows.emplace_back("warning", warning);
-  return finish(request, json, rows, fmt::format("Potentials: {}", to_string(result.report.status)),
-                result.report.status);
+  const graph::Potentials result =
+      graph::potentials(graph.laplacian, currents, request.solve, request.strict);
+  return report_potentials(request, graph.laplacian, currents, result);
 }
 
 ExitCode run_fiedler(const Arguments& arguments) {
@@ -289,13 +381,13 @@ ExitCode run_fiedler(const Arguments& arguments) {
   CLI::App app("Smallest eigenvectors of the Laplacian, without the constants.", "echelon graph fiedler");
   set_style(app);
   add_common(app, request);
-  app.add_option("-k,--count", request.count, "eigenvectors wanted (1)");
-  app.add_option("--tolerance", request.tolerance, "on ||L x - lambda x|| / ||L|| (1e-8)");
-  app.add_option("--seed", request.seed, "seed of the first block");
-  add_output(app, request, "the eigenvectors, a column each");
+  app.add_option("-k,--count", request.count, "eigenvectors wanted (1)")->type_name("N");
+  app.add_option("--tolerance", request.tolerance, "on ||L x - lambda x|| / ||L|| (1e-8)")->type_name("X");
+  add_seed(app, request, "seed of the first block");
+  add_output(app, request, "the eigenvectors, a column for each,");
   if (!parse(app, arguments)) return exit_solved;
   check_files({request.matrix}, {{"-o", request.output}});
-  const Csr<double> L = read_graph(request);
+  const Csr<double> L = read_graph(request).laplacian;
   const Interrupt interrupt(request.quiet);
   graph::FiedlerOptions options;
   options.count = request.count;
@@ -316,9 +408,11 @@ ExitCode run_fiedler(const Arguments& arguments) {
     rows.emplace_back(fmt::format("lambda_{}", static_cast<std::int64_t>(j) + result.null_vectors + 1),
                       fmt::format("{:.12g} (residual {:.2g})", result.values[j], result.residuals[j]));
   }
+  if (!result.message.empty())
+    rows.emplace_back(solved(result.status) ? "warning" : "because", result.message);
   return finish(request, json, rows,
-                fmt::format("Smallest eigenvalues: {} after {} iterations", to_string(result.status),
-                            result.iterations),
+                fmt::format("Smallest eigenvalues: {} after {}", to_string(result.status),
+                            counted(result.iterations, "iteration")),
                 result.status);
 }
 

@@ -15,10 +15,6 @@ namespace echelon::tool {
 
 namespace {
 
-std::string counted(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
-}
-
 std::string status_text(const Report& report) {
   const std::string method = method_name(report.method);
   const std::string after =

@@ -33,6 +33,12 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
+std::string counted(std::int64_t count, std::string_view noun, std::string_view plural) {
+  if (count == 1) return fmt::format("1 {}", noun);
+  return plural.empty() ? fmt::format("{} {}s", grouped(count), noun)
+                        : fmt::format("{} {}", grouped(count), plural);
+}
+
 std::string byte_count(std::size_t bytes) {
   constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   auto value = static_cast<double>(bytes);

@@ -15,6 +15,8 @@ namespace echelon::tool {
 [[nodiscard]] std::string short_number(double value);
 /// "1,234,567".
 [[nodiscard]] std::string grouped(std::int64_t number);
+/// "1 edge", "1,234 edges"; `plural` where it is not the noun with an s.
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view noun, std::string_view plural = {});
 /// "1.5 GiB".
 [[nodiscard]] std::string byte_count(std::size_t bytes);
 /// "120 us", "12.3 ms", "3.45 s", "2 min 5 s".

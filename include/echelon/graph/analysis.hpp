@@ -25,13 +25,15 @@ struct Components {
   std::vector<std::int64_t> sizes;
 };
 /// Finds the connected components of the graph of a symmetric A; explicit zeros are not edges. Runs on the
-/// host in parallel, with the same result for any number of threads. O(nonzeros) time.
+/// host in parallel, with the same result for any number of threads. O(nonzeros) time. Throws InvalidMatrix
+/// for an A that is not symmetric.
 [[nodiscard]] Components components(const Csr<double>& A);
 
 struct SolveSettings {
-  /// Method for the Laplacian systems; it must determine x at least up to an added constant.
-  std::string method = "approximate-cholesky";
-  /// Device that the systems are solved on.
+  /// Method for the Laplacian systems; it must determine x at least up to an added constant. By default
+  /// approximate-cholesky on the host, and lamg on a GPU.
+  std::string method = {};
+  /// Device that the systems are solved on; matrices and results are on the host.
   Device device = {};
   /// Relative tolerance of every solve.
   double rtol = 1e-10;
@@ -45,15 +47,16 @@ struct Pair {
 };
 
 /// Effective resistances between pairs of vertices: the potential difference that a unit current from one to
-/// the other needs. Infinite between components, 0 from a vertex to itself.
+/// the other needs. Infinite between components, 0 from a vertex to itself, and NaN where a failed set-up or
+/// a cancelled solve, which the report explains, left it unknown.
 struct Resistances {
   std::vector<double> values;
   std::int64_t solves = 0;
-  Report report;  ///< of the solve with the largest residual
+  Report report;  ///< of the solve with the largest residual, or of the set-up if that failed
 };
 /// Computes the resistances by one solve for each pair, 64 at a time, or by one solve for each vertex in the
-/// pairs of a component but one, if these are fewer: all pairs of k vertices take k - 1 solves. Throws Error
-/// for a vertex that does not exist.
+/// pairs of a component but one, if these are fewer: all pairs of k vertices take k - 1 solves. Throws
+/// BadOption for a vertex that does not exist.
 [[nodiscard]] Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
                                       const SolveSettings& settings = {});
 
@@ -67,20 +70,19 @@ struct EdgeResistanceOptions {
   /// How the systems are solved; with an error, its tolerance is not used.
   SolveSettings solve = {};
   /// Relative standard error of each estimate, which takes 2 / error^2 random projections with one solve
-  /// each, to a tolerance of error / 10. 0: exact, by one solve for every vertex except one of each
-  /// component.
+  /// each, to a tolerance of error / 10. 0: exact, by one solve for every vertex.
   double error = 0;
   /// Seed of the random projections, on which estimates depend.
   std::uint64_t seed = 1;
 };
-/// Resistances of the edges (first < second, in row order).
+/// Resistances of the edges (first < second, in row order); NaN as in Resistances.
 struct EdgeResistances {
   std::vector<EdgeResistance> edges;
   double error = 0;  ///< relative standard error of each resistance; 0: exact up to the tolerance
   std::int64_t solves = 0;
   double foster_sum = 0;         ///< sum of weight times resistance
   std::int64_t foster_rank = 0;  ///< vertices minus components, the exact foster_sum
-  Report report;                 ///< of the solve with the largest residual
+  Report report;                 ///< of the solve with the largest residual, or of a set-up that failed
 };
 /// Computes the effective resistance of every edge. R. Foster, The average impedance of an electrical
 /// network, 1949; D. Spielman, N. Srivastava, Graph sparsification by effective resistances, SIAM J. Comput.
@@ -90,7 +92,7 @@ struct EdgeResistances {
 
 /// Potentials x with L x = currents for each column, of mean zero on each component. If currents do not sum
 /// to zero on a component, their mean there is removed, with a warning in the report; with `strict` the
-/// status is `inconsistent`.
+/// status is `inconsistent`. If the set-up fails, x is NaN.
 struct Potentials {
   Dense<double> x;
   Report report;
@@ -106,7 +108,8 @@ struct FiedlerOptions {
   std::int64_t max_iterations = 500;
   /// Seed of the random vectors that the iteration starts from.
   std::uint64_t seed = 1;
-  SolveSettings solve = {};  ///< settings of the preconditioner, which `method` names
+  /// Method of the preconditioner, and the stop token; it runs on the host, and rtol has no effect.
+  SolveSettings solve = {};
 };
 struct Eigenpairs {
   Status status = Status::converged;  ///< or max_iterations, cancelled, breakdown

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// LOBPCG in the complement of the components' constant vectors. An orthonormal basis of [X R P] is formed in
 /// every iteration, which stays stable where the classical form with Gram matrices breaks down.
+#include "graph_laplacian/analysis/connected_components.hpp"
 #include "graph_laplacian/analysis/require_laplacian.hpp"
 #include "linalg/blas/decompositions.hpp"
 #include "solver/implementation.hpp"
@@ -69,7 +70,9 @@ class Lobpcg {
 
   Eigenpairs run() {
     Eigenpairs result;
-    Solver<double> solver = make_solver<double>(options_->solve.method, Device::serial(), {});
+    const std::string& method = options_->solve.method;
+    Solver<double> solver =
+        make_solver<double>(method.empty() ? "approximate-cholesky" : method, Device::serial(), {});
     const Report setup = solver.setup(*L_, {.cancel = options_->solve.cancel});
     if (!setup.ready()) {
       result.status = setup.status;
@@ -226,7 +229,7 @@ class Lobpcg {
 
 Eigenpairs fiedler(const Csr<double>& laplacian, const FiedlerOptions& options) {
   require_laplacian(laplacian);
-  const Components parts = components(laplacian);
+  const Components parts = connected_components(laplacian);
   const std::int64_t most = laplacian.rows() - parts.count;
   if (options.count < 1 || options.count > most) {
     throw BadOption("count",

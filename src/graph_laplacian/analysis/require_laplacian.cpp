@@ -26,13 +26,14 @@ void require_laplacian(const Csr<double>& A) {
   if (facts.has_positive) {
     throw InvalidMatrix(
         "the matrix has a positive element beside the diagonal, and is no graph's Laplacian: an adjacency "
-        "matrix "
-        "becomes one by laplacian(), or in the tool by --as laplacian");
+        "matrix becomes one by laplacian(), or in the tool by --as laplacian");
   }
   std::int64_t row = 0;
   while (excess[row] == 0) ++row;
   throw InvalidMatrix(
-      fmt::format("row {} (from 0) sums to {:.3g}, those of a graph's Laplacian to zero", row, excess[row]));
+      fmt::format("row {} (from 0) sums to {:.3g}, those of a graph's Laplacian to zero: adjacency(), or in "
+                  "the tool --as adjacency, takes the edges alone",
+                  row, excess[row]));
 }
 
 }  // namespace echelon::graph

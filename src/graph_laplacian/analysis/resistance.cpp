@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
+#include "graph_laplacian/analysis/connected_components.hpp"
 #include "graph_laplacian/analysis/require_laplacian.hpp"
-#include "graph_laplacian/components.hpp"
 #include "support/hash.hpp"
 
 #include <echelon/error.hpp>
@@ -20,33 +19,68 @@ namespace echelon::graph {
 namespace {
 
 constexpr std::int64_t columns_at_once = 64;
+constexpr double not_computed = std::numeric_limits<double>::quiet_NaN();
+
+std::string method_of(const SolveSettings& settings) {
+  if (!settings.method.empty()) return settings.method;
+  return settings.device.on_host() ? "approximate-cholesky" : "lamg";
+}
+
+/// Solver on the device of the settings for a Laplacian and vectors on the host. The Laplacian has to outlive
+/// it.
+class LaplacianSolver {
+ public:
+  LaplacianSolver(const Csr<double>& L, const SolveSettings& settings, const Options& options)
+      : device_(settings.device),
+        control_{.cancel = settings.cancel},
+        solver_(make_solver<double>(method_of(settings), device_, options)) {
+    if (!device_.on_host()) copy_ = L.to(device_);
+    setup_ = solver_.setup(device_.on_host() ? L : copy_, control_);
+  }
+  /// Report of the set-up.
+  [[nodiscard]] const Report& setup() const { return setup_; }
+  Report solve(DenseView<const double> B, Dense<double>& X) {
+    if (device_.on_host()) return solver_.solve(B, X, control_);
+    Dense<double> on_device(device_, X.rows(), X.columns());
+    Report report = solver_.solve(to_dense(MatrixRef<double>(B)).to(device_), on_device, control_);
+    X = on_device.to(Device());
+    return report;
+  }
+
+ private:
+  Device device_;
+  Control control_;
+  Csr<double> copy_;  // of the Laplacian, on a GPU
+  Solver<double> solver_;
+  Report setup_;
+};
 
 /// Solver with one set-up for any number of right-hand sides, which are solved in blocks of columns.
 class BlockSolver {
  public:
   BlockSolver(const Csr<double>& L, const SolveSettings& settings, double rtol)
-      : n_(L.rows()),
-        control_{.cancel = settings.cancel},
-        solver_(make_solver<double>(settings.method, settings.device, {{"rtol", rtol}})) {
-    const Report setup = solver_.setup(L, control_);
-    if (!setup.ready()) throw Error("the graph's Laplacian system cannot be solved: " + setup.message);
+      : n_(L.rows()), solver_(L, settings, {{"rtol", rtol}}) {
+    if (!solver_.setup().ready()) worst_ = solver_.setup();
   }
 
   /// Solves for right-hand sides j = 0, ..., count - 1: fill(j, b) writes right-hand side j into a zeroed b,
-  /// and use(j, x) reads its solution.
+  /// and use(j, x) reads its solution. Returns the number of solutions that were used: fewer than `count` if
+  /// the set-up failed or a solve was cancelled.
   template <class Fill, class Use>
-  void solve(std::int64_t count, const Fill& fill, const Use& use) {
+  std::int64_t solve(std::int64_t count, const Fill& fill, const Use& use) {
+    if (!solver_.setup().ready()) return 0;
     for (std::int64_t first = 0; first < count; first += columns_at_once) {
       const std::int64_t columns = std::min(columns_at_once, count - first);
       Dense<double> B(Device(), n_, columns);
       Dense<double> X(Device(), n_, columns);
       std::fill_n(B.data(), n_ * columns, 0.0);
       for (std::int64_t j = 0; j < columns; ++j) fill(first + j, B.data() + j * n_);
-      const Report report = solver_.solve(B, X, control_);
+      const Report report = solver_.solve(B, X);
       if (worst_.method.empty() || is_worse(report)) worst_ = report;
-      if (report.status == Status::cancelled) return;
+      if (report.status == Status::cancelled) return first;
       for (std::int64_t j = 0; j < columns; ++j) use(first + j, X.data() + j * n_);
     }
+    return count;
   }
   [[nodiscard]] Report take_report() { return std::move(worst_); }
 
@@ -57,8 +91,7 @@ class BlockSolver {
   }
 
   std::int64_t n_;
-  Control control_;
-  Solver<double> solver_;
+  LaplacianSolver solver_;
   Report worst_;
 };
 
@@ -93,7 +126,7 @@ void solve_for_vertices(const Csr<double>& L, const Components& parts, const Sol
     }
     b[v] += 1;
   };
-  solver.solve(n, fill, [&](std::int64_t v, const double* x) {
+  result.solves = solver.solve(n, fill, [&](std::int64_t v, const double* x) {
     diagonal[static_cast<std::size_t>(v)] = x[v];
     for (std::int64_t e = first_edge[static_cast<std::size_t>(v)];
          e < first_edge[static_cast<std::size_t>(v) + 1]; ++e) {
@@ -104,8 +137,8 @@ void solve_for_vertices(const Csr<double>& L, const Components& parts, const Sol
   for (EdgeResistance& edge : result.edges) {
     edge.resistance +=
         diagonal[static_cast<std::size_t>(edge.first)] + diagonal[static_cast<std::size_t>(edge.second)];
+    if (edge.second >= result.solves) edge.resistance = not_computed;
   }
-  result.solves = n;
   result.report = solver.take_report();
 }
 
@@ -126,13 +159,15 @@ void estimate_by_projections(const Csr<double>& L, const EdgeResistanceOptions& 
       b[edge.second] -= value;
     }
   };
-  solver.solve(projections, fill, [&](std::int64_t, const double* x) {
+  result.solves = solver.solve(projections, fill, [&](std::int64_t, const double* x) {
     for (EdgeResistance& edge : result.edges) {
       const double difference = x[edge.first] - x[edge.second];
       edge.resistance += difference * difference / static_cast<double>(projections);
     }
   });
-  result.solves = projections;
+  if (result.solves < projections) {
+    for (EdgeResistance& edge : result.edges) edge.resistance = not_computed;
+  }
   result.error = std::sqrt(2 / static_cast<double>(projections));
   result.report = solver.take_report();
 }
@@ -140,8 +175,9 @@ void estimate_by_projections(const Csr<double>& L, const EdgeResistanceOptions& 
 void require_vertices(const Pair& pair, std::size_t number, std::int64_t vertices) {
   for (const std::int32_t v : {pair.first, pair.second}) {
     if (v >= 0 && v < vertices) continue;
-    throw Error(fmt::format("pair {} (from 0) names the vertex {}, but the graph has {} vertices, from 0",
-                            number, v, vertices));
+    throw BadOption("pairs",
+                    fmt::format("pair {} (from 0) names the vertex {}, and the graph has {}, numbered from 0",
+                                number, v, vertices));
   }
 }
 
@@ -191,20 +227,10 @@ void append_dipoles(std::span<const Pair> pairs, const std::vector<std::size_t>&
 
 }  // namespace
 
-Components components(const Csr<double>& A) {
-  OpenMp backend{Device()};
-  const graph_laplacian::Components found = graph_laplacian::find_components(backend, A);
-  Components result{found.count, found.of_vertex.to_vector(), {}};
-  for (std::int64_t c = 0; c < found.count; ++c) {
-    result.sizes.push_back(found.offsets[c + 1] - found.offsets[c]);
-  }
-  return result;
-}
-
 Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
                         const SolveSettings& settings) {
   require_laplacian(laplacian);
-  const Components parts = components(laplacian);
+  const Components parts = connected_components(laplacian);
   Resistances result;
   result.values.assign(pairs.size(), 0);
   std::vector<std::vector<std::size_t>> pairs_of_component(static_cast<std::size_t>(parts.count));
@@ -221,7 +247,7 @@ Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pair
   std::vector<Dipole> dipoles;
   for (const std::vector<std::size_t>& own : pairs_of_component) append_dipoles(pairs, own, dipoles);
   BlockSolver solver(laplacian, settings, settings.rtol);
-  solver.solve(
+  result.solves = solver.solve(
       static_cast<std::int64_t>(dipoles.size()),
       [&](std::int64_t j, double* b) {
         const Dipole& dipole = dipoles[static_cast<std::size_t>(j)];
@@ -234,7 +260,9 @@ Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pair
           result.values[term.pair] += term.factor * (x[term.vertex] - x[dipole.sink]);
         }
       });
-  result.solves = static_cast<std::int64_t>(dipoles.size());
+  for (auto j = static_cast<std::size_t>(result.solves); j < dipoles.size(); ++j) {
+    for (const Term& term : dipoles[j].terms) result.values[term.pair] = not_computed;
+  }
   result.report = solver.take_report();
   return result;
 }
@@ -244,7 +272,7 @@ EdgeResistances edge_resistances(const Csr<double>& laplacian, const EdgeResista
     throw BadOption("error", fmt::format("{} is not a relative error from 0 to 1", options.error));
   }
   require_laplacian(laplacian);
-  const Components parts = components(laplacian);
+  const Components parts = connected_components(laplacian);
   EdgeResistances result;
   result.edges = edges_of(laplacian);
   result.foster_rank = laplacian.rows() - parts.count;
@@ -262,10 +290,13 @@ Potentials potentials(const Csr<double>& laplacian, DenseView<const double> curr
   require_laplacian(laplacian);
   Options options = {{"rtol", settings.rtol}};
   if (strict) options.set("strict", true);
-  Solver<double> solver = make_solver<double>(settings.method, settings.device, options);
-  Potentials result{Dense<double>(Device(), laplacian.rows(), currents.columns()),
-                    solver.setup(laplacian, {.cancel = settings.cancel})};
-  if (result.report.ready()) result.report = solver.solve(currents, result.x, {.cancel = settings.cancel});
+  LaplacianSolver solver(laplacian, settings, options);
+  Potentials result{Dense<double>(Device(), laplacian.rows(), currents.columns()), solver.setup()};
+  if (result.report.ready()) {
+    result.report = solver.solve(currents, result.x);
+  } else {
+    std::fill_n(result.x.data(), result.x.rows() * result.x.columns(), not_computed);
+  }
   return result;
 }
 

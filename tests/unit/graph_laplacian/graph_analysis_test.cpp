@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <numbers>
 #include <random>
+#include <stop_token>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -163,7 +165,42 @@ TEST(EffectiveResistance, Components_AreInfinitelyFar) {
   EXPECT_EQ(resistance(L, 4, 4), 0);
   EXPECT_NEAR(resistance(L, 1, 0), 0.5, 1e-12);
   const std::vector<graph::Pair> outside = {{0, 5}};
-  EXPECT_THROW(graph::resistances(L, outside), Error);
+  EXPECT_THROW(graph::resistances(L, outside), BadOption);
+}
+
+TEST(EffectiveResistance, FailedSetup_LeavesNoNumbers) {
+  // Jacobi refuses the vertex without an edge.
+  const Csr<double> L = from_edges(4, {{0, 1, 2}, {1, 2, 1}});
+  const std::vector<graph::Pair> pairs = {{0, 2}, {1, 1}, {0, 3}};
+  const graph::Resistances result = graph::resistances(L, pairs, {.method = "jacobi"});
+  EXPECT_EQ(result.report.status, Status::breakdown);
+  EXPECT_EQ(result.solves, 0);
+  EXPECT_TRUE(std::isnan(result.values[0]));
+  EXPECT_EQ(result.values[1], 0);
+  EXPECT_TRUE(std::isinf(result.values[2]));
+  for (const double error : {0.0, 0.5}) {
+    const graph::EdgeResistances edges =
+        graph::edge_resistances(L, {.solve = {.method = "jacobi"}, .error = error});
+    EXPECT_EQ(edges.report.status, Status::breakdown);
+    for (const graph::EdgeResistance& edge : edges.edges) EXPECT_TRUE(std::isnan(edge.resistance));
+  }
+  const graph::Potentials potentials =
+      graph::potentials(L, std::vector<double>{1, 0, -1, 0}, {.method = "jacobi"});
+  EXPECT_EQ(potentials.report.status, Status::breakdown);
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_TRUE(std::isnan(potentials.x(i, 0)));
+}
+
+TEST(EffectiveResistance, CancelledSolve_LeavesNoNumbers) {
+  std::stop_source stop;
+  stop.request_stop();
+  const Csr<double> L = graph_of("grid-2d", {{"nx", 20}, {"ny", 20}});
+  const std::vector<graph::Pair> pairs = {{0, 399}};
+  const graph::Resistances result = graph::resistances(L, pairs, {.cancel = stop.get_token()});
+  EXPECT_EQ(result.report.status, Status::cancelled);
+  EXPECT_TRUE(std::isnan(result.values[0]));
+  const graph::EdgeResistances edges = graph::edge_resistances(L, {.solve = {.cancel = stop.get_token()}});
+  EXPECT_EQ(edges.report.status, Status::cancelled);
+  for (const graph::EdgeResistance& edge : edges.edges) EXPECT_TRUE(std::isnan(edge.resistance));
 }
 
 TEST(EdgeResistances, Exact_MatchPairsAndFoster) {
@@ -263,6 +300,10 @@ TEST(GraphAnalysis, MatricesThatAreNoLaplacians_AreRefused) {
   const Csr<double> shifted =
       Csr<double>::from_triplets(2, 2, {{0, 0, 2}, {0, 1, -1}, {1, 0, -1}, {1, 1, 1}});
   EXPECT_THROW(graph::edge_resistances(shifted), InvalidMatrix);
+  const Csr<double> directed =
+      Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, -1}, {1, 0, 0}, {1, 1, 0}});
+  EXPECT_THROW(graph::components(directed), InvalidMatrix);
+  EXPECT_THROW(graph::components(Csr<double>::from_triplets(2, 3, {{0, 1, 1}})), InvalidMatrix);
 }
 
 }  // namespace
