@@ -134,6 +134,7 @@ class Graph(ToolTest):
         self.assertIn("--numbering", text.stderr)
         self.run_tool("graph", "resistance", self.graph, "--pair", "0,1", "--error", "0.1", code=USAGE)
         self.run_tool("graph", "resistance", self.graph, "--edges", "--seed", "2", code=USAGE)
+        self.run_tool("graph", "fiedler", self.graph, "--tolerance", "-1", code=USAGE)
         self.run_tool("graph", "fiedler", self.graph, "--seed", "-1", code=USAGE)
         directed = self.file("directed.mtx", coordinate(2, 2, [(1, 1, 1), (1, 2, -1)]))
         self.assertIn("symmetric", self.run_tool("graph", "components", directed, code=BAD_INPUT).stderr)

@@ -102,7 +102,8 @@ struct Potentials {
 
 struct FiedlerOptions {
   std::int64_t count = 1;  ///< eigenvectors wanted
-  /// Converged when ||L x - lambda x||_2 <= tolerance times ||L||_inf, for x of norm 1.
+  /// Converged when ||L x - lambda x||_2 <= tolerance times ||L||_inf, for x of norm 1, and <= lambda / 1000
+  /// or, where rounding does not allow that, 1e-14 times ||L||_inf.
   double tolerance = 1e-8;
   /// Iterations of LOBPCG at most; then the status is max_iterations.
   std::int64_t max_iterations = 500;
@@ -118,7 +119,7 @@ struct Eigenpairs {
   std::vector<double> residuals;      ///< ||L x - lambda x||_2
   std::int64_t iterations = 0;
   std::int64_t null_vectors = 0;  ///< dimension of the null space, the number of components, that is left out
-  std::string message;
+  std::string message;            ///< why the iteration failed, or which doubts its result leaves
 };
 /// The smallest eigenvalues of L besides the zero of each component, and their eigenvectors: the first is
 /// the Fiedler vector of a connected graph. LOBPCG with a Laplacian preconditioner, in the complement of the

@@ -59,6 +59,20 @@ double norm_inf(const Csr<double>& A) {
   return largest;
 }
 
+/// x^T L x as the sum of w (x_i - x_j)^2 over the edges: not negative, and without the cancellation that a
+/// product with L has for large weights.
+double quadratic_form(const Csr<double>& L, const Vector& x) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < L.rows(); ++i) {
+    for (std::int64_t k = L.row_offsets()[i]; k < L.row_offsets()[i + 1]; ++k) {
+      const std::int64_t j = L.column_indices()[k];
+      const double difference = x[static_cast<std::size_t>(i)] - x[static_cast<std::size_t>(j)];
+      if (j > i) sum -= L.values()[k] * difference * difference;
+    }
+  }
+  return sum;
+}
+
 class Lobpcg {
  public:
   Lobpcg(const Csr<double>& L, const Components& parts, const FiedlerOptions& options, std::int64_t block)
@@ -98,6 +112,7 @@ class Lobpcg {
       }
     }
     take(result);
+    if (result.status == Status::converged) result.message = doubt(result);
     return result;
   }
 
@@ -140,6 +155,15 @@ class Lobpcg {
     rotate(basis);
   }
 
+  /// True for a residual within the tolerance that is small beside the eigenvalue, too, or at the level of
+  /// rounding.
+  [[nodiscard]] bool is_small(double residual, double eigenvalue) const {
+    constexpr double beside_eigenvalue = 1e-3;
+    constexpr double rounding = 1e-14;
+    return residual <= options_->tolerance * norm_ &&
+           residual <= std::max(beside_eigenvalue * eigenvalue, rounding * norm_);
+  }
+
   /// Computes R = L X - X Lambda. True if the wanted columns have converged.
   bool form_residuals() {
     R_.clear();
@@ -149,9 +173,8 @@ class Lobpcg {
       R_.push_back(LX_[j]);
       add(-values_[j], X_[j], R_[j]);
       norms_.push_back(std::sqrt(dot(R_[j], R_[j])));
-      if (j < static_cast<std::size_t>(options_->count) && !(norms_[j] <= options_->tolerance * norm_)) {
+      if (j < static_cast<std::size_t>(options_->count) && !is_small(norms_[j], values_[j]))
         converged = false;
-      }
     }
     return converged;
   }
@@ -160,7 +183,7 @@ class Lobpcg {
   bool improve() {
     Vectors basis = X_;
     for (std::size_t j = 0; j < R_.size(); ++j) {
-      if (norms_[j] <= 0.1 * options_->tolerance * norm_) continue;
+      if (norms_[j] <= 0.1 * options_->tolerance * norm_ && is_small(norms_[j], values_[j])) continue;
       Vector z(R_[j].size());
       project(R_[j]);
       preconditioner_->apply(*workspace_, R_[j].data(), z.data());
@@ -207,11 +230,22 @@ class Lobpcg {
     result.null_vectors = parts_->count;
     result.vectors = Dense<double>(Device(), L_->rows(), static_cast<std::int64_t>(wanted));
     for (std::size_t j = 0; j < wanted; ++j) {
-      result.values.push_back(values_[j]);
+      result.values.push_back(quadratic_form(*L_, X_[j]));
       result.residuals.push_back(norms_[j]);
       std::copy(X_[j].begin(), X_[j].end(),
                 result.vectors.data() + static_cast<std::int64_t>(j) * L_->rows());
     }
+  }
+
+  /// Warning if rounding leaves eigenvalues without a correct digit.
+  static std::string doubt(const Eigenpairs& result) {
+    std::size_t doubtful = 0;
+    for (std::size_t j = 0; j < result.values.size(); ++j) {
+      if (!(result.residuals[j] < 0.1 * result.values[j])) ++doubtful;
+    }
+    if (doubtful == 0) return {};
+    return fmt::format(
+        "rounding errors of the largest weights leave no digit of {} of the eigenvalues certain", doubtful);
   }
 
   const Csr<double>* L_;
@@ -232,10 +266,13 @@ Eigenpairs fiedler(const Csr<double>& laplacian, const FiedlerOptions& options) 
   const Components parts = connected_components(laplacian);
   const std::int64_t most = laplacian.rows() - parts.count;
   if (options.count < 1 || options.count > most) {
-    throw BadOption("count",
-                    fmt::format("{} eigenvectors are asked for, and a graph of {} vertices and {} components "
-                                "has {} besides its constants",
-                                options.count, laplacian.rows(), parts.count, most));
+    throw BadOption(
+        "count", fmt::format("{} eigenvectors are wanted, but the graph has {} besides the constants of its "
+                             "components",
+                             options.count, most));
+  }
+  if (!(options.tolerance >= 0)) {
+    throw BadOption("tolerance", fmt::format("the tolerance {} is not a number from 0", options.tolerance));
   }
   constexpr std::int64_t guard = 3;  // additional eigenvectors, which speed up convergence of the wanted ones
   return Lobpcg(laplacian, parts, options, std::min(most, options.count + guard)).run();

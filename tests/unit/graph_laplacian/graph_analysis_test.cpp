@@ -261,6 +261,27 @@ TEST(Fiedler, PathAndCycle_HaveTheirEigenvalues) {
   }
 }
 
+TEST(Fiedler, LongPath_EigenvalueFarBelowTheTolerance) {
+  // lambda_2 is 4e-9 of the norm, less than the tolerance.
+  constexpr std::int64_t n = 25000;
+  const double expected = 4 * std::pow(std::sin(std::numbers::pi / (2.0 * n)), 2);
+  const graph::Eigenpairs path = graph::fiedler(graph_of("path", {{"n", n}}));
+  EXPECT_EQ(path.status, Status::converged);
+  EXPECT_TRUE(path.message.empty()) << path.message;
+  EXPECT_NEAR(path.values[0] / expected, 1, 1e-5);
+  EXPECT_LE(path.residuals[0], 1e-3 * expected);
+}
+
+TEST(Fiedler, WeightsOf24Decades_DoubtStated) {
+  // Two heavy edges, joined by a light one: lambda_2 = 1e-12 up to its last digits.
+  const Csr<double> L = from_edges(4, {{0, 1, 1e12}, {2, 3, 1e12}, {1, 2, 1e-12}});
+  const graph::Eigenpairs pairs = graph::fiedler(L, {.count = 2});
+  ASSERT_EQ(pairs.values.size(), 2U);
+  EXPECT_GE(pairs.values[0], 0);
+  EXPECT_NEAR(pairs.values[1] / 2e12, 1, 1e-9);
+  EXPECT_NE(pairs.message.find("no digit"), std::string::npos) << pairs.message;
+}
+
 TEST(Fiedler, CompleteGraphAndGrid_HaveTheirEigenvalues) {
   const graph::Eigenpairs complete = graph::fiedler(graph_of("complete", {{"n", 30}}), {.count = 3});
   for (const double value : complete.values) EXPECT_NEAR(value, 30, 1e-8);
@@ -292,6 +313,8 @@ TEST(Fiedler, Components_ConstantsLeftOut) {
     EXPECT_NEAR(squares, 1, 1e-12);
   }
   EXPECT_THROW(graph::fiedler(L, {.count = 6}), BadOption);
+  EXPECT_THROW(graph::fiedler(L, {.tolerance = -1}), BadOption);
+  EXPECT_THROW(graph::fiedler(L, {.tolerance = std::nan("")}), BadOption);
 }
 
 TEST(GraphAnalysis, MatricesThatAreNoLaplacians_AreRefused) {
