@@ -995,6 +995,9 @@ class Info(ToolTest):
         self.assertEqual(found["levels"][0]["method"], "elimination")
         with open(plot, encoding="utf-8") as picture:
             self.assertIn("level 1", picture.read())
+        directed = self.file("directed.mtx", coordinate(2, 2, [(1, 1, 1), (1, 2, -1), (2, 2, 1)]))
+        self.assertIn("not symmetric", self.error("info", directed, "--hierarchy", "--method", "lamg",
+                                                  code=BAD_INPUT))
         text = self.run_tool("info", matrix, "--hierarchy", "--method", "lamg", "-p", "parallel=true").stdout
         self.assertIn("jacobi", text)
 

@@ -50,7 +50,7 @@ HierarchySummary analyze_hierarchy(const HierarchyOptions& options, const Matrix
   const Dense<double> vectors = read_near_null_space(options.near_null_space);
   if (vectors.columns() > 0) set_near_null_space(solver, vectors);
   const Report report = solver.setup(A);
-  if (!report.ready()) throw Error("the set-up of " + options.method + " failed: " + report.message);
+  if (!report.ready()) throw InvalidMatrix("the set-up of " + options.method + " failed: " + report.message);
   HierarchySummary summary = {options.method, describe_hierarchy<double>(solver), {}, report.setup_seconds};
   for (std::size_t l = 0; l < summary.description.levels.size(); ++l) {
     if (summary.description.levels[l].method != "elimination") {

@@ -66,8 +66,9 @@ std::string hierarchy_svg(const std::string& title, const HierarchyDescription& 
   const double full_width =
       margin + static_cast<double>(columns) * (tile_side + tile_gap) + margin - tile_gap;
   const std::string caption =
-      fmt::format("{}: {} levels, operator complexity {:.3g}, grid complexity {:.3g}", description.coarsening,
-                  count, description.operator_complexity, description.grid_complexity);
+      fmt::format("{}: {}, operator complexity {:.3g}, grid complexity {:.3g}", description.coarsening,
+                  counted(static_cast<std::int64_t>(count), "level"), description.operator_complexity,
+                  description.grid_complexity);
   const Heading heading(title, caption, full_width - 2 * margin);
   const double top = 78 + heading.extra_height();
   const std::size_t rows = (count + columns - 1) / columns;
