@@ -5,6 +5,7 @@
 #include "backend/backend.hpp"
 #include "backend/columns.hpp"
 #include "graph_laplacian/lifted_matrix.hpp"
+#include "solver/implementation.hpp"
 #include "support/text.hpp"
 
 #include <cstdint>
@@ -85,10 +86,14 @@ struct Gather {
   }
 };
 
-/// Warning about the part of b outside the range of A, of norm `removed`, where b has norm `norm`.
-inline std::string unreachable_text(double removed, double norm) {
-  return "b does not sum to zero over every component of the graph: the part outside the range of A, " +
-         short_number(norm > 0 ? removed / norm : 0) + " of ||b||, was removed";
+/// Outcome for a b of norm `norm` with a part of norm `removed` outside the range of A: converged with a
+/// warning, or inconsistent.
+inline Outcome unreachable(double removed, double norm, bool inconsistent) {
+  const std::string text =
+      "b does not sum to zero over every component of the graph: the part outside the range of A, " +
+      short_number(norm > 0 ? removed / norm : 0) + " of ||b||, was removed";
+  if (inconsistent) return {Status::inconsistent, text + "; no x solves the system"};
+  return {Status::converged, text};
 }
 
 /// Squared norms of the parts of several right-hand sides outside the range of A, in the backend's memory.

@@ -26,7 +26,7 @@ std::vector<Option<ApproximateCholeskyOptions>> ApproximateCholeskyOptions::tabl
         "suffice",
         {0}},
        {"strict", +[](ApproximateCholeskyOptions& o) -> bool& { return o.strict; },
-        "report a b outside the range of A as inconsistent instead of solving for its projection"}});
+        "report a b with a part outside the range of A as inconsistent; x solves for the rest"}});
 }
 template Options to_options(ApproximateCholeskyOptions);
 
@@ -74,7 +74,7 @@ std::vector<Option<LamgOptions>> LamgOptions::table() {
         {1, 2000}},
        {"max_levels",
         +[](LamgOptions& o) -> std::int64_t& { return o.max_levels; },
-        "levels at most",
+        "levels at most, without those of eliminations",
         {1, 100}},
        {"parallel", +[](LamgOptions& o) -> bool& { return o.parallel; },
         "on the host, too, the parallel algorithm of the GPU, which takes one core 1.4 to 2.5 times as "
@@ -84,8 +84,7 @@ std::vector<Option<LamgOptions>> LamgOptions::table() {
         "in parallel: no levels where CG with the diagonal is predicted to need at most so many iterations",
         {0}},
        {"strict", +[](LamgOptions& o) -> bool& { return o.strict; },
-        "call a b that does not sum to zero over every component inconsistent, in place of the removal of "
-        "its mean"}});
+        "report a b with a part outside the range of A as inconsistent; x solves for the rest"}});
 }
 template Options to_options(LamgOptions);
 

@@ -38,15 +38,15 @@ struct LamgOptions {
   std::int64_t caliber = 2;
   /// Largest number of vertices of a level that is solved directly, 1 to 2000.
   std::int64_t coarse_size = 100;
-  /// Largest number of levels, 1 to 100.
+  /// Largest number of levels, without those of eliminations, 1 to 100.
   std::int64_t max_levels = 100;
   /// Make levels and cycles in parallel on a host device, too, as on a GPU.
   bool parallel = false;
   /// Predicted number of iterations of conjugate gradients with the diagonal up to which the parallel
   /// algorithm makes no levels. 0: always make them, for many right-hand sides.
   std::int64_t jacobi_iterations = 100;
-  /// Report a b that does not sum to zero over every component as `inconsistent` instead of removing its
-  /// mean.
+  /// Report `inconsistent` if the part of b outside the range of a singular A exceeds the tolerance; x solves
+  /// for the rest, as it does otherwise with a warning.
   bool strict = false;
 
   /// Describes each option.

@@ -364,12 +364,11 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   double report_removed(double removed, Job& job) const {
     const double rounding =
         std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(n_)) * job.right_hand_side_norm;
-    if (removed <= rounding) return 0;
-    const std::string text = unreachable_text(removed, job.right_hand_side_norm);
-    job.outcome = {Status::converged, text};
-    if (options_.strict && removed > job.tolerance) {
-      job.outcome = {Status::inconsistent, text + "; no x solves the system"};
-    }
+    if (removed <= rounding) removed = 0;
+    job.statistics.push_back({"removed_norm", removed});
+    if (removed == 0) return 0;
+    const bool refused = options_.strict && removed > job.tolerance;
+    job.outcome = unreachable(removed, job.right_hand_side_norm, refused);
     return removed;
   }
 

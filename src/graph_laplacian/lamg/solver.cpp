@@ -8,7 +8,6 @@
 #include "solver/iteration.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/rounding_level.hpp"
-#include "support/text.hpp"
 
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/methods/lamg.hpp>
@@ -246,24 +245,16 @@ class LamgMethod final : public SolverImplementation<T>,
     for (std::size_t c = 0; c < columns.size(); ++c) {
       columns[c].job->history.push_back(columns[c].norm);
       columns[c].job->unreachable = removed[c];
-      columns[c].is_running = may_begin(backend, columns[c]);
+      columns[c].is_running = may_begin(columns[c]);
     }
   }
 
   /// Whether a column is to be iterated.
-  bool may_begin(B& backend, Column& column) const {
+  bool may_begin(Column& column) const {
     Job& job = *column.job;
-    const std::int64_t n = form_.rows();
     // Rounding alone makes sums differ from zero.
-    const double rounding = std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(n));
+    const double rounding = std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(form_.rows()));
     if (job.unreachable <= rounding * job.right_hand_side_norm) job.unreachable = 0;
-    if (options_.strict && job.unreachable > job.tolerance) {
-      backend.fill(n, T{0}, column.x);
-      job.outcome = {Status::inconsistent,
-                     "b does not sum to zero over every component of the graph: no x reaches a part of " +
-                         short_number(job.unreachable / job.right_hand_side_norm) + " of ||b||"};
-      return false;
-    }
     job.outcome = {Status::converged};
     column.norm = reachable(column.norm, job);
     return column.norm > job.tolerance;
@@ -291,10 +282,10 @@ class LamgMethod final : public SolverImplementation<T>,
     return form_.lift(backend, std::span<const Lifted>(lifted.data(), columns.size()));
   }
 
-  static void report_removed(Job& job) {
-    if (job.outcome.status == Status::inconsistent) return;
+  void report_removed(Job& job) const {
     if (job.outcome.ok() && job.unreachable > 0) {
-      job.outcome.message = graph_laplacian::unreachable_text(job.unreachable, job.right_hand_side_norm);
+      const bool refused = options_.strict && job.unreachable > job.tolerance;
+      job.outcome = graph_laplacian::unreachable(job.unreachable, job.right_hand_side_norm, refused);
     }
     job.statistics.push_back({"removed_norm", job.unreachable});
   }

@@ -472,6 +472,10 @@ TEST(ApproximateCholesky, UnreachableRightHandSide_ProjectedOrInconsistent) {
       << projected.report.warnings[0];
   const Solution<double> strict = solve_by_ac(A, b, {{"strict", true}});
   EXPECT_EQ(strict.report.status, Status::inconsistent);
+  EXPECT_EQ(strict.x.to_vector(), projected.x.to_vector());
+  for (const Report& report : {projected.report, strict.report}) {
+    EXPECT_NEAR(std::get<double>(report.find_statistic("removed_norm")->value), 0.1, 1e-12);
+  }
 }
 
 /// The tolerance is below what rounding allows; the warning about b remains nevertheless.
