@@ -2,6 +2,7 @@
 /// Multigrid cycles over a hierarchy.
 #pragma once
 
+#include "backend/arena.hpp"
 #include "backend/columns.hpp"
 #include "backend/recording.hpp"
 #include "backend/store.hpp"
@@ -140,6 +141,7 @@ class Cycle {
       for (const Vectors& level : levels) bytes += level.bytes();
       return bytes;
     }
+    Arena memory;  ///< of the levels' vectors
     std::vector<Vectors> levels;
     Recording<B> recording;
   };
@@ -183,21 +185,28 @@ class Cycle {
 
   [[nodiscard]] std::unique_ptr<Scratch> make_scratch(const Device& device) const {
     auto scratch = std::make_unique<Scratch>();
+    std::int64_t bytes = 0;
     for (std::size_t l = 0; l < levels_.size(); ++l) {
-      const std::int64_t n = levels_[l].matrices->rows();
+      bytes += vectors_of(l) * Arena::bytes<T>(levels_[l].matrices->rows());
+    }
+    scratch->memory = Arena(device, bytes);
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      const auto vector = [&, n = levels_[l].matrices->rows()] {
+        return Array<T>::borrow(device, scratch->memory.template take<T>(n), n);
+      };
       Vectors vectors;
       if (!levels_[l].matrices->is_elimination()) {
-        vectors.r = Array<T>(device, n);
+        vectors.r = vector();
         vectors.smoother = is_coarsest(l) ? coarse_->make_workspace() : levels_[l].smoother->make_workspace();
       }
       if (l > 0) {
-        vectors.b = Array<T>(device, n);
-        vectors.x = Array<T>(device, n);
+        vectors.b = vector();
+        vectors.x = vector();
       }
       if (iterates_[l]) {
-        vectors.c = Array<T>(device, n);
-        vectors.v = Array<T>(device, n);
-        vectors.d = Array<T>(device, n);
+        vectors.c = vector();
+        vectors.v = vector();
+        vectors.d = vector();
         vectors.krylov = Array<KrylovState>(device, 1);
       }
       scratch->levels.push_back(std::move(vectors));
@@ -268,6 +277,11 @@ class Cycle {
   };
 
   [[nodiscard]] bool is_coarsest(std::size_t l) const { return l + 1 == levels_.size(); }
+
+  /// Number of vectors of level l in scratch memory.
+  [[nodiscard]] std::int64_t vectors_of(std::size_t l) const {
+    return (levels_[l].matrices->is_elimination() ? 0 : 1) + (l > 0 ? 2 : 0) + (iterates_[l] ? 3 : 0);
+  }
 
   /// Applies one cycle on level l. If `zero`, the cycle begins from x = 0 and does not read x.
   void visit(B& backend, std::span<const Column> columns, std::size_t l, CycleKind kind, bool zero) const {

@@ -2,6 +2,7 @@
 /// Flexible conjugate gradients with cycles of a hierarchy, behind exact eliminations.
 #pragma once
 
+#include "backend/arena.hpp"
 #include "backend/columns.hpp"
 #include "graph_laplacian/lamg/engine.hpp"
 #include "graph_laplacian/lamg/parallel/local_order.hpp"
@@ -188,6 +189,7 @@ class ParallelSolver {
   struct Vectors final : Workspace {
     const T* given = nullptr;  ///< right-hand side before the first elimination, the caller's
     std::vector<Array<T>> b;   ///< right-hand side before each further elimination
+    Arena memory;              ///< of the vectors in the next line
     Array<T> r, x, z, p, v;
     Array<FlexibleState> state;
     Array<ResidualNorms> norms;  ///< of this column and those that follow
@@ -232,7 +234,10 @@ class ParallelSolver {
     Vectors& v = *vectors;
     for (std::size_t s = 1; s < stages_.size(); ++s) v.b.emplace_back(device, stages_[s].rows());
     const std::int64_t n = matrix().rows();
-    for (Array<T>* vector : {&v.r, &v.x, &v.z, &v.p, &v.v}) *vector = Array<T>(device, n);
+    v.memory = Arena(device, 5 * Arena::bytes<T>(n));
+    for (Array<T>* vector : {&v.r, &v.x, &v.z, &v.p, &v.v}) {
+      *vector = Array<T>::borrow(device, v.memory.template take<T>(n), n);
+    }
     v.state = Array<FlexibleState>(device, 1);
     v.norms = Array<ResidualNorms>(device, 1);
     v.cycle = preconditioner_->make_workspace();
