@@ -122,9 +122,11 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     Base::setup(A);
     cycle_.reset();
     const Csr<T>& sparse = to_sparse(A);
-    // A matrix that has become unsymmetric, or symmetric, needs another hierarchy.
+    // A matrix that has become unsymmetric, or symmetric, or has another pattern, needs another hierarchy.
     if (is_symmetric(backend_, sparse) != symmetric_) return setup(A);
-    character_ = characterise(backend_, sparse);
+    const MatrixCharacter character = characterise(backend_, sparse);
+    if (character.pattern != character_.pattern) return setup(A);
+    character_ = character;
     hierarchy_->update_values(sparse, *coarsening_, character_.largest.value);
     return make_operator();
   }

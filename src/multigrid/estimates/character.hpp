@@ -5,6 +5,7 @@
 #include "backend/store.hpp"
 #include "backend/target.hpp"
 #include "matrix/rows.hpp"
+#include "support/hash.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
@@ -26,6 +27,7 @@ struct MatrixCharacter {
   Largest largest;                   ///< magnitude of all elements
   Largest largest_row_sum;           ///< in magnitude
   std::int64_t zero_rows = 0;
+  std::uint64_t pattern = 0;  ///< a hash of all row and column indices
 
   /// Share of the off-diagonal magnitude with the sign of the diagonal: 0 for an M-matrix.
   [[nodiscard]] double same_sign_part() const { return beside > 0 ? same_sign / beside : 0; }
@@ -36,7 +38,8 @@ struct MatrixCharacter {
             a.least_diagonal < b.least_diagonal ? a.least_diagonal : b.least_diagonal,
             combine(a.largest, b.largest),
             combine(a.largest_row_sum, b.largest_row_sum),
-            a.zero_rows + b.zero_rows};
+            a.zero_rows + b.zero_rows,
+            a.pattern + b.pattern};
   }
 };
 
@@ -48,8 +51,12 @@ struct CharacteriseRow {
     double negative = 0;
     double diagonal = 0;
     Largest largest;
+    std::uint64_t pattern = 0;
+    std::uint64_t factor = golden_ratio_64;  // odd, another one for each element of a row
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
       const auto value = static_cast<double>(A.values[k]);
+      pattern += static_cast<std::uint64_t>(A.column(k) + 1) * factor;
+      factor += 2 * golden_ratio_64;
       largest = combine(largest, {std::fabs(value)});
       if (A.column(k) == i) {
         diagonal = value;
@@ -66,7 +73,8 @@ struct CharacteriseRow {
             magnitude > 0 ? magnitude : HUGE_VAL,
             largest,
             {std::fabs(diagonal + positive - negative)},
-            positive + negative + magnitude == 0 ? 1 : 0};
+            positive + negative + magnitude == 0 ? 1 : 0,
+            hash_bits(pattern + static_cast<std::uint64_t>(i + 1) * golden_ratio_64)};
   }
 };
 
