@@ -433,17 +433,30 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     add_correction<K>(backend, block.core.x, block.r, block.x);
   }
 
+  /// Ends a column, too, when its residual has not fallen for many steps: with weights of many decades the
+  /// residual of the recurrence may stop at rounding errors, from which a restart goes on.
   template <class Pcg>
   void iterate(Pcg& pcg, std::int64_t most, std::int64_t first, std::int64_t count,
                std::vector<Job>& jobs) const {
+    constexpr int most_idle_steps = 200;
+    struct Progress {
+      double best = INFINITY;
+      int idle = 0;
+    };
+    std::vector<Progress> progress(static_cast<std::size_t>(count));
     for (;;) {
       const auto squares = pcg.step();
       bool any = false;
       for (int c = 0; c < count; ++c) {
         if (!pcg.is_active(c)) continue;
         Job& job = jobs[static_cast<std::size_t>(first + c)];
-        record(std::sqrt(squares[c]) / norm_ratio(), job);
-        if (pcg.is_broken(c) || job.iterations >= most || must_stop(job)) pcg.end(c);
+        const double norm = std::sqrt(squares[c]) / norm_ratio();
+        record(norm, job);
+        auto& [best, idle] = progress[static_cast<std::size_t>(c)];
+        idle = norm < 0.99 * best ? 0 : idle + 1;
+        best = std::min(best, norm);
+        const bool ends = job.iterations >= most || idle >= most_idle_steps || must_stop(job);
+        if (pcg.is_broken(c) || ends) pcg.end(c);
         any = any || pcg.is_active(c);
       }
       if (!any) return;

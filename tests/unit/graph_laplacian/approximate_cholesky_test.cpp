@@ -430,6 +430,30 @@ TEST(ApproximateCholesky, WeightsOverManyDecades_Solved) {
   }
 }
 
+/// Rounding limits the residual; the iteration has to end there and not go on until it diverges.
+TEST(ApproximateCholesky, PointSourcesAndWeightsOf16Decades_SolvedToRounding) {
+  constexpr std::int32_t n = 200;
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> exponent(-8, 8);
+  std::vector<Triplet<double>> triplets;
+  const auto join = [&](std::int32_t i, std::int32_t j) {
+    const double w = std::pow(10, exponent(random));
+    if (i != j) triplets.insert(triplets.end(), {{i, j, -w}, {j, i, -w}, {i, i, w}, {j, j, w}});
+  };
+  for (std::int32_t i = 0; i + 1 < n; ++i) join(i, i + 1);
+  for (int edge = 0; edge < 300; ++edge) {
+    join(static_cast<std::int32_t>(random() % n), static_cast<std::int32_t>(random() % n));
+  }
+  const Csr<double> A = Csr<double>::from_triplets(n, n, triplets);
+  for (std::size_t v = 0; v < n; v += 5) {
+    std::vector<double> b(n, -1.0 / n);
+    b[v] += 1;
+    const Report report = solve_by_ac(A, b, {{"rtol", 1e-9}}).report;
+    EXPECT_TRUE(report.solved() || report.status == Status::stagnated) << v << ' ' << report.message;
+    EXPECT_LE(report.backward_error, 1e-15) << v;
+  }
+}
+
 TEST(ApproximateCholesky, ScaledMatrix_TakesTheSameIterations) {
   Csr<double> A = graph("grid-2d", {{"nx", 40}, {"ny", 40}});
   const std::vector<double> b = product(A, random_vector(A.rows(), 2));
