@@ -88,12 +88,13 @@ Graph read_graph(const GraphRequest& request) {
   input.file.role = FileRole::graph;
   MatrixFile<double> file = read_input<double>(request.matrix, input);
   progress.clear();
-  const Csr<double> matrix = std::holds_alternative<Csr<double>>(file.matrix)
-                                 ? std::get<Csr<double>>(std::move(file.matrix))
-                                 : to_csr(MatrixRef<double>(file.matrix));
+  Csr<double> matrix = std::holds_alternative<Csr<double>>(file.matrix)
+                           ? std::get<Csr<double>>(std::move(file.matrix))
+                           : to_csr(MatrixRef<double>(file.matrix));
   const bool has_negative = std::any_of(matrix.values().data(), matrix.values().data() + matrix.nonzeros(),
                                         [](double value) { return value < 0; });
-  return {has_negative ? matrix : laplacian(matrix, request.input.laplacian), std::move(file.labels)};
+  if (!has_negative) matrix = laplacian(matrix, request.input.laplacian);
+  return {std::move(matrix), std::move(file.labels)};
 }
 
 /// Throws BadOption for a vertex that the graph does not have.
