@@ -264,6 +264,11 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   /// float: below it the smallest elements would approach the end of float's range.
   static constexpr double least_diagonal_ratio = 1e-24;
 
+  /// Largest growth of the inverse of the coarsest matrix for which the automatic precision is float. Beyond
+  /// it float rounds away what distinguishes the matrix from a singular one: conjugate gradients on a mesh
+  /// without boundary condition, and with 1e-10 of the diagonal added to it, did not converge.
+  static constexpr double growth_of_float = 1e6;
+
   void choose_precision() {
     const bool is_moderate = character_.least_diagonal >= least_diagonal_ratio * character_.largest_diagonal;
     is_single_ = options_.precision == HierarchyPrecision::single ||
@@ -376,8 +381,15 @@ class MultigridMethod final : public IterativeMethod<B, T>,
       known = find_null_space(backend_, hierarchy_->levels(), character_, zero_rows_, near_null_space_);
     }
     null_space_ = std::move(known.basis);
-    const CoarsestMatrix<T> coarsest{*hierarchy_->levels().back().A, symmetric_,
-                                     std::move(known.coarsest_inverse)};
+    const Csr<T>& coarsest_matrix = *hierarchy_->levels().back().A;
+    if (!symmetric_ && coarsest_matrix.rows() <= largest_inverse) {
+      known.coarsest_inverse = host_inverse(coarsest_matrix, false);
+    }
+    if (options_.precision == HierarchyPrecision::automatic &&
+        known.coarsest_inverse.growth > growth_of_float) {
+      is_single_ = false;
+    }
+    const CoarsestMatrix<T> coarsest{coarsest_matrix, symmetric_, std::move(known.coarsest_inverse)};
     single_ = nullptr;
     if (is_single_) {
       const auto release = [this](std::size_t level) { hierarchy_->release_values(level, *coarsening_); };

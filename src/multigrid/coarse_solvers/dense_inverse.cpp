@@ -71,11 +71,16 @@ double rounding_of(std::size_t n) {
 /// errors can make a singular matrix slightly definite without a pivot that shows it.
 constexpr double trusted_growth = 1e8;
 
+std::vector<double> diagonal_of(const Square& a) {
+  std::vector<double> diagonal(a.n);
+  for (std::size_t i = 0; i < a.n; ++i) diagonal[i] = a(i, i);
+  return diagonal;
+}
+
 /// Inverts A by Cholesky factorisation. Empty if a pivot is not positive beyond rounding, or A is so close to
 /// a singular matrix that its eigenvalues must decide.
 std::optional<Square> invert_definite(Square a) {
-  std::vector<double> diagonal(a.n);
-  for (std::size_t i = 0; i < a.n; ++i) diagonal[i] = a(i, i);
+  const std::vector<double> diagonal = diagonal_of(a);
   if (lapack::potrf(a.size(), a.data(), a.size()) != 0) return {};
   for (std::size_t i = 0; i < a.n; ++i) {
     if (!(a(i, i) * a(i, i) > rounding_of(a.n) * diagonal[i])) return {};
@@ -193,6 +198,13 @@ std::optional<SquareInverse> invert_by_singular_vectors(Square a) {
   return pseudo_inverse(transpose_of(v_transposed), transpose_of(u), values, rounding_of(a.n));
 }
 
+/// Largest |a_ii b_ii|.
+double largest_product(const std::vector<double>& diagonal, const Square& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < b.n; ++i) largest = std::max(largest, std::fabs(diagonal[i] * b(i, i)));
+  return largest;
+}
+
 /// Inverts A after giving each empty row a diagonal element: invert_square(a) returns the inverse if there is
 /// one.
 template <class T, class InvertSquare>
@@ -207,6 +219,7 @@ HostInverse invert_nonempty_rows(const Csr<T>& A, bool symmetric, const InvertSq
   }
   const std::vector<std::size_t> empty = empty_rows(a);
   for (const std::size_t i : empty) a(i, i) = largest > 0 ? largest : 1;
+  const std::vector<double> diagonal = diagonal_of(a);
   std::optional<SquareInverse> inverse = invert_square(std::move(a));
   if (!inverse) return {};
   for (const std::size_t i : empty) inverse->matrix(i, i) = 0;
@@ -216,7 +229,8 @@ HostInverse invert_nonempty_rows(const Csr<T>& A, bool symmetric, const InvertSq
     return Array<double>(Device(), std::span<const double>(elements));
   };
   return {Dense<double>(A.rows(), A.rows(), on_host(inverse->matrix.elements)),
-          Dense<double>(A.rows(), dimension, on_host(inverse->null_space))};
+          Dense<double>(A.rows(), dimension, on_host(inverse->null_space)),
+          largest_product(diagonal, inverse->matrix)};
 }
 
 }  // namespace

@@ -10,13 +10,16 @@
 namespace echelon::multigrid {
 
 /// Inverse of a coarsest matrix A, or its pseudo-inverse (Moore, Penrose), in double on the host. Both
-/// members are 0 by 0 if A has elements that are not finite, or the iteration for eigenvectors or singular
+/// matrices are 0 by 0 if A has elements that are not finite, or the iteration for eigenvectors or singular
 /// vectors did not converge.
 struct HostInverse {
   Dense<double> transpose;  ///< n by n, column-major: rows of the inverse are contiguous
   /// Orthonormal basis of the null space, n by its dimension. Rows of A without elements are not counted: the
   /// inverse is zero there.
   Dense<double> null_space;
+  /// Largest |a_ii (A^-1)_ii|, 1 for a diagonal matrix: of a symmetric positive definite A at most the
+  /// condition number after scaling to a diagonal of ones.
+  double growth = 0;
 };
 
 /// Inverts A, or a singular A outside its null space, to which singular values below 10 n eps of the largest

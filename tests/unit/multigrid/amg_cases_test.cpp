@@ -19,6 +19,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace echelon::test {
@@ -160,6 +161,43 @@ TEST(AmgCases, CoarseningThatDensifies_EndsAndSaysSo) {
   const std::vector<double> b = MultigridCases::random_vector(A.rows(), 6);
   std::vector<double> x(b.size());
   EXPECT_EQ(amg.solve(b, x).status, Status::converged);
+}
+
+std::string statistic(const Report& report, const std::string& name) {
+  for (const Statistic& statistic : report.statistics) {
+    if (statistic.name == name) return std::get<std::string>(statistic.value);
+  }
+  return "";
+}
+
+/// A mesh without boundary condition, with 1e-10 added to the diagonal: in float it is singular or
+/// indefinite.
+TEST(AmgCases, NearlySingular_AutomaticPrecisionIsWorking) {
+  const Csr<double> neumann = MultigridCases::neumann(40);
+  const Csr<double> regular = MultigridCases::shifted(neumann, -1);
+  const Csr<double> symmetric = MultigridCases::shifted(neumann, -1e-10);
+  Csr<double> scaled = neumann;  // not symmetric
+  for (std::int64_t i = 0; i < scaled.rows(); ++i) {
+    const double factor = 1 + static_cast<double>(i % 7) / 10;
+    for (std::int64_t k = scaled.row_offsets()[i]; k < scaled.row_offsets()[i + 1]; ++k) {
+      scaled.values()[k] *= factor;
+    }
+  }
+  scaled = MultigridCases::shifted(scaled, -1e-10);
+  const auto check = [](const std::string& method, const Device& device, const Csr<double>& A) {
+    const std::vector<double> b = MultigridCases::product(A, MultigridCases::random_vector(A.rows(), 9));
+    const Options options = with_amg({{"preconditioner.coarse_size", 60}, {"max_iterations", 60}});
+    const Solved solved = solve_with(method, device, options, A, b);
+    EXPECT_EQ(solved.report.status, Status::converged) << method << ": " << solved.report.message;
+  };
+  for (const Device& device : devices()) {
+    check("cg", device, symmetric);
+    check("bicgstab", device, scaled);
+    // Values of an update decide anew.
+    Solver<double> amg = make_solver<double>("amg", device, {{"coarse_size", 60}});
+    EXPECT_EQ(statistic(amg.setup(regular), "precision"), "single");
+    EXPECT_EQ(statistic(amg.update_values(symmetric), "precision"), "working");
+  }
 }
 
 /// x of least norm among the solutions: without a part in the null space.

@@ -146,6 +146,13 @@ TEST(DenseInverse, RoundedToFloat_NullSpaceByPrecisionOfElements) {
   for (std::int64_t i = 0; i < A.rows(); ++i) EXPECT_NEAR(std::fabs(found.null_space[i]), 0.1, 1e-3);
 }
 
+TEST(DenseInverse, Growth_IsThatOfTheDiagonal) {
+  const Csr<double> A = Csr<double>::from_triplets(2, 2, {{0, 0, 2}, {0, 1, -1}, {1, 0, -1}, {1, 1, 1}});
+  // Its inverse is (1, 1; 1, 2).
+  EXPECT_NEAR(multigrid::host_inverse(A, true).growth, 2, 1e-14);
+  EXPECT_NEAR(multigrid::host_inverse(A, false).growth, 2, 1e-14);
+}
+
 TEST(DenseInverse, NotFinite_Empty) {
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     const Csr<double> A = MultigridCases::diagonal({1, bad});
