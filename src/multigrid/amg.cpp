@@ -282,7 +282,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     choose_precision();
     block_ = options_.block_size;
     if (block_ > 0 && A.rows() % block_ != 0) {
-      throw BadOption("block_size", std::to_string(block_) + " does not divide the " +
+      throw BadOption("block_size", "a block size of " + std::to_string(block_) + " does not divide the " +
                                         std::to_string(A.rows()) + " rows of A");
     }
     if (block_ == 0) block_ = find_block_size(backend_, A);
@@ -312,7 +312,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     return (symmetric_ ? "A is symmetric, " : "A is not symmetric, ") + share;
   }
 
-  void check_near_null_space(const Csr<T>& A) const {
+  void check_near_null_space(const Csr<T>& A) {
     const std::int64_t vectors = near_null_space_.columns();
     if (near_null_space_.rows() != A.rows()) {
       throw DimensionMismatch("the near-null-space vectors have " + std::to_string(near_null_space_.rows()) +
@@ -321,6 +321,13 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     if (vectors > aggregation::max_block) {
       throw DimensionMismatch("there are " + std::to_string(vectors) + " near-null-space vectors, and " +
                               std::to_string(aggregation::max_block) + " are possible");
+    }
+    Array<double> largest(this->device(), 1);
+    backend_.reduce(A.rows() * vectors, LargestMagnitude<const T*>{near_null_space_.data()},
+                    StoreDouble{largest.data()});
+    if (const double found = backend_.read(largest.data()); !std::isfinite(found) || found == 0) {
+      throw Error(found == 0 ? "the near-null-space vectors are zero"
+                             : "the near-null-space vectors have elements that are not finite");
     }
     if (kind_ == AmgCoarsening::classical) {
       throw BadOption("coarsening", "classical coarsening has no use for near-null-space vectors");

@@ -1011,6 +1011,11 @@ class Info(ToolTest):
         found = json.loads(self.run_tool("info", matrix, "--hierarchy", "--coordinates", xyz, "--plot", plot,
                                          "--json").stdout)["hierarchy"]
         self.assertEqual(found["near_null_space"], 3)
+        short = self.file("short.mtx", "%%MatrixMarket matrix array real general\n2 2\n0\n1\n0\n1\n")
+        self.assertIn("short.mtx: 2 nodes of 2 unknowns each, A has",
+                      self.error("solve", matrix, "--method", "amg", "--coordinates", short, code=BAD_INPUT))
+        self.assertIn("short.mtx: near-null-space vectors of length 2, A has",
+                      self.error("info", matrix, "--hierarchy", "--near-null-space", short, code=BAD_INPUT))
         with open(plot, encoding="utf-8") as picture:
             self.assertIn("level 1", picture.read())
 

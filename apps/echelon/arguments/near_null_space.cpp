@@ -67,12 +67,27 @@ void check_near_null_space(const NearNullSpaceOptions& options) {
   }
 }
 
-Dense<double> read_near_null_space(const NearNullSpaceOptions& options) {
-  if (!options.vectors.empty()) return read_vectors<double>(options.vectors);
+Dense<double> read_near_null_space(const NearNullSpaceOptions& options, std::int64_t rows) {
+  if (!options.vectors.empty()) {
+    Dense<double> vectors = read_vectors<double>(options.vectors);
+    if (vectors.rows() == rows) return vectors;
+    throw DimensionMismatch(fmt::format("{}: near-null-space vectors of length {}, A has {} rows",
+                                        options.vectors, vectors.rows(), rows));
+  }
   if (options.coordinates.empty()) return {};
+  const Dense<double> coordinates = read_vectors<double>(options.coordinates);
   std::vector<std::int64_t> unknowns;
   if (!options.node_map.empty()) unknowns = read_node_map(options.node_map);
-  return rigid_body_modes(read_vectors<double>(options.coordinates), unknowns);
+  Dense<double> modes = rigid_body_modes(coordinates, unknowns);
+  if (modes.rows() == rows) return modes;
+  if (!unknowns.empty()) {
+    throw DimensionMismatch(
+        fmt::format("{}: {} unknowns, A has {} rows", options.node_map, modes.rows(), rows));
+  }
+  throw DimensionMismatch(
+      fmt::format("{}: {} nodes of {} unknowns each, A has {} rows; if unknowns were eliminated, --node-map "
+                  "names the others",
+                  options.coordinates, coordinates.rows(), coordinates.columns(), rows));
 }
 
 }  // namespace echelon::tool

@@ -47,7 +47,7 @@ void check_hierarchy_options(const HierarchyOptions& options) {
 
 HierarchySummary analyze_hierarchy(const HierarchyOptions& options, const MatrixRef<double>& A) {
   Solver<double> solver = make_solver<double>(options.method, Device(), options.parameters);
-  const Dense<double> vectors = read_near_null_space(options.near_null_space);
+  const Dense<double> vectors = read_near_null_space(options.near_null_space, A.rows());
   if (vectors.columns() > 0) set_near_null_space(solver, vectors);
   const Report report = solver.setup(A);
   if (!report.ready()) throw InvalidMatrix("the set-up of " + options.method + " failed: " + report.message);

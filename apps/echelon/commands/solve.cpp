@@ -281,7 +281,8 @@ Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& sys
   SolveOptions options = request.options;
   options.on_progress = [&](const Progress& now) { progress.update(now); };
   options.cancel = cancel;
-  options.near_null_space = read_near_null_space(request.near_null_space);
+  options.near_null_space =
+      read_near_null_space(request.near_null_space, MatrixRef<T>(system.file.matrix).rows());
   try {
     if constexpr (std::is_same_v<T, double>) {
       if (request.ranks) {

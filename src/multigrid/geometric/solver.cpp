@@ -44,9 +44,10 @@ std::optional<Grid> find_grid(B& backend, const GeometricMultigridOptions& optio
   if (!options.grid.empty()) {
     const std::optional<Grid> grid = multigrid::parse_grid(options.grid);
     if (grid && grid->size() == n) return grid;
-    throw BadOption("grid", grid ? "a grid of " + options.grid + " has " + std::to_string(grid->size()) +
-                                       " points, A has " + std::to_string(n) + " rows"
-                                 : "'" + options.grid + "' is not of the form 100, 100x80 or 100x80x60");
+    throw BadOption("grid",
+                    grid ? "a grid of " + options.grid + " has " + std::to_string(grid->size()) +
+                               " points, A has " + std::to_string(n) + " rows"
+                         : "a grid is of the form 100, 100x80 or 100x80x60, not '" + options.grid + "'");
   }
   if (!A.is_sparse() || n == 0) return {};
   const std::int64_t nonzeros = backend.read(A.csr()->row_offsets().data() + 1);

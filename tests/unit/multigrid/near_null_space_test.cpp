@@ -261,6 +261,10 @@ TEST(NearNullSpace, Misuse_IsNamed) {
   EXPECT_THROW((void)solve(A, b, cg_with_amg(ones, {{"preconditioner.coarsening", "classical"}})), BadOption);
   EXPECT_THROW((void)solve(A, b, cg_with_amg(rigid_body_modes(points(4, 2)))), DimensionMismatch);
   EXPECT_THROW((void)solve(A, b, cg_with_amg(Dense<double>(Device(), A.rows(), 17))), DimensionMismatch);
+  Dense<double> unusable(A.rows(), 2, Array<double>(Device(), std::vector<double>(288)));
+  EXPECT_THROW((void)solve(A, b, cg_with_amg(unusable)), Error) << "zero";
+  unusable(3, 1) = std::nan("");
+  EXPECT_THROW((void)solve(A, b, cg_with_amg(unusable)), Error);
   options.method = "auto";
   EXPECT_TRUE(solve(A, b, options).report.solved());
   Amg<double> amg(Device(), {.block_size = 5});

@@ -23,7 +23,8 @@ namespace echelon {
 /// Gives `vectors` (a column for each vector, a row for each of A, on the host) to `amg`, or to a method that
 /// is preconditioned by it, for later set-ups; without columns, constants are restored. Coarsening is then by
 /// aggregation. Throws Error if the solver cannot use them. The set-up throws DimensionMismatch if A has
-/// another number of rows, and BadOption if classical coarsening is requested.
+/// another number of rows, Error if all elements are zero or one is not finite, and BadOption if classical
+/// coarsening is requested.
 template <class T>
 void set_near_null_space(Solver<T>& solver, const Dense<double>& vectors);
 
