@@ -109,6 +109,15 @@ class MultigridCases {
     return square(side * side, triplets);
   }
 
+  /// A with unknown i as number i times 577 modulo n, where 577 does not divide the n rows.
+  static Csr<double> renumbered(const Csr<double>& A) {
+    std::vector<Triplet<double>> triplets;
+    visit(A, [&](std::int64_t i, std::int64_t j, double value) {
+      triplets.push_back(element(577 * i % A.rows(), 577 * j % A.rows(), value));
+    });
+    return square(A.rows(), triplets);
+  }
+
   /// A with `shift` subtracted from its diagonal.
   static Csr<double> shifted(Csr<double> A, double shift) {
     for (std::int64_t i = 0; i < A.rows(); ++i) {

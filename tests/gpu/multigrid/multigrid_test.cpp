@@ -209,6 +209,42 @@ TEST_F(GpuMultigrid, SingularSystems_ProjectedOrNamed) {
   }
 }
 
+/// A null vector of a part, and zero rows, beside a regular part.
+TEST_F(GpuMultigrid, SingularPartAndZeroRows_Named) {
+  const Csr<double> parts =
+      MultigridCases::block_diagonal(generate::poisson_2d<double>(30, 30), MultigridCases::neumann(12));
+  const Csr<double> A =
+      MultigridCases::block_diagonal(parts, Csr<double>::from_triplets(20, 20, {{3, 7, 0.0}}));
+  const std::vector<double> b = MultigridCases::product(A, MultigridCases::random_vector(A.rows(), 8));
+  std::vector<double> inconsistent = b;
+  for (std::size_t i = 900; i < 1044; ++i) inconsistent[i] += 0.5;
+  inconsistent[1044] = inconsistent[1063] = 2;
+  const Options options = {{"preconditioner", "amg"}, {"preconditioner.coarse_size", 60}};
+  EXPECT_EQ(solve_cg(gpu, options, A, b).report.status, Status::converged);
+  const CgSolved solved = solve_cg(gpu, options, A, inconsistent);
+  EXPECT_EQ(solved.report.status, Status::inconsistent) << solved.report.message;
+  const std::vector<double> Ax = MultigridCases::product(A, solved.x);
+  for (std::size_t i = 0; i < Ax.size(); ++i) EXPECT_NEAR(Ax[i], b[i], 1e-6);
+}
+
+TEST_F(GpuMultigrid, UpdateOfAnotherPattern_AsNewSetup) {
+  const Csr<double> A = generate::poisson_2d<double>(40, 40);
+  const Csr<double> first = A.to(gpu);
+  const Csr<double> second = MultigridCases::renumbered(A).to(gpu);
+  ASSERT_EQ(first.nonzeros(), second.nonzeros());
+  const Dense<double> b = random_dense<double>(A.rows(), 1, 9).to(gpu);
+  Amg<double> updated(gpu);
+  ASSERT_TRUE(updated.setup(first).ready());
+  ASSERT_TRUE(updated.update_values(second).ready());
+  Amg<double> fresh(gpu);
+  ASSERT_TRUE(fresh.setup(second).ready());
+  Dense<double> x(gpu, A.rows(), 1);
+  Dense<double> expected(gpu, A.rows(), 1);
+  EXPECT_EQ(updated.solve(b, x).status, Status::converged);
+  EXPECT_EQ(fresh.solve(b, expected).status, Status::converged);
+  EXPECT_EQ(x.to_vector(), expected.to_vector());
+}
+
 TEST_F(GpuMultigrid, NearNullSpaceAndFlexibleCg_AgreeWithHost) {
   const Generator& generator = find_generator("elasticity-2d");
   const Options size = {{"nx", 100}, {"ny", 20}};

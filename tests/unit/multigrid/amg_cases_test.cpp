@@ -442,14 +442,7 @@ TEST(AmgCases, UpdateValues_AsNewSetup) {
 /// As many nonzeros in another pattern: the products of the first hierarchy would not fit.
 TEST(AmgCases, UpdateValues_OtherPattern_AsNewSetup) {
   const Csr<double> A = generate::poisson_2d<double>(40, 40);
-  std::vector<Triplet<double>> triplets;
-  const auto scattered = [n = A.rows()](std::int64_t i) { return static_cast<std::int32_t>(i * 577 % n); };
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      triplets.push_back({scattered(i), scattered(A.column_indices()[k]), A.values()[k]});
-    }
-  }
-  const Csr<double> B = Csr<double>::from_triplets(A.rows(), A.rows(), triplets);
+  const Csr<double> B = MultigridCases::renumbered(A);
   ASSERT_EQ(B.nonzeros(), A.nonzeros());
   const std::vector<double> b = MultigridCases::random_vector(A.rows(), 15);
   for (const char* coarsening : {"smoothed-aggregation", "aggregation", "classical"}) {
