@@ -458,6 +458,10 @@ class MultigridMethod final : public IterativeMethod<B, T>,
                                      : "A is singular: " + std::to_string(zero_rows_.size()) +
                                            " of its rows are zero");
     }
+    if (character_.zero_diagonals > 0) {
+      outcome.warnings.push_back("A is not definite: the diagonal element is zero, and others are not, in " +
+                                 std::to_string(character_.zero_diagonals) + " of its rows");
+    }
     if (null_space_.columns() > 0) {
       outcome.warnings.push_back("A is singular: its null space, of dimension " +
                                  std::to_string(null_space_.columns()) +

@@ -27,7 +27,8 @@ struct MatrixCharacter {
   Largest largest;                   ///< magnitude of all elements
   Largest largest_row_sum;           ///< in magnitude
   std::int64_t zero_rows = 0;
-  std::uint64_t pattern = 0;  ///< a hash of all row and column indices
+  std::int64_t zero_diagonals = 0;  ///< in other rows
+  std::uint64_t pattern = 0;        ///< a hash of all row and column indices
 
   /// Share of the off-diagonal magnitude with the sign of the diagonal: 0 for an M-matrix.
   [[nodiscard]] double same_sign_part() const { return beside > 0 ? same_sign / beside : 0; }
@@ -39,6 +40,7 @@ struct MatrixCharacter {
             combine(a.largest, b.largest),
             combine(a.largest_row_sum, b.largest_row_sum),
             a.zero_rows + b.zero_rows,
+            a.zero_diagonals + b.zero_diagonals,
             a.pattern + b.pattern};
   }
 };
@@ -74,6 +76,7 @@ struct CharacteriseRow {
             largest,
             {std::fabs(diagonal + positive - negative)},
             positive + negative + magnitude == 0 ? 1 : 0,
+            positive + negative > 0 && magnitude == 0 ? 1 : 0,
             hash_bits(pattern + static_cast<std::uint64_t>(i + 1) * golden_ratio_64)};
   }
 };

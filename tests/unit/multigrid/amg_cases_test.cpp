@@ -110,6 +110,18 @@ TEST(AmgCases, Indefinite_IsNamed) {
   }
 }
 
+TEST(AmgCases, ZeroDiagonals_AreNamed) {
+  const Csr<double> A = MultigridCases::shifted(generate::poisson_2d<double>(30, 30), 4);
+  const std::vector<double> b = MultigridCases::random_vector(A.rows(), 16);
+  for (const Device& device : devices()) {
+    const Solved solved = solve_with("amg", device, {{"max_iterations", 50}}, A, b);
+    EXPECT_FALSE(solved.report.solved());
+    ASSERT_FALSE(solved.setup.warnings.empty());
+    EXPECT_NE(solved.setup.warnings[0].find("in 900 of its rows"), std::string::npos)
+        << solved.setup.warnings[0];
+  }
+}
+
 TEST(AmgCases, NonFiniteElements_AreNamed) {
   const std::vector<double> b = MultigridCases::random_vector(900, 2);
   for (const double element : {std::nan(""), HUGE_VAL}) {
