@@ -173,22 +173,6 @@ TEST(LamgLevelMatrix, EveryLevel_IsALaplacianOrEliminated) {
   }
 }
 
-TEST(LamgParallel, SmallLevels_LargeEliminationsOnly) {
-  const Csr<double> A = make_graph("chimera", {{"n", 50000}, {"seed", 9}});
-  Lamg<double> solver(Device::serial(), {.parallel = true, .jacobi_iterations = 0});
-  ASSERT_TRUE(solver.setup(A).ready());
-  const std::vector<LevelDescription> levels = describe_hierarchy<double>(solver).levels;
-  std::size_t l = 0;
-  while (levels[l].method == "elimination") ++l;  // in working precision, of the finest graph
-  int eliminations = 0;
-  for (; l + 1 < levels.size(); ++l) {
-    if (levels[l].method != "elimination" || levels[l].rows >= 1 << 14) continue;
-    ++eliminations;
-    EXPECT_LE(levels[l + 1].rows, levels[l].rows * 6 / 10) << l;
-  }
-  EXPECT_GT(eliminations, 0);
-}
-
 TEST(LamgParallel, PowerLawGraphs_NoLevels) {
   for (const std::string form : {"laplacian", "sddm"}) {
     const Csr<double> A = make_graph("rmat", {{"scale", 12}, {"form", form}});

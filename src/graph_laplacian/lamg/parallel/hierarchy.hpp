@@ -43,10 +43,6 @@ struct HierarchyOptions {
   int test_sweeps = 6;
   /// Smallest part of the vertices whose elimination pays.
   double least_elimination = 0.15;
-  /// The same on levels of fewer than `small_level` vertices, whose time is that of launches and waits. An
-  /// aggregation takes one and a half times as long as an elimination, and leaves 0.4 of the vertices.
-  double least_elimination_of_small = 0.4;
-  std::int64_t small_level = 1 << 14;
   /// Predicted number of iterations of conjugate gradients with the diagonal up to which no levels are made.
   std::int64_t jacobi_iterations = 100;
 };
@@ -181,11 +177,8 @@ class ParallelHierarchy {
     if (levels_.size() == 1) return false;  // done in working precision
     multigrid::HierarchyLevel<T>& level = levels_.back();
     EliminationStage<T> stage;
-    const bool is_small = level.own.rows() < options_.small_level;
     const EliminationOptions elimination{
-        .round = levels_.size(),
-        .least = is_small ? options_.least_elimination_of_small : options_.least_elimination,
-        .with_transpose = true};
+        .round = levels_.size(), .least = options_.least_elimination, .with_transpose = true};
     if (!eliminate(backend, level.own, elimination, stage, coarse)) return false;
     level.P = std::move(stage.P);
     level.R = std::move(stage.R);
