@@ -351,7 +351,7 @@ TEST(AmgCases, FreePlate_RigidBodyModesAreProjected) {
     for (std::int64_t k = clamped.row_offsets()[i]; k < clamped.row_offsets()[i + 1]; ++k) {
       const std::int32_t j = clamped.column_indices()[k];
       // Mirrored at the middle, the last column's elements are those of a free side.
-      const auto mirrored = [nx](std::int64_t row) {
+      const auto mirrored = [&](std::int64_t row) {
         const std::int64_t node = row / 2;
         return 2 * (node / nx * nx + nx - 1 - node % nx) + row % 2;
       };

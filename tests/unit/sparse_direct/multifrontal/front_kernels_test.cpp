@@ -298,7 +298,9 @@ TYPED_TEST(FrontKernelsTest, LdltOfExchanges_TakesPairs) {
 TYPED_TEST(FrontKernelsTest, Substitution_InvertsTheTriangles) {
   using T = TypeParam;
   for (const auto& [name, kernels] : all_kernels<T>()) {
-    for (const auto& [size, pivots] : shapes) {
+    for (const Shape& shape : shapes) {
+      const int size = shape.size;
+      const int pivots = shape.pivots;
       for (const int columns : {1, 2, 5, 16}) {
         SCOPED_TRACE(testing::Message() << name << " " << size << " " << pivots << " " << columns);
         Matrix m = random_matrix(size, false, 6);
@@ -359,7 +361,9 @@ TYPED_TEST(FrontKernelsTest, Substitution_InvertsTheTriangles) {
 TYPED_TEST(FrontKernelsTest, VectorSubstitution_AgreesWithThatInFronts) {
   using T = TypeParam;
   for (const auto& [name, kernels] : all_kernels<T>()) {
-    for (const auto& [size, pivots] : shapes) {
+    for (const Shape& shape : shapes) {
+      const int size = shape.size;
+      const int pivots = shape.pivots;
       SCOPED_TRACE(testing::Message() << name << " " << size << " " << pivots);
       Matrix m = random_matrix(size, false, 6);
       for (double& element : m.a) element /= size;  // unit triangles are well-conditioned, too
