@@ -64,7 +64,7 @@ void segmented_reduce_columns(Cuda& backend, std::int64_t n, const std::int64_t*
   if (n <= 0 || f.count == 0) return;
   if (f.count == 1) return backend.segmented_reduce(n, offsets, f.at[0], sums.at[0]);
   const CurrentDevice current(backend.device().id());
-  const dim3 grid(backend.blocks_for(n * warp_size, 1), static_cast<unsigned>(f.count));
+  const dim3 grid(backend.blocks_for_segments(n), static_cast<unsigned>(f.count));
   cuda_kernels::segmented_reduce_columns<V>
       <<<grid, cuda_kernels::block_size, 0, stream()>>>(n, offsets, f, sums);
   check(cudaGetLastError());

@@ -103,41 +103,61 @@ __global__ void __launch_bounds__(block_size)
   reduce_in_row(n, f, finish, partial, finished);
 }
 
-/// A segment longer than this is treated by a block, any other by a warp.
+/// A segment longer than this is treated by a block.
 inline constexpr std::int64_t longest_of_warp = 1024;
+/// A segment longer than this is treated by a whole warp, if not by a block.
+inline constexpr std::int64_t longest_of_lanes = 64;
 
-/// Calls by_warp(s, begin, end) by one warp for each short segment, and by_block(s, begin, end) by a block
-/// for each long one.
-template <class ByWarp, class ByBlock>
-__device__ void for_each_segment(std::int64_t n, const std::int64_t* offsets, ByWarp by_warp,
+/// Number of lanes for each of n segments: a warp if these are few, otherwise a part of one, since many
+/// segments are mostly rows of a few elements.
+__host__ __device__ constexpr int lanes_of_segments(std::int64_t n) {
+  constexpr std::int64_t many = 1 << 14;
+  return n < many ? warp_size : 8;
+}
+
+/// Calls by_lanes(s, begin, end, lanes) for each segment that is not long, or for an empty one with s >= n:
+/// by all lanes of a warp, of which groups of `lanes` have a segment each. Calls by_block(s, begin, end) by a
+/// block for each long segment.
+template <class ByLanes, class ByBlock>
+__device__ void for_each_segment(std::int64_t n, const std::int64_t* offsets, ByLanes by_lanes,
                                  ByBlock by_block) {
-  constexpr int warps = block_size / warp_size;
-  const std::int64_t stride = std::int64_t{gridDim.x} * warps;
-  for (std::int64_t first = std::int64_t{blockIdx.x} * warps; first < n; first += stride) {
-    const std::int64_t own = first + threadIdx.x / warp_size;
+  const int lanes = lanes_of_segments(n);
+  const int segments = block_size / lanes;
+  const std::int64_t longest = lanes == warp_size ? longest_of_warp : longest_of_lanes;
+  const std::int64_t stride = std::int64_t{gridDim.x} * segments;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * segments; first < n; first += stride) {
+    const std::int64_t own = first + static_cast<int>(threadIdx.x) / lanes;
     const std::int64_t begin = own < n ? offsets[own] : 0;
     const std::int64_t end = own < n ? offsets[own + 1] : 0;
-    const bool is_long = end - begin > longest_of_warp;
-    if (own < n && !is_long) by_warp(own, begin, end);
-    if (!__syncthreads_or(is_long ? 1 : 0)) continue;
-    for (std::int64_t s = first; s < first + warps && s < n; ++s) {
+    if (__all_sync(full_warp, end - begin <= longest)) {
+      by_lanes(own, begin, end, lanes);
+    } else {
+      const std::int64_t first_of_warp =
+          first + static_cast<int>(threadIdx.x) / warp_size * warp_size / lanes;
+      for (std::int64_t s = first_of_warp; s < first_of_warp + warp_size / lanes && s < n; ++s) {
+        if (offsets[s + 1] - offsets[s] <= longest_of_warp)
+          by_lanes(s, offsets[s], offsets[s + 1], warp_size);
+      }
+    }
+    if (!__syncthreads_or(end - begin > longest_of_warp ? 1 : 0)) continue;
+    for (std::int64_t s = first; s < first + segments && s < n; ++s) {
       if (offsets[s + 1] - offsets[s] > longest_of_warp) by_block(s, offsets[s], offsets[s + 1]);
     }
   }
 }
 
-/// Sums of segments by the blocks of one row of the grid. Lane l of the warp, or thread l of the block, of a
-/// segment combines elements l, l + 32, ... or l + 256, ...; then their values are reduced as a tree.
+/// Sums of segments by the blocks of one row of the grid. Lane l of those of a segment, or thread l of the
+/// block, combines elements l, l + lanes, ... or l + 256, ...; then their values are reduced as a tree.
 template <class V, class F>
 __device__ void segmented_reduce_in_row(std::int64_t n, const std::int64_t* offsets, const F& f, V* sums) {
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
   for_each_segment(
       n, offsets,
-      [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
+      [&](std::int64_t s, std::int64_t begin, std::int64_t end, int lanes) {
+        const int lane = static_cast<int>(threadIdx.x) % lanes;
         V value{};
-        for (std::int64_t k = begin + lane; k < end; k += warp_size) value = combine(value, f(k));
-        value = warp_reduce(value, Combine());
-        if (lane == 0) sums[s] = value;
+        for (std::int64_t k = begin + lane; k < end; k += lanes) value = combine(value, f(k));
+        value = warp_reduce(value, Combine(), lanes);
+        if (lane == 0 && s < n) sums[s] = value;
       },
       [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
         V value{};
@@ -155,11 +175,11 @@ __global__ void __launch_bounds__(block_size)
 
 template <class F>
 __device__ void segmented_for_each_in_row(std::int64_t n, const std::int64_t* offsets, const F& f) {
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
   for_each_segment(
       n, offsets,
-      [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
-        for (std::int64_t k = begin + lane; k < end; k += warp_size) f(s, k);
+      [&](std::int64_t s, std::int64_t begin, std::int64_t end, int lanes) {
+        const int lane = static_cast<int>(threadIdx.x) % lanes;
+        for (std::int64_t k = begin + lane; k < end; k += lanes) f(s, k);
       },
       [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
         for (std::int64_t k = begin + threadIdx.x; k < end; k += block_size) f(s, k);
@@ -235,7 +255,7 @@ class Cuda {
   void segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
     if (n <= 0) return;
     const CurrentDevice current(device_.id());
-    cuda_kernels::segmented_reduce<<<blocks_for(n * warp_size, 1), cuda_kernels::block_size, 0, stream()>>>(
+    cuda_kernels::segmented_reduce<<<blocks_for_segments(n), cuda_kernels::block_size, 0, stream()>>>(
         n, offsets, f, sums);
     check(cudaGetLastError());
   }
@@ -243,7 +263,7 @@ class Cuda {
   void segmented_for_each(std::int64_t n, const std::int64_t* offsets, F f) {
     if (n <= 0) return;
     const CurrentDevice current(device_.id());
-    cuda_kernels::segmented_for_each<<<blocks_for(n * warp_size, 1), cuda_kernels::block_size, 0, stream()>>>(
+    cuda_kernels::segmented_for_each<<<blocks_for_segments(n), cuda_kernels::block_size, 0, stream()>>>(
         n, offsets, f);
     check(cudaGetLastError());
   }
@@ -286,6 +306,10 @@ class Cuda {
   [[nodiscard]] unsigned blocks_for(std::int64_t n, int elements_per_thread) const {
     const std::int64_t per_block = std::int64_t{cuda_kernels::block_size} * elements_per_thread;
     return static_cast<unsigned>(std::clamp<std::int64_t>((n + per_block - 1) / per_block, 1, max_blocks_));
+  }
+  /// Grid size for n segments.
+  [[nodiscard]] unsigned blocks_for_segments(std::int64_t n) const {
+    return blocks_for(n * cuda_kernels::lanes_of_segments(n), 1);
   }
 
  private:

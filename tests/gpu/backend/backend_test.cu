@@ -121,13 +121,14 @@ struct ValueAt {
   ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {values[k]}; }
 };
 
-/// Offsets of n short segments, of which every 50th is long.
+/// Offsets of n short segments, of which every 50th is long and others have up to 300 elements.
 std::vector<std::int64_t> segments(std::int64_t n) {
   std::mt19937 random(4);
   std::vector<std::int64_t> offsets = {0};
   for (std::int64_t s = 0; s < n; ++s) {
-    const std::int64_t length = s % 50 == 7 ? 1000 + static_cast<std::int64_t>(random() % 50)
-                                            : static_cast<std::int64_t>(random() % 40) % 13;
+    auto length = static_cast<std::int64_t>(random() % 40) % 13;
+    if (s % 50 == 7) length = 1000 + static_cast<std::int64_t>(random() % 50);
+    if (s % 50 == 31) length = 50 + static_cast<std::int64_t>(random() % 250);
     offsets.push_back(offsets.back() + length);
   }
   if (n > 1) offsets.back() += 5000;
