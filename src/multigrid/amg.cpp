@@ -191,6 +191,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   void start(SolveWorkspace& /*workspace*/, const T* /*b*/, T* /*x*/) const override {}
 
   [[nodiscard]] bool iterates_together() const override { return true; }
+  [[nodiscard]] bool records_true_residual() const override { return true; }
 
   void step(SolveWorkspace& workspace, const T* b, T* x) const override {
     const IteratedColumn column{&workspace, b, x};

@@ -23,6 +23,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -99,6 +100,9 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   /// Whether the steps can work on a scaled system: they must use workspace.r alone, not b, and multiply by
   /// `apply_operator`.
   [[nodiscard]] virtual bool supports_scaling() const { return false; }
+  /// True if the norms that an iteration records are those of b - A x, whatever rounding did to x. They stop
+  /// falling at the level of rounding.
+  [[nodiscard]] virtual bool records_true_residual() const { return false; }
   /// Called after every iteration, whose coefficients are at `place` of the arrays in workspace.host_state.
   virtual void collect_coefficients(SolveWorkspace& /*workspace*/, std::int64_t /*place*/) const {}
   /// Adds to the job what the steps since the last (re)start show about the condition of A.
@@ -347,9 +351,10 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
       const std::int64_t steps = stop_.check_every > 0 ? stop_.check_every : steps_before_check(columns);
       for (std::int64_t k = 0; k < steps; ++k) step_running(running);
       SolvedColumns continued;
-      for (const SolvedColumn& column : columns) {
+      for (SolvedColumn& column : columns) {
         if (!column.is_iterated()) continue;
         read_state(column);
+        if (stagnates(column)) column.workspace->host_state.phase = Phase::stagnated;
         cancelled = cancelled || column.job->control->cancel.stop_requested();
         if (column.workspace->host_state.running()) continued.add(column);
       }
@@ -406,6 +411,25 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     job.control->on_progress({this->name(), job.number, job.iterations,
                               job.history.back() / job.right_hand_side_norm,
                               job.tolerance / job.right_hand_side_norm});
+  }
+
+  /// True if the least of the last 64 residuals is not below the least of the 64 before them, and at the
+  /// level of rounding. Reads x once if the residual has stopped falling, at most every 128 iterations.
+  bool stagnates(SolvedColumn& column) const {
+    constexpr std::int64_t window = 64;
+    const Job& job = *column.job;
+    SolveWorkspace& workspace = *column.workspace;
+    if (!records_true_residual() || !workspace.host_state.running()) return false;
+    if (static_cast<std::int64_t>(job.history.size()) < std::max(column.next_check, 2 * window)) return false;
+    column.next_check = static_cast<std::int64_t>(job.history.size()) + 2 * window;
+    const auto end = job.history.end();
+    const double least = *std::min_element(end - window, end);
+    if (least < *std::min_element(end - 2 * window, end - window)) return false;
+    const double roundoff = std::numeric_limits<T>::epsilon();
+    if (!(least <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
+    const double size = workspace.residual_check->vector(workspace.n, column.x).norm_inf;
+    const double level = rounding_level<T> * (job.matrix_norm * size + job.right_hand_side_norm_inf);
+    return least <= std::sqrt(static_cast<double>(workspace.n)) * level;
   }
 
   void end_cycle(const SolvedColumn& column) const {

@@ -114,6 +114,7 @@ class DenseMultigrid final : public IterativeMethod<B, T> {
   }
 
  private:
+  [[nodiscard]] bool records_true_residual() const override { return true; }
   void start(SolveWorkspace& /*workspace*/, const T* /*b*/, T* /*x*/) const override {}
 
   void step(SolveWorkspace& workspace, const T* b, T* x) const override {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace echelon {
@@ -25,6 +26,7 @@ struct SolvedColumn : IteratedColumn<B, T> {
   Job* job;
   double inconsistent_part = 0;  ///< norm of the part of b that is not in the range of A
   double norm = 0;               ///< of the residual
+  std::int64_t next_check = 0;   ///< for stagnation, after so many iterations
   bool is_running = true;        ///< in the loop that iterates all columns
 
   /// Whether the column is in the loop and its state was running when it was last read.

@@ -45,6 +45,8 @@ inline Outcome outcome_of_cycle(bool cancelled, Phase phase, double before, doub
     case Phase::restart:
       if (norm < (1 - 1e-6) * before) break;
       return {Status::stagnated, "a restart cycle did not reduce the residual: " + reached};
+    case Phase::stagnated:
+      return {Status::stagnated, "rounding errors keep the residual from falling: " + reached};
     case Phase::running:
       break;
   }

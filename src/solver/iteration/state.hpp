@@ -14,7 +14,16 @@
 
 namespace echelon {
 
-enum class Phase : std::int32_t { running, converged, restart, limit, breakdown, not_spd, diverged };
+enum class Phase : std::int32_t {
+  running,
+  converged,
+  restart,
+  stagnated,
+  limit,
+  breakdown,
+  not_spd,
+  diverged
+};
 
 /// State of an iteration, in the backend's memory.
 struct IterationState {

@@ -322,6 +322,31 @@ TEST(AmgCases, InconsistentSystem_LimitOfIterations_IsNamed) {
   EXPECT_NE(solved.report.message.find("limit of 2 iterations"), std::string::npos) << solved.report.message;
 }
 
+/// A tolerance below what rounding allows, with one right-hand side and with several.
+TEST(AmgCases, LevelOfRounding_EndsTheIteration) {
+  const Csr<double> A = generate::poisson_2d<double>(40, 40);
+  for (const char* method : {"amg", "geometric-multigrid", "multigrid-dense"}) {
+    SCOPED_TRACE(method);
+    const Csr<double> line = MultigridCases::shifted(generate::poisson_2d<double>(300, 1), -1);
+    const Csr<double>& matrix = std::string(method) == "multigrid-dense" ? line : A;
+    Solver<double> solver = make_solver<double>(method, Device(), {{"rtol", 1e-18}});
+    ASSERT_TRUE(solver.setup(matrix).ready());
+    Dense<double> B(Device(), matrix.rows(), 3);
+    for (std::int64_t c = 0; c < 3; ++c) {
+      const std::vector<double> b =
+          MultigridCases::random_vector(matrix.rows(), static_cast<unsigned>(60 + c));
+      for (std::int64_t i = 0; i < matrix.rows(); ++i) B(i, c) = b[static_cast<std::size_t>(i)];
+    }
+    Dense<double> X(Device(), matrix.rows(), 3);
+    const Report report = solver.solve(B, X);
+    for (const ColumnReport& column : report.columns) {
+      EXPECT_TRUE(column.status == Status::stagnated || column.status == Status::converged);
+      EXPECT_LE(column.iterations, 1500);
+      EXPECT_LE(column.backward_error, 1e-15);
+    }
+  }
+}
+
 TEST(AmgCases, TurnedAnisotropy_ClassicalCoarsening_FewIterations) {
   const Csr<double> A = std::get<Csr<double>>(
       make_matrix<double>("anisotropic-2d", {{"nx", 150}, {"ny", 150}, {"epsilon", 0.001}, {"angle", 30}}));
