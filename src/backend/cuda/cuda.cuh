@@ -111,7 +111,7 @@ inline constexpr std::int64_t longest_of_lanes = 64;
 /// Number of lanes for each of n segments: a warp if these are few, otherwise a part of one, since many
 /// segments are mostly rows of a few elements.
 __host__ __device__ constexpr int lanes_of_segments(std::int64_t n) {
-  constexpr std::int64_t many = 1 << 14;
+  constexpr std::int64_t many = 1 << 12;
   return n < many ? warp_size : 8;
 }
 
