@@ -3,15 +3,41 @@
 #pragma once
 
 #include "backend/store.hpp"
+#include "graph_laplacian/components.hpp"
 #include "graph_laplacian/lamg/parallel/coarsest.hpp"
 #include "graph_laplacian/lamg/parallel/elimination.hpp"
 #include "graph_laplacian/lamg/parallel/gauss_jordan.hpp"
+#include "linalg/rows_of_elements.hpp"
 #include "linalg/vector/functors.hpp"
 
 #include <cstdint>
-#include <span>
 
 namespace echelon::lamg::parallel {
+
+/// Sum of the weights of the edges of a vertex, by the elements of its row.
+template <class T>
+struct WeightOfElement {
+  LaplacianRows<T> L;
+  const std::int32_t* rows;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const {
+    return {L.is_edge(rows[k], k) ? -static_cast<double>(L.values[k]) : 0};
+  }
+};
+struct WeightOfMember {
+  const std::int32_t* members;
+  const Sum* weights;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return weights[members[k]]; }
+};
+/// The shift of a component, as in ComponentShifts.
+struct ShiftOfComponent {
+  const std::int64_t* offsets;
+  const Sum* weights;
+  double* shift;
+  ECHELON_ANYWHERE void operator()(std::int64_t c) const {
+    const auto size = static_cast<double>(offsets[c + 1] - offsets[c]);
+    shift[c] = weights[c].value > 0 ? weights[c].value / size / size : 1;
+  }
+};
 
 /// Writes the shifts of the components into a dense matrix.
 struct WriteShift {
@@ -24,23 +50,25 @@ struct WriteShift {
     matrix[place] = c == component[place % n] ? shift[c] : 0;
   }
 };
-/// Adds a row of the Laplacian, with a diagonal element that is computed from the weights.
+/// Adds an edge of the Laplacian.
 template <class T>
-struct AddLaplacianRow {
+struct AddEdgeElement {
   LaplacianRows<T> L;
+  const std::int32_t* rows;
   std::int64_t n;
+  double* matrix;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    if (L.is_edge(rows[k], k)) matrix[rows[k] * n + L.columns[k]] += static_cast<double>(L.values[k]);
+  }
+};
+/// Adds a diagonal element of the Laplacian, computed from the weights.
+struct AddWeight {
+  std::int64_t n;
+  const Sum* weights;
   double* matrix;
   double* diagonal;  ///< of the sum
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    double* row = matrix + i * n;
-    double sum = row[i];
-    for (std::int64_t k = L.offsets[i]; k < L.offsets[i + 1]; ++k) {
-      if (!L.is_edge(i, k)) continue;
-      row[L.columns[k]] += static_cast<double>(L.values[k]);
-      sum -= static_cast<double>(L.values[k]);
-    }
-    row[i] = sum;
-    diagonal[i] = sum;
+    diagonal[i] = matrix[i * n + i] += weights[i].value;
   }
 };
 
@@ -75,13 +103,23 @@ multigrid::DenseInverse<T> parallel_inverse(B& backend, const Csr<T>& L) {
   constexpr double trusted_growth = 1e11;  // rounding errors of 1e-5, below those of the cycle
   const Device& device = L.device();
   const std::int64_t n = L.rows();
-  const ComponentShifts shifts = component_shifts(L.to(Device()));
-  const Array<std::int32_t> component(device, std::span<const std::int32_t>(shifts.component));
-  const Array<double> shift(device, std::span<const double>(shifts.shift));
+  const std::int64_t* const offsets = L.row_offsets().data();
+  const LaplacianRows<T> elements(L);
+  const Array<std::int32_t> rows = rows_of_elements(backend, L);
+  Array<Sum> weights(device, n);
+  backend.segmented_reduce(n, offsets, WeightOfElement<T>{elements, rows.data()}, weights.data());
+  const graph_laplacian::Components parts = graph_laplacian::find_components(backend, L);
+  Array<Sum> weights_of_parts(device, parts.count);
+  backend.segmented_reduce(parts.count, parts.offsets.data(),
+                           WeightOfMember{parts.members.data(), weights.data()}, weights_of_parts.data());
+  Array<double> shift(device, parts.count);
+  backend.for_each(parts.count,
+                   ShiftOfComponent{parts.offsets.data(), weights_of_parts.data(), shift.data()});
   Array<double> matrix(device, n * n);
   Array<double> diagonal(device, n);
-  backend.for_each(n * n, WriteShift{n, component.data(), shift.data(), matrix.data()});
-  backend.for_each(n, AddLaplacianRow<T>{LaplacianRows<T>(L), n, matrix.data(), diagonal.data()});
+  backend.for_each(n * n, WriteShift{n, parts.of_vertex.data(), shift.data(), matrix.data()});
+  backend.for_each(L.nonzeros(), AddEdgeElement<T>{elements, rows.data(), n, matrix.data()});
+  backend.for_each(n, AddWeight{n, weights.data(), matrix.data(), diagonal.data()});
   invert_in_place(backend, n, matrix);
   Array<Largest> growth(device, 1);
   backend.reduce(n, GrowthOfInverse{n, diagonal.data(), matrix.data()}, Store<Largest>{growth.data()});
