@@ -54,7 +54,8 @@ struct SolvePivotBlock {
     }
     eliminate(p, w);
     ECHELON_UNROLL
-    for (int a = 0; a < block.count; ++a) {
+    for (int a = 0; a < pivot_rows; ++a) {  // a loop to block.count would keep w in memory
+      if (a >= block.count) continue;
       solved[a * block.n + j] = w[a];
       columns[j].at[a] = block.matrix[j * block.n + block.first + a];
     }
@@ -62,12 +63,13 @@ struct SolvePivotBlock {
 
  private:
   ECHELON_ANYWHERE static void eliminate(double (&p)[pivot_rows][pivot_rows], double (&w)[pivot_rows]) {
+    double reciprocals[pivot_rows];
     ECHELON_UNROLL
     for (int k = 0; k < pivot_rows; ++k) {
-      const double reciprocal = 1 / p[k][k];
+      reciprocals[k] = 1 / p[k][k];
       ECHELON_UNROLL
       for (int a = k + 1; a < pivot_rows; ++a) {
-        const double factor = p[a][k] * reciprocal;
+        const double factor = p[a][k] * reciprocals[k];
         ECHELON_UNROLL
         for (int c = k + 1; c < pivot_rows; ++c) p[a][c] -= factor * p[k][c];
         w[a] -= factor * w[k];
@@ -77,7 +79,7 @@ struct SolvePivotBlock {
     for (int k = pivot_rows - 1; k >= 0; --k) {
       ECHELON_UNROLL
       for (int c = k + 1; c < pivot_rows; ++c) w[k] -= p[k][c] * w[c];
-      w[k] /= p[k][k];
+      w[k] *= reciprocals[k];
     }
   }
 };
