@@ -211,9 +211,10 @@ struct JoinNeighbour {
     atomic_store(becomes_seed + s, std::uint8_t{1});
   }
 };
+/// Updates the state of a vertex, and clears its mark for the next round.
 struct UpdateState {
   const std::int32_t* seeds;
-  const std::uint8_t* becomes_seed;
+  std::uint8_t* becomes_seed;
   VertexState* states;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     if (seeds[i] != i) {
@@ -221,6 +222,7 @@ struct UpdateState {
     } else if (becomes_seed[i] != 0) {
       states[i] = VertexState::seed;
     }
+    becomes_seed[i] = 0;
   }
 };
 
@@ -269,18 +271,15 @@ ECHELON_ANYWHERE void choose_in_rows(B& backend, std::int64_t n, const std::int6
   }
 }
 
+/// Lets a vertex join the seed that it chose; counts[i] = 1 if it is a seed itself.
 struct JoinSeed {
   const Choice* choices;
   std::int32_t* seeds;
+  std::int64_t* counts;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     if (!choices[i].is_none()) seeds[i] = choices[i].vertex();
+    counts[i] = seeds[i] == i ? 1 : 0;
   }
-};
-
-struct CountSeed {
-  const std::int32_t* seeds;
-  std::int64_t* counts;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { counts[i] = seeds[i] == i ? 1 : 0; }
 };
 struct NumberAggregate {
   const std::int32_t* seeds;
@@ -290,9 +289,14 @@ struct NumberAggregate {
     aggregates[i] = static_cast<std::int32_t>(number[seeds[i]]);
   }
 };
-struct WriteSelf {
+/// Makes every vertex its own seed, without a mark.
+struct BeginJoining {
   std::int32_t* seeds;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { seeds[i] = static_cast<std::int32_t>(i); }
+  std::uint8_t* becomes_seed;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    seeds[i] = static_cast<std::int32_t>(i);
+    becomes_seed[i] = 0;
+  }
 };
 
 struct ParallelAggregates {
@@ -342,16 +346,14 @@ struct JoinAggregates {
   ECHELON_LOOPS_ANYWHERE
   template <class Loops>
   ECHELON_ANYWHERE void operator()(Loops& loops) const {
-    loops.for_each(n, WriteSelf{seeds});
+    loops.for_each(n, BeginJoining{seeds, becomes_seed});
     for (std::uint64_t round = 0; round < aggregation_rounds; ++round) {
       choose_in_rows(loops, n, offsets, choose_neighbour, choices);
-      loops.fill(n, std::uint8_t{0}, becomes_seed);
       for_each_costly(loops, n, JoinNeighbour{{choices, states, round}, seeds, becomes_seed});
       loops.for_each(n, UpdateState{seeds, becomes_seed, states});
     }
     choose_in_rows(loops, n, offsets, choose_seed, choices);
-    loops.for_each(n, JoinSeed{choices, seeds});
-    loops.for_each(n, CountSeed{seeds, number});
+    loops.for_each(n, JoinSeed{choices, seeds, number});
     loops.scan(n, number, number);
     loops.for_each(n, NumberAggregate{seeds, number, aggregates});
   }
