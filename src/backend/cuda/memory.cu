@@ -5,7 +5,9 @@
 
 #include <echelon/error.hpp>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace echelon {
@@ -90,14 +92,28 @@ MemoryInfo info(int id) {
   return result;
 }
 
-void* allocate(int id, std::size_t bytes) {
+namespace {
+
+/// Checks that there is a GPU `id`, and sets its pool up, at the first call: set-ups allocate hundreds of
+/// arrays, and each of the three calls of the run time takes a part of a microsecond.
+void prepare_pool(int id) {
+  static std::array<std::atomic<bool>, 64> prepared;
+  const auto place = static_cast<std::size_t>(id);
+  if (place < prepared.size() && prepared[place].load(std::memory_order_relaxed)) return;
   require(Device::cuda(id));
-  if (bytes == 0) return nullptr;
-  const CurrentDevice current(id);
   if (attribute(pool(id), cudaMemPoolAttrReleaseThreshold) == 0) {
     std::uint64_t keep = release_threshold(info(id).total);
     check(cudaMemPoolSetAttribute(pool(id), cudaMemPoolAttrReleaseThreshold, &keep));
   }
+  if (place < prepared.size()) prepared[place].store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void* allocate(int id, std::size_t bytes) {
+  prepare_pool(id);
+  if (bytes == 0) return nullptr;
+  const CurrentDevice current(id);
   ++allocations;
   void* pointer = nullptr;
   const cudaError_t status = allocate_from_pool(&pointer, bytes, id);
