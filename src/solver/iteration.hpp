@@ -315,7 +315,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     job.outcome = outcome_of_cycle(cancelled, workspace.host_state.phase, before, column.norm, job);
     if (job.outcome.ok()) return false;
     if (!cancelled && accept_at_rounding_level(workspace, residual, column.x, job)) return true;
-    return_zero_if_worse(workspace, column.x, column.norm, job);
+    return_zero_if_worse(column);
     return true;
   }
 
@@ -454,11 +454,16 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return true;
   }
 
-  /// Replaces an iterate by zero if its residual is larger than that of x = 0.
-  void return_zero_if_worse(SolveWorkspace& workspace, T* x, double norm, Job& job) const {
-    if (norm <= job.right_hand_side_norm) return;
-    workspace.backend.fill(workspace.n, T{0}, x);
-    job.outcome.message += "; x is returned as zero, which no iterate improved on";
+  /// Replaces an iterate by zero if its residual is larger than that of x = 0, both without the part of b
+  /// that no x can remove.
+  void return_zero_if_worse(const SolvedColumn& column) const {
+    SolveWorkspace& workspace = *column.workspace;
+    const bool is_part = column.b == workspace.consistent_rhs.data();
+    const double norm_of_b = is_part ? workspace.residual_check->vector(workspace.n, column.b).norm2
+                                     : column.job->right_hand_side_norm;
+    if (column.norm <= norm_of_b) return;
+    workspace.backend.fill(workspace.n, T{0}, column.x);
+    column.job->outcome.message += "; x is returned as zero, which no iterate improved on";
   }
 
   Stop stop_;

@@ -322,6 +322,19 @@ TEST(AmgCases, InconsistentSystem_LimitOfIterations_IsNamed) {
   EXPECT_NE(solved.report.message.find("limit of 2 iterations"), std::string::npos) << solved.report.message;
 }
 
+/// Most of b is in zero rows, and the rest grows: x = 0 is better than what the iteration reached.
+TEST(AmgCases, InconsistentAndIndefinite_ZeroIsReturned) {
+  const Csr<double> A =
+      MultigridCases::block_diagonal(MultigridCases::shifted(generate::poisson_2d<double>(40, 40), 4),
+                                     Csr<double>::from_triplets(10, 10, {{0, 0, 0}}));
+  std::vector<double> b = MultigridCases::random_vector(A.rows(), 17);
+  for (std::size_t i = 1600; i < b.size(); ++i) b[i] = 1e3;
+  const Solved solved = solve_with("amg", Device(), {{"max_iterations", 3}}, A, b);
+  EXPECT_EQ(solved.report.status, Status::inconsistent);
+  EXPECT_NE(solved.report.message.find("x is returned as zero"), std::string::npos) << solved.report.message;
+  for (const double element : solved.x) EXPECT_EQ(element, 0);
+}
+
 /// A tolerance below what rounding allows, with one right-hand side and with several.
 TEST(AmgCases, LevelOfRounding_EndsTheIteration) {
   const Csr<double> A = generate::poisson_2d<double>(40, 40);
