@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Small graphs for tests of lamg's parallel algorithm, and their matrices row by row.
+/// Graphs for tests of solvers for Laplacians, and their matrices row by row.
 #pragma once
 
 #include <echelon/generate.hpp>
