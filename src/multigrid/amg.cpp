@@ -127,6 +127,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     const MatrixCharacter character = characterise(backend_, sparse);
     if (character.pattern != character_.pattern) return setup(A);
     character_ = character;
+    choose_precision();
     hierarchy_->update_values(sparse, *coarsening_, character_.largest.value);
     return make_operator();
   }
@@ -266,8 +267,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   static constexpr double least_diagonal_ratio = 1e-24;
 
   /// Largest growth of the inverse of the coarsest matrix for which the automatic precision is float. Beyond
-  /// it float rounds away what distinguishes the matrix from a singular one: conjugate gradients on a mesh
-  /// without boundary condition, and with 1e-10 of the diagonal added to it, did not converge.
+  /// it float rounds away what distinguishes the matrix from a singular one: conjugate gradients did not
+  /// converge for a mesh without boundary condition with 1e-10 added to the diagonal.
   static constexpr double growth_of_float = 1e6;
 
   void choose_precision() {

@@ -175,13 +175,6 @@ TEST(AmgCases, CoarseningThatDensifies_EndsAndSaysSo) {
   EXPECT_EQ(amg.solve(b, x).status, Status::converged);
 }
 
-std::string statistic(const Report& report, const std::string& name) {
-  for (const Statistic& statistic : report.statistics) {
-    if (statistic.name == name) return std::get<std::string>(statistic.value);
-  }
-  return "";
-}
-
 /// A mesh without boundary condition, with 1e-10 added to the diagonal: in float it is singular or
 /// indefinite.
 TEST(AmgCases, NearlySingular_AutomaticPrecisionIsWorking) {
@@ -207,8 +200,18 @@ TEST(AmgCases, NearlySingular_AutomaticPrecisionIsWorking) {
     check("bicgstab", device, scaled);
     // Values of an update decide anew.
     Solver<double> amg = make_solver<double>("amg", device, {{"coarse_size", 60}});
-    EXPECT_EQ(statistic(amg.setup(regular), "precision"), "single");
-    EXPECT_EQ(statistic(amg.update_values(symmetric), "precision"), "working");
+    const auto precision = [](const Report& report) {
+      return std::get<std::string>(report.find_statistic("precision")->value);
+    };
+    EXPECT_EQ(precision(amg.setup(regular)), "single");
+    const std::vector<double> b = MultigridCases::random_vector(regular.rows(), 10);
+    std::vector<double> first(b.size());
+    EXPECT_EQ(amg.solve(b, first).status, Status::converged);
+    EXPECT_EQ(precision(amg.update_values(symmetric)), "working");
+    EXPECT_EQ(precision(amg.update_values(regular)), "single");
+    std::vector<double> again(b.size());
+    EXPECT_EQ(amg.solve(b, again).status, Status::converged);
+    EXPECT_EQ(again, first);
   }
 }
 
