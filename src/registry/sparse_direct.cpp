@@ -40,7 +40,7 @@ std::vector<Option<MappedEchelonOptions>> MappedEchelonOptions::table() {
           {"order", enum_field<&MappedEchelonOptions::order>(),
            "natural, or slices: groups of rows that meet first in few unknowns, for bands"},
           {"field", +[](MappedEchelonOptions& o) -> std::string& { return o.field; },
-           "real, or mod:p for exact arithmetic with integers modulo a prime p < 2^31"},
+           "real, or mod:p for exact arithmetic modulo a prime p < 2^31"},
           {"tolerance",
            +[](MappedEchelonOptions& o) -> std::optional<double>& { return o.tolerance; },
            "an element of at most so many times the sum of the magnitudes of its terms is zero; default 32 "

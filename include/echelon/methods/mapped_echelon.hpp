@@ -40,7 +40,7 @@ struct MappedEchelonOptions {
   ClaimRule claim = ClaimRule::largest;
   /// Order in which unknowns are eliminated.
   UnknownOrder order = UnknownOrder::natural;
-  /// "real", or "mod:p" for the integers modulo a prime p < 2^31; A and b must then hold integers.
+  /// "real", or "mod:p" for exact arithmetic modulo a prime p < 2^31.
   std::string field = "real";
   /// Threshold below which an element counts as zero, relative to the sum of the magnitudes of the terms that
   /// it was computed from. Default: 32 times the machine epsilon, and small pivots are then also tested for

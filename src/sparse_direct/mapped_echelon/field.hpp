@@ -64,8 +64,9 @@ struct RealField {
   ECHELON_ANYWHERE double size(Element e) const { return static_cast<double>(e.size); }
 };
 
-/// Integers modulo a prime p < 2^31. All nonzero elements are equally good; the shorter row is the better
-/// owner, since it causes less fill.
+/// Numbers m 2^e modulo a prime p < 2^31: integers m and, if p is odd, any exponents e, since 2 has an
+/// inverse. All nonzero elements are equally good; the shorter row is the better owner, since it causes less
+/// fill.
 struct PrimeField {
   using Value = std::uint32_t;
   struct Element {
@@ -76,11 +77,18 @@ struct PrimeField {
 
   static constexpr bool is_exact = true;
 
-  /// The residue of an integer.
+  /// The residue of a finite floating-point number; of an integer if p = 2.
   template <class T>
   ECHELON_ANYWHERE Element element(T a) const {
-    const double residue = std::fmod(static_cast<double>(a), static_cast<double>(prime));
-    return {static_cast<std::uint32_t>(residue < 0 ? residue + prime : residue)};
+    auto integer = static_cast<double>(a);
+    int fraction_bits = 0;
+    if (std::floor(integer) != integer) {
+      integer = std::ldexp(std::frexp(integer, &fraction_bits), 53);
+      fraction_bits = 53 - fraction_bits;
+    }
+    const double residue = std::fmod(integer, static_cast<double>(prime));
+    const auto value = static_cast<std::uint32_t>(residue < 0 ? residue + prime : residue);
+    return {fraction_bits == 0 ? value : product(value, inverse_power_of_two(fraction_bits))};
   }
   ECHELON_ANYWHERE double number(Value v) const { return v; }
   /// The residue of the smallest magnitude.
@@ -118,6 +126,16 @@ struct PrimeField {
   ECHELON_ANYWHERE double size(Element) const { return 0; }
 
  private:
+  /// 2^-k modulo an odd p, for k >= 0.
+  ECHELON_ANYWHERE std::uint32_t inverse_power_of_two(int k) const {
+    std::uint32_t power = 1;
+    std::uint32_t base = prime / 2 + 1;
+    for (; k > 0; k /= 2) {
+      if (k % 2 == 1) power = product(power, base);
+      base = product(base, base);
+    }
+    return power;
+  }
   ECHELON_ANYWHERE std::uint32_t product(std::uint32_t a, std::uint32_t b) const {
     return static_cast<std::uint32_t>(std::uint64_t{a} * b % prime);
   }

@@ -4,6 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
+#include "sparse_direct/mapped_echelon/field.hpp"
 #include "support/text.hpp"
 
 #include <echelon/array.hpp>
@@ -35,16 +36,19 @@ std::int64_t find_fraction(B& backend, std::int64_t n, const T* values, FirstInd
   return backend.read(found).value;
 }
 
-/// Throws InvalidMatrix with the place of the first element that is not an integer.
+/// Throws InvalidMatrix with the place of the first element that has no residue modulo 2: that is not an
+/// integer. Modulo an odd prime all floating-point numbers have residues.
 template <class B, class T>
-void require_integers(B& backend, const Csr<T>& A) {
+void require_residues(B& backend, const PrimeField& field, const Csr<T>& A) {
+  if (field.prime != 2) return;
   Array<FirstIndex> found(backend.device(), 1);
   const std::int64_t k = find_fraction(backend, A.nonzeros(), A.values().data(), found.data());
   if (k == FirstIndex::none) return;
   const std::vector<std::int64_t> offsets = A.row_offsets().to_vector();
   const auto row = std::upper_bound(offsets.begin(), offsets.end(), k) - offsets.begin() - 1;
-  throw InvalidMatrix("A has to hold integers, and its element at row " + std::to_string(row) + ", column " +
-                      std::to_string(backend.read(A.column_indices().data() + k)) + ", counted from 0, is " +
+  throw InvalidMatrix("modulo 2 A has to hold integers, and its element at row " + std::to_string(row) +
+                      ", column " + std::to_string(backend.read(A.column_indices().data() + k)) +
+                      ", counted from 0, is " +
                       exact_number(static_cast<double>(backend.read(A.values().data() + k))));
 }
 

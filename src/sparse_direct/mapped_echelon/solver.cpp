@@ -36,10 +36,7 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
     copy_ = Csr<T>();
     if (!A.is_sparse()) copy_ = to_csr(A);
     const Csr<T>& csr = A.is_sparse() ? *A.csr() : copy_;
-    if (std::holds_alternative<PrimeSystem>(system_)) {
-      B backend(this->device());
-      require_integers(backend, csr);
-    }
+    if (const auto* modulo = std::get_if<PrimeSystem>(&system_)) modulo->require_residues_of(csr);
     return std::visit([&](auto& system) { return factor(system, csr); }, system_);
   }
 

@@ -93,6 +93,12 @@ class System {
     return outcome;
   }
 
+  /// Throws InvalidMatrix if an element of A has no residue.
+  void require_residues_of(const Csr<T>& A) const {
+    B backend(backend_.device());
+    require_residues(backend, field_, A);
+  }
+
   [[nodiscard]] std::int64_t rank() const { return form_->rank(); }
   [[nodiscard]] std::size_t bytes() const { return form_ == nullptr ? 0 : form_->bytes(); }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const {
@@ -142,7 +148,7 @@ class System {
 
   /// A particular solution for b, refined, and the outcome.
   void solve(Workspace& own, const T* b, T* x, Job& job) const {
-    if constexpr (Field::is_exact) require_integers_in(own, b);
+    if constexpr (Field::is_exact) require_residues_in(own, b);
     load(own, b);
     form_->solve(own.backend, own.reduced.data(), own.x.data());
     const Contradictory contradictory = find_contradiction(own);
@@ -281,10 +287,11 @@ class System {
     job.statistics.push_back({"contradiction_rows", first_of(rows)});
   }
 
-  void require_integers_in(Workspace& own, const T* b) const {
+  void require_residues_in(Workspace& own, const T* b) const {
+    if (field_.prime != 2) return;
     const std::int64_t row = find_fraction(own.backend, A_->rows(), b, own.fraction.data());
     if (row == FirstIndex::none) return;
-    throw InvalidMatrix("b has to hold integers, and its element at row " + std::to_string(row) +
+    throw InvalidMatrix("modulo 2 b has to hold integers, and its element at row " + std::to_string(row) +
                         ", counted from 0, is none");
   }
 

@@ -356,10 +356,42 @@ TEST(MappedEchelon, RankModuloPrime_CanBeLessThanTheRationalRank) {
   EXPECT_EQ(rank_modulo(MatrixRef<double>(six), 7), 3);
 }
 
-TEST(MappedEchelon, ModuloPrime_RefusesWhatIsNoIntegerOrNoPrime) {
+/// D A E for powers of two D and E, from the smallest numbers to the largest, has the rank of A.
+TEST(MappedEchelon, ModuloPrime_ScaledByPowersOfTwo_RankIsThatOfIntegers) {
+  IntegerMatrix a = random_integers(12, 9, 0.6, 9, 5);
+  for (std::size_t j = 0; j < 9; ++j) a[4][j] = 3 * a[1][j] - a[2][j];
+  for (std::size_t i = 0; i < 12; ++i) a[i][5] = a[i][0] + 2 * a[i][3];
+  std::vector<Triplet<double>> triplets;
+  for (std::size_t i = 0; i < 12; ++i) {
+    for (std::size_t j = 0; j < 9; ++j) {
+      const int exponent = static_cast<int>(i) * 140 - 900 + static_cast<int>(j) * 40 - 150;
+      const double value = std::ldexp(static_cast<double>(a[i][j]), exponent);
+      triplets.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), value});
+    }
+  }
+  const Csr<double> A = Csr<double>::from_triplets(12, 9, triplets);
+  for (const std::int64_t p : {3, 7, 65537, 2147483629, 2147483647}) {
+    EXPECT_EQ(rank_modulo(MatrixRef<double>(A), p), textbook_rank(a, 9, p)) << p;
+  }
+}
+
+/// 1/3 is rounded to an odd integer times a power of two: the rank is that of the stored numbers.
+TEST(MappedEchelon, ModuloPrime_RoundedFractions_RankIsThatOfStoredNumbers) {
+  const double third = 1.0 / 3;
+  const Csr<double> rounded =
+      Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, third}, {1, 0, 3}, {1, 1, 1}});
+  EXPECT_EQ(rank_modulo(MatrixRef<double>(rounded), 2147483647), 2);
+  const Csr<double> exact =
+      Csr<double>::from_triplets(2, 2, {{0, 0, 0.75}, {0, 1, third}, {1, 0, 1.5}, {1, 1, 2 * third}});
+  EXPECT_EQ(rank_modulo(MatrixRef<double>(exact), 2147483647), 1);
+  const Csr<float> half = Csr<float>::from_triplets(2, 2, {{0, 0, 0.5F}, {0, 1, 1}, {1, 0, 1}, {1, 1, 2}});
+  EXPECT_EQ(rank_modulo(MatrixRef<float>(half), 2147483647), 1);
+}
+
+TEST(MappedEchelon, ModuloPrime_RefusesFractionsModuloTwoAndWhatIsNotPrime) {
   const Csr<double> A = Csr<double>::from_triplets(2, 3, {{0, 0, 1}, {1, 2, 0.5}});
   try {
-    static_cast<void>(rank_modulo(MatrixRef<double>(A), 7));
+    static_cast<void>(rank_modulo(MatrixRef<double>(A), 2));
     FAIL() << "no exception";
   } catch (const InvalidMatrix& error) {
     EXPECT_NE(std::string(error.what()).find("row 1, column 2"), std::string::npos) << error.what();
@@ -373,7 +405,7 @@ TEST(MappedEchelon, ModuloPrime_RefusesWhatIsNoIntegerOrNoPrime) {
     EXPECT_THROW(MappedEchelon<double>(Device::serial(), {.field = field}), BadOption) << field;
   }
   EXPECT_THROW(MappedEchelon<float>(Device::serial(), {.field = "mod:2147483647"}), BadOption);
-  MappedEchelon<double> solver(Device::serial(), {.field = "mod:7"});
+  MappedEchelon<double> solver(Device::serial(), {.field = "mod:2"});
   EXPECT_THROW(solver.setup(A), InvalidMatrix);
   ASSERT_TRUE(solver.setup(good).ready());
   Dense<double> x(Device(), 1, 1);
