@@ -3,8 +3,9 @@
 
 #include "backend/target.hpp"
 #include "certification/conventional_product.hpp"
-#include "certification/doubled_sum.hpp"
+#include "certification/rounding.hpp"
 #include "certification/row_tiles.hpp"
+#include "linalg/doubled_sum.hpp"
 
 #include <echelon/rref.hpp>
 #include <echelon/solver.hpp>
@@ -166,7 +167,7 @@ class BackendOperations final : public InverseOperations {
       result.high.push_back(value);
       result.low.push_back(error_of_sum(sum.high, sum.low, value));
       result.error.push_back(
-          sum.error_bound(n_ + tiles_of_columns() + 1, std::numeric_limits<double>::min()));
+          error_bound(sum, n_ + tiles_of_columns() + 1, std::numeric_limits<double>::min()));
     }
     return result;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "certification/residual_bound.hpp"
 
-#include "certification/doubled_sum.hpp"
 #include "certification/rounding.hpp"
+#include "linalg/doubled_sum.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -18,7 +18,7 @@ double magnitude_bound(const DoubledSum& sum, std::int64_t terms) {
   const double result = std::abs(sum.high + sum.low);
   if (!std::isfinite(result)) return std::numeric_limits<double>::infinity();
   // An underflowing operation loses at most the smallest positive number.
-  return add_up(next_up(result), sum.error_bound(terms, std::numeric_limits<double>::denorm_min()));
+  return add_up(next_up(result), error_bound(sum, terms, std::numeric_limits<double>::denorm_min()));
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 /// between the two neighbours of the rounded one. This holds for overflow and underflow as well.
 #pragma once
 
+#include "linalg/doubled_sum.hpp"
+
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace echelon::certification {
@@ -35,6 +38,14 @@ inline double multiply_down(double a, double b) {
 inline double gamma_up(double k) {
   const double share = multiply_up(k, std::numeric_limits<double>::epsilon() / 2);
   return divide_up(share, subtract_down(1, share));
+}
+
+/// Upper bound of the difference between high + low and the exact sum, for a sum of at most `terms` products
+/// and other terms, sums of parts included. `smallest` bounds the error of an operation that underflows.
+inline double error_bound(const DoubledSum& sum, std::int64_t terms, double smallest) {
+  const auto k = static_cast<double>(3 * terms + 8);
+  // The sum of magnitudes was rounded itself, by less than a factor of 2.
+  return add_up(multiply_up(gamma_up(k), 2 * sum.magnitude), multiply_up(4 * k, smallest));
 }
 
 }  // namespace echelon::certification

@@ -2,6 +2,8 @@
 /// Sums over the rows of a column-major matrix, for every backend.
 #pragma once
 
+#include "linalg/tile_loop.hpp"
+
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
 
@@ -59,18 +61,6 @@ struct CombineTiles {
     sums[row] = sum;
   }
 };
-
-/// Calls f(0), ..., f(n-1) in parallel; each call has enough work for a thread of its own.
-template <class B, class F>
-void for_each_tile(B& backend, std::int64_t n, const F& f) {
-  if constexpr (requires { backend.parallel(true, [](int, int) {}); }) {
-    backend.parallel(n > 1, [&](int part, int parts) {
-      for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) f(i);
-    });
-  } else {
-    backend.for_each(n, f);
-  }
-}
 
 /// Sums over the elements of each row. Queued on a GPU.
 template <class Sum, class B, class Terms>

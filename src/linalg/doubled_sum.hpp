@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Sums of products in about twice the precision of double, with bounds on their errors.
+/// Sums of products in about twice the precision of double.
 #pragma once
 
-#include "certification/rounding.hpp"
 #include "support/rounded.hpp"
 
 #include <echelon/annotate.hpp>
@@ -10,7 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace echelon::certification {
+namespace echelon {
 
 /// The rounding error of `sum` = a + b (Knuth), exact unless the sum overflows.
 ECHELON_ANYWHERE inline double error_of_sum(double a, double b, double sum) {
@@ -49,14 +48,7 @@ struct DoubledSum {
     return a;
   }
 
-  /// Upper bound of the difference between high + low and the exact sum, for a sum of at most `terms`
-  /// products and other terms, sums of parts included. `smallest` bounds the error of an operation that
-  /// underflows.
-  [[nodiscard]] double error_bound(std::int64_t terms, double smallest) const {
-    const auto k = static_cast<double>(3 * terms + 8);
-    // The sum of magnitudes was rounded itself, by less than a factor of 2.
-    return add_up(multiply_up(gamma_up(k), 2 * magnitude), multiply_up(4 * k, smallest));
-  }
+  [[nodiscard]] ECHELON_ANYWHERE double value() const { return rounded_sum(high, low); }
 };
 
-}  // namespace echelon::certification
+}  // namespace echelon
