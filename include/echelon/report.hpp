@@ -22,14 +22,15 @@ namespace echelon {
 enum class Status {
   converged,        ///< an iterative method met the tolerance, by the true residual
   direct,           ///< a direct method finished; `backward_error` says how well
+  least_squares,    ///< x has the least residual of all; only where the caller asked for it
   ready,            ///< a set-up succeeded; only `analyze`, `setup`, `factor` and `update_values` report it
   max_iterations,   ///< the iteration limit came first
   stagnated,        ///< the true residual no longer decreases
   diverged,         ///< the residual grew beyond 1e10 times the initial one (of x = 0)
   breakdown,        ///< the method divided by zero: see `message`
-  singular,         ///< A is singular, exactly or to working precision: see `message`
-  inconsistent,     ///< no x satisfies the equations
-  underdetermined,  ///< more than one x satisfies the equations
+  singular,         ///< A is singular to working precision, and no x that satisfies the equations was found
+  inconsistent,     ///< no x satisfies the equations, which is proven
+  underdetermined,  ///< x satisfies the equations, and others do, too
   not_a_number,     ///< NaN or Inf in A, in b or in the result: see `row`, `column`
   not_spd,          ///< the method needs a symmetric positive definite A, and A is not
   out_of_memory,    ///< memory did not suffice during the computation
@@ -38,7 +39,7 @@ enum class Status {
 
 /// Name of the enumerator: "converged", "max_iterations", ...
 [[nodiscard]] std::string_view to_string(Status status);
-/// Whether X can be taken as the solution: `converged` or `direct`.
+/// Whether X can be taken as the solution: `converged`, `direct`, `underdetermined` or `least_squares`.
 [[nodiscard]] bool solved(Status status);
 
 /// Condition number whose inverse `reciprocal_condition` of a report estimates.
@@ -49,6 +50,15 @@ enum class ConditionKind {
 };
 /// Name of the enumerator: "none", "factored", "krylov".
 [[nodiscard]] std::string_view to_string(ConditionKind kind);
+
+/// Foundation of a statement about the rank of A or the consistency of a system.
+enum class Certainty {
+  working_precision,  ///< elimination or iteration in floating point
+  proven,             ///< arithmetic without rounding errors, for the elements as they are stored
+};
+constexpr std::array<EnumWord<Certainty>, 2> words_of(Certainty) {
+  return {{{Certainty::working_precision, "to working precision"}, {Certainty::proven, "proven"}}};
+}
 
 /// Figures of a Report for one right-hand side.
 struct ColumnReport {
@@ -165,16 +175,18 @@ struct Report {
   /// Lower estimate of the condition number of the preconditioned A: the ratio of the extreme Ritz values
   /// that a Lanczos process found. It explains the number of iterations, not the accuracy of x.
   std::optional<double> preconditioned_condition;
-  /// Estimate of ||x - x*|| / ||x|| for the exact solution x*, where there is a condition estimate. Direct
-  /// methods: condition number times backward error (at least the unit roundoff). Iterative methods: the
-  /// larger of ||A^-1||_2 ||b - A x||_2 / ||x||_2 and preconditioned_condition times relative_residual. Not a
-  /// bound: condition estimates are lower bounds, and a Krylov method knows only the part of the
-  /// spectrum that it has resolved, so the error can be 100 times larger and more. May exceed 1: no digit is
-  /// certain.
+  /// Estimate of ||x - x*|| / ||x|| in the maximum norm for the exact solution x*, with
+  /// Control::measure_error. Direct methods: ||d|| / ||x|| for the solution d of A d = b - A x, where the
+  /// residual is computed in twice the precision. Iterative methods for a small A: the same by elimination.
+  /// Iterative methods otherwise: the larger of ||A^-1||_2 ||b - A x||_2 / ||x||_2 and preconditioned_condition
+  /// times relative_residual, which are not bounds, since the method knows only the part of the spectrum that it
+  /// has resolved. At least half the machine epsilon. 1 or more: no digit is certain.
   std::optional<double> error_estimate;
-  /// Rank of A, if the method determines it. All solutions are x plus vectors of A's null space, whose
-  /// dimension is A's columns less the rank.
+  /// Rank of A, if it was determined. All solutions are x plus vectors of A's null space, whose dimension is
+  /// A's columns less the rank.
   std::optional<std::int64_t> rank;
+  /// Foundation of `rank` and of the statuses singular, inconsistent and underdetermined.
+  Certainty certainty = Certainty::working_precision;
   std::optional<FactorPrecision> factor_precision;  ///< where a lower one was asked for
   /// Facts that the method reports about its work: those of the set-up, then those of the solve of the
   /// right-hand side that the residuals describe. Names are unique. The documentation page of the method

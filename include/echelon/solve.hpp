@@ -75,6 +75,10 @@ struct SolveOptions {
   /// see <echelon/methods/multigrid/near_null_space.hpp>. Default, without columns: constants. Other methods
   /// ignore them when "auto" tries them.
   Dense<double> near_null_space = {};
+  /// Accept an x of least residual where no x satisfies the equations, see Control::least_squares.
+  bool least_squares = false;
+  /// Measure the error of X, see Control::measure_error.
+  bool measure_error = true;
   /// Bound the error of X by a proof, see certify() in <echelon/certify.hpp>: `certified()`, `error_bound()`
   /// and `certificate` of the report. Computed on the device that solved, at the cost that certify() states;
   /// not for an operator.

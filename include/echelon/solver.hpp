@@ -38,6 +38,13 @@ struct Control {
   /// X holds an initial guess, from which iterative methods start; the stopping criterion still refers to b.
   /// Direct methods ignore it, and the report has a warning.
   bool use_initial_guess = false;
+  /// Measures the error of the x of a direct method, see Report::error_estimate, and corrects x while it has
+  /// fewer than two thirds of its digits. A residual in twice the precision and another substitution: without
+  /// it a solve takes some half of the time, and the report has no error estimate.
+  bool measure_error = true;
+  /// Takes an x of least residual as the answer where no x satisfies the equations: the status is then
+  /// `least_squares` if ||A^T (b - A x)|| confirms that x is one.
+  bool least_squares = false;
 };
 
 template <class T>

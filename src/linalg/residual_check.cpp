@@ -4,13 +4,16 @@
 #include "backend/columns.hpp"
 #include "backend/store.hpp"
 #include "backend/target.hpp"
+#include "linalg/doubled_sum.hpp"
 #include "linalg/magnitudes.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_products.hpp"
+#include "linalg/tile_loop.hpp"
 #include "support/hash.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -152,6 +155,93 @@ struct PutResidual {
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
 };
 
+/// r_i = b_i - A_i x for a sparse row, with a sum of twice the precision.
+template <class T>
+struct DoubledResidualOfRow {
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+  const T* b;
+  const T* x;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    DoubledSum sum{static_cast<double>(b[i])};
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      sum.add_product(-static_cast<double>(values[k]), static_cast<double>(x[column_indices[k]]));
+    }
+    r[i] = static_cast<T>(sum.value());
+  }
+};
+
+/// The same for `height` rows of a dense A.
+template <int height, class T>
+struct DoubledResidualOfTile {
+  const T* a;  ///< element (i, j) is a[i * row_step + j * column_step]
+  std::int64_t rows, columns, row_step, column_step;
+  const T* b;
+  const T* x;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t tile) const {
+    const std::int64_t row = tile * height;
+    const int count = rows - row < height ? static_cast<int>(rows - row) : height;
+    DoubledSum sums[height];
+    for (int i = 0; i < count; ++i) sums[i] = {static_cast<double>(b[row + i])};
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const T* const column = a + row * row_step + j * column_step;
+      const auto factor = static_cast<double>(x[j]);
+      for (int i = 0; i < count; ++i) sums[i].add_product(-static_cast<double>(column[i * row_step]), factor);
+    }
+    for (int i = 0; i < count; ++i) r[row + i] = static_cast<T>(sums[i].value());
+  }
+};
+
+/// Terms of 1^T A 1 and ||A 1||^2.
+struct RowSums {
+  DoubledSum sum;
+  double squares = 0;
+  friend ECHELON_ANYWHERE RowSums combine(const RowSums& a, const RowSums& b) {
+    return {combine(a.sum, b.sum), a.squares + b.squares};
+  }
+};
+template <class T>
+struct SumRowExactly {
+  const std::int64_t* row_offsets;
+  const T* values;
+  ECHELON_ANYWHERE RowSums operator()(std::int64_t i) const {
+    RowSums row;
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k)
+      row.sum.add(static_cast<double>(values[k]));
+    row.squares = row.sum.value() * row.sum.value();
+    return row;
+  }
+};
+
+template <class T>
+struct AddTo {
+  const T* x;
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] += x[i]; }
+};
+template <class T>
+struct ScaleBy {
+  int exponent;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(std::ldexp(static_cast<double>(x[i]), exponent));
+  }
+};
+
+template <class T>
+struct FindInexact {
+  int exponent;
+  const T* x;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
+    const T scaled = static_cast<T>(std::ldexp(static_cast<double>(x[i]), exponent));
+    return {static_cast<T>(std::ldexp(static_cast<double>(scaled), -exponent)) == x[i] ? FirstIndex::none
+                                                                                       : i};
+  }
+};
+
 template <class B, class T>
 class BackendResidualCheck final : public ResidualCheck<T> {
  public:
@@ -176,6 +266,14 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     return facts;
   }
 
+  ProductWithOnes product_with_ones(const Csr<T>& A) override {
+    Array<RowSums> sums(backend_.device(), 1);
+    backend_.reduce(A.rows(), SumRowExactly<T>{A.row_offsets().data(), A.values().data()},
+                    Store<RowSums>{sums.data()});
+    const RowSums found = backend_.read(sums.data());
+    return {found.sum.value(), std::sqrt(found.squares)};
+  }
+
   VectorFacts vector(std::int64_t n, const T* x) override {
     VectorSummary* const summary = &summaries_.data()->residual;
     summarise(n, x, 1, summary);
@@ -184,6 +282,26 @@ class BackendResidualCheck final : public ResidualCheck<T> {
 
   VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
     subtract_product(A, b, x, r);
+    return vector(A.rows(), r);
+  }
+
+  VectorFacts accurate_residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
+    if (A.is_operator()) return residual(A, b, x, r);
+    if (const Csr<T>* csr = A.csr()) {
+      backend_.for_each(csr->rows(),
+                        DoubledResidualOfRow<T>{csr->row_offsets().data(), csr->column_indices().data(),
+                                                csr->values().data(), b, x, r});
+      return vector(A.rows(), r);
+    }
+    // Each thread of a GPU has one row, so that neighbouring threads read neighbouring elements; a tile on
+    // the host covers whole cache lines of each column.
+    constexpr int height = std::is_same_v<B, Cuda> ? 1 : 32;
+    const DenseView<const T>& a = A.dense();
+    const bool by_column = a.layout() == Layout::column_major;
+    for_each_tile(
+        backend_, (a.rows() + height - 1) / height,
+        DoubledResidualOfTile<height, T>{a.data(), a.rows(), a.columns(), by_column ? 1 : a.leading(),
+                                         by_column ? a.leading() : 1, b, x, r});
     return vector(A.rows(), r);
   }
 
@@ -230,6 +348,14 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     return vectors(A.rows(), r);
   }
 
+  void copy(std::int64_t n, const T* x, T* y) override { backend_.copy(n, x, y); }
+  void add(std::int64_t n, const T* x, T* y) override { backend_.for_each(n, AddTo<T>{x, y}); }
+  void scale(std::int64_t n, int exponent, T* x) override { backend_.for_each(n, ScaleBy<T>{exponent, x}); }
+  bool scales_exactly(std::int64_t n, int exponent, const T* x) override {
+    FirstIndex* const found = &matrix_.data()->nonfinite;
+    backend_.reduce(n, FindInexact<T>{exponent, x}, Store<FirstIndex>{found});
+    return backend_.read(found).value == FirstIndex::none;
+  }
   void synchronize() override { backend_.synchronize(); }
 
  private:
@@ -306,7 +432,8 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     // The squares overflowed, or underflowed enough to matter: computed again, scaled by a power of two.
     const bool risky = summary.squares > 1e300 || summary.squares < 1e-280;
     if (risky && summary.nonfinite.value == FirstIndex::none && summary.largest.value > 0) {
-      scale = std::exp2(-std::ilogb(summary.largest.value));
+      constexpr int largest_power = std::numeric_limits<double>::max_exponent - 1;
+      scale = std::exp2(std::min(-std::ilogb(summary.largest.value), largest_power));
       VectorSummary* const again = &summaries_.data()->residual;
       summarise(n, x, scale, again);
       summary = backend_.read(again);

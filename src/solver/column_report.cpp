@@ -9,14 +9,9 @@ namespace echelon {
 
 namespace {
 
-/// Whether the outcome states that x satisfies the equations.
-bool promises_solution(const Outcome& outcome) {
-  return outcome.ok() || outcome.status == Status::underdetermined;
-}
-
 int severity(Status status) {
+  if (status == Status::underdetermined || status == Status::least_squares) return 1;
   if (solved(status)) return 0;
-  if (status == Status::underdetermined) return 1;
   return status == Status::not_a_number ? 3 : 2;
 }
 
@@ -35,6 +30,7 @@ Report outcome_report(const Outcome& outcome, std::string method, const Device& 
   report.reciprocal_condition = outcome.reciprocal_condition;
   if (outcome.reciprocal_condition) report.condition_kind = ConditionKind::factored;
   report.rank = outcome.rank;
+  report.certainty = outcome.certainty;
   report.warnings = outcome.warnings;
   report.statistics = outcome.statistics;
   report.method = std::move(method);
@@ -49,20 +45,6 @@ ColumnReport measured_column(const VectorFacts& b, const VectorFacts& x, const V
           .backward_error = scale > 0 ? r.norm_inf / scale : r.norm_inf};
 }
 
-void check_finite(const VectorFacts& x, Outcome& outcome) {
-  if (!x.nonfinite || !promises_solution(outcome)) return;
-  outcome.status = Status::not_a_number;
-  outcome.message = fmt::format("x has a NaN or Inf, first at element {}: overflow", *x.nonfinite);
-  outcome.row = x.nonfinite;
-}
-
-void check_backward_error(double backward_error, double limit, Outcome& outcome) {
-  if (backward_error <= limit || !promises_solution(outcome)) return;
-  outcome.status = Status::breakdown;
-  outcome.message =
-      fmt::format("the backward error of the answer is {:.1e}, too large to call it solved", backward_error);
-}
-
 bool add_column(ColumnReport column, double residual_norm, const Outcome& outcome, Report& report) {
   column.status = outcome.status;
   const bool worst = report.columns.empty() || is_worse(column, report);
@@ -72,6 +54,8 @@ bool add_column(ColumnReport column, double residual_norm, const Outcome& outcom
   report.status = column.status;
   report.message = outcome.message;
   report.row = outcome.row;
+  if (outcome.rank) report.rank = outcome.rank;
+  report.certainty = outcome.certainty;
   report.residual_norm = residual_norm;
   report.relative_residual = column.relative_residual;
   report.backward_error = column.backward_error;

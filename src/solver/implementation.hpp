@@ -29,6 +29,8 @@ struct Outcome {
   std::optional<std::int64_t> row = {};
   std::optional<double> reciprocal_condition = {};
   std::optional<std::int64_t> rank = {};
+  Certainty certainty =
+      Certainty::working_precision;  ///< of the rank, and of a singular or inconsistent system
   std::vector<std::string> warnings = {};
   std::vector<Statistic> statistics = {};  ///< of the set-up, for its report and those of later solves
 
@@ -38,6 +40,10 @@ struct Outcome {
 /// Largest normwise backward error with which the answer of a direct method counts as solved.
 template <class T>
 constexpr double acceptable_backward_error = std::is_same_v<T, double> ? 1e-10 : 1e-4;
+
+/// Largest relative residual ||b - A x|| / ||b|| with which an x satisfies the equations whatever A may be.
+template <class T>
+constexpr double satisfying_residual = std::is_same_v<T, double> ? 1e-8 : 1e-4;
 
 /// Backward error of an iterative method up to which rounding, and not the method, limits the residual.
 template <class T>

@@ -19,6 +19,8 @@ std::string_view to_string(Status status) {
       return "converged";
     case Status::direct:
       return "direct";
+    case Status::least_squares:
+      return "least_squares";
     case Status::ready:
       return "ready";
     case Status::max_iterations:
@@ -96,7 +98,8 @@ const Statistic* Report::find_statistic(std::string_view name) const {
 }
 
 bool solved(Status status) {
-  return status == Status::converged || status == Status::direct;
+  return status == Status::converged || status == Status::direct || status == Status::underdetermined ||
+         status == Status::least_squares;
 }
 
 std::ostream& operator<<(std::ostream& out, const Report& report) {

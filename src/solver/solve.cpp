@@ -11,10 +11,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -130,6 +134,43 @@ void pass_near_null_space(const SolveOptions& options, const Solver<T>& solver) 
                               solver.describe()));
 }
 
+/// Order up to which the error of an iterative method is measured by elimination, which takes at most about a
+/// millisecond.
+constexpr std::int64_t eliminated_rows = 256;
+
+/// Estimates the error of each x of an iterative method by its distance from that of `lu`, whose own error is
+/// measured and added. No estimate remains where A is singular.
+template <class T>
+void measure_by_elimination(const Problem<T>& problem, const Device& device, const Dense<T>& x,
+                            Report& report) {
+  const MatrixRef<T> A = problem.matrix();
+  Solver<T> lu = make_solver<T>("lu", device);
+  lu.setup(A);
+  Dense<T> y = zeros<T>(device, x.rows(), x.columns());
+  const Report direct = lu.solve(problem.right_hand_sides(), y);
+  const Dense<T> there = y.to(Device::serial());
+  const Dense<T> here = x.to(Device::serial());
+  const auto n = static_cast<std::size_t>(x.rows());
+  for (std::size_t j = 0; j < report.columns.size(); ++j) {
+    ColumnReport& column = report.columns[j];
+    const bool known = j < direct.columns.size() && direct.columns[j].error_estimate.has_value();
+    const bool worst = column.error_estimate == report.error_estimate;
+    column.error_estimate.reset();
+    if (known && solved(column.status)) {
+      double distance = 0;
+      double size = 0;
+      for (std::size_t i = j * n; i < (j + 1) * n; ++i) {
+        distance = std::max(
+            distance, std::abs(static_cast<double>(here.data()[i]) - static_cast<double>(there.data()[i])));
+        size = std::max(size, std::abs(static_cast<double>(here.data()[i])));
+      }
+      column.error_estimate =
+          (distance > 0 ? distance / size : 0) + direct.columns[j].error_estimate.value_or(1);
+    }
+    if (worst) report.error_estimate = column.error_estimate;
+  }
+}
+
 /// Runs one method from set-up to report; x is on the candidate's device.
 template <class T>
 Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<T>& problem, Dense<T>& x,
@@ -153,6 +194,11 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   Control with_guess = control;
   with_guess.use_initial_guess = iterative && !options.initial_guess.empty();
   Report report = solver.solve(problem.right_hand_sides(), x, with_guess);
+  const MatrixRef<T> A = problem.matrix();
+  if (iterative && options.measure_error && !A.is_operator() && A.rows() <= eliminated_rows &&
+      report.status == Status::converged) {
+    measure_by_elimination(problem, candidate.device, x, report);
+  }
   report.method = solver.describe();
   report.reason = candidate.reason;
   report.transfer_seconds = transfer_seconds;
@@ -171,7 +217,7 @@ template <class T>
 class Attempts {
  public:
   Attempts(const SolveOptions& options, Problem<T>& problem, const Control& control)
-      : options_(options), problem_(problem), control_(control) {}
+      : options_(options), problem_(problem), control_(control), columns_(problem.matrix().columns()) {}
 
   /// Runs until a solution is found, a direct method reports that A is singular, or no other method can help.
   void run(const std::vector<Candidate>& candidates) {
@@ -183,10 +229,14 @@ class Attempts {
     }
   }
 
-  /// Records that A is singular, whether or not a method has reported it.
-  void set_singular(std::string message) {
+  /// Records that A is singular, whether or not a method has reported it. A rank is known only where it is
+  /// proven.
+  void set_singular(std::string message, Certainty certainty, std::optional<std::int64_t> rank = {}) {
     singular_ = true;
     singular_message_ = std::move(message);
+    const bool deficient = certainty == Certainty::proven && rank != columns_;
+    certainty_ = deficient ? Certainty::proven : Certainty::working_precision;
+    rank_ = deficient ? rank : std::nullopt;
   }
   /// Runs the candidates for a singular A.
   void run_singular(const std::vector<Candidate>& candidates) {
@@ -207,19 +257,31 @@ class Attempts {
     for (auto& [entry, is_best] : attempts_) {
       if (!is_best) report.attempts.push_back(std::move(entry));
     }
-    if (!singular_ || report.status == Status::cancelled) return std::move(best_);
-    if (report.solved()) {
-      report.warnings.push_back(singular_message_ + ": x satisfies the equations, but so do others");
-      report.error_estimate.reset();
-    } else if (report.status != Status::inconsistent) {
-      report.status = Status::singular;
-      report.message = singular_message_;
-      report.row = singular_row_;
-    }
+    if (singular_ && report.status != Status::cancelled) name_singular(report);
     return std::move(best_);
   }
 
  private:
+  /// Completes the report on an A that a method called singular, or that is.
+  void name_singular(Report& report) const {
+    const bool unique = report.status == Status::direct || report.status == Status::converged;
+    if (unique && certainty_ == Certainty::proven) {
+      report.status = Status::underdetermined;
+      report.message = singular_message_ + ": x satisfies the equations, and so do others";
+      report.certainty = Certainty::proven;
+      if (!report.rank) report.rank = rank_;
+      report.error_estimate.reset();
+    } else if (unique && report.certainty != Certainty::proven) {
+      report.warnings.push_back(singular_message_ + ": x satisfies the equations, but so may others");
+    } else if (!report.solved() && report.status != Status::inconsistent) {
+      report.status = Status::singular;
+      report.message = singular_message_;
+      report.row = singular_row_;
+      report.certainty = certainty_;
+      if (rank_) report.rank = rank_;
+    }
+  }
+
   void add(const Candidate& candidate, bool direct) {
     const Stopwatch stopwatch;
     Solution<T> next;
@@ -232,15 +294,16 @@ class Attempts {
       next.report.device = candidate.device;
       next.report.reason = candidate.reason;
     }
-    accept_one_of_many(next.report);
     const Report& report = next.report;
-    if (direct && report.status == Status::singular) {
-      set_singular(report.method + " called A singular" +
-                   (report.message.empty() ? "" : ": " + report.message));
+    const bool goes_on = options_.least_squares && report.status == Status::inconsistent;
+    if (direct && (report.status == Status::singular || goes_on)) {
+      set_singular(
+          report.method + " called A singular" + (report.message.empty() ? "" : ": " + report.message),
+          report.certainty, report.rank);
       singular_row_ = report.row;
     }
     doubtful_ = report.solved() && report.expected_digits() == 0;
-    finished_ = is_final(report) && (direct || singular_ || !doubtful_);
+    finished_ = is_final(report) && !goes_on && (direct || singular_ || !doubtful_);
     const bool better = attempts_.empty() || is_better(report);
     if (better) {
       for (auto& entry : attempts_) entry.second = false;
@@ -248,17 +311,6 @@ class Attempts {
     attempts_.emplace_back(Attempt{report.method, report.status, report.message, stopwatch.seconds()},
                            better);
     if (better) best_ = std::move(next);
-  }
-
-  /// Accepts one of the solutions of a singular system, which a direct method reports as underdetermined;
-  /// take() adds the warning.
-  void accept_one_of_many(Report& report) {
-    if (report.status != Status::underdetermined) return;
-    if (!singular_) set_singular(std::exchange(report.message, {}));
-    report.status = Status::direct;
-    for (ColumnReport& column : report.columns) {
-      if (column.status == Status::underdetermined) column.status = Status::direct;
-    }
   }
 
   /// Whether no other method can change the outcome.
@@ -287,12 +339,15 @@ class Attempts {
   const SolveOptions& options_;
   Problem<T>& problem_;
   const Control& control_;
+  std::int64_t columns_;  // of A
   Solution<T> best_;
   std::vector<std::pair<Attempt, bool>> attempts_;  // attempts, each with whether it is the best one
   bool finished_ = false;
   bool doubtful_ = false;  // the last x satisfies the equations, but may have no correct digit
   bool singular_ = false;
   std::string singular_message_;
+  Certainty certainty_ = Certainty::working_precision;  // of the singularity
+  std::optional<std::int64_t> rank_;
   std::optional<std::int64_t> singular_row_;
 };
 
@@ -316,7 +371,8 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
   const std::int64_t rank = may_lack_rank ? structural_rank(A) : A.rows();
   if (rank < A.rows()) {
     attempts.set_singular(
-        fmt::format("A is singular whatever its values: its structural rank is {} of {}", rank, A.rows()));
+        fmt::format("A is singular whatever its values: its structural rank is {} of {}", rank, A.rows()),
+        Certainty::proven);
   } else {
     attempts.run(selection.candidates());
     if (selection.graph == DominanceKind::sddm && !attempts.is_finished()) {
@@ -324,7 +380,13 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
     }
   }
   if (attempts.singular_and_unsolved()) attempts.run_singular(selection.singular_candidates());
-  return attempts.take();
+  Solution<T> solution = attempts.take();
+  if (selection.nearly_symmetric) {
+    solution.report.warnings.push_back(fmt::format(
+        "A was taken as symmetric: it differs from its transpose by {:.1e} of its largest element",
+        selection.structure.asymmetry));
+  }
+  return solution;
 }
 
 }  // namespace
@@ -339,7 +401,10 @@ Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B, co
   if (options.certify && A.is_operator())
     throw BadOption("certify", "a proof needs the elements of A, which an operator does not have");
   const Device home = A.device();
-  const Control control{.on_progress = options.on_progress, .cancel = options.cancel};
+  const Control control{.on_progress = options.on_progress,
+                        .cancel = options.cancel,
+                        .measure_error = options.measure_error,
+                        .least_squares = options.least_squares};
   Problem<T> problem(A, B);
   Solution<T> solution;
   if (options.method == "auto") {

@@ -42,8 +42,14 @@ class TransposedSolver final : public SolverImplementation<T> {
       : SolverImplementation<T>(implementation.device()),
         implementation_(implementation),
         factors_(factors),
-        outcome_{setup.status, setup.message,  setup.row,       setup.reciprocal_condition,
-                 setup.rank,   setup.warnings, setup.statistics} {
+        outcome_{.status = setup.status,
+                 .message = setup.message,
+                 .row = setup.row,
+                 .reciprocal_condition = setup.reciprocal_condition,
+                 .rank = setup.rank,
+                 .certainty = setup.certainty,
+                 .warnings = setup.warnings,
+                 .statistics = setup.statistics} {
     this->set_description(implementation.name(), implementation.changed_options());
   }
 

@@ -104,6 +104,8 @@ void add_method_options(CLI::App& app, SolveRequest& request) {
          [&](const std::string& text) { options.max_iterations = parse_integer("--max-iterations", text); },
          "limit of iterations; default 10000")
       ->type_name("N");
+  app.add_flag("--least-squares", options.least_squares,
+               "where no x satisfies the equations, take an x of least residual as the answer");
   app.add_option_function<std::vector<std::string>>(
          "-p,--parameter",
          [&](const std::vector<std::string>& texts) {

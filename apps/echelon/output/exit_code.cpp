@@ -7,7 +7,9 @@ ExitCode exit_code(Status status) {
   switch (status) {
     case Status::converged:
     case Status::direct:
+    case Status::least_squares:
     case Status::ready:
+    case Status::underdetermined:
       return exit_solved;
     case Status::max_iterations:
     case Status::stagnated:
@@ -17,7 +19,6 @@ ExitCode exit_code(Status status) {
     case Status::breakdown:
     case Status::singular:
     case Status::inconsistent:
-    case Status::underdetermined:
     case Status::not_a_number:
     case Status::not_spd:
       return exit_no_solution;

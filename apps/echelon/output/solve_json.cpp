@@ -110,6 +110,7 @@ Json solve_json(const SolveOutcome& outcome) {
           {"expected_digits", or_null(report.expected_digits())},
           {"certificate", certificate_json(outcome)},
           {"rank", or_null(report.rank)},
+          {"certainty", to_string(report.certainty)},
           {"null_space_dimension", null_space_dimension(outcome)},
           {"factor_precision", factor_precision_json(report)},
           {"statistics", statistics_json(report)},

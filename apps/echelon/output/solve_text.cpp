@@ -22,6 +22,8 @@ std::string status_text(const Report& report) {
   switch (report.status) {
     case Status::converged:
       return fmt::format("{} converged {}", method, after);
+    case Status::least_squares:
+      return fmt::format("{}, a solution of least residual", method);
     case Status::ready:
       return fmt::format("{} is set up", method);
     case Status::direct:
@@ -39,7 +41,7 @@ std::string status_text(const Report& report) {
     case Status::inconsistent:
       return "the system is inconsistent, no solution exists";
     case Status::underdetermined:
-      return "the system is underdetermined, the solution is not unique";
+      return fmt::format("{}, one of many solutions", method);
     case Status::not_a_number:
       return "NaN or infinity in A, b or x";
     case Status::not_spd:

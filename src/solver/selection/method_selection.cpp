@@ -9,6 +9,7 @@
 #include <echelon/matrix/structure.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -88,6 +89,17 @@ Structure structure_of_graph(const Csr<T>& L) {
   return structure;
 }
 
+/// Takes A as symmetric if it differs from its transpose by a few units in the last place of its largest
+/// element.
+template <class T>
+void allow_rounding_asymmetry(MethodSelection& selection) {
+  constexpr double rounding = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  Structure& structure = selection.structure;
+  selection.nearly_symmetric =
+      !structure.symmetric_values && structure.symmetric_pattern && structure.asymmetry <= rounding;
+  structure.symmetric_values = structure.symmetric_values || selection.nearly_symmetric;
+}
+
 }  // namespace
 
 /// A narrow band has factors that take at most 1/32 of the memory of a dense factorisation: a small matrix
@@ -107,7 +119,9 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
   const Device target = select_device(A, device);
   require(target);
   if (!A.is_sparse() || A.rows() != A.columns()) {
-    return {target, analyze_structure(A), sizeof(T), A.is_sparse()};
+    MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse()};
+    if (A.rows() == A.columns()) allow_rounding_asymmetry<T>(selection);
+    return selection;
   }
   const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(Device());
   const Csr<T>& host = A.device().on_host() ? *A.csr() : copy;
@@ -127,6 +141,7 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
     return selection;
   }
   selection.structure = analyze_structure(MatrixRef<T>(host));
+  allow_rounding_asymmetry<T>(selection);
   if (!selection.has_narrow_band()) selection.factor = predict_factor_cost(host);
   return selection;
 }

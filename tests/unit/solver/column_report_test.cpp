@@ -2,6 +2,8 @@
 /// Figures of single columns, the checks of an answer, and the column that a report describes.
 #include "solver/column_report.hpp"
 
+#include "solver/acceptance.hpp"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -24,28 +26,36 @@ TEST(ColumnReport, Figures_AreThoseOfTheDefinitions) {
   EXPECT_DOUBLE_EQ(of_zero.backward_error, 0.3);
 }
 
-TEST(ColumnReport, Checks_WithdrawPromisesOnly) {
+/// Decision on the answer to 2 x = b of a direct method that reports `outcome`.
+Outcome decide(Outcome outcome, const VectorFacts& x, double backward_error) {
+  const Dense<double> A(1, 1, Array<double>(Device(), std::vector<double>{2}));
+  ExactRank<double> exact{MatrixRef<double>(A)};
+  const VectorFacts small{.norm2 = backward_error, .norm_inf = backward_error};
+  const Answer<double> answer{.b = {.norm2 = 1, .norm_inf = 1},
+                              .x = x,
+                              .r = small,
+                              .backward_error = backward_error,
+                              .accurate_residual = [&] { return small; },
+                              .host_rhs = [] { return std::vector<double>{1}; }};
+  accept_direct(answer, 1, exact, outcome);
+  return outcome;
+}
+
+TEST(Acceptance, Decisions_WithdrawPromisesOnly) {
+  const VectorFacts half = {.norm2 = 0.5, .norm_inf = 0.5};
   const VectorFacts overflow = {.norm2 = nan, .norm_inf = nan, .nonfinite = 3};
-  for (const Status promise : {Status::direct, Status::converged, Status::underdetermined}) {
-    Outcome outcome = {promise};
-    check_finite({}, outcome);
-    check_backward_error(1e-12, 1e-10, outcome);
-    EXPECT_EQ(outcome.status, promise);
-    check_finite(overflow, outcome);
-    EXPECT_EQ(outcome.status, Status::not_a_number);
-    EXPECT_EQ(outcome.row, 3);
-    for (const double error : {1e-9, nan}) {
-      Outcome inaccurate = {promise};
-      check_backward_error(error, 1e-10, inaccurate);
-      EXPECT_EQ(inaccurate.status, Status::breakdown);
-      EXPECT_FALSE(inaccurate.message.empty());
-    }
+  EXPECT_EQ(decide({Status::direct}, half, 1e-12).status, Status::direct);
+  EXPECT_EQ(decide({Status::underdetermined}, half, 1e-12).status, Status::direct);  // the rank is 1
+  EXPECT_EQ(decide({Status::direct}, overflow, 1e-12).status, Status::not_a_number);
+  EXPECT_EQ(decide({Status::direct}, overflow, 1e-12).row, 3);
+  for (const double error : {1e-7, nan}) {
+    const Outcome inaccurate = decide({Status::direct}, half, error);
+    EXPECT_EQ(inaccurate.status, Status::breakdown);
+    EXPECT_FALSE(inaccurate.message.empty());
   }
-  Outcome failed = {Status::inconsistent, "row 7", 7};
-  check_finite(overflow, failed);
-  check_backward_error(1, 1e-10, failed);
-  EXPECT_EQ(failed.status, Status::inconsistent);
-  EXPECT_EQ(failed.message, "row 7");
+  const Outcome failed = decide({Status::not_spd, "pivot 7", 7}, overflow, 1);
+  EXPECT_EQ(failed.status, Status::not_spd);
+  EXPECT_EQ(failed.message, "pivot 7");
   EXPECT_EQ(failed.row, 7);
 }
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/acceptance.hpp"
+
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace echelon {
+
+namespace {
+
+/// Makes the outcome `not_a_number` if x has a NaN or Inf. Returns whether x is finite.
+bool check_finite(const VectorFacts& x, Outcome& outcome) {
+  if (!x.nonfinite) return true;
+  outcome.status = Status::not_a_number;
+  outcome.message = fmt::format("x has a NaN or Inf, first at element {}: overflow", *x.nonfinite);
+  outcome.row = x.nonfinite;
+  return false;
+}
+
+/// Whether x was computed as an answer to all equations, whatever the method says of them.
+bool is_answer(const Outcome& outcome) {
+  return outcome.ok() || outcome.status == Status::underdetermined ||
+         outcome.status == Status::inconsistent || (outcome.status == Status::singular && !outcome.row);
+}
+
+std::string relative(const VectorFacts& r, const VectorFacts& b) {
+  return short_number(b.norm2 > 0 ? r.norm2 / b.norm2 : r.norm2);
+}
+
+/// x satisfies the equations: it is the solution, or one of many.
+template <class T>
+void accept_satisfying(std::int64_t columns, ExactRank<T>& exact, Outcome& outcome) {
+  const bool doubtful = !outcome.ok();
+  if (doubtful) {
+    if (const std::optional<std::int64_t> rank = exact.rank()) {
+      outcome.rank = rank;
+      outcome.certainty = Certainty::proven;
+    }
+  }
+  if (outcome.rank && *outcome.rank < columns) {
+    if (outcome.status == Status::underdetermined && !outcome.message.empty()) return;
+    outcome.status = Status::underdetermined;
+    outcome.message = fmt::format("A has rank {} of {}: x satisfies the equations, and so do others",
+                                  *outcome.rank, columns);
+    return;
+  }
+  if (doubtful && !outcome.message.empty()) {
+    outcome.warnings.push_back(std::exchange(outcome.message, {}) + ". x satisfies the equations");
+  }
+  outcome.status = Status::direct;
+  outcome.row.reset();
+}
+
+/// x does not satisfy the equations although its backward error is small or the method refused it.
+template <class T>
+void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns, ExactRank<T>& exact,
+            Outcome& outcome) {
+  const std::string residual = "||b - A x|| / ||b|| = " + relative(r, answer.b);
+  if (const std::optional<std::int64_t> rank = exact.rank()) {
+    outcome.rank = rank;
+    outcome.certainty = Certainty::proven;
+    if (exact.contradicts(answer.host_rhs())) {
+      const std::string named = outcome.status == Status::inconsistent ? outcome.message + "; " : "";
+      outcome.status = Status::inconsistent;
+      outcome.message = fmt::format(
+          "{}A has rank {} and [A b] rank {}, in exact arithmetic: no x satisfies the equations; {}", named,
+          *rank, *rank + 1, residual);
+      return;
+    }
+  } else if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) {
+    return;
+  }
+  const std::string reason = outcome.message.empty() ? "" : outcome.message + "; ";
+  outcome.status = Status::singular;
+  outcome.row.reset();
+  if (outcome.rank == columns && outcome.certainty == Certainty::proven) {
+    outcome.message = fmt::format("{}A is nonsingular, but too close to a singular matrix for this x: {}",
+                                  reason, residual);
+  } else {
+    outcome.message = fmt::format(
+        "{}A is singular to working precision, and x does not satisfy the "
+        "equations: {}",
+        reason, residual);
+  }
+}
+
+}  // namespace
+
+template <class T>
+bool satisfies(const VectorFacts& b, const VectorFacts& r) {
+  return r.norm2 <= satisfying_residual<T> * b.norm2;
+}
+
+template <class T>
+void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome) {
+  if (!is_answer(outcome) || !check_finite(answer.x, outcome)) return;
+  VectorFacts r = answer.r;
+  if (!satisfies<T>(answer.b, r)) r = answer.accurate_residual();
+  if (satisfies<T>(answer.b, r)) return accept_satisfying(columns, exact, outcome);
+  const bool stable = answer.backward_error <= acceptable_backward_error<T>;
+  if (!stable && outcome.ok()) {
+    outcome.status = Status::breakdown;
+    outcome.message = fmt::format("the backward error of the answer is {:.1e}, too large to call it solved",
+                                  answer.backward_error);
+    return;
+  }
+  if (stable && exact.nonsingular()) {
+    outcome = {.status = Status::direct,
+               .reciprocal_condition = outcome.reciprocal_condition,
+               .rank = columns,
+               .certainty = Certainty::proven,
+               .warnings = std::move(outcome.warnings),
+               .statistics = std::move(outcome.statistics)};
+    outcome.warnings.push_back(
+        fmt::format("A is nonsingular, but so close to a singular matrix that ||b - A x|| / ||b|| is {} for "
+                    "an x with the "
+                    "backward error {}",
+                    relative(r, answer.b), short_number(answer.backward_error)));
+    return;
+  }
+  refuse(answer, r, columns, exact, outcome);
+}
+
+template <class T>
+void accept_iterative(const Answer<T>& answer, Job& job) {
+  Outcome& outcome = job.outcome;
+  if (!outcome.ok() || !check_finite(answer.x, outcome)) return;
+  const bool met = std::isfinite(answer.r.norm2) && answer.r.norm2 <= job.tolerance;
+  if (met || job.limited_by_rounding) return;
+  outcome.status = Status::stagnated;
+  outcome.message =
+      fmt::format("the true residual is {:.3g}, above the tolerance {:.3g}", answer.r.norm2, job.tolerance);
+}
+
+template <class T>
+void accept_least_squares(const Answer<T>& answer, double matrix_norm, Outcome& outcome) {
+  if (outcome.status != Status::inconsistent && (outcome.status != Status::singular || outcome.row)) return;
+  const double normal = answer.normal_residual();
+  if (!(normal <= satisfying_residual<T> * matrix_norm * answer.r.norm2)) {
+    outcome.message += "; this x is not one of least residual: ||A^T r|| / (||A|| ||r||) = " +
+                       short_number(normal / (matrix_norm * answer.r.norm2));
+    return;
+  }
+  outcome.status = Status::least_squares;
+  outcome.warnings.push_back(std::exchange(outcome.message, {}));
+}
+
+template bool satisfies<float>(const VectorFacts&, const VectorFacts&);
+template bool satisfies<double>(const VectorFacts&, const VectorFacts&);
+template void accept_direct(const Answer<float>&, std::int64_t, ExactRank<float>&, Outcome&);
+template void accept_direct(const Answer<double>&, std::int64_t, ExactRank<double>&, Outcome&);
+template void accept_iterative(const Answer<float>&, Job&);
+template void accept_iterative(const Answer<double>&, Job&);
+template void accept_least_squares(const Answer<float>&, double, Outcome&);
+template void accept_least_squares(const Answer<double>&, double, Outcome&);
+
+}  // namespace echelon

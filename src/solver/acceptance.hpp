@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The rules by which the answers of all methods are accepted or refused. Methods propose an outcome; what is
+/// reported is decided here, from figures that were measured with the A and b that were given.
+#pragma once
+
+#include "linalg/residual_check.hpp"
+#include "solver/exact_rank.hpp"
+#include "solver/implementation.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace echelon {
+
+/// Measured figures of an x, and the means to find out more where they leave a doubt.
+template <class T>
+struct Answer {
+  VectorFacts b, x, r;        ///< r = b - A x
+  double backward_error = 0;  ///< normwise
+  /// Facts of b - A x with sums of twice the precision; called at most once, where `r` does not decide.
+  std::function<VectorFacts()> accurate_residual = {};
+  /// Elements of b in host memory.
+  std::function<std::vector<T>()> host_rhs = {};
+  /// Norm ||A^T r||_2; called only for an x of least residual.
+  std::function<double()> normal_residual = {};
+};
+
+/// Whether x satisfies the equations: the relative residual is at most `satisfying_residual`, and b = 0 is
+/// satisfied exactly.
+template <class T>
+[[nodiscard]] bool satisfies(const VectorFacts& b, const VectorFacts& r);
+
+/// Decides on the answer of a direct method. It is solved if its backward error is small and x satisfies the
+/// equations, or A is proven nonsingular; `underdetermined` if x satisfies the equations and the rank is not
+/// full. Otherwise the system is `inconsistent` if that is proven, and else A is `singular` to working
+/// precision. `columns`: of A.
+template <class T>
+void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome);
+
+/// Decides on the answer of an iterative method, which is converged only if its true residual meets the
+/// tolerance or is at the level of rounding.
+template <class T>
+void accept_iterative(const Answer<T>& answer, Job& job);
+
+/// Makes an x of least residual the answer, with the status `least_squares`, if ||A^T r|| confirms it: the
+/// outcome is `inconsistent` or `singular`, and the caller asked for such an x.
+template <class T>
+void accept_least_squares(const Answer<T>& answer, double matrix_norm, Outcome& outcome);
+
+}  // namespace echelon

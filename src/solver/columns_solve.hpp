@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A solve of several right-hand sides in progress: it runs the method, measures its answers, and decides on
+/// them.
+#pragma once
+
+#include "backend/dispatch.hpp"
+#include "matrix/assign.hpp"
+#include "solver/acceptance.hpp"
+#include "solver/column_report.hpp"
+#include "solver/error_measurement.hpp"
+#include "solver/exact_rank.hpp"
+#include "solver/implementation.hpp"
+#include "support/workspace_pool.hpp"
+
+#include <echelon/matrix/transform.hpp>
+#include <echelon/solver.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+/// Memory of one solve in progress: the workspace of the method, and that of the residual check.
+template <class T>
+struct SolveWorkspace {
+  std::unique_ptr<Workspace> method;
+  std::unique_ptr<ResidualCheck<T>> residual_check;
+  MeasurementWorkspace<T> measurement;
+  Dense<T> residuals;  // of the columns that are checked together
+  Dense<T> b, x;       // column-major copies of row-major operands, or of a B that X overwrites
+
+  /// Allocates if the shapes differ from those of the previous call.
+  static void fit(std::int64_t rows, std::int64_t columns, const Device& device, Dense<T>& copy) {
+    if (copy.rows() == rows && copy.columns() == columns) return;
+    copy = Dense<T>();
+    copy = Dense<T>(device, rows, columns);
+  }
+  [[nodiscard]] DenseView<const T> copy_of_rhs(DenseView<const T> B) {
+    fit(B.rows(), B.columns(), B.device(), b);
+    assign<T>(B, b);
+    return b;
+  }
+
+  /// Memory for the residuals of as many of the columns as are checked together.
+  void fit_residuals(DenseView<const T> B) {
+    const auto together = B.device().on_host() ? std::int64_t{1} : static_cast<std::int64_t>(usual_columns);
+    fit(B.rows(), std::min(B.columns(), together), B.device(), residuals);
+  }
+
+  explicit SolveWorkspace(const SolverImplementation<T>& implementation)
+      : method(implementation.make_workspace()),
+        residual_check(on_target(implementation.device(), [&]<class Target>() {
+          return make_residual_check<Target, T>(implementation.device());
+        })) {}
+  [[nodiscard]] std::size_t bytes() const {
+    return method->bytes() + measurement.bytes() + residuals.bytes() + b.bytes() + x.bytes();
+  }
+};
+
+/// State after a set-up. `matrix` is A or, if its norm is far from 1, a copy of 2^exponent A, so that no
+/// square or product of elements leaves the range of T; right-hand sides are scaled likewise.
+template <class T>
+struct SolverState {
+  MatrixRef<T> matrix;
+  Matrix<T> scaled_copy;
+  int exponent = 0;
+  /// Lower bound of ||A^-1||_2 that the product with the vector of ones gives; 0 for a direct method.
+  double inverse_norm = 0;
+  std::unique_ptr<ExactRank<T>> exact = std::make_unique<ExactRank<T>>();
+  bool ready = false;
+  Outcome setup;
+  std::optional<std::int64_t> nonfinite_column;
+  double norm_inf = 0;
+  double analysis_seconds = 0;
+  double setup_seconds = 0;
+  std::unique_ptr<ResidualCheck<T>> residual_check;  // for setup
+  WorkspacePool<SolveWorkspace<T>> workspaces;
+};
+
+/// Power of two by which numbers of the given norm are multiplied so that it becomes moderate; 0 if it is.
+template <class T>
+int moderating_exponent(double norm) {
+  constexpr int large = std::is_same_v<T, double> ? 200 : 50;
+  // Even the sum of finite numbers can overflow.
+  const int size = std::isfinite(norm) ? std::ilogb(norm) : std::numeric_limits<double>::max_exponent;
+  if (!(norm > 0) || std::abs(size) <= large) return 0;
+  return size > 0 ? large - size : -large - size;
+}
+
+template <class T>
+class ColumnsSolve {
+ public:
+  ColumnsSolve(const SolverImplementation<T>& implementation, const SolverState<T>& state,
+               SolveWorkspace<T>& workspace, const Control& control, Report& report)
+      : implementation_(implementation),
+        state_(state),
+        own_(workspace),
+        check_(*workspace.residual_check),
+        control_(control),
+        report_(report),
+        stop_(implementation.stop()) {}
+
+  /// Solves for column-major B and X, and fills in the report from the residual b - A x.
+  void run(DenseView<const T> B, DenseView<T> X) {
+    b_facts_ = inspect_columns(B);
+    if (report_nonfinite()) return;
+    const DenseView<const T> scaled = scale_rhs(B, X);
+    make_jobs();
+    if (is_iterative()) {
+      report_.status = Status::converged;
+      // The preconditioner is doubtful.
+      if (!state_.setup.ok()) report_.warnings.push_back(state_.setup.message);
+    } else if (control_.use_initial_guess) {
+      report_.warnings.emplace_back("a direct method has no use for a first guess");
+    }
+    implementation_.solve(*own_.method, scaled, X, jobs_);
+    // A solve may have replaced factors in a lower precision.
+    report_.factor_precision = implementation_.factor_precision();
+    round_to_unscaled(X);
+    measure(scaled, X);
+    decide(scaled, X);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) unscale(X, j);
+  }
+
+ private:
+  [[nodiscard]] bool is_iterative() const { return stop_ != nullptr; }
+  static double epsilon() { return std::numeric_limits<T>::epsilon(); }
+  static std::int64_t column_number(std::size_t j) { return static_cast<std::int64_t>(j); }
+
+  /// Norms and NaNs of each column.
+  std::vector<VectorFacts> inspect_columns(DenseView<const T> X) {
+    std::vector<const T*> columns;
+    for (std::int64_t j = 0; j < X.columns(); ++j) columns.push_back(X.column(j));
+    return check_.vectors(X.rows(), columns);
+  }
+
+  /// Reports the first NaN or Inf of the right-hand sides; false if there is none.
+  bool report_nonfinite() {
+    const auto found = std::find_if(b_facts_.begin(), b_facts_.end(),
+                                    [](const VectorFacts& column) { return column.nonfinite.has_value(); });
+    if (found == b_facts_.end()) return false;
+    report_.status = Status::not_a_number;
+    report_.row = found->nonfinite;
+    report_.column = found - b_facts_.begin();
+    report_.message = fmt::format("b has a NaN or Inf at row {}, column {}, counted from 0",
+                                  *found->nonfinite, found - b_facts_.begin());
+    return true;
+  }
+
+  /// Multiplies columns of B whose norm is far from 1, in a copy, and first guesses by powers of two. Returns
+  /// B or the copy.
+  DenseView<const T> scale_rhs(DenseView<const T> B, DenseView<T> X) {
+    DenseView<const T> scaled = B;
+    for (std::size_t j = 0; j < b_facts_.size(); ++j) {
+      int exponent = state_.matrix.is_operator() ? 0 : moderating_exponent<T>(b_facts_[j].norm2);
+      if (exponent != 0 && !check_.scales_exactly(B.rows(), exponent, B.column(column_number(j))))
+        exponent = 0;
+      exponents_.push_back(exponent);
+      if (exponent != 0) {
+        if (scaled.data() != own_.b.data()) scaled = own_.copy_of_rhs(B);
+        T* const b = own_.b.view().column(column_number(j));
+        check_.scale(B.rows(), exponent, b);
+        b_facts_[j] = check_.vector(B.rows(), b);
+      }
+      if (control_.use_initial_guess) scale_column(X, j, -unscaling(j));
+    }
+    return scaled;
+  }
+  /// Exponent of the power of two that makes column j of X the answer for A and b as they were given.
+  [[nodiscard]] int unscaling(std::size_t j) const { return state_.exponent - exponents_[j]; }
+  void scale_column(DenseView<T> X, std::size_t j, int exponent) {
+    if (exponent != 0) check_.scale(X.rows(), exponent, X.column(column_number(j)));
+  }
+  void unscale(DenseView<T> X, std::size_t j) { scale_column(X, j, unscaling(j)); }
+  /// Rounds X to numbers that remain as they are when they are unscaled.
+  void round_to_unscaled(DenseView<T> X) {
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      unscale(X, j);
+      scale_column(X, j, -unscaling(j));
+    }
+  }
+
+  /// Makes one job for each right-hand side, with the tolerance of an iterative method.
+  void make_jobs() {
+    for (std::size_t j = 0; j < b_facts_.size(); ++j) {
+      const VectorFacts& b = b_facts_[j];
+      Job& job = jobs_.emplace_back(Job{.number = column_number(j),
+                                        .right_hand_side_norm = b.norm2,
+                                        .right_hand_side_norm_inf = b.norm_inf,
+                                        .matrix_norm = state_.norm_inf,
+                                        .control = &control_,
+                                        .outcome = state_.setup});
+      if (!is_iterative()) continue;
+      job.tolerance = std::max(stop_->relative_tolerance(std::is_same_v<T, float>) * b.norm2,
+                               std::ldexp(stop_->atol, exponents_[j]));
+      job.outcome = {Status::converged};
+    }
+  }
+
+  /// Whether a direct method's factors of a nonsingular A allow to measure errors; sets `trusted` if no proof
+  /// by contraction is needed.
+  bool is_measurable(bool& trusted) const {
+    if (is_iterative() || !control_.measure_error || state_.matrix.rows() != state_.matrix.columns())
+      return false;
+    const Outcome& setup = state_.setup;
+    for (const Job& job : jobs_) {
+      if (job.exact || job.outcome.status != setup.status) return false;
+    }
+    const std::int64_t n = state_.matrix.rows();
+    const bool full_rank = setup.ok() && setup.rank.value_or(n) == n;
+    const double condition = setup.reciprocal_condition.value_or(1);
+    trusted = full_rank && setup.reciprocal_condition && condition >= trusted_condition * epsilon();
+    return (full_rank && condition >= doubtful_condition * epsilon()) || state_.exact->nonsingular();
+  }
+
+  /// Finds the facts of each x and its residual, and the errors where they can be measured.
+  void measure(DenseView<const T> B, DenseView<T> X) {
+    bool trusted = false;
+    if (is_measurable(trusted)) {
+      ErrorMeasurement<T> measurement(implementation_, *own_.method, check_, own_.measurement, state_.matrix,
+                                      state_.setup, state_.norm_inf, trusted);
+      columns_ = measurement.run(B, X);
+      measured_ = true;
+      return;
+    }
+    const std::vector<VectorFacts> x = inspect_columns(X);
+    const std::vector<VectorFacts> r = inspect_residuals(B, X);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) columns_.push_back({x[j], r[j], 1});
+  }
+
+  /// Facts of the residual of each column, those of a zero one where the answer is exact.
+  std::vector<VectorFacts> inspect_residuals(DenseView<const T> B, DenseView<const T> X) {
+    std::vector<VectorFacts> facts(jobs_.size());
+    std::vector<std::size_t> numbers;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      if (!jobs_[j].exact) numbers.push_back(j);
+    }
+    own_.fit_residuals(B);
+    const auto together = static_cast<std::size_t>(own_.residuals.columns());
+    for (std::size_t first = 0; first < numbers.size(); first += together) {
+      const std::size_t end = std::min(first + together, numbers.size());
+      std::vector<ResidualColumn<T>> group;
+      for (std::size_t k = first; k < end; ++k) {
+        const std::int64_t j = column_number(numbers[k]);
+        T* const r = own_.residuals.view().column(column_number(k - first));
+        group.push_back({B.column(j), X.column(j), r});
+      }
+      const std::vector<VectorFacts> found = check_.residuals(state_.matrix, group);
+      for (std::size_t k = first; k < end; ++k) facts[numbers[k]] = found[k - first];
+    }
+    return facts;
+  }
+
+  /// Estimate of the error of an x, if there is one.
+  [[nodiscard]] std::optional<double> error_of(std::size_t j) const {
+    const MeasuredColumn& column = columns_[j];
+    const Outcome& outcome = jobs_[j].outcome;
+    if (measured_ && std::isfinite(column.error)) return column.error;
+    if (is_iterative()) return iterative_error(jobs_[j], column.x, column.r);
+    // A may be singular, so that nothing is known of the error.
+    const bool unknown = control_.measure_error && outcome.reciprocal_condition && !jobs_[j].exact &&
+                         outcome.rank.value_or(state_.matrix.columns()) == state_.matrix.columns();
+    return unknown ? std::optional(1.0) : std::nullopt;
+  }
+  /// Estimate of an iterative method, see Report::error_estimate; empty without a condition estimate.
+  [[nodiscard]] std::optional<double> iterative_error(const Job& job, const VectorFacts& x,
+                                                      const VectorFacts& r) const {
+    if (!(job.inverse_norm > 0) || !(x.norm2 > 0)) return std::nullopt;
+    // The first term is often a tenth of the error or less if the iteration has not resolved the smallest
+    // singular values; the second term then compensates.
+    return std::max(std::max(job.inverse_norm, state_.inverse_norm) * (r.norm2 / x.norm2),
+                    job.preconditioned_condition * (r.norm2 / job.right_hand_side_norm));
+  }
+
+  /// Decides on each answer and describes the worst.
+  void decide(DenseView<const T> B, DenseView<const T> X) {
+    std::size_t worst = 0;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      ColumnReport column = accept(B, X, j);
+      if (add_column(column, std::ldexp(columns_[j].r.norm2, -exponents_[j]), jobs_[j].outcome, report_))
+        worst = j;
+    }
+    if (!jobs_.empty()) describe(jobs_[worst], exponents_[worst]);
+  }
+
+  ColumnReport accept(DenseView<const T> B, DenseView<const T> X, std::size_t j) {
+    Job& job = jobs_[j];
+    const T* const b = B.column(column_number(j));
+    const T* const x = X.column(column_number(j));
+    MeasuredColumn& measured = columns_[j];
+    ColumnReport column = measured_column(b_facts_[j], measured.x, measured.r, state_.norm_inf);
+    column.iterations = job.iterations;
+    Answer<T> answer{.b = b_facts_[j],
+                     .x = measured.x,
+                     .r = measured.r,
+                     .backward_error = column.backward_error,
+                     .accurate_residual =
+                         [&] {
+                           own_.fit_residuals(B);
+                           return measured_
+                                      ? measured.r
+                                      : check_.accurate_residual(state_.matrix, b, x, own_.residuals.data());
+                         },
+                     .host_rhs = [&] { return to_host(B.rows(), b); },
+                     .normal_residual = [&] { return normal_residual(B, b, x); }};
+    if (is_iterative()) {
+      accept_iterative(answer, job);
+    } else if (!job.exact) {
+      accept_direct(answer, state_.matrix.columns(), *state_.exact, job.outcome);
+    }
+    if (control_.least_squares) accept_least_squares(answer, state_.norm_inf, job.outcome);
+    if (solved(job.outcome.status) && job.outcome.status != Status::least_squares &&
+        job.outcome.status != Status::underdetermined) {
+      column.error_estimate = error_of(j);
+    }
+    return column;
+  }
+
+  std::vector<T> to_host(std::int64_t n, const T* x) {
+    Array<T> copy(implementation_.device(), n);
+    check_.copy(n, x, copy.data());
+    check_.synchronize();
+    return copy.to_vector();
+  }
+
+  /// ||A^T (b - A x)||_2; infinite for an operator, which has no transpose.
+  double normal_residual(DenseView<const T> B, const T* b, const T* x) {
+    if (state_.matrix.is_operator()) return std::numeric_limits<double>::infinity();
+    const MatrixRef<T>& A = state_.matrix;
+    const Device& device = implementation_.device();
+    Array<T> r(device, B.rows());
+    Array<T> zero(device, std::vector<T>(static_cast<std::size_t>(A.columns()), T{0}));
+    Array<T> result(device, A.columns());
+    check_.accurate_residual(A, b, x, r.data());
+    const Csr<T> transposed = transpose(A.is_sparse() ? *A.csr() : to_csr(A));
+    return check_.residual(MatrixRef<T>(transposed), zero.data(), r.data(), result.data()).norm2;
+  }
+
+  /// Describes the right-hand side that the report is about.
+  void describe(const Job& job, int exponent) {
+    report_.tolerance = std::ldexp(job.tolerance, -exponent);
+    report_.history = job.history;
+    if (job.right_hand_side_norm > 0) {
+      for (double& norm : report_.history) norm /= job.right_hand_side_norm;
+    }
+    report_.statistics.insert(report_.statistics.end(), job.statistics.begin(), job.statistics.end());
+    if (job.factor_precision) report_.factor_precision = job.factor_precision;
+    for (const std::string& warning : job.outcome.warnings) {
+      if (std::find(report_.warnings.begin(), report_.warnings.end(), warning) == report_.warnings.end())
+        report_.warnings.push_back(warning);
+    }
+    if (job.limited_by_rounding && report_.solved() && !report_.message.empty()) {
+      report_.warnings.push_back(std::exchange(report_.message, {}));
+    }
+    if (is_iterative() && job.inverse_norm > 0) add_krylov_condition(job);
+    if (report_.solved() && report_.expected_digits() == 0) {
+      report_.warnings.push_back(fmt::format(
+          "A is ill-conditioned{}: the residual is small, but x need not have a correct digit{}",
+          report_.reciprocal_condition ? fmt::format(" (about {:.1e})", 1 / *report_.reciprocal_condition)
+                                       : "",
+          is_iterative() ? "; a direct method, or a smaller rtol, may have more" : ""));
+    }
+  }
+
+  /// Adds the condition estimates of an iterative method.
+  void add_krylov_condition(const Job& job) {
+    if (job.preconditioned_condition > 0) report_.preconditioned_condition = job.preconditioned_condition;
+    const double condition = state_.norm_inf * std::max(job.inverse_norm, state_.inverse_norm);
+    if (!(condition > 0)) return;
+    report_.condition_kind = ConditionKind::krylov;
+    report_.reciprocal_condition = 1 / condition;
+  }
+
+  /// Reciprocal condition numbers, as multiples of the machine epsilon, from which factors are accurate
+  /// enough to measure errors without a test, and below which A may be singular.
+  static constexpr double trusted_condition = 1e5;
+  static constexpr double doubtful_condition = 64;
+
+  const SolverImplementation<T>& implementation_;
+  const SolverState<T>& state_;
+  SolveWorkspace<T>& own_;
+  ResidualCheck<T>& check_;
+  const Control& control_;
+  Report& report_;
+  const Stop* stop_;
+  std::vector<VectorFacts> b_facts_;  // of the scaled right-hand sides
+  std::vector<int> exponents_;        // column j of B was multiplied by 2^exponents_[j]
+  std::vector<Job> jobs_;
+  std::vector<MeasuredColumn> columns_;
+  bool measured_ = false;
+};
+
+}  // namespace echelon

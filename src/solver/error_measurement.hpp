@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Errors of the answers of direct methods, measured by the solution d of A d = b - A x.
+#pragma once
+
+#include "linalg/residual_check.hpp"
+#include "solver/implementation.hpp"
+
+#include <echelon/matrix/dense.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace echelon {
+
+/// Error of an x as a fraction of ||x||_inf with which it has two thirds of the digits of T.
+template <class T>
+[[nodiscard]] inline double two_thirds_of_digits() {
+  return std::pow(static_cast<double>(std::numeric_limits<T>::epsilon()), 2.0 / 3);
+}
+
+/// An x that was measured: its facts, those of its residual, and the estimate of ||x - x*||_inf / ||x||_inf.
+struct MeasuredColumn {
+  VectorFacts x, r;
+  double error = 0;
+};
+
+/// Memory of a measurement: n by k matrices of residuals, corrections and former x.
+template <class T>
+struct MeasurementWorkspace {
+  Dense<T> residuals, corrections, former;
+  [[nodiscard]] std::size_t bytes() const { return residuals.bytes() + corrections.bytes() + former.bytes(); }
+  void fit(const Device& device, std::int64_t n, std::int64_t columns) {
+    if (residuals.rows() == n && residuals.columns() >= columns) return;
+    residuals = corrections = former = Dense<T>();
+    residuals = Dense<T>(device, n, columns);
+    corrections = Dense<T>(device, n, columns);
+    former = Dense<T>(device, n, 1);
+  }
+};
+
+/// Measures the columns of X and corrects those that have fewer than two thirds of their digits, as long as
+/// each correction is at most half as large as the one before (J. Demmel et al., Error bounds from
+/// extra-precise iterative refinement, ACM Trans. Math. Softw. 32 (2006)). A square and factored;
+/// column-major views in the memory of the device.
+template <class T>
+class ErrorMeasurement {
+ public:
+  /// `trusted`: the factors are known to be accurate enough that d is right to a few digits. Otherwise one
+  /// correction is made, which shows whether the next one is smaller.
+  ErrorMeasurement(const SolverImplementation<T>& implementation, Workspace& method,
+                   ResidualCheck<T>& residual_check, MeasurementWorkspace<T>& workspace,
+                   const MatrixRef<T>& A, const Outcome& setup, double matrix_norm, bool trusted)
+      : implementation_(implementation),
+        method_(method),
+        check_(residual_check),
+        own_(workspace),
+        A_(A),
+        setup_(setup),
+        matrix_norm_(matrix_norm),
+        trusted_(trusted) {}
+
+  std::vector<MeasuredColumn> run(DenseView<const T> B, DenseView<T> X) {
+    own_.fit(X.device(), X.rows(), X.columns());
+    std::vector<MeasuredColumn> columns = measure(B, X);
+    for (std::int64_t j = 0; j < X.columns(); ++j) {
+      MeasuredColumn& column = columns[static_cast<std::size_t>(j)];
+      const bool exact = column.error <= rounding_level<T>;
+      if (exact || (trusted_ && column.error <= two_thirds_of_digits<T>())) continue;
+      correct(column_of(B, j), column_of(X, j), own_.corrections.view().column(j), column);
+    }
+    for (MeasuredColumn& column : columns) {
+      column.error = std::max(column.error, std::numeric_limits<T>::epsilon() / 2.0);
+    }
+    return columns;
+  }
+
+ private:
+  static constexpr int most_corrections = 10;
+
+  template <class V>
+  static DenseView<V> column_of(DenseView<V> M, std::int64_t j) {
+    return {M.column(j), M.rows(), 1, M.rows(), M.device()};
+  }
+
+  /// Facts and errors of all columns of X; the corrections of column j remain in own_.corrections.
+  std::vector<MeasuredColumn> measure(DenseView<const T> B, DenseView<const T> X) {
+    const std::int64_t n = X.rows();
+    const std::int64_t k = X.columns();
+    const DenseView<T> R(own_.residuals.data(), n, k, n, X.device());
+    const DenseView<T> D(own_.corrections.data(), n, k, n, X.device());
+    std::vector<MeasuredColumn> columns;
+    std::vector<Job> jobs;
+    const Control quiet;
+    for (std::int64_t j = 0; j < k; ++j) {
+      columns.push_back({check_.vector(n, X.column(j)),
+                         check_.accurate_residual(A_, B.column(j), X.column(j), R.column(j))});
+      const VectorFacts& r = columns.back().r;
+      jobs.push_back({.number = j,
+                      .right_hand_side_norm = r.norm2,
+                      .right_hand_side_norm_inf = r.norm_inf,
+                      .matrix_norm = matrix_norm_,
+                      .control = &quiet,
+                      .outcome = setup_});
+    }
+    implementation_.solve(method_, R, D, jobs);
+    for (std::int64_t j = 0; j < k; ++j) {
+      MeasuredColumn& column = columns[static_cast<std::size_t>(j)];
+      const double correction = check_.vector(n, D.column(j)).norm_inf;
+      column.error = correction == 0 ? 0 : correction / column.x.norm_inf;
+      if (!std::isfinite(column.error)) column.error = std::numeric_limits<double>::infinity();
+    }
+    return columns;
+  }
+
+  /// Corrects one x, whose next correction is d, and takes the last one back if it did not help.
+  void correct(DenseView<const T> b, DenseView<T> x, const T* d, MeasuredColumn& column) {
+    bool contracts = false;
+    for (int step = 0; step < most_corrections; ++step) {
+      check_.copy(x.rows(), x.data(), own_.former.data());
+      check_.add(x.rows(), d, x.data());
+      const MeasuredColumn next = measure(b, x).front();
+      d = own_.corrections.data();
+      if (!(next.error <= 0.5 * column.error)) {
+        check_.copy(x.rows(), own_.former.data(), x.data());
+        // Without any contraction the corrections say nothing about the error.
+        column.error = std::max(contracts ? next.error : 1.0, column.error);
+        return;
+      }
+      contracts = true;
+      column = next;
+      if (column.error <= two_thirds_of_digits<T>()) return;
+    }
+  }
+
+  const SolverImplementation<T>& implementation_;
+  Workspace& method_;
+  ResidualCheck<T>& check_;
+  MeasurementWorkspace<T>& own_;
+  MatrixRef<T> A_;
+  const Outcome& setup_;
+  double matrix_norm_;
+  bool trusted_;
+};
+
+}  // namespace echelon

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What is said of an answer: solved, singular or inconsistent, with proofs, and the digits that it promises.
+#include "support/problems.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace echelon::test {
+namespace {
+
+/// Rows of integers times powers of two, which all element types hold exactly.
+using Rows = std::vector<std::vector<double>>;
+
+template <class T>
+Csr<T> sparse(const Rows& rows) {
+  std::vector<Triplet<T>> triplets;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < rows[i].size(); ++j) {
+      if (rows[i][j] == 0) continue;
+      triplets.push_back(
+          {static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), static_cast<T>(rows[i][j])});
+    }
+  }
+  const auto m = static_cast<std::int64_t>(rows.size());
+  return Csr<T>::from_triplets(m, m == 0 ? 0 : static_cast<std::int64_t>(rows[0].size()), triplets);
+}
+
+Rows graph_laplacian(std::size_t n, const auto& adjacent) {
+  Rows rows(n, std::vector<double>(n, 0));
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      if (i == j || !adjacent(i, j)) continue;
+      rows[i][j] = -1;
+      rows[i][i] += 1;
+    }
+  }
+  return rows;
+}
+Rows complete(std::size_t n) {
+  return graph_laplacian(n, [](std::size_t, std::size_t) { return true; });
+}
+Rows bipartite(std::size_t n, std::size_t m) {
+  return graph_laplacian(n + m, [=](std::size_t i, std::size_t j) { return (i < n) != (j < n); });
+}
+Rows scaled(Rows rows, double factor) {
+  for (auto& row : rows) {
+    for (double& element : row) element *= factor;
+  }
+  return rows;
+}
+/// The matrix D L D for powers of two D over some decades.
+Rows scaled_symmetrically(Rows rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < rows.size(); ++j)
+      rows[i][j] = std::ldexp(rows[i][j], static_cast<int>(i % 7) + static_cast<int>(j % 7));
+  }
+  return rows;
+}
+std::vector<double> product(const Rows& rows, const std::vector<double>& x) {
+  std::vector<double> b;
+  for (const auto& row : rows) {
+    double sum = 0;
+    for (std::size_t j = 0; j < x.size(); ++j) sum += row[j] * x[j];
+    b.push_back(sum);
+  }
+  return b;
+}
+template <class T>
+std::vector<T> as(const std::vector<double>& x) {
+  return {x.begin(), x.end()};
+}
+
+template <class T>
+class AcceptanceOf : public ::testing::Test {};
+using Elements = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(AcceptanceOf, Elements);
+
+std::vector<Rows> singular_matrices() {
+  std::vector<Rows> list;
+  for (const std::size_t n : {2, 5, 22, 23, 30, 47}) {
+    list.push_back(complete(n));
+    list.push_back(scaled(complete(n), -1));
+  }
+  for (const std::size_t n : {3, 11, 16}) {
+    list.push_back(bipartite(n, n));
+    list.push_back(scaled(bipartite(n, n + 2), -1));
+    list.push_back(scaled_symmetrically(bipartite(n, n)));
+  }
+  return list;
+}
+
+/// Direct methods and auto, for A of rank n - 1.
+const std::vector<std::string> methods_for_any_matrix = {
+    "auto", "lu", "ldlt", "sparse-lu", "sparse-ldlt", "gauss-jordan", "mapped-echelon"};
+
+TYPED_TEST(AcceptanceOf, SingularInconsistent_IsNeverSolved) {
+  using T = TypeParam;
+  for (const Rows& rows : singular_matrices()) {
+    const Csr<T> A = sparse<T>(rows);
+    std::vector<T> b(rows.size(), T{0});
+    b[0] = 1;  // the sum over the rows is not zero, nor is it with powers of two
+    for (const std::string& method : methods_for_any_matrix) {
+      const auto [x, report] = solve(A, b, {.method = method, .device = Device::serial()});
+      EXPECT_FALSE(report.solved()) << method << ", order " << rows.size() << ": " << report;
+      if (method != "auto") continue;
+      EXPECT_EQ(report.status, Status::inconsistent) << report;
+      EXPECT_EQ(report.certainty, Certainty::proven);
+      EXPECT_EQ(report.rank.value_or(A.rows() - 1), A.rows() - 1) << report;
+    }
+  }
+}
+
+TYPED_TEST(AcceptanceOf, SingularConsistent_IsNeverInconsistent) {
+  using T = TypeParam;
+  for (const Rows& rows : singular_matrices()) {
+    const Csr<T> A = sparse<T>(rows);
+    std::vector<double> x0;
+    for (std::size_t i = 0; i < rows.size(); ++i) x0.push_back(static_cast<double>(i % 5) - 2);
+    const std::vector<T> b = as<T>(product(rows, x0));
+    for (const std::string& method : methods_for_any_matrix) {
+      const auto [x, report] = solve(A, b, {.method = method, .device = Device::serial()});
+      EXPECT_NE(report.status, Status::inconsistent) << method << ", order " << rows.size() << ": " << report;
+      if (method == "auto") EXPECT_TRUE(report.solved()) << report;
+      if (report.solved())
+        EXPECT_LE(report.relative_residual, std::is_same_v<T, double> ? 1e-8 : 1e-4) << report;
+    }
+  }
+}
+
+/// Methods that find a solution and the rank report the same status as auto.
+TEST(Acceptance, ConsistentOfRankDeficiency_UnderdeterminedIsSolved) {
+  Rows rows = {{2, 1, 3, 0}, {1, 4, 5, 1}, {3, 5, 8, 1}, {0, 1, 1, 7}};  // row 2 = row 0 + row 1
+  const Csr<double> A = sparse<double>(rows);
+  const std::vector<double> b = product(rows, {1, 2, 3, 4});
+  for (const std::string method : {"auto", "gauss-jordan", "mapped-echelon", "sparse-lu"}) {
+    const auto [x, report] = solve(A, b, {.method = method});
+    EXPECT_TRUE(report.solved()) << method << ": " << report;
+    if (report.rank) EXPECT_EQ(*report.rank, 3) << report;
+    if (method != "auto") EXPECT_EQ(report.status, Status::underdetermined) << method << ": " << report;
+  }
+}
+
+/// Powers of two as column scales: x is known exactly, and its largest elements belong to the smallest
+/// columns.
+TEST(Acceptance, ColumnsScaledOverDecades_PromisedDigitsAreThere) {
+  std::mt19937 random(11);
+  std::uniform_int_distribution<int> integer(-9, 9);
+  for (const int bits : {0, 20, 30, 40, 53, 80, 120, 200}) {
+    for (const std::size_t n : {3, 10, 50}) {
+      Rows rows(n, std::vector<double>(n));
+      std::vector<double> y(n);
+      for (auto& row : rows) std::generate(row.begin(), row.end(), [&] { return integer(random); });
+      for (std::size_t i = 0; i < n; ++i) rows[i][i] += 10 + static_cast<double>(n);
+      std::generate(y.begin(), y.end(), [&] { return integer(random); });
+      std::vector<double> b = product(rows, y);
+      std::vector<double> exact(n);
+      for (std::size_t j = 0; j < n; ++j) {
+        const int exponent = -static_cast<int>(j) * bits / static_cast<int>(n);
+        for (auto& row : rows) row[j] = std::ldexp(row[j], exponent);
+        exact[j] = std::ldexp(y[j], -exponent);
+      }
+      for (const std::string method :
+           {"auto", "lu", "sparse-lu", "gauss-jordan", "mapped-echelon", "banded-lu"}) {
+        const auto [x, report] =
+            solve(sparse<double>(rows), b, {.method = method, .device = Device::serial()});
+        double size = 0;
+        double error = 0;
+        for (std::size_t j = 0; j < n; ++j) {
+          size = std::max(size, std::abs(exact[j]));
+          error = std::max(error, std::abs(x.data()[j] - exact[j]));
+        }
+        EXPECT_TRUE(report.solved()) << method << ", " << bits << " bits: " << report;
+        ASSERT_TRUE(report.error_estimate.has_value()) << method << ": " << report;
+        EXPECT_LE(error / size, 10 * *report.error_estimate) << method << ", " << bits << " bits: " << report;
+        EXPECT_LE(*report.error_estimate, std::max(100 * error / size, 2e-15))
+            << method << ", " << bits << ": " << report;
+      }
+    }
+  }
+}
+
+/// A triangular matrix without a zero on its diagonal is nonsingular, whatever its condition.
+TEST(Acceptance, IllConditionedTriangles_AreNotSingular) {
+  for (const auto& [name, rows] : {std::pair("kahan", 200), std::pair("triw", 60), std::pair("triw", 100)}) {
+    const Matrix<double> A = make_matrix<double>(name, {{"rows", rows}});
+    const std::vector<double> b(static_cast<std::size_t>(rows), 1.0);
+    const auto [x, report] = solve(MatrixRef<double>(A), b, {.method = "lu", .device = Device::serial()});
+    EXPECT_EQ(report.status, Status::direct) << name << ": " << report;
+    EXPECT_EQ(report.rank, rows) << report;
+    EXPECT_EQ(report.certainty, Certainty::proven);
+  }
+}
+
+/// Norms and tolerances that overflow are never met by x = 0.
+TEST(Acceptance, NormOfRightHandSideOverflows_IsSolvedOrRefused) {
+  const Problem problem = path(40);
+  const Csr<double> A = problem.csr<double>();
+  const std::vector<double> b(40, 1e308);
+  for (const Method& method : methods()) {
+    if (method.kind == MethodKind::preconditioner || !method.runs_on(Device::serial())) continue;
+    if (method.needs == MethodNeeds::triangular) continue;
+    const auto [x, report] =
+        solve(A, b, {.method = method.name, .device = Device::serial(), .max_iterations = 5000});
+    if (!report.solved()) continue;
+    EXPECT_LE(report.backward_error, 1e-7) << method.name << ": " << report;
+    EXPECT_GT(*std::max_element(x.data(), x.data() + 40), 1e307) << method.name;
+  }
+}
+
+/// A system times a power of two has the answer of the system, for all methods.
+TEST(Acceptance, TinyAndHugeSystems_HaveTheAnswerOfModerateOnes) {
+  const Csr<double> A = poisson(8);
+  const std::vector<double> ones(static_cast<std::size_t>(A.rows()), 1.0);
+  Dense<double> b(Device(), A.rows(), 1);
+  multiply<double>(1, A, ones, 0, b);
+  for (const Method& method : methods()) {
+    if (method.kind == MethodKind::preconditioner || !method.runs_on(Device::serial())) continue;
+    if (method.needs == MethodNeeds::triangular) continue;
+    const SolveOptions options{.method = method.name, .device = Device::serial()};
+    const auto [x, report] = solve(A, b, options);
+    for (const auto& [matrix, rhs] : {std::pair(-515, -515), std::pair(-900, -1000), std::pair(515, 515),
+                                      std::pair(900, 990), std::pair(0, -1000), std::pair(-600, 0)}) {
+      Csr<double> scaled_A = A.to(Device());
+      std::vector<double> scaled_b(ones.size());
+      for (std::int64_t k = 0; k < A.nonzeros(); ++k)
+        scaled_A.values()[k] = std::ldexp(A.values()[k], matrix);
+      for (std::size_t i = 0; i < ones.size(); ++i) scaled_b[i] = std::ldexp(b.data()[i], rhs);
+      const auto [y, other] = solve(scaled_A, scaled_b, options);
+      EXPECT_EQ(other.solved(), report.solved())
+          << method.name << " " << matrix << " " << rhs << ": " << other;
+      if (!report.solved()) continue;
+      for (std::size_t i = 0; i < ones.size(); ++i) {
+        EXPECT_NEAR(std::ldexp(y.data()[i], matrix - rhs), x.data()[i], 1e-6) << method.name << " " << matrix;
+      }
+    }
+  }
+}
+
+/// The x of least residual is the answer only where it is asked for.
+TEST(Acceptance, LeastSquares_OnRequestOnly) {
+  const Csr<double> A = sparse<double>(complete(12));
+  std::vector<double> b(12, 0);
+  b[3] = 1;
+  const auto [refused_x, refused] = solve(A, b, {.method = "minres"});
+  EXPECT_FALSE(refused.solved()) << refused;
+  const auto [x, report] = solve(A, b, {.method = "lamg", .least_squares = true});
+  EXPECT_EQ(report.status, Status::least_squares) << report;
+  EXPECT_NEAR(report.residual_norm, 1 / std::sqrt(12.0), 1e-7);
+  const auto [ungraded_x, solved] = solve(sparse<double>({{2, 1}, {1, 2}}), std::vector<double>{1, 2},
+                                          {.method = "lu", .least_squares = true});
+  EXPECT_EQ(solved.status, Status::direct);
+}
+
+/// One Ritz value says nothing about the smallest eigenvalue.
+TEST(Acceptance, KrylovEndsEarly_NoDigitsArePromisedThatAreNotThere) {
+  const std::size_t n = 50;
+  Rows rows(n, std::vector<double>(n, 0));
+  for (std::size_t i = 0; i < n; ++i) rows[i][i] = rows[0][i] = rows[i][0] = 1;
+  for (const double excess : {5e-9, 1e-6, 0.01}) {
+    rows[0][0] = static_cast<double>(n) - 1 + excess;
+    const Csr<double> A = sparse<double>(rows);
+    const std::vector<double> b = product(rows, std::vector<double>(n, 1));
+    for (const std::string method : {"cg", "minres", "gmres", "bicgstab"}) {
+      const auto [x, report] = solve(A, b, {.method = method});
+      if (!report.solved()) continue;
+      double error = 0;
+      for (std::size_t i = 0; i < n; ++i) error = std::max(error, std::abs(x.data()[i] - 1));
+      ASSERT_TRUE(report.error_estimate.has_value()) << method;
+      EXPECT_LE(error, 10 * *report.error_estimate) << method << ": " << report;
+    }
+  }
+}
+
+/// Rounding errors in one half of a symmetric matrix do not make it unsymmetric.
+TEST(Acceptance, Auto_NearlySymmetric_IsTakenAsSymmetric) {
+  Csr<double> A = poisson(20);
+  A.values()[1] = std::nextafter(A.values()[1], 0.0);
+  const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
+  const auto [x, report] = solve(A, b);
+  EXPECT_TRUE(report.solved()) << report;
+  EXPECT_TRUE(std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
+    return warning.find("taken as symmetric") != std::string::npos;
+  })) << report;
+}
+
+}  // namespace
+}  // namespace echelon::test
