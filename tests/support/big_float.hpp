@@ -13,6 +13,8 @@
 
 namespace echelon::test {
 
+__extension__ using Uint128 = unsigned __int128;
+
 /// mantissa * 2^exponent with a sign; the mantissa is an integer of 512 bits whose first is set, or zero.
 /// Operations truncate: their relative error is less than 2^-510. Exponents do not overflow.
 class BigFloat {
@@ -23,10 +25,8 @@ class BigFloat {
     negative_ = value < 0;
     int exponent = 0;
     const double fraction = std::frexp(std::abs(value), &exponent);
-    const auto bits = static_cast<std::uint64_t>(std::ldexp(fraction, 64));
-    limbs_[size - 1] = static_cast<std::uint32_t>(bits >> 32U);
-    limbs_[size - 2] = static_cast<std::uint32_t>(bits);
-    exponent_ = exponent - 32 * size;
+    limbs_[size - 1] = static_cast<std::uint64_t>(std::ldexp(fraction, 64));
+    exponent_ = exponent - bits;
   }
 
   [[nodiscard]] bool is_zero() const { return limbs_[size - 1] == 0; }
@@ -35,14 +35,20 @@ class BigFloat {
     result.negative_ = false;
     return result;
   }
+  /// The e for which 2^(e - 1) <= |*this| < 2^e; meaningless for zero.
+  [[nodiscard]] std::int64_t exponent() const { return exponent_ + bits; }
+  /// *this * 2^power, exactly.
+  [[nodiscard]] BigFloat times_power_of_two(std::int64_t power) const {
+    BigFloat result = *this;
+    result.exponent_ += power;
+    return result;
+  }
   /// The nearest double, up to a rounding in the wrong direction.
   [[nodiscard]] double to_double() const {
-    double result = 0;
-    for (int k = size; k-- > size - 3;) result = result * 0x1p32 + limbs_[static_cast<std::size_t>(k)];
-    // Scale in two steps, so that the exponent fits an int.
-    result = std::ldexp(result,
-                        static_cast<int>(std::clamp<std::int64_t>(exponent_ + 32 * (size - 3), -3000, 3000)));
-    return negative_ ? -result : result;
+    const auto leading = static_cast<double>(limbs_[size - 1]);
+    // An exponent out of the range of double is limited so that it fits an int.
+    const auto power = static_cast<int>(std::clamp<std::int64_t>(exponent_ + bits - 64, -3000, 3000));
+    return std::ldexp(negative_ ? -leading : leading, power);
   }
 
   friend BigFloat operator-(BigFloat a) {
@@ -61,32 +67,30 @@ class BigFloat {
   friend BigFloat operator*(const BigFloat& a, const BigFloat& b) {
     BigFloat result;
     if (a.is_zero() || b.is_zero()) return result;
-    std::array<std::uint32_t, std::size_t{2} * size> product{};
+    std::array<std::uint64_t, std::size_t{2} * size> product{};
     for (std::size_t i = 0; i < size; ++i) {
       std::uint64_t carry = 0;
       for (std::size_t j = 0; j < size; ++j) {
-        carry += product[i + j] + std::uint64_t{a.limbs_[i]} * b.limbs_[j];
-        product[i + j] = static_cast<std::uint32_t>(carry);
-        carry >>= 32U;
+        const Uint128 sum = Uint128{a.limbs_[i]} * b.limbs_[j] + product[i + j] + carry;
+        product[i + j] = static_cast<std::uint64_t>(sum);
+        carry = static_cast<std::uint64_t>(sum >> 64U);
       }
-      product[i + size] = static_cast<std::uint32_t>(carry);
+      product[i + size] = carry;
     }
     std::copy_n(product.begin() + size, size, result.limbs_.begin());
-    result.exponent_ = a.exponent_ + b.exponent_ + 32 * size;
+    result.exponent_ = a.exponent_ + b.exponent_ + bits;
     result.negative_ = a.negative_ != b.negative_;
-    if ((result.limbs_[size - 1] >> 31U) == 0) {
-      result.shift_left_by_one(product[size - 1] >> 31U);
-    }
+    if ((result.limbs_[size - 1] >> 63U) == 0) result.shift_left_by_one(product[size - 1] >> 63U);
     return result;
   }
   /// Division by Newton's iteration for the reciprocal, which doubles the number of correct bits in each
   /// step.
   friend BigFloat operator/(const BigFloat& a, const BigFloat& b) {
     BigFloat scaled = b.magnitude();
-    scaled.exponent_ = -32 * size;  // in [1/2, 1)
+    scaled.exponent_ = -bits;  // in [1/2, 1)
     BigFloat reciprocal(1 / scaled.to_double());
     for (int step = 0; step < 4; ++step) reciprocal = reciprocal * (BigFloat(2) - scaled * reciprocal);
-    reciprocal.exponent_ -= b.exponent_ + 32 * size;
+    reciprocal.exponent_ -= b.exponent_ + bits;
     reciprocal.negative_ = b.negative_;
     return a * reciprocal;
   }
@@ -96,7 +100,8 @@ class BigFloat {
   }
 
  private:
-  static constexpr int size = 16;
+  static constexpr int size = 8;
+  static constexpr int bits = 64 * size;
 
   static int compare_magnitudes(const BigFloat& a, const BigFloat& b) {
     if (a.exponent_ != b.exponent_) return a.exponent_ < b.exponent_ ? -1 : 1;
@@ -106,18 +111,18 @@ class BigFloat {
     return 0;
   }
 
-  /// Bits [32 k + shift, 32 k + shift + 32) of the mantissa.
-  [[nodiscard]] std::uint32_t bits_at(std::int64_t shift, std::size_t k) const {
-    const std::size_t limb = k + static_cast<std::size_t>(shift / 32);
-    const auto bit = static_cast<unsigned>(shift % 32);
+  /// Bits [64 k + shift, 64 k + shift + 64) of the mantissa.
+  [[nodiscard]] std::uint64_t bits_at(std::size_t shift, std::size_t k) const {
+    const std::size_t limb = k + shift / 64;
+    const std::size_t bit = shift % 64;
     const std::uint64_t low = limb < size ? limbs_[limb] : 0;
     const std::uint64_t high = limb + 1 < size ? limbs_[limb + 1] : 0;
-    return static_cast<std::uint32_t>((low | high << 32U) >> bit);
+    return bit == 0 ? low : low >> bit | high << (64 - bit);
   }
 
-  void shift_left_by_one(std::uint32_t carry) {
-    for (std::uint32_t& limb : limbs_) {
-      const std::uint32_t next = limb >> 31U;
+  void shift_left_by_one(std::uint64_t carry) {
+    for (std::uint64_t& limb : limbs_) {
+      const std::uint64_t next = limb >> 63U;
       limb = limb << 1U | carry;
       carry = next;
     }
@@ -125,32 +130,34 @@ class BigFloat {
   }
 
   void normalise() {
-    if (std::all_of(limbs_.begin(), limbs_.end(), [](std::uint32_t limb) { return limb == 0; })) return;
+    if (std::all_of(limbs_.begin(), limbs_.end(), [](std::uint64_t limb) { return limb == 0; })) return;
     while (limbs_[size - 1] == 0) {
       std::copy_backward(limbs_.begin(), limbs_.end() - 1, limbs_.end());
       limbs_[0] = 0;
-      exponent_ -= 32;
+      exponent_ -= 64;
     }
-    while ((limbs_[size - 1] >> 31U) == 0) shift_left_by_one(0);
+    while ((limbs_[size - 1] >> 63U) == 0) shift_left_by_one(0);
   }
 
   static BigFloat add_smaller(const BigFloat& large, const BigFloat& small) {
-    const std::int64_t shift = large.exponent_ - small.exponent_;
-    if (shift >= 32 * size) return large;
+    const std::int64_t distance = large.exponent_ - small.exponent_;
+    if (distance >= bits) return large;
+    const auto shift = static_cast<std::size_t>(distance);
     BigFloat result = large;
     const bool subtract = large.negative_ != small.negative_;
-    std::int64_t carry = 0;
+    std::uint64_t carry = 0;
     for (std::size_t k = 0; k < size; ++k) {
-      const std::int64_t term = small.bits_at(shift, k);
-      carry += subtract ? std::int64_t{large.limbs_[k]} - term : std::int64_t{large.limbs_[k]} + term;
-      result.limbs_[k] = static_cast<std::uint32_t>(carry & 0xffffffff);
-      carry >>= 32;
+      const std::uint64_t term = small.bits_at(shift, k);
+      const Uint128 sum =
+          subtract ? Uint128{large.limbs_[k]} - term - carry : Uint128{large.limbs_[k]} + term + carry;
+      result.limbs_[k] = static_cast<std::uint64_t>(sum);
+      carry = static_cast<std::uint64_t>(sum >> 64U) & 1U;
     }
     if (carry == 1) {
       for (std::size_t k = 0; k + 1 < size; ++k) {
-        result.limbs_[k] = result.limbs_[k] >> 1U | result.limbs_[k + 1] << 31U;
+        result.limbs_[k] = result.limbs_[k] >> 1U | result.limbs_[k + 1] << 63U;
       }
-      result.limbs_[size - 1] = result.limbs_[size - 1] >> 1U | 0x80000000U;
+      result.limbs_[size - 1] = result.limbs_[size - 1] >> 1U | std::uint64_t{1} << 63U;
       ++result.exponent_;
     } else {
       result.normalise();
@@ -158,7 +165,7 @@ class BigFloat {
     return result;
   }
 
-  std::array<std::uint32_t, size> limbs_{};  ///< the least significant first
+  std::array<std::uint64_t, size> limbs_{};  ///< the least significant first
   std::int64_t exponent_ = 0;
   bool negative_ = false;
 };
