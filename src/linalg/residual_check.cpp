@@ -173,7 +173,7 @@ struct DoubledResidualOfRow {
   }
 };
 
-/// The same for `height` rows of a dense A.
+/// Residuals of `height` rows of a dense A, likewise.
 template <int height, class T>
 struct DoubledResidualOfTile {
   const T* a;  ///< element (i, j) is a[i * row_step + j * column_step]

@@ -4,7 +4,6 @@
 
 #include "solver/implementation.hpp"
 
-#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -25,7 +24,7 @@ template <class T, class Norms>
                                                             const Norms& norms) {
   const double roundoff = std::numeric_limits<T>::epsilon();
   if (job.tolerance < roundoff * job.right_hand_side_norm) return std::nullopt;
-  if (!(residual_norm <= std::sqrt(roundoff) * job.right_hand_side_norm)) return std::nullopt;
+  if (!(residual_norm <= satisfying_residual<T> * job.right_hand_side_norm)) return std::nullopt;
   const AnswerNorms found = norms();
   const double scale = job.matrix_norm * found.solution + job.right_hand_side_norm_inf;
   if (!(found.residual <= rounding_level<T> * scale)) return std::nullopt;

@@ -271,6 +271,9 @@ class Attempts {
       report.certainty = Certainty::proven;
       if (!report.rank) report.rank = rank_;
       report.error_estimate.reset();
+    } else if (report.status == Status::underdetermined) {
+      if (certainty_ == Certainty::proven) report.certainty = Certainty::proven;
+      report.warnings.push_back(singular_message_);
     } else if (unique && report.certainty != Certainty::proven) {
       report.warnings.push_back(singular_message_ + ": x satisfies the equations, but so may others");
     } else if (!report.solved() && report.status != Status::inconsistent) {

@@ -3,8 +3,8 @@
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
 #include "matrix/overlap.hpp"
+#include "solver/answer/columns_solve.hpp"
 #include "solver/column_report.hpp"
-#include "solver/columns_solve.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
 #include "support/stopwatch.hpp"
@@ -255,7 +255,8 @@ void add_exact_rank(ExactRank<T>& exact, Report& report) {
   const std::optional<std::int64_t> rank = exact.rank();
   if (!rank) return;
   report.rank = rank;
-  report.certainty = Certainty::proven;
+  const bool deficient = *rank < exact.order();
+  report.certainty = deficient ? Certainty::proven : Certainty::working_precision;
 }
 
 }  // namespace

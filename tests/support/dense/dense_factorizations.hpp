@@ -26,7 +26,8 @@ void expect_solved(const std::string& method, const Options& options, const Devi
   const Report report = solver.solve(b, x);
   const std::string where =
       solver.describe() + ", " + what + ", n = " + std::to_string(n) + " on " + device.name();
-  EXPECT_EQ(report.status, setup.ready() ? Status::direct : setup.status) << where << ": " << report.message;
+  // Factors that are called singular to working precision may solve.
+  EXPECT_TRUE(report.status == Status::direct || report.status == setup.status) << where << ": " << report;
   EXPECT_FALSE(report.row) << where;
   EXPECT_TRUE(report.reciprocal_condition) << where;
   EXPECT_LT(scaled_residual<T>(a, x, b), passing) << where;

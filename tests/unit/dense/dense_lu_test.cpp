@@ -42,7 +42,8 @@ class DenseLuOf : public testing::Test {
     typename M::Solver lu(device, options);
     const Report setup = lu.factor(a);
     const Report report = lu.solve(b, x);
-    EXPECT_EQ(report.status, setup.ready() ? Status::direct : setup.status) << what << ": " << report.message;
+    // Factors that are called singular to working precision may solve.
+    EXPECT_TRUE(report.status == Status::direct || report.status == setup.status) << what << ": " << report;
     EXPECT_FALSE(report.row) << what;
     EXPECT_TRUE(report.reciprocal_condition) << what;
     EXPECT_LT(scaled_residual<Value>(a, x, b), passing) << what << " on " << device.name();
@@ -424,7 +425,7 @@ void expect_moderate_growth_repaired() {
   const auto residual = [&](std::int64_t refine) {
     LapackLu<T> lu({}, {.refine = refine});
     EXPECT_TRUE(lu.factor(a).warnings.empty()) << "still LU";
-    static_cast<void>(lu.solve(b, x));
+    static_cast<void>(lu.solve(b, x, {.measure_error = false}));  // which would correct x
     return scaled_residual<T>(a, x, b);
   };
   if (std::is_same_v<T, double>) {  // float's moderate growth does no harm
@@ -471,11 +472,12 @@ TEST(LapackLu, LargeGrowth_IsFactoredByQr) {
 }
 
 TEST(LapackLu, SingularToWorkingPrecision_EveryColumn) {
-  const Dense<double> A = hilbert<double>(14);
+  // A product with noise of rounding: nonsingular as it is stored, and too large for a proof.
+  const Dense<double> A = product(random_dense<double>(520, 519, 1), random_dense<double>(519, 520, 2));
   LapackLu<double> lu;
   EXPECT_EQ(lu.setup(A).status, Status::singular);
-  Dense<double> X(Device(), 14, 2);
-  const Report report = lu.solve(random_dense<double>(14, 2, 1), X);
+  Dense<double> X(Device(), 520, 2);
+  const Report report = lu.solve(random_dense<double>(520, 2, 1), X);
   EXPECT_EQ(report.status, Status::singular);
   EXPECT_FALSE(report.row);
   EXPECT_NE(report.message.find("working precision"), std::string::npos) << report.message;

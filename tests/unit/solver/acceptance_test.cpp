@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What is said of an answer: solved, singular or inconsistent, with proofs, and the digits that it promises.
+/// Statements about an answer: solved, singular or inconsistent, with proofs, and the digits that it
+/// promises.
 #include "support/problems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -128,9 +129,11 @@ TYPED_TEST(AcceptanceOf, SingularConsistent_IsNeverInconsistent) {
     for (const std::string& method : methods_for_any_matrix) {
       const auto [x, report] = solve(A, b, {.method = method, .device = Device::serial()});
       EXPECT_NE(report.status, Status::inconsistent) << method << ", order " << rows.size() << ": " << report;
-      if (method == "auto") EXPECT_TRUE(report.solved()) << report;
-      if (report.solved())
-        EXPECT_LE(report.relative_residual, std::is_same_v<T, double> ? 1e-8 : 1e-4) << report;
+      if (method == "auto") {
+        EXPECT_TRUE(report.solved()) << report;
+      }
+      const double level = std::is_same_v<T, double> ? 1e-8 : 1e-4;
+      EXPECT_TRUE(!report.solved() || report.relative_residual <= level) << report;
     }
   }
 }
@@ -143,8 +146,8 @@ TEST(Acceptance, ConsistentOfRankDeficiency_UnderdeterminedIsSolved) {
   for (const std::string method : {"auto", "gauss-jordan", "mapped-echelon", "sparse-lu"}) {
     const auto [x, report] = solve(A, b, {.method = method});
     EXPECT_TRUE(report.solved()) << method << ": " << report;
-    if (report.rank) EXPECT_EQ(*report.rank, 3) << report;
-    if (method != "auto") EXPECT_EQ(report.status, Status::underdetermined) << method << ": " << report;
+    EXPECT_EQ(report.rank.value_or(3), 3) << report;
+    EXPECT_TRUE(method == "auto" || report.status == Status::underdetermined) << method << ": " << report;
   }
 }
 
@@ -190,7 +193,7 @@ TEST(Acceptance, ColumnsScaledOverDecades_PromisedDigitsAreThere) {
 /// A triangular matrix without a zero on its diagonal is nonsingular, whatever its condition.
 TEST(Acceptance, IllConditionedTriangles_AreNotSingular) {
   for (const auto& [name, rows] : {std::pair("kahan", 200), std::pair("triw", 60), std::pair("triw", 100)}) {
-    const Matrix<double> A = make_matrix<double>(name, {{"rows", rows}});
+    const Matrix<double> A = make_matrix<double>(name, {{"n", rows}});
     const std::vector<double> b(static_cast<std::size_t>(rows), 1.0);
     const auto [x, report] = solve(MatrixRef<double>(A), b, {.method = "lu", .device = Device::serial()});
     EXPECT_EQ(report.status, Status::direct) << name << ": " << report;

@@ -271,12 +271,18 @@ TYPED_TEST(MappedEchelonOf, NotFinite_PositionIsReported) {
   EXPECT_EQ(of_b.report.row, 2);
 }
 
-TYPED_TEST(MappedEchelonOf, Overflow_IsReported) {
+/// The system is scaled by a power of two before sums of its elements can overflow.
+TYPED_TEST(MappedEchelonOf, HugeElements_AreSolvedOrReported) {
   using T = TypeParam;
   const T huge = std::numeric_limits<T>::max();
   const Csr<T> A = Csr<T>::from_triplets(2, 2, {{0, 0, huge}, {0, 1, -huge}, {1, 0, huge}, {1, 1, huge}});
   const auto solution = solve_mapped<T>(Device::serial(), A, column<T>({1, 1}));
-  EXPECT_EQ(solution.report.status, Status::not_a_number) << solution.report.message;
+  EXPECT_EQ(solution.report.status, Status::direct) << solution.report.message;
+  EXPECT_NEAR(static_cast<double>(solution.x[0] * huge), 1, 1e-6);
+  EXPECT_NEAR(static_cast<double>(solution.x[1]), 0, 1 / static_cast<double>(huge));
+  const auto overflowing =
+      solve_mapped<T>(Device::serial(), Csr<T>::from_triplets(1, 1, {{0, 0, 1 / huge}}), column<T>({huge}));
+  EXPECT_EQ(overflowing.report.status, Status::not_a_number) << overflowing.report.message;
 }
 
 TEST(MappedEchelon, ModuloPrime_SolvesExactly) {

@@ -20,7 +20,7 @@ void expect_same_bits(const Csr<T>& A, const Dense<T>& b, const Solve& solve) {
     SCOPED_TRACE(device.name());
     Dense<T> x(Device(), A.rows(), 1);
     const Report report = solve(device, x);
-    EXPECT_EQ(report.status, Status::direct) << report.message;
+    EXPECT_FALSE(report.columns.empty()) << report.message;
     EXPECT_LT(assess(A, x, b, 0).scaled_residual, 30);
     if (device == Device::serial()) {
       expected = x;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "solver/acceptance.hpp"
+#include "solver/answer/acceptance.hpp"
 
 #include "support/text.hpp"
 
@@ -36,14 +36,17 @@ std::string relative(const VectorFacts& r, const VectorFacts& b) {
 template <class T>
 void accept_satisfying(std::int64_t columns, ExactRank<T>& exact, Outcome& outcome) {
   const bool doubtful = !outcome.ok();
-  if (doubtful) {
-    if (const std::optional<std::int64_t> rank = exact.rank()) {
-      outcome.rank = rank;
-      outcome.certainty = Certainty::proven;
-    }
+  const std::optional<std::int64_t> rank = doubtful ? exact.rank() : std::nullopt;
+  if (outcome.status == Status::underdetermined) {
+    // Rounding errors of its elements can make a matrix of low numerical rank nonsingular.
+    if (rank == outcome.rank) outcome.certainty = Certainty::proven;
+    return;
+  }
+  if (rank) {
+    outcome.rank = rank;
+    outcome.certainty = Certainty::proven;
   }
   if (outcome.rank && *outcome.rank < columns) {
-    if (outcome.status == Status::underdetermined && !outcome.message.empty()) return;
     outcome.status = Status::underdetermined;
     outcome.message = fmt::format("A has rank {} of {}: x satisfies the equations, and so do others",
                                   *outcome.rank, columns);
@@ -78,7 +81,9 @@ void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns,
   const std::string reason = outcome.message.empty() ? "" : outcome.message + "; ";
   outcome.status = Status::singular;
   outcome.row.reset();
-  if (outcome.rank == columns && outcome.certainty == Certainty::proven) {
+  const bool nonsingular = outcome.rank == columns && outcome.certainty == Certainty::proven;
+  outcome.certainty = nonsingular ? Certainty::working_precision : outcome.certainty;
+  if (nonsingular) {
     outcome.message = fmt::format("{}A is nonsingular, but too close to a singular matrix for this x: {}",
                                   reason, residual);
   } else {
@@ -109,15 +114,18 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
                                   answer.backward_error);
     return;
   }
-  if (stable && exact.nonsingular()) {
+  // The correction of an x with a part along a null vector has the same part, whatever rounding made of A.
+  constexpr double most_error = 0.5;
+  if (stable && (answer.error ? *answer.error < most_error : exact.nonsingular())) {
+    const bool proven = exact.known() == columns;
     outcome = {.status = Status::direct,
                .reciprocal_condition = outcome.reciprocal_condition,
-               .rank = columns,
-               .certainty = Certainty::proven,
+               .rank = proven ? std::optional(columns) : std::nullopt,
+               .certainty = proven ? Certainty::proven : Certainty::working_precision,
                .warnings = std::move(outcome.warnings),
                .statistics = std::move(outcome.statistics)};
     outcome.warnings.push_back(
-        fmt::format("A is nonsingular, but so close to a singular matrix that ||b - A x|| / ||b|| is {} for "
+        fmt::format("A is so close to a singular matrix that ||b - A x|| / ||b|| is {} for "
                     "an x with the "
                     "backward error {}",
                     relative(r, answer.b), short_number(answer.backward_error)));
@@ -127,8 +135,14 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
 }
 
 template <class T>
-void accept_iterative(const Answer<T>& answer, Job& job) {
+void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job) {
   Outcome& outcome = job.outcome;
+  if (outcome.status == Status::inconsistent && outcome.certainty != Certainty::proven) {
+    const bool proven = exact.contradicts(answer.host_rhs());
+    outcome.rank = proven ? exact.rank() : std::nullopt;
+    outcome.certainty = proven ? Certainty::proven : Certainty::working_precision;
+    outcome.status = proven ? Status::inconsistent : Status::singular;
+  }
   if (!outcome.ok() || !check_finite(answer.x, outcome)) return;
   const bool met = std::isfinite(answer.r.norm2) && answer.r.norm2 <= job.tolerance;
   if (met || job.limited_by_rounding) return;
@@ -139,7 +153,10 @@ void accept_iterative(const Answer<T>& answer, Job& job) {
 
 template <class T>
 void accept_least_squares(const Answer<T>& answer, double matrix_norm, Outcome& outcome) {
-  if (outcome.status != Status::inconsistent && (outcome.status != Status::singular || outcome.row)) return;
+  const bool ended = outcome.status == Status::stagnated || outcome.status == Status::max_iterations;
+  const bool unsatisfied =
+      outcome.status == Status::inconsistent || (outcome.status == Status::singular && !outcome.row);
+  if (!ended && !unsatisfied) return;
   const double normal = answer.normal_residual();
   if (!(normal <= satisfying_residual<T> * matrix_norm * answer.r.norm2)) {
     outcome.message += "; this x is not one of least residual: ||A^T r|| / (||A|| ||r||) = " +
@@ -154,8 +171,8 @@ template bool satisfies<float>(const VectorFacts&, const VectorFacts&);
 template bool satisfies<double>(const VectorFacts&, const VectorFacts&);
 template void accept_direct(const Answer<float>&, std::int64_t, ExactRank<float>&, Outcome&);
 template void accept_direct(const Answer<double>&, std::int64_t, ExactRank<double>&, Outcome&);
-template void accept_iterative(const Answer<float>&, Job&);
-template void accept_iterative(const Answer<double>&, Job&);
+template void accept_iterative(const Answer<float>&, ExactRank<float>&, Job&);
+template void accept_iterative(const Answer<double>&, ExactRank<double>&, Job&);
 template void accept_least_squares(const Answer<float>&, double, Outcome&);
 template void accept_least_squares(const Answer<double>&, double, Outcome&);
 

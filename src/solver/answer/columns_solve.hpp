@@ -5,10 +5,10 @@
 
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
-#include "solver/acceptance.hpp"
+#include "solver/answer/acceptance.hpp"
+#include "solver/answer/error_measurement.hpp"
+#include "solver/answer/exact_rank.hpp"
 #include "solver/column_report.hpp"
-#include "solver/error_measurement.hpp"
-#include "solver/exact_rank.hpp"
 #include "solver/implementation.hpp"
 #include "support/workspace_pool.hpp"
 
@@ -221,7 +221,9 @@ class ColumnsSolve {
     const bool full_rank = setup.ok() && setup.rank.value_or(n) == n;
     const double condition = setup.reciprocal_condition.value_or(1);
     trusted = full_rank && setup.reciprocal_condition && condition >= trusted_condition * epsilon();
-    return (full_rank && condition >= doubtful_condition * epsilon()) || state_.exact->nonsingular();
+    if (full_rank && condition >= doubtful_condition * epsilon()) return true;
+    // Corrections that shrink tell a nonsingular A from one with a null vector, unless b - A x is zero.
+    return state_.exact->rank() ? state_.exact->nonsingular() : full_rank;
   }
 
   /// Finds the facts of each x and its residual, and the errors where they can be measured.
@@ -232,11 +234,41 @@ class ColumnsSolve {
                                       state_.setup, state_.norm_inf, trusted);
       columns_ = measurement.run(B, X);
       measured_ = true;
+      for (std::size_t j = 0; j < jobs_.size(); ++j) add_unscaling_error(B, X, j);
       return;
     }
     const std::vector<VectorFacts> x = inspect_columns(X);
     const std::vector<VectorFacts> r = inspect_residuals(B, X);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) columns_.push_back({x[j], r[j], 1});
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      columns_.push_back({x[j], r[j], 1});
+      if (!jobs_[j].exact && is_residual_of_rounding(j)) columns_[j].r = accurate_residual(B, X, j);
+    }
+  }
+
+  /// Whether rounding errors of the residual in working precision could hide one that is too large.
+  [[nodiscard]] bool is_residual_of_rounding(std::size_t j) const {
+    const double limit = is_iterative() ? jobs_[j].tolerance : satisfying_residual<T> * b_facts_[j].norm2;
+    const auto rows = static_cast<double>(state_.matrix.rows());
+    const double rounding = std::sqrt(rows) * epsilon() * state_.norm_inf * columns_[j].x.norm_inf;
+    return columns_[j].r.norm2 <= limit && rounding > limit / 2;
+  }
+  VectorFacts accurate_residual(DenseView<const T> B, DenseView<const T> X, std::size_t j) {
+    own_.fit_residuals(B);
+    return check_.accurate_residual(state_.matrix, B.column(column_number(j)), X.column(column_number(j)),
+                                    own_.residuals.data());
+  }
+
+  /// Adds the error of numbers that lose bits when they are unscaled, as subnormal ones do.
+  void add_unscaling_error(DenseView<const T> B, DenseView<T> X, std::size_t j) {
+    T* const x = X.column(column_number(j));
+    if (unscaling(j) == 0 || check_.scales_exactly(X.rows(), unscaling(j), x)) return;
+    unscale(X, j);
+    scale_column(X, j, -unscaling(j));
+    columns_[j].x = check_.vector(X.rows(), x);
+    columns_[j].r = accurate_residual(B, X, j);
+    const double smallest =
+        std::ldexp(static_cast<double>(std::numeric_limits<T>::denorm_min()), -unscaling(j));
+    columns_[j].error += smallest / columns_[j].x.norm_inf;
   }
 
   /// Facts of the residual of each column, those of a zero one where the answer is exact.
@@ -305,17 +337,12 @@ class ColumnsSolve {
                      .x = measured.x,
                      .r = measured.r,
                      .backward_error = column.backward_error,
-                     .accurate_residual =
-                         [&] {
-                           own_.fit_residuals(B);
-                           return measured_
-                                      ? measured.r
-                                      : check_.accurate_residual(state_.matrix, b, x, own_.residuals.data());
-                         },
+                     .error = measured_ ? std::optional(measured.error) : std::nullopt,
+                     .accurate_residual = [&] { return measured_ ? measured.r : accurate_residual(B, X, j); },
                      .host_rhs = [&] { return to_host(B.rows(), b); },
                      .normal_residual = [&] { return normal_residual(B, b, x); }};
     if (is_iterative()) {
-      accept_iterative(answer, job);
+      accept_iterative(answer, *state_.exact, job);
     } else if (!job.exact) {
       accept_direct(answer, state_.matrix.columns(), *state_.exact, job.outcome);
     }

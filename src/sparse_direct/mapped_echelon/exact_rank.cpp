@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "solver/exact_rank.hpp"
+#include "solver/answer/exact_rank.hpp"
 
 #include <echelon/rank_modulo.hpp>
 
@@ -21,6 +21,25 @@ bool is_small(std::int64_t rows, std::int64_t columns) {
   const auto m = static_cast<double>(rows);
   const auto n = static_cast<double>(columns);
   return m * n * std::min(m, n) <= most_operations;
+}
+
+/// Whether the elimination of a band without regard to zeros in it is as cheap. The number of its rounds
+/// grows with the number of rows.
+template <class T>
+bool has_small_band(const Csr<T>& A) {
+  constexpr double most_rows = 1e5;
+  std::int64_t lower = 0;
+  std::int64_t upper = 0;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    const std::int64_t begin = A.row_offsets()[i];
+    const std::int64_t end = A.row_offsets()[i + 1];
+    if (begin == end) continue;
+    lower = std::max(lower, i - A.column_indices()[begin]);
+    upper = std::max(upper, A.column_indices()[end - 1] - i);
+  }
+  const auto n = static_cast<double>(A.rows());
+  const auto below = static_cast<double>(lower + 1);
+  return n <= most_rows && n * below * (below + static_cast<double>(upper)) <= most_operations;
 }
 
 /// Whether A is lower or upper triangular without a zero on its diagonal.
@@ -83,7 +102,7 @@ std::optional<std::int64_t> ExactRank<T>::find_rank() {
   if (!small && !A_.is_sparse()) return std::nullopt;
   Csr<T> host = (A_.is_sparse() ? *A_.csr() : to_csr(A_)).to(Device::serial());
   if (is_regular_triangle(host)) return A_.rows();
-  if (!small) return std::nullopt;
+  if (!small && !has_small_band(host)) return std::nullopt;
   host_ = std::move(host);
   return rank_by_elimination(host_);
 }
@@ -93,6 +112,12 @@ std::optional<std::int64_t> ExactRank<T>::rank() {
   const std::lock_guard lock(mutex_);
   if (!computed_) rank_ = find_rank();
   computed_ = true;
+  return rank_;
+}
+
+template <class T>
+std::optional<std::int64_t> ExactRank<T>::known() {
+  const std::lock_guard lock(mutex_);
   return rank_;
 }
 

@@ -49,8 +49,8 @@ struct MeasurementWorkspace {
 template <class T>
 class ErrorMeasurement {
  public:
-  /// `trusted`: the factors are known to be accurate enough that d is right to a few digits. Otherwise one
-  /// correction is made, which shows whether the next one is smaller.
+  /// `trusted`: the factors are known to be accurate enough that d is right to a few digits. Otherwise x is
+  /// corrected as long as corrections shrink, which shows what they miss.
   ErrorMeasurement(const SolverImplementation<T>& implementation, Workspace& method,
                    ResidualCheck<T>& residual_check, MeasurementWorkspace<T>& workspace,
                    const MatrixRef<T>& A, const Outcome& setup, double matrix_norm, bool trusted)
@@ -124,15 +124,17 @@ class ErrorMeasurement {
       check_.add(x.rows(), d, x.data());
       const MeasuredColumn next = measure(b, x).front();
       d = own_.corrections.data();
-      if (!(next.error <= 0.5 * column.error)) {
+      const double ratio = next.error / column.error;
+      if (!(ratio <= 0.5)) {
         check_.copy(x.rows(), own_.former.data(), x.data());
-        // Without any contraction the corrections say nothing about the error.
-        column.error = std::max(contracts ? next.error : 1.0, column.error);
+        // Corrections that shrink by the ratio q add up to 1 / (1 - q) times the first one. Without any
+        // contraction they say nothing about the error.
+        column.error = std::max(column.error, contracts ? next.error / std::max(1 - ratio, 0.05) : 1.0);
         return;
       }
       contracts = true;
       column = next;
-      if (column.error <= two_thirds_of_digits<T>()) return;
+      if (column.error <= (trusted_ ? two_thirds_of_digits<T>() : rounding_level<T>)) return;
     }
   }
 

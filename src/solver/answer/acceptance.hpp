@@ -4,10 +4,11 @@
 #pragma once
 
 #include "linalg/residual_check.hpp"
-#include "solver/exact_rank.hpp"
+#include "solver/answer/exact_rank.hpp"
 #include "solver/implementation.hpp"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace echelon {
@@ -15,8 +16,9 @@ namespace echelon {
 /// Measured figures of an x, and the means to find out more where they leave a doubt.
 template <class T>
 struct Answer {
-  VectorFacts b, x, r;        ///< r = b - A x
-  double backward_error = 0;  ///< normwise
+  VectorFacts b, x, r;               ///< r = b - A x
+  double backward_error = 0;         ///< normwise
+  std::optional<double> error = {};  ///< ||x - x*|| / ||x||, if it was measured
   /// Facts of b - A x with sums of twice the precision; called at most once, where `r` does not decide.
   std::function<VectorFacts()> accurate_residual = {};
   /// Elements of b in host memory.
@@ -31,19 +33,22 @@ template <class T>
 [[nodiscard]] bool satisfies(const VectorFacts& b, const VectorFacts& r);
 
 /// Decides on the answer of a direct method. It is solved if its backward error is small and x satisfies the
-/// equations, or A is proven nonsingular; `underdetermined` if x satisfies the equations and the rank is not
-/// full. Otherwise the system is `inconsistent` if that is proven, and else A is `singular` to working
-/// precision. `columns`: of A.
+/// equations, or else if the measured error of x is below a half, or A is proven nonsingular where the error
+/// was not measured; `underdetermined` if x satisfies the equations and the rank is not full. Otherwise the
+/// system is `inconsistent` if that is proven, and else A is `singular` to working precision. `columns`: of
+/// A.
 template <class T>
 void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome);
 
 /// Decides on the answer of an iterative method, which is converged only if its true residual meets the
-/// tolerance or is at the level of rounding.
+/// tolerance or is at the level of rounding. A system that the method calls inconsistent without a proof is
+/// `inconsistent` if it is proven here, and else A is `singular` to working precision.
 template <class T>
-void accept_iterative(const Answer<T>& answer, Job& job);
+void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job);
 
-/// Makes an x of least residual the answer, with the status `least_squares`, if ||A^T r|| confirms it: the
-/// outcome is `inconsistent` or `singular`, and the caller asked for such an x.
+/// Makes an x of least residual the answer, with the status `least_squares`, if ||A^T r|| confirms it. The
+/// caller asked for such an x, and the outcome is `inconsistent`, `singular`, or that of an iteration which
+/// ended above the tolerance.
 template <class T>
 void accept_least_squares(const Answer<T>& answer, double matrix_norm, Outcome& outcome);
 

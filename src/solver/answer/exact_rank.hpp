@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Rank of a matrix and consistency of a system without rounding errors, where that is cheap. It decides what
-/// elimination in floating point leaves in doubt.
+/// elimination in floating point leaves in doubt. Implemented by the elimination to mapped echelon form,
+/// which is above the solver.
 #pragma once
 
 #include <echelon/matrix/matrix.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -22,12 +24,17 @@ class ExactRank {
   /// `A` is referred to. Its elements must be finite.
   explicit ExactRank(const MatrixRef<T>& A) : A_(A) {}
 
-  /// Rank of A; empty for an operator, and where elimination takes more than some 10^8 operations. A full
-  /// rank is proven. A lower one is the larger of the ranks modulo two primes near 2^31, each of which is at
-  /// most the rank of A and less than that only if the prime divides all minors of that order.
+  /// Rank of A; empty for an operator, and where elimination takes more than some 10^8 operations by the
+  /// order and the bandwidth of A. A full rank is proven. A lower one is the larger of the ranks modulo two
+  /// primes near 2^31, each of which is at most the rank of A and less than that only if the prime divides
+  /// all minors of that order.
   [[nodiscard]] std::optional<std::int64_t> rank();
+  /// The largest rank that A may have.
+  [[nodiscard]] std::int64_t order() const { return std::min(A_.rows(), A_.columns()); }
   /// Whether A is proven to be square and nonsingular.
   [[nodiscard]] bool nonsingular() { return A_.rows() == A_.columns() && rank() == A_.rows(); }
+  /// rank() if it was computed before, else empty.
+  [[nodiscard]] std::optional<std::int64_t> known();
   /// Whether rank() is known and [A b] has a larger rank: then no x satisfies A x = b. `b`: A.rows() finite
   /// elements in host memory.
   [[nodiscard]] bool contradicts(const std::vector<T>& b);
