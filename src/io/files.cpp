@@ -4,6 +4,7 @@
 #include "io/output_file.hpp"
 #include "io/sources.hpp"
 #include "io/text/content.hpp"
+#include "io/text/line_blocks.hpp"
 #include "io/text/numbers.hpp"
 #include "support/text.hpp"
 
@@ -147,10 +148,11 @@ FileFormat format_of_text(std::string_view lines, FileRole role, const std::stri
 }
 
 FileFormat find_format(TextSource& source, const std::string& name, FileRole role) {
-  const std::string first = first_bytes(source, name);
+  std::string first = first_bytes(source, name);
   FileFormat format = file_format_of_content(first);
   if (format != FileFormat::automatic) return format;
   if (const auto of_name = file_format_of_name(name)) return *of_name;
+  unify_line_ends(first, 0, true);
   format = format_of_text(whole_lines(first), role, name);
   if (format != FileFormat::automatic) return format;
   throw ParseError(name, 1, 1,

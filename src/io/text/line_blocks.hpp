@@ -14,8 +14,13 @@
 
 namespace echelon::io {
 
-/// Divides a source into blocks at line ends. Holds at most two blocks: a line longer than a block is an
-/// error.
+/// Makes every carriage return from `begin` on that ends a line a newline; one before a newline is part of
+/// that line end and stays. Carriage returns at the end of the text stay as well unless it is the `last`
+/// text.
+void unify_line_ends(std::string& text, std::size_t begin, bool last);
+
+/// Divides a source into blocks at line ends: LF, CR LF, or CR alone, which is returned as LF. Holds at most
+/// two blocks: a line longer than a block is an error.
 class LineBlocks {
  public:
   /// Starts at the first byte of `source`.
