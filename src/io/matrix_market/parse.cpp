@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* form =
     "%%MatrixMarket matrix coordinate|array real|integer|pattern "
-    "general|symmetric|skew-symmetric";
+    "general|symmetric|skew-symmetric|hermitian";
 
 /// Scanner over the words of a header line.
 class Words {
@@ -43,9 +43,7 @@ std::size_t choose(Words& words, const std::string& what, const std::vector<std:
   if (word.empty()) throw words.fault(fmt::format("the {} is missing; a header reads '{}'", what, form));
   const auto found = std::find(names.begin(), names.end(), word);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  if (word == "complex" || word == "hermitian") {
-    throw words.fault(fmt::format("{} matrices are not supported, only real ones", word));
-  }
+  if (word == "complex") throw words.fault("complex matrices are not supported, only real ones");
   const std::string near = nearest_name(word, names);
   throw words.fault(fmt::format("{} is not a supported {}; supported are {}{}", quoted(word), what,
                                 fmt::join(names, ", "),
@@ -67,8 +65,11 @@ void parse_banner(std::string_view line, Header& header) {
   if (header.field == Field::pattern && header.format == Format::array) {
     throw words.fault("an array of pattern entries has no values");
   }
-  constexpr std::array symmetries = {Symmetry::general, Symmetry::symmetric, Symmetry::skew_symmetric};
-  header.symmetry = symmetries.at(choose(words, "symmetry", {"general", "symmetric", "skew-symmetric"}));
+  // A real Hermitian matrix is symmetric.
+  constexpr std::array symmetries = {Symmetry::general, Symmetry::symmetric, Symmetry::skew_symmetric,
+                                     Symmetry::symmetric};
+  header.symmetry =
+      symmetries.at(choose(words, "symmetry", {"general", "symmetric", "skew-symmetric", "hermitian"}));
   if (header.symmetry == Symmetry::skew_symmetric && header.field == Field::pattern) {
     throw words.fault("a pattern has no signs and cannot be skew-symmetric");
   }

@@ -241,6 +241,39 @@ TEST(MatrixMarketText, BlanksAndCommentsInData_Skipped) {
   }
 }
 
+TEST(MatrixMarketText, RealHermitian_Symmetric) {
+  for (const std::string format : {"coordinate", "array"}) {
+    for (const std::string field : {"real", "integer", "pattern"}) {
+      if (field == "pattern" && format == "array") continue;
+      SCOPED_TRACE(format + " " + field);
+      std::string text = random_text(format, field, "symmetric", {31, 31, 200}, 5);
+      const auto expected = read_text<double>(text);
+      text.replace(text.find("symmetric"), std::string("symmetric").size(), "Hermitian");
+      const auto file = read_text<double>(text);
+      EXPECT_EQ(file.info.symmetry, "symmetric");
+      std::visit(
+          [&](const auto& matrix) {
+            expect_same_bits(matrix, std::get<std::decay_t<decltype(matrix)>>(file.matrix));
+          },
+          expected.matrix);
+    }
+  }
+}
+
+TEST(MatrixMarketText, FortranExponents) {
+  const auto file = read_text<double>(
+      "%%MatrixMarket matrix array real general\n12 1\n"
+      "1.234-101\n-1.234+101\n+1.5-300\n.5+100\n5.-100\n0.000+000\n1.0D+02\n1.D5\n-1d-3\n1.5-310\n"
+      "1.5-400\n-1.5D-400\n");
+  EXPECT_EQ(testing::bits(std::get<Dense<double>>(file.matrix).to_vector()),
+            testing::bits(std::vector<double>{1.234e-101, -1.234e101, 1.5e-300, .5e100, 5e-100, 0, 100, 1e5,
+                                              -1e-3, 1.5e-310, 0.0, -0.0}));
+  const auto single = read_text<float>(
+      "%%MatrixMarket matrix coordinate real general\n1 3 3\n1 1 1.5-044\n1 2 1.234-101\n1 3 1.5+030\n");
+  EXPECT_EQ(std::get<Csr<float>>(single.matrix).values().to_vector(),
+            (std::vector<float>{1.5e-44F, 0, 1.5e30F}));
+}
+
 TEST(MatrixMarketText, Underflow_Zero) {
   const auto file = read_text<float>(
       "%%MatrixMarket matrix array real general\n6 1\n"
