@@ -35,16 +35,16 @@ struct EdgeList {
   std::int64_t duplicate_edges = 0;
 };
 
-/// Reads lines `u v` or `u v weight`, plain or gzip, in parallel. Numbers are separated by blanks, tabs, or
-/// one comma or semicolon; the first line of data decides whether there are weights. Lines that start with
-/// # or % are comments, and so is a first line that starts with a letter or a quotation mark (a table's
-/// header). A repeated edge counts once in a list without weights; in one with weights they are summed. In an
-/// undirected list an edge given from both sides is one edge; different weights are refused. Loops are kept.
-/// NaN, Inf and weights that overflow T are refused. Vertices without an edge are not in the result.
-/// Memory: at the peak 16 bytes per line, sizeof(T) more if weighted, and the matrix, or three times the
-/// matrix if undirected. A zero- or one-based list whose largest number is out of proportion to its length,
-/// above 65,536 and above 16 per edge, is refused: it would be a huge, nearly empty matrix. Throws ParseError
-/// with line and column; OutOfMemory.
+/// Reads lines `u v` or `u v weight`, plain or gzip, in parallel. Vertices are whole numbers, which may be
+/// written as real ones (3.0e+00). Numbers are separated by blanks, tabs, or one comma or semicolon; the
+/// first line of data decides whether there are weights. Lines that start with # or % are comments, and so is
+/// a first line that starts with a letter or a quotation mark (a table's header). A repeated edge counts once
+/// in a list without weights; in one with weights they are summed. In an undirected list an edge given from
+/// both sides is one edge; different weights are refused. Loops are kept. NaN, Inf and weights that overflow
+/// T are refused. Vertices without an edge are not in the result. Memory: at the peak 16 bytes per line,
+/// sizeof(T) more if weighted, and the matrix, or three times the matrix if undirected. A zero- or one-based
+/// list whose largest number is out of proportion to its length, above 65,536 and above 16 per edge, is
+/// refused: it would be a huge, nearly empty matrix. Throws ParseError with line and column; OutOfMemory.
 template <class T>
 [[nodiscard]] EdgeList<T> read_edge_list(const std::string& path, const EdgeListOptions& options = {});
 

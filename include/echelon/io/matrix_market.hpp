@@ -26,13 +26,13 @@ struct MatrixMarketFile {
   MatrixMarketInfo info;
 };
 
-/// Reads real, integer and pattern (all ones) matrices, general, symmetric and skew-symmetric, plain or gzip
-/// (recognised by its content), into host memory. Threads: OpenMP's choice unless given; the result does not
-/// depend on them. Duplicates are summed in file order, and zeros that the file stores stay elements. Numbers
-/// that overflow T, NaN and Inf are refused; numbers too small for T become zero. Fortran exponents (1.5D+3),
-/// CRLF, blank lines and comments between the data are accepted. A symmetric or skew-symmetric file stores
-/// one triangle, either one; entries on both sides of the diagonal are refused, because filling in would
-/// double a pair.
+/// Reads real, integer and pattern (all ones) matrices, general, symmetric, skew-symmetric and hermitian
+/// (which is symmetric), plain or gzip (recognised by its content), into host memory. Threads: OpenMP's
+/// choice unless given; the result does not depend on them. Duplicates are summed in file order, and zeros
+/// that the file stores stay elements. Numbers that overflow T, NaN and Inf are refused; numbers too small
+/// for T become zero. Fortran exponents (1.5D+3, 1.5-101), lines that end with CR LF or CR, blank lines and
+/// comments between the data are accepted. A symmetric or skew-symmetric file stores one triangle, either
+/// one; entries on both sides of the diagonal are refused, because filling in would double a pair.
 ///
 /// The text is read twice, so that the second pass stores entries in their final positions. Peak memory: the
 /// Csr with duplicates as elements of their own, 8 bytes per element of an unsorted row while it is sorted,

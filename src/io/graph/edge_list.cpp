@@ -26,16 +26,28 @@ namespace {
 
 constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
 
+/// Parses a vertex that is written as a real number, as numpy.savetxt writes all numbers. Throws Fault.
+std::int64_t parse_unusual_vertex(const char*& at, const char* end) {
+  const char* const stop = field_end(at, end);
+  const std::string digits = whole_digits({at, static_cast<std::size_t>(stop - at)});
+  if (digits.empty()) {
+    throw Fault{at, fmt::format("{} where the number of a vertex, a whole number, is expected",
+                                quoted(word_at(at, end)))};
+  }
+  std::int64_t vertex = 0;
+  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), vertex);
+  if (result.ec != std::errc() || vertex < 0) {
+    throw Fault{at, fmt::format("{}: vertices are numbered from 0 to 2^63 - 1", quoted(word_at(at, end)))};
+  }
+  at = stop;
+  return vertex;
+}
+
 std::int64_t parse_vertex(const char*& at, const char* end) {
   std::int64_t vertex = 0;
   const auto [stop, error] = std::from_chars(at, end, vertex);
   const bool ended = ends_word(stop, end) || is_separator(*stop);
-  if (error == std::errc::result_out_of_range || (error == std::errc() && ended && vertex < 0)) {
-    throw Fault{at, fmt::format("{}: vertices are numbered from 0 to 2^63 - 1", quoted(word_at(at, end)))};
-  }
-  if (error != std::errc() || !ended) {
-    throw Fault{at, fmt::format("{} where the number of a vertex is expected", quoted(word_at(at, end)))};
-  }
+  if (error != std::errc() || !ended || vertex < 0) return parse_unusual_vertex(at, end);
   at = stop;
   return vertex;
 }

@@ -73,6 +73,10 @@ TextContent text_content(std::string_view lines) {
   bool graph = false;
   bool edges = true;
   bool header_seen = false;
+  // Below a comment that announces a graph, vertices may be written as real numbers, as numpy.savetxt does.
+  const auto is_vertex = [&graph](std::string_view field) {
+    return is_whole(field) || (graph && !whole_digits(field).empty());
+  };
   for (std::string_view line; !lines.empty();) {
     line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(line.size() + 1, lines.size()));
@@ -89,7 +93,8 @@ TextContent text_content(std::string_view lines) {
     if (!numbers || fields.size() != first.size()) {
       return may_be_sizes(first) ? TextContent::ragged : TextContent::columns;
     }
-    edges = edges && (fields.size() == 2 || fields.size() == 3) && is_whole(fields[0]) && is_whole(fields[1]);
+    edges =
+        edges && (fields.size() == 2 || fields.size() == 3) && is_vertex(fields[0]) && is_vertex(fields[1]);
   }
   if (first.empty()) return TextContent::neither;
   if (!edges) return TextContent::columns;

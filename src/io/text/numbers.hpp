@@ -27,9 +27,14 @@ std::string lower_case(std::string_view word);
 /// Message for an index, or an integer value, that cannot be parsed at `at`.
 Fault index_fault(const char* at, const char* end, std::int64_t limit, const char* what);
 Fault integer_fault(const char* at, const char* end);
-/// Parses numbers that std::from_chars refuses: a Fortran exponent, a number too small for T. Throws Fault.
+/// Parses numbers that std::from_chars refuses: a Fortran exponent (1.5D+02, and 1.5-101 without a letter), a
+/// number too small for T. Throws Fault.
 template <class T>
 T parse_unusual_real(const char*& at, const char* end);
+
+/// The digits of a whole number that is written as a real one, 12 for 1.2e+01, with its minus sign if it has
+/// one; empty for a fraction and for text that is no number.
+std::string whole_digits(std::string_view word);
 
 inline const char* skip_blanks(const char* at, const char* end) {
   while (at != end && (*at == ' ' || *at == '\t' || *at == '\r')) ++at;

@@ -56,6 +56,23 @@ TEST(EdgeList, WeightsAndDuplicates) {
   EXPECT_EQ(places_of(read("0,1,1.5D+1\n").adjacency), (Places{{{0, 1}, 15}, {{1, 0}, 15}}));
 }
 
+// numpy.savetxt writes all numbers in this way.
+TEST(EdgeList, VerticesAsRealNumbers) {
+  const Places expected = {{{0, 1}, 2}, {{1, 2}, 3}};
+  for (const char* text :
+       {"0.000000000000000000e+00 1.000000000000000000e+00 2.000000000000000000e+00\n"
+        "1.000000000000000000e+00 1.500000000000000000e+01 3.000000000000000000e+00\n",
+        "0.0,1.0,2\n1,15.0,3\n", "0. ; 1. ; 2\n1.;15.;3\n", "-0.0 10e-1 2\n1.0D+00 1.5D1 3\n",
+        "0 +1 2\n.001e3 150.00e-1 3\n", "0e5 0.000001E6 2\n0000001.0 0015 3\n"}) {
+    SCOPED_TRACE(text);
+    const auto list = read(text, directed);
+    EXPECT_EQ(list.labels, (Labels{0, 1, 15}));
+    EXPECT_EQ(places_of(list.adjacency), expected);
+  }
+  EXPECT_EQ(read("9.223372036854775807e18 9007199254740993.0\n").labels,
+            (Labels{9007199254740993, 9223372036854775807}));
+}
+
 TEST(EdgeList, ZerosOfDifferentSign_SymmetricToTheBit) {
   for (const char* text : {"1 2 -.0\n02 1  0", "1 2 0\n2 1 -0\n"}) {
     const auto values = read(text).adjacency.values().to_vector();
@@ -153,7 +170,18 @@ TEST(EdgeListFault, LineAndColumn) {
            {"1 2\n1,,2\n", 2, 3, "',2' where the number of a vertex"},
            {"1 2\n-1 2\n", 2, 1, "numbered from 0 to 2^63 - 1"},
            {"1 2\n9223372036854775808 2\n", 2, 1, "numbered from 0 to 2^63 - 1"},
-           {"1 2\n1 2.5\n", 2, 3, "'2.5' where the number of a vertex"},
+           {"1 2\n1 2.5\n", 2, 3, "'2.5' where the number of a vertex, a whole number"},
+           {"1.0 2.0\n1.5e+00 2.0e+00\n", 2, 1, "'1.5e+00' where the number of a vertex, a whole number"},
+           {"1 2\n1 2.0000000000000000000001\n", 2, 3, "where the number of a vertex, a whole number"},
+           {"1 2\n1e-400 2\n", 2, 1, "'1e-400' where the number of a vertex, a whole number"},
+           {"1 2\n1e 2\n", 2, 1, "'1e' where the number of a vertex"},
+           {"1 2\n1.0x 2\n", 2, 1, "'1.0x' where the number of a vertex"},
+           {"1 2\nnan 2\n", 2, 1, "'nan' where the number of a vertex"},
+           {"1 2\ninf 2\n", 2, 1, "'inf' where the number of a vertex"},
+           {"1 2\n-1.0 2\n", 2, 1, "'-1.0': vertices are numbered from 0 to 2^63 - 1"},
+           {"1 2\n9.223372036854775808e18 2\n", 2, 1, "numbered from 0 to 2^63 - 1"},
+           {"1 2\n1e30 2\n", 2, 1, "numbered from 0 to 2^63 - 1"},
+           {"1 2\n1e999999999999999999999 2\n", 2, 1, "numbered from 0 to 2^63 - 1"},
            {"1 2\n1 2 3\n", 2, 5, "the first edge has no weight"},
            {"1 2 3\n1 2\n", 2, 4, "the value is missing"},
            {"1 2 3 4\n", 1, 7, "nothing more is expected on this line"},

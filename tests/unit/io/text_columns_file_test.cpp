@@ -25,9 +25,9 @@ TEST(TextColumns, Separators) {
     EXPECT_EQ(matrix.rows(), 2) << text;
     EXPECT_EQ(matrix.to_vector(), (std::vector<double>{1, 4, 2, 5, 3, 6})) << text;
   }
-  const auto column = read("1\n-2.5e3\n+.5\n1d2\n");
+  const auto column = read("1\n-2.5e3\n+.5\n1d2\n1.234-101\n1.D5\n");
   EXPECT_EQ(column.columns(), 1);
-  EXPECT_EQ(column.to_vector(), (std::vector<double>{1, -2500, 0.5, 100}));
+  EXPECT_EQ(column.to_vector(), (std::vector<double>{1, -2500, 0.5, 100, 1.234e-101, 1e5}));
   EXPECT_EQ(read("# nothing\n").rows(), 0);
 }
 
@@ -79,19 +79,26 @@ TEST(TextContent, Recognised) {
     const char* text;
     TextContent content;
   };
-  for (const Case& known :
-       {Case{"1\n2\n", TextContent::columns}, Case{"1.5 2\n3 4\n", TextContent::columns},
-        Case{"1 2 3 4\n5 6 7 8\n", TextContent::columns}, Case{"1 2\n3 4\n", TextContent::columns_or_edges},
-        Case{"from,to,w\n1,2,.5\n3,4,-1\n", TextContent::columns_or_edges},
-        Case{"5 5\n1 2\n", TextContent::columns_or_other},  // a METIS graph, perhaps
-        Case{"4 6 0\n1 2 3\n", TextContent::columns_or_other},
-        Case{"9 9 12\n1 1 .5\n", TextContent::columns_or_other},  // sizes, then triplets
-        Case{"# FromNodeId\tToNodeId\n1 1\n2 3\n", TextContent::edges},
-        Case{"% sym unweighted\n1 2\n", TextContent::edges},
-        Case{"# Directed graph\n1.5 2\n", TextContent::columns}, Case{"1 2\n3\n", TextContent::ragged},
-        Case{"1\n2 3\n", TextContent::columns}, Case{"1.5 2\nx\n", TextContent::columns},
-        Case{"not numbers\nat all\n", TextContent::neither}, Case{"", TextContent::neither},
-        Case{"# only comments\n", TextContent::neither}, Case{"1 2\nnot numbers\n", TextContent::ragged}}) {
+  for (const Case& known : {Case{"1\n2\n", TextContent::columns},
+                            Case{"1.5 2\n3 4\n", TextContent::columns},
+                            Case{"1 2 3 4\n5 6 7 8\n", TextContent::columns},
+                            Case{"1 2\n3 4\n", TextContent::columns_or_edges},
+                            Case{"from,to,w\n1,2,.5\n3,4,-1\n", TextContent::columns_or_edges},
+                            Case{"5 5\n1 2\n", TextContent::columns_or_other},  // a METIS graph, perhaps
+                            Case{"4 6 0\n1 2 3\n", TextContent::columns_or_other},
+                            Case{"9 9 12\n1 1 .5\n", TextContent::columns_or_other},  // sizes, then triplets
+                            Case{"# FromNodeId\tToNodeId\n1 1\n2 3\n", TextContent::edges},
+                            Case{"% sym unweighted\n1 2\n", TextContent::edges},
+                            Case{"# Directed graph\n1.5 2\n", TextContent::columns},
+                            Case{"# FromNodeId ToNodeId\n1.0e+00 2.0e+00 5\n", TextContent::edges},
+                            Case{"1.0e+00 2.0e+00 5\n", TextContent::columns},
+                            Case{"1 2\n3\n", TextContent::ragged},
+                            Case{"1\n2 3\n", TextContent::columns},
+                            Case{"1.5 2\nx\n", TextContent::columns},
+                            Case{"not numbers\nat all\n", TextContent::neither},
+                            Case{"", TextContent::neither},
+                            Case{"# only comments\n", TextContent::neither},
+                            Case{"1 2\nnot numbers\n", TextContent::ragged}}) {
     EXPECT_EQ(io::text_content(known.text), known.content) << known.text;
   }
 }
