@@ -23,8 +23,9 @@ struct HarwellBoeingFile {
   Dense<T> right_hand_sides;
 };
 
-/// Reads assembled real, integer and pattern (all ones) matrices, unsymmetric, rectangular, symmetric and
-/// skew-symmetric, plain or gzip. Fields have the widths of the file's Fortran formats, so numbers need no
+/// Reads assembled real, integer and pattern (all ones) matrices, unsymmetric, rectangular, symmetric (also
+/// as Hermitian) and skew-symmetric, plain or gzip. Fields have the columns of the file's Fortran formats,
+/// which may have groups, repeat counts, scale factors and skipped columns and lines, so numbers need no
 /// blanks between them; as in Fortran, the format gives the position of an omitted decimal point, and the
 /// scale factor P applies to numbers without an exponent. A line that does not match the format's columns, as
 /// SciPy's hb_write may write it, is split at its blanks. Complex and elemental matrices, sparse right-hand

@@ -107,9 +107,8 @@ void parse_type(std::string_view text, HarwellBoeingHeader& header) {
   header.field = letter(0, "rip",
                         type[0] == 'c' ? "complex matrices are not supported, only real ones"
                                        : "the first letter should be R, I or P");
-  header.symmetry = letter(1, "usrz",
-                           type[1] == 'h' ? "hermitian matrices are not supported, only real ones"
-                                          : "the second letter should be U, S, Z or R");
+  header.symmetry = letter(1, "usrzh", "the second letter should be U, S, H, Z or R");
+  if (header.symmetry == 'H') header.symmetry = 'S';  // a real Hermitian matrix is symmetric
   static_cast<void>(letter(2, "a",
                            type[2] == 'e' ? "elemental matrices are not supported, only assembled ones"
                                           : "the third letter should be A"));
@@ -153,11 +152,18 @@ std::string_view take_format(std::string_view& rest, const char* what) {
   return format;
 }
 
+bool has_whole_numbers(const FortranFormat& format) {
+  const auto is_whole = [](const FortranField& field) { return field.kind == 'I'; };
+  return std::all_of(format.first.begin(), format.first.end(), [&](const FortranLine& line) {
+    return std::all_of(line.begin(), line.end(), is_whole);
+  });
+}
+
 void parse_formats(const std::string& line, HarwellBoeingHeader& header) {
   std::string_view rest = line;
   header.pointers = parse_fortran_format(take_format(rest, "column pointers"));
   header.indices = parse_fortran_format(take_format(rest, "row indices"));
-  if (header.pointers.kind != 'I' || header.indices.kind != 'I') {
+  if (!has_whole_numbers(header.pointers) || !has_whole_numbers(header.indices)) {
     throw Fault{line.data(), "the formats of pointers and indices must be whole numbers, like (16I5)"};
   }
   if (header.field != 'P') header.values = parse_fortran_format(take_format(rest, "values"));
@@ -218,63 +224,84 @@ std::vector<std::string_view> words_of(const std::string& line) {
   return words;
 }
 
-bool is_number(std::string_view word, const FortranFormat& format) {
+bool is_number(std::string_view word, const FortranField& field) {
   try {
-    static_cast<void>(parse_fortran_real<double>(word, format));
+    static_cast<void>(parse_fortran_real<double>(word, field));
     return true;
   } catch (const Fault&) {
     return false;
   }
 }
 
+/// A field of a line and its text.
+struct FieldText {
+  const FortranField* field = nullptr;
+  std::string_view text;
+};
+
 /// True when the format's columns cut through the line's numbers although blanks separate them. SciPy's
 /// hb_write announces fields of one column more than it writes. In Fortran's reading, a line of as many words
-/// as fields has one word in each field, so that no column border lies inside a word.
-bool is_misaligned(const std::string& line, const FortranFormat& format, std::size_t count) {
-  const auto width = static_cast<std::size_t>(format.width);
+/// as fields has one word in each field, so that no border of two fields lies inside a word.
+bool is_misaligned(const std::string& line, const std::vector<FieldText>& fields) {
   const auto is_blank = [&line](std::size_t k) {
     return line[k] == ' ' || line[k] == '\t' || line[k] == '\r';
   };
   bool cut = false;
-  for (std::size_t k = 1; k < count && k * width < line.size(); ++k) {
-    cut = cut || (!is_blank(k * width - 1) && !is_blank(k * width));
+  for (std::size_t k = 1; k < fields.size(); ++k) {
+    const FortranField& before = *fields[k - 1].field;
+    const std::size_t border = fields[k].field->column;
+    if (border >= line.size() || border != before.column + before.width) continue;
+    cut = cut || (!is_blank(border - 1) && !is_blank(border));
   }
   if (!cut) return false;
   const std::vector<std::string_view> words = words_of(line);
-  return words.size() == count && std::all_of(words.begin(), words.end(),
-                                              [&](std::string_view word) { return is_number(word, format); });
+  return std::equal(
+      words.begin(), words.end(), fields.begin(), fields.end(),
+      [](std::string_view word, const FieldText& field) { return is_number(word, *field.field); });
 }
 
-/// The fields of a line by the columns of `format`, or by blanks where those columns do not fit the line.
-std::vector<std::string_view> fields_of(const std::string& line, const FortranFormat& format,
-                                        std::size_t count) {
-  if (is_misaligned(line, format, count)) return words_of(line);
-  std::vector<std::string_view> fields(count);
-  const auto width = static_cast<std::size_t>(format.width);
-  for (std::size_t k = 0; k < count; ++k) fields[k] = columns_of(line, k * width, width);
+/// The first `count` fields of a line by the columns of its format, or by blanks where those columns do not
+/// fit the line.
+std::vector<FieldText> fields_of(const std::string& line, const FortranLine& format, std::size_t count) {
+  std::vector<FieldText> fields;
+  for (std::size_t k = 0; k < count; ++k) {
+    fields.push_back({&format[k], columns_of(line, format[k].column, format[k].width)});
+  }
+  if (is_misaligned(line, fields)) {
+    const std::vector<std::string_view> words = words_of(line);
+    for (std::size_t k = 0; k < count; ++k) fields[k].text = words[k];
+  }
   return fields;
 }
 
-/// Calls `use(field)` for `count` fields, which begin on a new line. `use` may throw Fault.
+/// Calls `use(text, field)` for `count` fields, which begin on a new line. `use` may throw Fault.
 template <class Use>
 void for_each_field(Lines& lines, const FortranFormat& format, std::int64_t count, const std::string& what,
                     Use use) {
-  for (std::int64_t done = 0; done < count;) {
-    const std::string& line = lines.next(fmt::format("the {} {} are complete", count, what));
-    try {
-      const auto size = std::min<std::int64_t>(format.repeat, count - done);
-      for (const std::string_view field : fields_of(line, format, static_cast<std::size_t>(size))) use(field);
-      done += size;
-    } catch (const Fault& fault) {
-      lines.fail(fault);
+  const std::string missing = fmt::format("the {} {} are complete", count, what);
+  std::int64_t left = count;
+  for (const std::vector<FortranLine>* pass = &format.first; left > 0; pass = &format.further) {
+    for (const FortranLine& fields : *pass) {
+      // A slash at the format's end calls for one line more, which a file's end may lack.
+      if (left == 0 && !lines.try_next()) return;
+      const std::string& line = left == 0 ? lines.line() : lines.next(missing);
+      const auto size = std::min<std::int64_t>(std::ssize(fields), left);
+      try {
+        for (const FieldText& each : fields_of(line, fields, static_cast<std::size_t>(size))) {
+          use(each.text, *each.field);
+        }
+      } catch (const Fault& fault) {
+        lines.fail(fault);
+      }
+      left -= size;
+      if (size < std::ssize(fields)) return;
     }
   }
 }
 
 template <class T>
-T parse_value(std::string_view field, const FortranFormat& format) {
-  return format.kind == 'I' ? static_cast<T>(parse_fortran_integer(field))
-                            : parse_fortran_real<T>(field, format);
+T parse_value(std::string_view text, const FortranField& field) {
+  return field.kind == 'I' ? static_cast<T>(parse_fortran_integer(text)) : parse_fortran_real<T>(text, field);
 }
 
 /// The matrix by columns, as stored in the file.
@@ -296,9 +323,10 @@ class HarwellBoeingReader {
     read_pointers(columns);
     read_rows(columns);
     if (header_.field != 'P') {
-      for_each_field(lines_, header_.values, header_.entries, "values", [&](std::string_view field) {
-        columns.values.push_back(parse_value<T>(field, header_.values));
-      });
+      for_each_field(lines_, header_.values, header_.entries, "values",
+                     [&](std::string_view text, const FortranField& field) {
+                       columns.values.push_back(parse_value<T>(text, field));
+                     });
     }
     HarwellBoeingFile<T> file;
     file.right_hand_sides = read_right_hand_sides();
@@ -313,17 +341,17 @@ class HarwellBoeingReader {
  private:
   void read_pointers(Columns<T>& columns) {
     std::int64_t previous = 1;
-    for_each_field(
-        lines_, header_.pointers, header_.columns + 1, "column pointers", [&](std::string_view field) {
-          const std::int64_t pointer = parse_fortran_integer(field);
-          const bool first = columns.pointers.empty();
-          if (pointer < previous || pointer - 1 > header_.entries || (first && pointer != 1)) {
-            throw Fault{field.data(), fmt::format("{} where a column pointer from {} to {} is expected",
-                                                  pointer, previous, first ? 1 : header_.entries + 1)};
-          }
-          columns.pointers.push_back(pointer - 1);
-          previous = pointer;
-        });
+    const auto take = [&](std::string_view text, const FortranField&) {
+      const std::int64_t pointer = parse_fortran_integer(text);
+      const bool first = columns.pointers.empty();
+      if (pointer < previous || pointer - 1 > header_.entries || (first && pointer != 1)) {
+        throw Fault{text.data(), fmt::format("{} where a column pointer from {} to {} is expected", pointer,
+                                             previous, first ? 1 : header_.entries + 1)};
+      }
+      columns.pointers.push_back(pointer - 1);
+      previous = pointer;
+    };
+    for_each_field(lines_, header_.pointers, header_.columns + 1, "column pointers", take);
     if (columns.pointers.back() != header_.entries) {
       lines_.fail(fmt::format("the columns end after {} of the {} entries", columns.pointers.back(),
                               header_.entries));
@@ -332,23 +360,24 @@ class HarwellBoeingReader {
 
   void read_rows(Columns<T>& columns) {
     std::size_t column = 0;
-    for_each_field(lines_, header_.indices, header_.entries, "row indices", [&](std::string_view field) {
-      const std::int64_t row = parse_fortran_integer(field);
+    const auto take = [&](std::string_view text, const FortranField&) {
+      const std::int64_t row = parse_fortran_integer(text);
       if (row < 1 || row > header_.rows) {
-        throw Fault{field.data(), fmt::format("row {} of a matrix with {} rows", row, header_.rows)};
+        throw Fault{text.data(), fmt::format("row {} of a matrix with {} rows", row, header_.rows)};
       }
       while (columns.pointers[column + 1] <= static_cast<std::int64_t>(columns.rows.size())) ++column;
-      check_triangle(field, row - 1, static_cast<std::int64_t>(column));
+      check_triangle(text, row - 1, static_cast<std::int64_t>(column));
       columns.rows.push_back(static_cast<std::int32_t>(row - 1));
-    });
+    };
+    for_each_field(lines_, header_.indices, header_.entries, "row indices", take);
   }
 
   /// The file stores one triangle; the first entry off the diagonal decides which one.
-  void check_triangle(std::string_view field, std::int64_t row, std::int64_t column) {
+  void check_triangle(std::string_view text, std::int64_t row, std::int64_t column) {
     if (!mirrored() || row == column) return;
     const bool upper = row < column;
     if (upper_.value_or(upper) != upper) {
-      throw Fault{field.data(),
+      throw Fault{text.data(),
                   fmt::format("entry ({}, {}) is {} the diagonal, others are {} it: a symmetric file "
                               "stores one triangle only",
                               row + 1, column + 1, upper ? "above" : "below", upper ? "below" : "above")};
@@ -360,8 +389,9 @@ class HarwellBoeingReader {
     const std::int64_t count = header_.rows * header_.right_hand_side_count;
     std::vector<T> values;
     const auto read_block = [&](const char* what, auto use) {
-      for_each_field(lines_, header_.right_hand_sides, count, what,
-                     [&](std::string_view field) { use(parse_value<T>(field, header_.right_hand_sides)); });
+      for_each_field(
+          lines_, header_.right_hand_sides, count, what,
+          [&](std::string_view text, const FortranField& field) { use(parse_value<T>(text, field)); });
     };
     if (count == 0) return Dense<T>(Device(), header_.rows, 0);
     read_block("values of right-hand sides", [&](T value) { values.push_back(value); });
