@@ -50,6 +50,29 @@ V in_order(V value, std::endian order) {
   return std::bit_cast<V>(bits);
 }
 
+/// A number of half precision, IEEE 754's binary16, as files store it.
+struct Half {
+  std::uint16_t bits = 0;
+};
+
+/// The number that a stored element stands for.
+template <class Stored>
+Stored number_of(Stored stored) {
+  return stored;
+}
+inline float number_of(Half half) {
+  constexpr int special = 31;
+  const int exponent = half.bits >> 10 & special;
+  const int fraction = half.bits & 1023;
+  float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                  : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  if (exponent == special) {
+    magnitude =
+        fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  }
+  return half.bits >> 15 != 0 ? -magnitude : magnitude;
+}
+
 /// A sequence of bytes of known length, so that sizes in the file can be checked before memory is allocated.
 /// All members throw ParseError.
 class BinaryReader {
@@ -89,10 +112,15 @@ class BinaryReader {
   std::int64_t position_ = 0;
 };
 
-/// Calls `use(k, value)` for `count` numbers of type Stored, converted to T. Fails for NaN, Inf and overflow
-/// of T.
-template <class T, class Stored, class Use>
-void read_values(BinaryReader& reader, std::int64_t count, std::endian order, Use use) {
+struct EveryElement {
+  bool operator()(std::int64_t) const { return true; }
+};
+
+/// Calls `use(k, value)` for those of `count` numbers of type Stored for which `is_needed(k)`, converted to
+/// T. Fails for NaN, Inf and overflow of T among them.
+template <class T, class Stored, class Use, class IsNeeded = EveryElement>
+void read_values(BinaryReader& reader, std::int64_t count, std::endian order, Use use,
+                 IsNeeded is_needed = {}) {
   constexpr std::int64_t chunk = 1 << 15;
   std::vector<Stored> buffer(static_cast<std::size_t>(std::min(count, chunk)));
   for (std::int64_t done = 0; done < count;) {
@@ -100,8 +128,9 @@ void read_values(BinaryReader& reader, std::int64_t count, std::endian order, Us
     const std::int64_t start = reader.position();
     reader.read(std::span<Stored>(buffer).first(static_cast<std::size_t>(size)), order);
     for (std::int64_t k = 0; k < size; ++k) {
-      const Stored stored = buffer[static_cast<std::size_t>(k)];
-      if constexpr (std::is_floating_point_v<Stored>) {
+      if (!is_needed(done + k)) continue;
+      const auto stored = number_of(buffer[static_cast<std::size_t>(k)]);
+      if constexpr (std::is_floating_point_v<decltype(stored)>) {
         if (!(std::abs(stored) <= static_cast<double>(std::numeric_limits<T>::max()))) {
           reader.fail_value(start + k * static_cast<std::int64_t>(sizeof(Stored)),
                             static_cast<double>(stored), sizeof(T) == sizeof(float));

@@ -17,6 +17,10 @@ try:
     import numpy
 except ImportError:
     numpy = None
+try:
+    import scipy.sparse
+except ImportError:
+    scipy = None
 
 CORPUS = pathlib.Path(__file__).resolve().parents[1] / "fuzz" / "corpus"
 
@@ -191,7 +195,7 @@ class Files(ToolTest):
     @unittest.skipUnless(numpy, "numpy is not installed")
     def test_numpy_round_trip(self):
         random = numpy.random.default_rng(1)
-        for dtype in ["<f8", ">f8", "<f4", ">f4", "i1", "u2", ">i4", "<i8", ">u8", "?"]:
+        for dtype in ["<f8", ">f8", "<f4", ">f4", "<f2", ">f2", "i1", "u2", ">i4", "<i8", ">u8", "?"]:
             for order in "CF":
                 for shape in [(5,), (3, 4), (0, 3), (1, 1), (300, 257)]:
                     values = numpy.array(abs(random.standard_normal(shape) * 50), order=order).astype(dtype)
@@ -200,10 +204,105 @@ class Files(ToolTest):
                     again = numpy.load(self.out("b.npy")).reshape(shape)
                     self.assertTrue((again == values).all(), (dtype, order, shape))
 
+    @unittest.skipUnless(numpy, "numpy is not installed")
+    def test_every_half_precision_number(self):
+        values = numpy.arange(2**16, dtype=numpy.uint16).view(numpy.float16)
+        values = values[numpy.isfinite(values)]
+        for order in "<>":
+            numpy.save(self.out("a.npy"), values.astype(order + "f2"))
+            self.convert(self.out("a.npy"), self.out("b.npy"))
+            expected = values.astype(numpy.float64)
+            self.assertEqual(numpy.load(self.out("b.npy")).tobytes(), expected.tobytes())
+
+    def expect_archive(self, matrix, expected, **options):
+        scipy.sparse.save_npz(self.out("a.npz"), matrix, **options)
+        result = self.convert(self.out("a.npz"), self.out("a.mtx"))
+        self.assertEqual((result["rows"], result["columns"]), expected.shape)
+        dense = numpy.zeros(expected.shape)
+        for (i, j), value in self.entries(self.out("a.mtx")).items():
+            dense[i - 1, j - 1] = value
+        self.assertTrue((dense == expected).all(), (matrix.format, expected))
+
+    @unittest.skipUnless(scipy, "scipy is not installed")
+    def test_scipy_archives(self):
+        random = numpy.random.default_rng(3)
+        for height, width, rows, columns in [(1, 1, 1, 1), (2, 3, 1, 4), (3, 2, 5, 1), (4, 1, 3, 3), (2, 2, 16, 17)]:
+            for density in [0, 0.1, 0.5, 1]:
+                blocks = scipy.sparse.random(rows * height, columns * width, density, random_state=random)
+                for sparse_format in ["csr", "csc", "coo", "dia"]:
+                    self.expect_archive(blocks.asformat(sparse_format), blocks.toarray())
+                blocks = blocks.tobsr(blocksize=(height, width))
+                self.expect_archive(blocks, blocks.toarray())
+                self.expect_archive(blocks.T, blocks.T.toarray(), compressed=False)
+                whole = scipy.sparse.bsr_matrix(((100 * blocks.data).astype(">i2"), blocks.indices, blocks.indptr),
+                                                shape=blocks.shape)
+                self.expect_archive(whole, (100 * blocks.toarray()).astype("i2"))
+        once = numpy.arange(12.0).reshape(2, 2, 3)
+        twice = scipy.sparse.bsr_matrix((once, [1, 1], [0, 2]), shape=(2, 6))
+        self.expect_archive(twice, numpy.hstack([numpy.zeros((2, 3)), once.sum(axis=0)]))
+
+    @unittest.skipUnless(scipy, "scipy is not installed")
+    def test_diagonals_beside_the_matrix_are_ignored(self):
+        random = numpy.random.default_rng(4)
+        for rows, columns, length in [(1, 1, 1), (3, 5, 4), (5, 3, 7), (4, 4, 4), (1, 9, 2), (33, 31, 33)]:
+            for count in [0, 1, 4, 9]:
+                offsets = random.choice(numpy.arange(-12, 13), count, replace=False)
+                data = random.standard_normal((count, length))
+                expected = numpy.zeros((rows, columns))
+                for d, j in numpy.ndindex(data.shape):
+                    i = j - offsets[d]
+                    if j < columns and 0 <= i < rows:
+                        expected[i, j] = data[d, j]
+                    else:
+                        data[d, j] = random.choice([numpy.nan, numpy.inf, 1e300])
+                for order in "CF":
+                    diagonals = scipy.sparse.dia_matrix((numpy.array(data, order=order), offsets), shape=(rows, columns))
+                    self.expect_archive(diagonals, expected, compressed=order == "C")
+
+    @unittest.skipUnless(numpy, "numpy is not installed")
+    def test_malformed_archives_are_refused(self):
+        bsr = {"format": b"bsr", "shape": [2, 4], "data": numpy.ones((2, 2, 2)), "indices": [0, 1], "indptr": [0, 2]}
+        dia = {"format": b"dia", "shape": [2, 2], "data": numpy.ones((2, 2)), "offsets": [0, 1]}
+        for start, change, words in [
+            (bsr, {"data": numpy.ones((2, 2, 3))}, "a 2 by 4 matrix cannot be divided into blocks of 2 by 3"),
+            (bsr, {"data": numpy.ones((2, 3, 2))}, "a 2 by 4 matrix cannot be divided into blocks of 3 by 2"),
+            (bsr, {"data": numpy.ones((2, 0, 2))}, "blocks of 0 by 2"),
+            (bsr, {"data": numpy.ones((3, 2, 2))}, "an array of 3 dimensions, the first of size 2, is expected"),
+            (bsr, {"data": numpy.ones((2, 2))}, "an array of 3 dimensions, the first of size 2, is expected"),
+            (bsr, {"data": numpy.ones((2, 2, 2, 1))}, "an array of 4 dimensions"),
+            (bsr, {"data": numpy.full((2, 2, 2), numpy.nan)}, "'data': at byte 128: nan"),
+            (bsr, {"indices": [0, 2]}, r"indices\[1\] is 2: indices are from 0 to 1"),
+            (bsr, {"indptr": [0, 1]}, "indptr ends at 1 of 2 indices"),
+            (bsr, {"indptr": [0, 1, 2]}, "indptr has 3 elements where 2 are expected"),
+            (bsr, {"indptr": [0.0, 2.0]}, "a vector of integers is expected"),
+            (dia, {"offsets": [1, 1]}, "the diagonal 1 is given twice"),
+            (dia, {"offsets": [0]}, "an array of 2 dimensions, the first of size 1, is expected"),
+            (dia, {"data": numpy.ones(2)}, "an array of 2 dimensions, the first of size 2, is expected"),
+            (dia, {"data": numpy.array([[1, 1], [1, numpy.inf]])}, "'data': at byte 152: inf"),
+            (dia, {"format": b"lil"}, "format 'lil': csr, csc, coo, bsr and dia are read"),
+        ]:
+            with self.subTest(words):
+                numpy.savez(self.out("a.npz"), **{**start, **change})
+                self.assertRegex(self.error("info", self.out("a.npz"), code=BAD_INPUT), words)
+                numpy.savez(self.out("a.npz"), **start)
+                self.convert(self.out("a.npz"), self.out("a.mtx"))
+
+    @unittest.skipUnless(numpy, "numpy is not installed")
+    def test_edges_of_savetxt(self):
+        for header in ["", "FromNodeId ToNodeId Weight"]:
+            numpy.savetxt(self.out("a.txt"), [[0, 7, 2.5], [7, 123456, 3]], header=header)
+            result = self.convert(self.out("a.txt"), self.out("a.mtx"), *([] if header else ["--from", "edge-list"]),
+                                  "--labels", self.out("labels"))
+            self.assertEqual(pathlib.Path(self.out("labels")).read_text(), "0\n7\n123456\n")
+            self.assertEqual(self.entries(self.out("a.mtx")), {(1, 2): 2.5, (2, 1): 2.5, (2, 3): 3, (3, 2): 3})
+        path = self.file("b.txt", "1.0 2.0\n1.5 2.0\n")
+        self.assertIn(path + ":2:1: '1.5' where the number of a vertex, a whole number, is expected",
+                      self.error("graph", "components", path, "--from", "edge-list", code=BAD_INPUT))
+
     def test_fuzz_corpus_is_read(self):
         formats = {"matrix_market": "matrix-market", "npy": "npy", "metis": "metis", "edge_list": "edge-list",
                    "petsc": "petsc", "harwell_boeing": "harwell-boeing", "npz": "npz", "text_columns": "text"}
-        refused = ["weights_behind_the_end.graph", "dia.npz", "empty.npz"]
+        refused = ["weights_behind_the_end.graph", "empty.npz"]
         for folder, name in formats.items():
             for seed in sorted((CORPUS / folder).iterdir()):
                 with self.subTest(seed):

@@ -9,10 +9,10 @@
 namespace echelon {
 
 /// Reads a vector (as one column) or a matrix: booleans, signed and unsigned integers of 8 to 64 bits,
-/// float32 and float64, little- or big-endian, C or Fortran order, versions 1 to 3 of the format, plain or
-/// gzip. Integers that T cannot hold exactly are rounded; numbers that overflow T, NaN and Inf are refused.
-/// Memory: the result and 0.5 MB, or one row of a C-ordered matrix if that is more, allocated after the
-/// file's length was found to agree with its header. Throws ParseError with the byte of the first error;
+/// float16, float32 and float64, little- or big-endian, C or Fortran order, versions 1 to 3 of the format,
+/// plain or gzip. Integers that T cannot hold exactly are rounded; numbers that overflow T, NaN and Inf are
+/// refused. Memory: the result and 0.5 MB, or one row of a C-ordered matrix if that is more, allocated after
+/// the file's length was found to agree with its header. Throws ParseError with the byte of the first error;
 /// OutOfMemory.
 template <class T>
 [[nodiscard]] Dense<T> read_npy(const std::string& path);

@@ -22,13 +22,15 @@ struct NpzFile {
 };
 
 /// Reads an archive, its members stored or deflated, into host memory.
-/// - scipy.sparse.save_npz: a matrix in the formats csr, csc or coo. Duplicates are summed.
+/// - scipy.sparse.save_npz: a matrix in the formats csr, csc, coo, bsr or dia. Duplicates are summed.
+///   Zeros in the blocks of bsr and on the diagonals of dia are left out.
 /// - numpy.savez, savez_compressed: the array named `array`. Without a name: the only array, or among several
 ///   the one named `A`, with the array `b` as its right-hand sides.
 /// Element types are those of read_npy; indices are integers of any width. Refused: other sparse formats,
-/// encrypted archives, other compression methods, a member whose checksum is wrong. Memory: the result, and
-/// for a sparse matrix its indices as 64-bit integers besides. Throws ParseError, with the member and the
-/// byte of the first error, or the names of the arrays where `array` names none; OutOfMemory.
+/// encrypted archives, other compression methods, a member whose checksum is wrong. Memory: the result, for a
+/// sparse matrix its indices as 64-bit integers, and for bsr and dia the stored elements. Throws ParseError,
+/// with the member and the byte of the first error, or the names of the arrays where `array` names none;
+/// OutOfMemory.
 template <class T>
 [[nodiscard]] NpzFile<T> read_npz(const std::string& path, const std::string& array = {});
 

@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -74,15 +76,16 @@ class Dictionary {
     header.type_position = start_ + static_cast<std::int64_t>(begin);
     const std::string type = parse_string();
     constexpr std::string_view orders = "<>=|";
-    constexpr std::string_view numbers = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
+    constexpr std::string_view numbers = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
     const bool ordered = type.size() >= 3 && orders.find(type[0]) != std::string_view::npos;
     const bool number = ordered && type.size() == 3 && type[1] != ' ' && type[2] != ' ' &&
                         numbers.find(type.substr(1)) != std::string_view::npos;
     const bool text = ordered && (type[1] == 'S' || type[1] == 'U');
     if ((!number && !text) || !parse_bytes(type.substr(2), header.size)) {
       at_ = begin;
-      fail(fmt::format("elements of type {}: real numbers of 32 or 64 bits, integers and booleans are read",
-                       quoted(type)));
+      fail(fmt::format(
+          "elements of type {}: real numbers of 16, 32 or 64 bits, integers and booleans are read",
+          quoted(type)));
     }
     header.big_endian = type[0] == '>' || (type[0] == '=' && std::endian::native == std::endian::big);
     header.kind = type[1];
@@ -108,6 +111,7 @@ class Dictionary {
     header.dimensions = static_cast<int>(sizes.size());
     if (!sizes.empty()) header.rows = sizes[0];
     if (sizes.size() > 1) header.columns = sizes[1];
+    if (sizes.size() > 2) header.depth = sizes[2];
   }
 
   std::int64_t parse_size() {
@@ -187,24 +191,26 @@ NpyHeader read_npy_header(BinaryReader& reader) {
   return Dictionary(std::move(text), text_start).parse(reader);
 }
 
-void check_npy_numbers(const BinaryReader& reader, const NpyHeader& header) {
+void check_npy_numbers(const BinaryReader& reader, const NpyHeader& header, int most_dimensions) {
   if (header.kind == 'S' || header.kind == 'U') {
     reader.fail_at(header.type_position, "an array of text: numbers are read");
   }
-  if (header.dimensions != 1 && header.dimensions != 2) {
+  if (header.dimensions < 1 || header.dimensions > most_dimensions) {
     reader.fail_at(
         header.shape_position,
         fmt::format("an array of {} dimensions: vectors and matrices are read", header.dimensions));
   }
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (header.rows == 0 || header.columns == 0) {
+  constexpr std::int64_t most_elements = std::numeric_limits<std::int64_t>::max();
+  if (header.rows == 0 || header.columns == 0 || header.depth == 0) {
     // For an empty array the file length does not limit the shape.
-    if (header.rows > most || header.columns > most)
+    if (std::max({header.rows, header.columns, header.depth}) > most)
       reader.fail("an empty array of more than 2^31 rows or columns");
-  } else if (header.rows > std::numeric_limits<std::int64_t>::max() / header.columns) {
-    reader.fail(fmt::format("{} by {} elements are more than 2^63", header.rows, header.columns));
+  } else if (header.rows > most_elements / header.columns ||
+             header.rows * header.columns > most_elements / header.depth) {
+    reader.fail("more than 2^63 elements");
   }
-  const std::int64_t count = header.rows * header.columns;
+  const std::int64_t count = header.rows * header.columns * header.depth;
   reader.require(count, header.size, "elements");
   const std::int64_t extra = reader.left() - count * header.size;
   if (extra > 0) reader.fail_at(reader.position() + count * header.size, "nothing more is expected here");
@@ -216,6 +222,7 @@ namespace {
 template <class Use>
 auto with_stored_type(const NpyHeader& header, Use use) {
   const bool is_signed = header.kind == 'i';
+  if (header.kind == 'f' && header.size == 2) return use(Half{});
   if (header.kind == 'f') return header.size == 4 ? use(float{}) : use(double{});
   switch (header.size) {
     case 1:
@@ -283,18 +290,26 @@ std::string header_text(const DenseView<const T>& matrix) {
 }  // namespace
 
 template <class V>
-Array<V> read_npy_vector(BinaryReader& reader, const NpyHeader& header) {
-  Array<V> result(Device(), header.rows);
+Array<V> read_npy_elements(BinaryReader& reader, const NpyHeader& header,
+                           const std::function<bool(std::int64_t)>& is_needed) {
+  const std::int64_t count = header.rows * header.columns * header.depth;
+  Array<V> result(Device(), count);
   with_stored_type(header, [&](auto stored) {
-    read_values<V, decltype(stored)>(reader, header.rows, order_of(header),
-                                     [&](std::int64_t k, V value) { result[k] = value; });
+    using Stored = decltype(stored);
+    const auto keep = [&](std::int64_t k, V value) { result[k] = value; };
+    if (!is_needed) return read_values<V, Stored>(reader, count, order_of(header), keep);
+    std::fill_n(result.data(), count, V{0});
+    read_values<V, Stored>(reader, count, order_of(header), keep, std::cref(is_needed));
   });
   return result;
 }
 
-template Array<float> read_npy_vector(BinaryReader&, const NpyHeader&);
-template Array<double> read_npy_vector(BinaryReader&, const NpyHeader&);
-template Array<std::int64_t> read_npy_vector(BinaryReader&, const NpyHeader&);
+template Array<float> read_npy_elements(BinaryReader&, const NpyHeader&,
+                                        const std::function<bool(std::int64_t)>&);
+template Array<double> read_npy_elements(BinaryReader&, const NpyHeader&,
+                                         const std::function<bool(std::int64_t)>&);
+template Array<std::int64_t> read_npy_elements(BinaryReader&, const NpyHeader&,
+                                               const std::function<bool(std::int64_t)>&);
 
 template <class T>
 Dense<T> read_npy_source(TextSource& source, const std::string& name, NpyHeader* found) {

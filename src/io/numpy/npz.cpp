@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -106,7 +107,7 @@ class NpzReader {
       if (header.kind == 'f' || header.dimensions != 1) {
         reader.fail_at(header.shape_position, "a vector of integers is expected");
       }
-      return read_npy_vector<std::int64_t>(reader, header);
+      return read_npy_elements<std::int64_t>(reader, header);
     });
   }
 
@@ -129,17 +130,31 @@ class NpzReader {
     });
   }
 
-  /// The vector `data`, which must have `count` elements.
-  Array<T> read_values(std::int64_t count) {
+  /// The array `data`: its elements in the order of the file, and their positions there.
+  struct Data {
+    NpyHeader header;
+    Array<T> elements;
+  };
+  using IsNeeded = std::function<bool(const NpyHeader&, std::int64_t position)>;
+
+  /// Reads `data`, which must have `dimensions` and the size `count` in the first of them. Elements for which
+  /// a given `is_needed` is false may have any value in the file.
+  Data read_data(int dimensions, std::int64_t count, const IsNeeded& is_needed = {}) {
     return with_member("data", [&](TextSource& source, const std::string& name) {
       BinaryReader reader(source, name);
       const NpyHeader header = read_npy_header(reader);
-      check_npy_numbers(reader, header);
-      if (header.dimensions != 1 || header.rows != count) {
-        reader.fail_at(header.shape_position, fmt::format("a vector of {} elements is expected", count));
+      check_npy_numbers(reader, header, dimensions);
+      if (header.dimensions != dimensions || header.rows != count) {
+        reader.fail_at(header.shape_position,
+                       dimensions == 1
+                           ? fmt::format("a vector of {} elements is expected", count)
+                           : fmt::format("an array of {} dimensions, the first of size {}, is expected",
+                                         dimensions, count));
       }
       file_.integer = header.kind != 'f';
-      return read_npy_vector<T>(reader, header);
+      std::function<bool(std::int64_t)> at_position;
+      if (is_needed) at_position = [&](std::int64_t position) { return is_needed(header, position); };
+      return Data{header, read_npy_elements<T>(reader, header, at_position)};
     });
   }
 
@@ -159,9 +174,14 @@ class NpzReader {
       file_.matrix = read_compressed(shape[1], shape[0], false);
     } else if (format == "coo") {
       file_.matrix = read_coordinates(shape[0], shape[1]);
+    } else if (format == "bsr") {
+      file_.matrix = read_blocks(shape[0], shape[1]);
+    } else if (format == "dia") {
+      file_.matrix = read_diagonals(shape[0], shape[1]);
     } else {
-      fail(fmt::format("a sparse matrix in the format {}: csr, csc and coo are read; tocsr() converts it",
-                       quoted(format)));
+      fail(fmt::format(
+          "a sparse matrix in the format {}: csr, csc, coo, bsr and dia are read; tocsr() converts it",
+          quoted(format)));
     }
   }
 
@@ -174,25 +194,31 @@ class NpzReader {
     }
   }
 
-  /// Reads a csr matrix by rows or a csc matrix by columns: `lines` of them, each of length `length`.
-  Csr<T> read_compressed(std::int64_t lines, std::int64_t length, bool by_rows) {
-    const Array<std::int64_t> offsets = read_integers("indptr");
-    const Array<std::int64_t> indices = read_integers("indices");
+  /// Reads `indptr`, the positions in `entries` indices at which `lines` rows or columns begin and end.
+  Array<std::int64_t> read_offsets(std::int64_t lines, std::int64_t entries) const {
+    Array<std::int64_t> offsets = read_integers("indptr");
     if (offsets.size() != lines + 1) {
       fail(fmt::format("indptr has {} elements where {} are expected", offsets.size(), lines + 1));
     }
     for (std::int64_t i = 0; i <= lines; ++i) {
       const std::int64_t least = i == 0 ? 0 : offsets[i - 1];
-      const std::int64_t most = i == 0 ? 0 : indices.size();
+      const std::int64_t most = i == 0 ? 0 : entries;
       if (offsets[i] < least || offsets[i] > most) {
         fail(fmt::format("indptr[{}] is {} where {} to {} is expected", i, offsets[i], least, most));
       }
     }
-    if (offsets[lines] != indices.size()) {
-      fail(fmt::format("indptr ends at {} of {} indices", offsets[lines], indices.size()));
+    if (offsets[lines] != entries) {
+      fail(fmt::format("indptr ends at {} of {} indices", offsets[lines], entries));
     }
+    return offsets;
+  }
+
+  /// Reads a csr matrix by rows or a csc matrix by columns: `lines` of them, each of length `length`.
+  Csr<T> read_compressed(std::int64_t lines, std::int64_t length, bool by_rows) {
+    const Array<std::int64_t> indices = read_integers("indices");
+    const Array<std::int64_t> offsets = read_offsets(lines, indices.size());
     check_indices(indices, length, "indices");
-    const Array<T> values = read_values(indices.size());
+    const Array<T> values = read_data(1, indices.size()).elements;
     return assemble(by_rows ? lines : length, by_rows ? length : lines, values, [&](auto use) {
       for (std::int64_t i = 0; i < lines; ++i) {
         for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
@@ -210,9 +236,60 @@ class NpzReader {
     }
     check_indices(row, rows, "row");
     check_indices(column, columns, "col");
-    const Array<T> values = read_values(row.size());
+    const Array<T> values = read_data(1, row.size()).elements;
     return assemble(rows, columns, values, [&](auto use) {
       for (std::int64_t k = 0; k < row.size(); ++k) use(row[k], column[k], k);
+    });
+  }
+
+  /// Reads a bsr matrix: a csr matrix of dense blocks of one size. Zeros, which fill the blocks, are left
+  /// out.
+  Csr<T> read_blocks(std::int64_t rows, std::int64_t columns) {
+    const Array<std::int64_t> indices = read_integers("indices");
+    const Data data = read_data(3, indices.size());
+    const std::int64_t height = data.header.columns;
+    const std::int64_t width = data.header.depth;
+    if (height == 0 || width == 0 || rows % height != 0 || columns % width != 0) {
+      fail(fmt::format("a {} by {} matrix cannot be divided into blocks of {} by {}", rows, columns, height,
+                       width));
+    }
+    const Array<std::int64_t> offsets = read_offsets(rows / height, indices.size());
+    check_indices(indices, columns / width, "indices");
+    return assemble(rows, columns, data.elements, [&](auto use) {
+      for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::int64_t block = offsets[row / height]; block < offsets[row / height + 1]; ++block) {
+          for (std::int64_t j = 0; j < width; ++j) {
+            const std::int64_t k = data.header.position(block, row % height, j);
+            if (data.elements[k] != 0) use(row, indices[block] * width + j, k);
+          }
+        }
+      }
+    });
+  }
+
+  /// Reads a dia matrix: data[d, j] is the element in column j of diagonal d, where that column has one.
+  /// Zeros, which fill the diagonals, are left out.
+  Csr<T> read_diagonals(std::int64_t rows, std::int64_t columns) {
+    const Array<std::int64_t> offsets = read_integers("offsets");
+    std::vector<std::int64_t> sorted = offsets.to_vector();
+    std::sort(sorted.begin(), sorted.end());
+    const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
+    if (repeated != sorted.end()) fail(fmt::format("the diagonal {} is given twice", *repeated));
+
+    const auto has_element = [&](std::int64_t d, std::int64_t j) {
+      return j < columns && offsets[d] <= j && offsets[d] > j - rows;
+    };
+    const Data data = read_data(2, offsets.size(), [&](const NpyHeader& header, std::int64_t position) {
+      return header.fortran_order ? has_element(position % header.rows, position / header.rows)
+                                  : has_element(position / header.columns, position % header.columns);
+    });
+    return assemble(rows, columns, data.elements, [&](auto use) {
+      for (std::int64_t d = 0; d < offsets.size(); ++d) {
+        for (std::int64_t j = 0; j < data.header.columns; ++j) {
+          const std::int64_t k = data.header.position(d, j);
+          if (has_element(d, j) && data.elements[k] != 0) use(j - offsets[d], j, k);
+        }
+      }
     });
   }
 

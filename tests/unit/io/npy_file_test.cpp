@@ -94,6 +94,20 @@ TYPED_TEST(Npy, Integers) {
   expect(">u8", bytes_of<std::uint64_t>({std::uint64_t{1} << 63, 5}), {T(9223372036854775808.0), 5});
 }
 
+TYPED_TEST(Npy, HalfPrecision) {
+  using T = TypeParam;
+  // One, the largest number, the smallest normal one, the largest and smallest subnormal ones, 0.1 rounded,
+  // -0.
+  const std::vector<std::uint16_t> bits = {0x3c00, 0x7bff, 0x0400, 0x03ff, 0x8001, 0x2e66, 0x8000, 0xc000};
+  const std::vector<T> expected = {T(1),        T(65504),     T(0x1p-14), T(0x3ffp-24),
+                                   T(-0x1p-24), T(0x666p-14), T(-0.0),    T(-2)};
+  const auto vector = read<T>(npy("<f2", "False", "(8,)", bytes_of(bits, false)));
+  EXPECT_EQ(testing::bits(vector.to_vector()), testing::bits(expected));
+  EXPECT_EQ(read<T>(npy(">f2", "True", "(4, 2)", bytes_of(bits))).to_vector(), expected);
+  const auto rows = read<T>(npy(">f2", "False", "(4, 2)", bytes_of(bits)));
+  for (std::int64_t k = 0; k < 8; ++k) EXPECT_EQ(rows(k / 2, k % 2), expected[static_cast<std::size_t>(k)]);
+}
+
 TEST(NpyFiles, Write_Header) {
   io::MemorySink sink;
   const std::vector<double> x = {1, 2, 3};
@@ -139,7 +153,11 @@ TEST(NpyFault, Message) {
            {npy("<f8", "False", "(2,)", two, 4), "at byte 6: version 4"},
            {npy("<c16", "False", "(1,)", two), "elements of type '<c16'"},
            {npy("|O", "False", "(1,)", two), "elements of type '|O'"},
-           {npy("<f2", "False", "(8,)", two), "elements of type '<f2'"},
+           {npy("<f16", "False", "(1,)", two), "elements of type '<f16'"},
+           {npy("<f2", "False", "(9,)", two), "9 elements take more than the 16 bytes"},
+           {npy("<f2", "False", "(2,)", bytes_of<std::uint16_t>({0x3c00, 0x7e00}, false)),
+            "at byte 130: nan"},
+           {npy(">f2", "False", "(2,)", bytes_of<std::uint16_t>({0xfc00, 0x3c00})), "at byte 128: -inf"},
            {npy("<f8", "False", "()", two), "0 dimensions"},
            {npy("<f8", "False", "(1, 1, 2)", two), "3 dimensions"},
            {npy("<f8", "False", "(3,)", two), "3 elements take more than the 16 bytes"},

@@ -70,7 +70,36 @@ TEST(Npz, SparseFormats) {
   EXPECT_EQ(matrix.columns(), 3);
   EXPECT_EQ(places_of(matrix), (Places{{{0, 1}, 4}, {{0, 2}, 1}, {{1, 0}, 5}}));
   EXPECT_EQ(coordinates.duplicate_entries, 1);
-  expect_words(parse_error_of([] { return read_npz<double>(seed("dia.npz")); }), "format 'dia'");
+}
+
+TEST(Npz, BlocksInRows) {
+  const Places expected = {{{0, 3}, 1}, {{0, 5}, 2},  {{1, 4}, 3}, {{2, 0}, 4}, {{2, 1}, 5},
+                           {{2, 2}, 6}, {{2, 5}, -1}, {{3, 0}, 7}, {{3, 1}, 8}, {{3, 2}, 9}};
+  for (const char* name : {"bsr.npz", "bsr_fortran.npz"}) {
+    SCOPED_TRACE(name);
+    const auto file = read_npz<double>(seed(name));
+    const auto& matrix = std::get<Csr<double>>(file.matrix);
+    EXPECT_EQ(matrix.rows(), 4);
+    EXPECT_EQ(matrix.columns(), 6);
+    EXPECT_EQ(places_of(matrix), expected);
+    EXPECT_EQ(file.stored_entries, 18);
+    EXPECT_EQ(file.duplicate_entries, 0);
+    EXPECT_EQ(file.integer, std::string(name) == "bsr_fortran.npz");
+  }
+}
+
+// The elements outside the matrix are NaN and Inf in these files.
+TEST(Npz, Diagonals) {
+  for (const char* name : {"diagonals.npz", "diagonals_fortran.npz"}) {
+    const auto file = read_npz<float>(seed(name));
+    const auto& matrix = std::get<Csr<float>>(file.matrix);
+    EXPECT_EQ(matrix.rows(), 3);
+    EXPECT_EQ(matrix.columns(), 4);
+    EXPECT_EQ(places_of(matrix), (Places{{{0, 1}, 4}, {{1, 0}, 1}, {{2, 0}, 6}, {{2, 1}, 2}, {{2, 3}, 5}}))
+        << name;
+  }
+  const auto square = read_npz<double>(seed("dia.npz"));
+  EXPECT_EQ(places_of(std::get<Csr<double>>(square.matrix)), (Places{{{0, 0}, 1}, {{1, 1}, 2}, {{2, 2}, 3}}));
 }
 
 TEST(Npz, AnyFile_RecognisedByContent) {
