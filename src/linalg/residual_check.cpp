@@ -348,6 +348,11 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     return vectors(A.rows(), r);
   }
 
+  void fill(std::int64_t n, T value, T* x) override { backend_.fill(n, value, x); }
+  void fill_with_signs(std::int64_t n, T* x) override {
+    constexpr int hashed = 2;
+    backend_.for_each(n, FillSigns<T>{hashed, x});
+  }
   void copy(std::int64_t n, const T* x, T* y) override { backend_.copy(n, x, y); }
   void add(std::int64_t n, const T* x, T* y) override { backend_.for_each(n, AddTo<T>{x, y}); }
   void scale(std::int64_t n, int exponent, T* x) override { backend_.for_each(n, ScaleBy<T>{exponent, x}); }

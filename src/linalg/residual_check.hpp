@@ -68,6 +68,9 @@ class ResidualCheck {
   /// residual() of each column, with the bits that it has alone. A GPU reads A once for eight columns.
   virtual std::vector<VectorFacts> residuals(const MatrixRef<T>& A,
                                              std::span<const ResidualColumn<T>> columns) = 0;
+  /// x = value, and x = 1 or -1 by the bits of a hash, for n elements; queued.
+  virtual void fill(std::int64_t n, T value, T* x) = 0;
+  virtual void fill_with_signs(std::int64_t n, T* x) = 0;
   /// y = x, y = y + x, and x = 2^exponent x for n elements; queued.
   virtual void copy(std::int64_t n, const T* x, T* y) = 0;
   virtual void add(std::int64_t n, const T* x, T* y) = 0;

@@ -106,6 +106,9 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
   if (!is_answer(outcome) || !check_finite(answer.x, outcome)) return;
   VectorFacts r = answer.r;
   if (!satisfies<T>(answer.b, r)) r = answer.accurate_residual();
+  // A method that names contradictory rows is right even if they contribute little to the norms.
+  const bool contradictory = outcome.status == Status::inconsistent && exact.contradicts(answer.host_rhs());
+  if (contradictory) return refuse(answer, r, columns, exact, outcome);
   if (satisfies<T>(answer.b, r)) return accept_satisfying(columns, exact, outcome);
   const bool stable = answer.backward_error <= acceptable_backward_error<T>;
   if (!stable && outcome.ok()) {
@@ -116,7 +119,8 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
   }
   // The correction of an x with a part along a null vector has the same part, whatever rounding made of A.
   constexpr double most_error = 0.5;
-  if (stable && (answer.error ? *answer.error < most_error : exact.nonsingular())) {
+  const bool accurate = answer.error ? *answer.error < most_error : outcome.ok() && exact.nonsingular();
+  if (stable && accurate) {
     const bool proven = exact.known() == columns;
     outcome = {.status = Status::direct,
                .reciprocal_condition = outcome.reciprocal_condition,

@@ -16,9 +16,10 @@ namespace echelon {
 /// Measured figures of an x, and the means to find out more where they leave a doubt.
 template <class T>
 struct Answer {
-  VectorFacts b, x, r;               ///< r = b - A x
-  double backward_error = 0;         ///< normwise
-  std::optional<double> error = {};  ///< ||x - x*|| / ||x||, if it was measured
+  VectorFacts b, x, r;        ///< r = b - A x
+  double backward_error = 0;  ///< normwise
+  std::optional<double> error =
+      {};  ///< ||x - x*|| / ||x|| as measured, 1 if unknown; empty: not to be measured
   /// Facts of b - A x with sums of twice the precision; called at most once, where `r` does not decide.
   std::function<VectorFacts()> accurate_residual = {};
   /// Elements of b in host memory.

@@ -208,31 +208,35 @@ class ColumnsSolve {
     }
   }
 
-  /// Whether a direct method's factors of a nonsingular A allow to measure errors; sets `trusted` if no proof
-  /// by contraction is needed.
-  bool is_measurable(bool& trusted) const {
-    if (is_iterative() || !control_.measure_error || state_.matrix.rows() != state_.matrix.columns())
-      return false;
+  /// Whether the factors of a direct method are good enough to measure errors; sets `trusted` if corrections
+  /// by them need no test. Factors of a matrix that is singular to working precision have a smallest singular
+  /// value that rounding made, and hide errors, unless they are those of a triangular matrix, which are
+  /// exact.
+  bool is_measurable(ErrorMeasurement<T>& measurement, bool& trusted) const {
     const Outcome& setup = state_.setup;
+    const std::int64_t n = state_.matrix.rows();
+    if (is_iterative() || !control_.measure_error || n != state_.matrix.columns() ||
+        setup.rank.value_or(n) != n)
+      return false;
     for (const Job& job : jobs_) {
       if (job.exact || job.outcome.status != setup.status) return false;
     }
-    const std::int64_t n = state_.matrix.rows();
-    const bool full_rank = setup.ok() && setup.rank.value_or(n) == n;
-    const double condition = setup.reciprocal_condition.value_or(1);
-    trusted = full_rank && setup.reciprocal_condition && condition >= trusted_condition * epsilon();
-    if (full_rank && condition >= doubtful_condition * epsilon()) return true;
+    const double condition = setup.reciprocal_condition.value_or(
+        epsilon() / std::max(measurement.error_of_known_solution(implementation_.device(), n), epsilon()));
+    trusted = setup.ok() && condition >= trusted_condition * epsilon();
+    if (setup.ok() && condition >= doubtful_condition * epsilon()) return true;
+    if (!setup.ok()) return state_.exact->regular_triangle();
     // Corrections that shrink tell a nonsingular A from one with a null vector, unless b - A x is zero.
-    return state_.exact->rank() ? state_.exact->nonsingular() : full_rank;
+    return state_.exact->rank() ? state_.exact->nonsingular() : true;
   }
 
   /// Finds the facts of each x and its residual, and the errors where they can be measured.
   void measure(DenseView<const T> B, DenseView<T> X) {
+    ErrorMeasurement<T> measurement(implementation_, *own_.method, check_, own_.measurement, state_.matrix,
+                                    state_.setup, state_.norm_inf);
     bool trusted = false;
-    if (is_measurable(trusted)) {
-      ErrorMeasurement<T> measurement(implementation_, *own_.method, check_, own_.measurement, state_.matrix,
-                                      state_.setup, state_.norm_inf, trusted);
-      columns_ = measurement.run(B, X);
+    if (is_measurable(measurement, trusted)) {
+      columns_ = measurement.run(B, X, trusted);
       measured_ = true;
       for (std::size_t j = 0; j < jobs_.size(); ++j) add_unscaling_error(B, X, j);
       return;
@@ -337,7 +341,7 @@ class ColumnsSolve {
                      .x = measured.x,
                      .r = measured.r,
                      .backward_error = column.backward_error,
-                     .error = measured_ ? std::optional(measured.error) : std::nullopt,
+                     .error = control_.measure_error ? std::optional(measured.error) : std::nullopt,
                      .accurate_residual = [&] { return measured_ ? measured.r : accurate_residual(B, X, j); },
                      .host_rhs = [&] { return to_host(B.rows(), b); },
                      .normal_residual = [&] { return normal_residual(B, b, x); }};

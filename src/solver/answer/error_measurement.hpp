@@ -49,21 +49,39 @@ struct MeasurementWorkspace {
 template <class T>
 class ErrorMeasurement {
  public:
-  /// `trusted`: the factors are known to be accurate enough that d is right to a few digits. Otherwise x is
-  /// corrected as long as corrections shrink, which shows what they miss.
   ErrorMeasurement(const SolverImplementation<T>& implementation, Workspace& method,
                    ResidualCheck<T>& residual_check, MeasurementWorkspace<T>& workspace,
-                   const MatrixRef<T>& A, const Outcome& setup, double matrix_norm, bool trusted)
+                   const MatrixRef<T>& A, const Outcome& setup, double matrix_norm)
       : implementation_(implementation),
         method_(method),
         check_(residual_check),
         own_(workspace),
         A_(A),
         setup_(setup),
-        matrix_norm_(matrix_norm),
-        trusted_(trusted) {}
+        matrix_norm_(matrix_norm) {}
 
-  std::vector<MeasuredColumn> run(DenseView<const T> B, DenseView<T> X) {
+  /// Relative error of the solution of A x = A v for a v of ones and minus ones: about the machine epsilon
+  /// times the condition number, for methods that do not estimate it.
+  double error_of_known_solution(const Device& device, std::int64_t n) {
+    own_.fit(device, n, 1);
+    const DenseView<T> v(own_.former.data(), n, 1, n, device);
+    const DenseView<T> b(own_.residuals.data(), n, 1, n, device);
+    const DenseView<T> d(own_.corrections.data(), n, 1, n, device);
+    check_.fill_with_signs(n, v.data());
+    check_.fill(n, T{0}, b.data());
+    const VectorFacts facts = check_.accurate_residual(A_, b.data(), v.data(), b.data());  // -A v
+    const Control quiet;
+    std::vector<Job> jobs = {job(0, facts, quiet)};
+    implementation_.solve(method_, b, d, jobs);
+    check_.add(n, v.data(), d.data());
+    const VectorFacts error = check_.vector(n, d.data());
+    return error.nonfinite ? std::numeric_limits<double>::infinity() : error.norm_inf;
+  }
+
+  /// Measures and corrects X. `trusted`: the factors are known to be accurate enough that d is right to a few
+  /// digits. Otherwise x is corrected as long as corrections shrink, which shows what they miss.
+  std::vector<MeasuredColumn> run(DenseView<const T> B, DenseView<T> X, bool trusted) {
+    trusted_ = trusted;
     own_.fit(X.device(), X.rows(), X.columns());
     std::vector<MeasuredColumn> columns = measure(B, X);
     for (std::int64_t j = 0; j < X.columns(); ++j) {
@@ -73,7 +91,8 @@ class ErrorMeasurement {
       correct(column_of(B, j), column_of(X, j), own_.corrections.view().column(j), column);
     }
     for (MeasuredColumn& column : columns) {
-      column.error = std::max(column.error, std::numeric_limits<T>::epsilon() / 2.0);
+      const double least = trusted_ ? std::numeric_limits<T>::epsilon() / 2.0 : rounding_level<T>;
+      column.error = std::max(column.error, least);
     }
     return columns;
   }
@@ -84,6 +103,15 @@ class ErrorMeasurement {
   template <class V>
   static DenseView<V> column_of(DenseView<V> M, std::int64_t j) {
     return {M.column(j), M.rows(), 1, M.rows(), M.device()};
+  }
+
+  [[nodiscard]] Job job(std::int64_t number, const VectorFacts& rhs, const Control& control) const {
+    return {.number = number,
+            .right_hand_side_norm = rhs.norm2,
+            .right_hand_side_norm_inf = rhs.norm_inf,
+            .matrix_norm = matrix_norm_,
+            .control = &control,
+            .outcome = setup_};
   }
 
   /// Facts and errors of all columns of X; the corrections of column j remain in own_.corrections.
@@ -98,13 +126,7 @@ class ErrorMeasurement {
     for (std::int64_t j = 0; j < k; ++j) {
       columns.push_back({check_.vector(n, X.column(j)),
                          check_.accurate_residual(A_, B.column(j), X.column(j), R.column(j))});
-      const VectorFacts& r = columns.back().r;
-      jobs.push_back({.number = j,
-                      .right_hand_side_norm = r.norm2,
-                      .right_hand_side_norm_inf = r.norm_inf,
-                      .matrix_norm = matrix_norm_,
-                      .control = &quiet,
-                      .outcome = setup_});
+      jobs.push_back(job(j, columns.back().r, quiet));
     }
     implementation_.solve(method_, R, D, jobs);
     for (std::int64_t j = 0; j < k; ++j) {
@@ -145,7 +167,7 @@ class ErrorMeasurement {
   MatrixRef<T> A_;
   const Outcome& setup_;
   double matrix_norm_;
-  bool trusted_;
+  bool trusted_ = false;
 };
 
 }  // namespace echelon

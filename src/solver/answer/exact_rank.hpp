@@ -33,6 +33,8 @@ class ExactRank {
   [[nodiscard]] std::int64_t order() const { return std::min(A_.rows(), A_.columns()); }
   /// Whether A is proven to be square and nonsingular.
   [[nodiscard]] bool nonsingular() { return A_.rows() == A_.columns() && rank() == A_.rows(); }
+  /// Whether A is sparse or small, lower or upper triangular, and without a zero on its diagonal.
+  [[nodiscard]] bool regular_triangle();
   /// rank() if it was computed before, else empty.
   [[nodiscard]] std::optional<std::int64_t> known();
   /// Whether rank() is known and [A b] has a larger rank: then no x satisfies A x = b. `b`: A.rows() finite
@@ -45,6 +47,7 @@ class ExactRank {
   MatrixRef<T> A_;
   std::mutex mutex_;  // guards the members below
   bool computed_ = false;
+  bool regular_triangle_ = false;
   std::optional<std::int64_t> rank_;
   Csr<T> host_;  // copy of A, if the rank was found by elimination
 };

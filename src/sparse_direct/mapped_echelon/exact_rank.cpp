@@ -101,7 +101,8 @@ std::optional<std::int64_t> ExactRank<T>::find_rank() {
   const bool small = is_small(A_.rows(), A_.columns() + 1);
   if (!small && !A_.is_sparse()) return std::nullopt;
   Csr<T> host = (A_.is_sparse() ? *A_.csr() : to_csr(A_)).to(Device::serial());
-  if (is_regular_triangle(host)) return A_.rows();
+  regular_triangle_ = is_regular_triangle(host);
+  if (regular_triangle_) return A_.rows();
   if (!small && !has_small_band(host)) return std::nullopt;
   host_ = std::move(host);
   return rank_by_elimination(host_);
@@ -113,6 +114,13 @@ std::optional<std::int64_t> ExactRank<T>::rank() {
   if (!computed_) rank_ = find_rank();
   computed_ = true;
   return rank_;
+}
+
+template <class T>
+bool ExactRank<T>::regular_triangle() {
+  static_cast<void>(rank());
+  const std::lock_guard lock(mutex_);
+  return regular_triangle_;
 }
 
 template <class T>

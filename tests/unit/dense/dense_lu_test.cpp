@@ -314,7 +314,7 @@ TYPED_TEST(DenseLuOf, Refinement_NeverIncreasesError) {
       Method lu(Device::serial(), {.refine = refine});
       lu.factor(a);
       Dense<T> x(Device(), n, 1);
-      ASSERT_EQ(lu.solve(b, x).columns.size(), 1u);
+      ASSERT_EQ(lu.solve(b, x, {.measure_error = false}).columns.size(), 1u);
       Dense<T> r = b;
       multiply<T>(T{-1}, a, x, T{1}, r);
       const double residual = norm_inf<T>(DenseView<const T>(r));
@@ -473,7 +473,8 @@ TEST(LapackLu, LargeGrowth_IsFactoredByQr) {
 
 TEST(LapackLu, SingularToWorkingPrecision_EveryColumn) {
   // A product with noise of rounding: nonsingular as it is stored, and too large for a proof.
-  const Dense<double> A = product(random_dense<double>(520, 519, 1), random_dense<double>(519, 520, 2));
+  Dense<double> A(Device(), 520, 520);
+  multiply<double>(1, random_dense<double>(520, 519, 1), random_dense<double>(519, 520, 2), 0, A);
   LapackLu<double> lu;
   EXPECT_EQ(lu.setup(A).status, Status::singular);
   Dense<double> X(Device(), 520, 2);

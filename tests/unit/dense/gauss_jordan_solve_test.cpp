@@ -99,7 +99,7 @@ TYPED_TEST(GaussJordanSolveOf, FullRank_AccuracyIsEstimated) {
     ASSERT_EQ(report.status, Status::direct) << report.message;
     EXPECT_EQ(report.condition_kind, ConditionKind::factored);
     ASSERT_TRUE(report.reciprocal_condition && report.error_estimate);
-    EXPECT_GE(*report.error_estimate, std::numeric_limits<T>::epsilon() / 2 / *report.reciprocal_condition);
+    EXPECT_GE(*report.error_estimate, std::numeric_limits<T>::epsilon() / 2);
     EXPECT_LT(*report.error_estimate, (std::is_same_v<T, double> ? 1e-11 : 1e-2));
     ASSERT_EQ(report.columns.size(), 2U);
     EXPECT_TRUE(report.columns[0].error_estimate && report.columns[1].error_estimate);
