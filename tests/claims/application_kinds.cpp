@@ -2,10 +2,11 @@
 /// Systems of applications: saddle points, integral equations, elastic bodies, arrow matrices.
 #include "claims/linear_system.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 
 namespace echelon::claims {
 
@@ -30,8 +31,7 @@ Recipe saddle_point(Draw& draw) {
     for (std::size_t j = 0; j < n; ++j) A(n + k, j) = A(j, n + k) = B(k, j);
     A(n + k, n + k) = -delta;
   }
-  draw.note(std::to_string(n) + " unknowns, " + std::to_string(m) + " constraints, delta " +
-            std::to_string(delta == 0 ? 0 : std::log10(delta)) + " decades");
+  draw.note(fmt::format("{} unknowns, {} constraints, delta {}", n, m, delta));
   return recipe;
 }
 

@@ -21,7 +21,7 @@ std::string usage() {
          "  --kind K              systems of one kind only; 'list' lists the kinds\n"
          "  --only INDEX          one system; prints the answers of all methods\n"
          "  --json FILE           write the counts and all false claims\n"
-         "  --time-limit SECONDS  stop a solve after this time (10); six times as much is a failure\n"
+         "  --time-limit SECONDS  stop a solve after this time (10); a failure after six times as much\n"
          "  --max-iterations N    of iterative methods (2000)\n"
          "  --largest N           largest order that is drawn freely (200)\n"
          "  --show N              print this many false claims of each sort (4)\n"

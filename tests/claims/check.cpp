@@ -8,8 +8,21 @@
 namespace echelon::claims {
 
 Tolerances tolerances(bool single) {
-  if (single) return {1e-4, 1e-4, 1e-5, 1e-4, 1e4, 3e5, 7.22, std::numeric_limits<float>::max()};
-  return {1e-8, 1e-10, 1e-8, 1e-8, 1e12, 1e13, 15.95, std::numeric_limits<double>::max()};
+  Tolerances limits{.residual = single ? 1e-4 : 1e-8,
+                    .backward_error = single ? 1e-4 : 1e-10,
+                    .stopping = single ? 1e-5 : 1e-8,
+                    .normal_equations = single ? 1e-4 : 1e-8,
+                    .required_condition = single ? 1e4 : 1e12,
+                    .doubtful_condition = single ? 3e5 : 1e13,
+                    .largest_digits = single ? 7.22 : 15.95,
+                    .largest_number = std::numeric_limits<double>::max(),
+                    .smallest_solution = std::numeric_limits<double>::denorm_min()};
+  if (single) {
+    limits.largest_number = std::numeric_limits<float>::max();
+    limits.smallest_solution = std::numeric_limits<float>::denorm_min();
+  }
+  limits.smallest_solution /= limits.backward_error;
+  return limits;
 }
 
 std::string_view to_string(Falsehood falsehood) {
@@ -108,8 +121,13 @@ class Comparison {
   }
 
   [[nodiscard]] bool must_succeed() const {
-    if (!direct_ || !facts_.nonsingular || !(facts_.condition < limits_.required_condition)) return false;
-    if (BigFloat(limits_.largest_number) < facts_.x_norm) return false;
+    return facts_.nonsingular && facts_.condition < limits_.required_condition && direct_and_suited();
+  }
+
+  /// Whether the method is a direct one or auto, made for matrices like A, and the type can express x*.
+  [[nodiscard]] bool direct_and_suited() const {
+    if (!direct_ || BigFloat(limits_.largest_number) < facts_.x_norm) return false;
+    if (!facts_.x_norm.is_zero() && facts_.x_norm < BigFloat(limits_.smallest_solution)) return false;
     return method_ == nullptr || suits(*method_, facts_);
   }
 
@@ -168,7 +186,7 @@ class Comparison {
     if (!(facts_.condition < limits_.doubtful_condition)) return;
     if (status_ == "singular" || status_ == "underdetermined") {
       add(Falsehood::singular, "a nonsingular matrix called " + status_);
-    } else if (status_ == "breakdown" && direct_ && (method_ == nullptr || suits(*method_, facts_))) {
+    } else if (status_ == "breakdown" && direct_and_suited()) {
       add(Falsehood::singular, "breakdown for a nonsingular matrix");
     } else if (report_.rank && *report_.rank < static_cast<std::int64_t>(system_.A.rows())) {
       add(Falsehood::singular, "a rank below that of a nonsingular matrix");

@@ -24,6 +24,7 @@ struct Tolerances {
   double doubtful_condition;  ///< condition below which a matrix must not be called singular
   double largest_digits;      ///< decimal digits of the type
   double largest_number;
+  double smallest_solution;  ///< largest element below which rounding to the type alone spoils a solution
 };
 [[nodiscard]] Tolerances tolerances(bool single);
 

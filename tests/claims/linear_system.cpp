@@ -202,8 +202,9 @@ std::span<const Kind> kinds() {
 
 LinearSystem make_system(std::uint64_t seed, std::int64_t index, bool single, std::size_t largest) {
   const std::span<const Kind> all = kinds();
-  const Kind& kind = all[static_cast<std::size_t>(index) % all.size()];
-  Draw draw(seed, index, single, largest);
+  const auto number = static_cast<std::size_t>(index);
+  const Kind& kind = all[number % all.size()];
+  Draw draw(seed, number, number / all.size(), single, largest);
   Recipe recipe = kind.make(draw);
   round_elements(recipe.A, single);
   const RightSide side = recipe.right_side.value_or(random_right_side(draw));

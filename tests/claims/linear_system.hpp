@@ -68,13 +68,16 @@ struct Recipe {
 /// Random decisions for one system.
 class Draw {
  public:
-  Draw(std::uint64_t seed, std::int64_t index, bool single, std::size_t largest)
-      : random(seed, 0, static_cast<std::uint64_t>(index)), single_(single), largest_(largest) {}
+  /// For system `index`, the `round`-th of its kind.
+  Draw(std::uint64_t seed, std::size_t index, std::size_t round, bool single, std::size_t largest)
+      : random(seed, 0, index), round_(round), single_(single), largest_(largest) {}
 
   generate::Random random;
   std::string description;
 
   [[nodiscard]] bool single() const { return single_; }
+  /// Number of earlier systems of the kind, for kinds that go through a list.
+  [[nodiscard]] std::size_t round() const { return round_; }
   /// Decimal exponent that row and column scales reach: their products still lie within the range of the
   /// type.
   [[nodiscard]] int decades() const { return single_ ? 15 : 150; }
@@ -100,6 +103,7 @@ class Draw {
   void note(const std::string& text) { description += (description.empty() ? "" : ", ") + text; }
 
  private:
+  std::size_t round_;
   bool single_;
   std::size_t largest_;
 };

@@ -14,8 +14,8 @@ namespace echelon::claims {
 void run_worker(const Arguments& arguments);
 
 /// Runs all tasks in `arguments.jobs` worker processes, which are started with the words of the command line.
-/// A process that crashed or gave no sign of life for six time limits counts as a failure of the solve in
-/// progress, and another one goes on after it.
+/// A process that crashes, or gives no answer within six time limits of processor time, counts as a failure
+/// of the solve in progress, and another process goes on after it.
 [[nodiscard]] Tally run_in_processes(const Arguments& arguments, const std::vector<std::string>& words);
 
 }  // namespace echelon::claims
