@@ -85,6 +85,7 @@ TEST(ClaimsOracle, Properties_OfSmallMatrices) {
   EXPECT_FALSE(find_facts(inconsistent()).consistent);
   EXPECT_TRUE(find_facts(system_of(2, 2, {2, 1, 0, 3}, {1, 1})).triangular);
   EXPECT_TRUE(find_facts(system_of(0, 0, {}, {})).nonsingular);
+  EXPECT_FALSE(find_facts(system_of(3, 1, {1, 1, 1}, {1, 1, 1})).symmetric);
 }
 
 TEST(ClaimsOracle, Residuals_ByHand) {

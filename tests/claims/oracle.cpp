@@ -211,12 +211,13 @@ class Factorization {
 };
 
 bool is_symmetric(const Elements& A) {
+  if (A.rows() != A.columns()) return false;
   for (std::size_t i = 0; i < A.rows(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (A(i, j) != A(j, i)) return false;
     }
   }
-  return A.rows() == A.columns();
+  return true;
 }
 
 /// Whether all pivots of a symmetric elimination without exchanges are positive.

@@ -186,11 +186,13 @@ Tally run_part(const Arguments& arguments, const std::vector<std::string>& words
     std::optional<BegunSolve> begun;
     while (const std::optional<std::string> line = process.next_line(6 * arguments.time_limit)) {
       if (line->starts_with(before_solve)) begun = parse_begun(line->substr(before_solve.size()));
-      if (line->starts_with(after_solve)) tally.add(decode(line->substr(after_solve.size())));
+      if (!line->starts_with(after_solve)) continue;
+      tally.add(decode(line->substr(after_solve.size())));
+      begun.reset();
     }
     const std::optional<std::string> failure = process.failure();
     if (!failure) return tally;
-    if (!begun) throw std::runtime_error("a worker process ended before its first solve: " + *failure);
+    if (!begun) throw std::runtime_error("a worker process failed outside a solve: " + *failure);
     tally.add(crashed_record(arguments, *begun, *failure));
     first = {begun->position.task, begun->position.solve + 1};
   }
