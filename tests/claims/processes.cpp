@@ -166,6 +166,7 @@ Record crashed_record(const Arguments& arguments, const BegunSolve& solve, const
   const std::size_t count = arguments.methods.size();
   Record record;
   record.index = system_numbers(arguments)[solve.position.task / precisions];
+  record.kind = kinds()[static_cast<std::size_t>(record.index) % kinds().size()].name;
   record.precision = arguments.precisions[solve.position.task % precisions];
   record.method = arguments.methods[solve.position.solve % count];
   record.device = arguments.devices[solve.position.solve / count];

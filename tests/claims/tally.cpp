@@ -247,6 +247,22 @@ void Tally::sort_offenders() {
                    [&](const Record& a, const Record& b) { return key(a) < key(b); });
 }
 
+namespace {
+
+/// " name count" for each name, the most frequent first.
+std::string frequencies(const std::vector<const Record*>& records, std::string Record::*name) {
+  std::map<std::string, std::int64_t> counts;
+  for (const Record* record : records) ++counts[record->*name];
+  std::vector<std::pair<std::int64_t, std::string>> sorted;
+  for (const auto& [text, count] : counts) sorted.emplace_back(-count, text);
+  std::sort(sorted.begin(), sorted.end());
+  std::string list;
+  for (const auto& [negative_count, text] : sorted) list += fmt::format(" {} {}", text, -negative_count);
+  return list;
+}
+
+}  // namespace
+
 void Tally::write_offences(std::ostream& out, std::size_t count) {
   sort_offenders();
   std::map<std::string, std::vector<const Record*>> by_rule;
@@ -256,14 +272,8 @@ void Tally::write_offences(std::ostream& out, std::size_t count) {
     }
   }
   for (const auto& [rule, records] : by_rule) {
-    std::map<std::string, std::int64_t> methods;
-    for (const Record* record : records) ++methods[record->method];
-    std::string list;
-    for (const auto& [method, times] : methods) list += fmt::format(" {} {}", method, times);
-    out << fmt::format("{:6}  {}:{}\n", records.size(), rule, list);
-  }
-  for (const auto& [rule, records] : by_rule) {
-    out << '\n' << rule << '\n';
+    out << fmt::format("\n{} {}\n  methods:{}\n  kinds:{}\n", records.size(), rule,
+                       frequencies(records, &Record::method), frequencies(records, &Record::kind));
     const std::size_t shown = std::min(count, records.size());
     for (std::size_t k = 0; k < shown; ++k) out << "  " << records[k]->text << '\n';
   }

@@ -62,8 +62,8 @@ class Tally {
   [[nodiscard]] bool has_falsehoods() const { return !offenders_.empty(); }
   /// Writes a line for each method and precision, and the totals.
   void write_table(std::ostream& out) const;
-  /// Writes how often each rule was broken and by which methods, and for each rule the records of the systems
-  /// with the lowest numbers, at most `count`.
+  /// Writes for each rule how often it was broken, by which methods and for which kinds of systems, and the
+  /// records of the systems with the lowest numbers, at most `count`.
   void write_offences(std::ostream& out, std::size_t count);
   void write_json(std::ostream& out);
 
