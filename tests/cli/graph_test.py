@@ -93,6 +93,28 @@ class Graph(ToolTest):
         estimate = self.graph_json("resistance", self.graph, "--edges", "--error", "0.2")
         self.assertEqual((estimate["standard_error"], estimate["solves"]), (0.2, 50))
 
+    def test_weights_of_many_decades(self):
+        # Blocks of 2 by 2 vertices with weights of 1, joined by weights of 1e-12.
+        entries = []
+        for i in range(36):
+            x, y = i % 6, i // 6
+            if x < 5:
+                entries.append((i + 1, i + 2, 1 if x % 2 == 0 else 1e-12))
+            if y < 5:
+                entries.append((i + 1, i + 7, 1 if y % 2 == 0 else 1e-12))
+        blocks = self.file("blocks.mtx", coordinate(36, 36, entries + [(j, i, w) for i, j, w in entries]))
+        result = self.graph_json("resistance", blocks, "--edges")
+        self.assertEqual((result["method"], result["solves"]), ("elimination", 0))
+        self.assertAlmostEqual(result["foster_sum"], 35, 12)
+        heavy = [r for _, _, w, r in result["edges_resistances"] if w == 1]
+        for r in heavy:  # three quarters, as of a square
+            self.assertAlmostEqual(r, 0.75, 10)
+        pairs = self.graph_json("resistance", blocks, "--pair", "0,35", "--pair", "0,1", "--pair", "1,35")
+        self.assertAlmostEqual(pairs["pairs"][1]["resistance"], 0.75, 8)
+        method = ["--method", "approximate-cholesky"]
+        text = self.run_tool("graph", "resistance", blocks, "--edges", *method, code=NOT_CONVERGED).stdout
+        self.assertIn("inaccurate", text)
+
     def test_potential(self):
         sources = self.file("sources.txt", "0 1\n2 -1\n")
         result = self.graph_json("potential", self.graph, "--sources", sources)

@@ -31,7 +31,8 @@ struct Components {
 
 struct SolveSettings {
   /// Method for the Laplacian systems; it must determine x at least up to an added constant. By default
-  /// approximate-cholesky on the host, and lamg on a GPU.
+  /// approximate-cholesky on the host, and lamg on a GPU; resistances are then computed by elimination where
+  /// solves are slower or not accurate enough.
   std::string method = {};
   /// Device that the systems are solved on; matrices and results are on the host.
   Device device = {};
@@ -52,11 +53,15 @@ struct Pair {
 struct Resistances {
   std::vector<double> values;
   std::int64_t solves = 0;
-  Report report;  ///< of the solve with the largest residual, or of the set-up if that failed
+  /// Report of the solve with the largest residual, or of the set-up if that failed; of `elimination` if
+  /// solves were not accurate enough. `stagnated` if resistances may be inaccurate.
+  Report report;
 };
 /// Computes the resistances by one solve for each pair, 64 at a time, or by one solve for each vertex in the
-/// pairs of a component but one, if these are fewer: all pairs of k vertices take k - 1 solves. Throws
-/// BadOption for a vertex that does not exist.
+/// pairs of a component but one, if these are fewer: all pairs of k vertices take k - 1 solves. A bound on
+/// the error of each resistance is computed from the residual. Where it exceeds 1e-6 of the value, or
+/// sqrt(n) rtol if that is more, the resistance is computed again by elimination (see edge_resistances())
+/// or, if a method is set, by a solve of its own. Throws BadOption for a vertex that does not exist.
 [[nodiscard]] Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
                                       const SolveSettings& settings = {});
 
@@ -70,7 +75,7 @@ struct EdgeResistanceOptions {
   /// How the systems are solved; with an error, its tolerance is not used.
   SolveSettings solve = {};
   /// Relative standard error of each estimate, which takes 2 / error^2 random projections with one solve
-  /// each, to a tolerance of error / 10. 0: exact, by one solve for every vertex.
+  /// each, to a tolerance of error / 10. 0: exact, by elimination or by one solve for every vertex.
   double error = 0;
   /// Seed of the random projections, on which estimates depend.
   std::uint64_t seed = 1;
@@ -78,15 +83,24 @@ struct EdgeResistanceOptions {
 /// Resistances of the edges (first < second, in row order); NaN as in Resistances.
 struct EdgeResistances {
   std::vector<EdgeResistance> edges;
-  double error = 0;  ///< relative standard error of each resistance; 0: exact up to the tolerance
-  std::int64_t solves = 0;
+  double error = 0;              ///< relative standard error of each resistance; 0: exact up to the tolerance
+  std::int64_t solves = 0;       ///< 0 for an elimination
   double foster_sum = 0;         ///< sum of weight times resistance
   std::int64_t foster_rank = 0;  ///< vertices minus components, the exact foster_sum
-  Report report;                 ///< of the solve with the largest residual, or of a set-up that failed
+  /// Report of the solve with the largest residual, of a set-up that failed, or of `elimination`.
+  /// `stagnated` if the resistances cannot be right: foster_sum is not foster_rank up to a relative 1e-8 (or
+  /// 100 rtol) or, of estimates, up to the fluctuation of a sum; or w R of an edge is not between 0 and 1.
+  Report report;
 };
-/// Computes the effective resistance of every edge. R. Foster, The average impedance of an electrical
-/// network, 1949; D. Spielman, N. Srivastava, Graph sparsification by effective resistances, SIAM J. Comput.
-/// 40 (2011), for the projections.
+/// Computes the effective resistance of every edge. On the host and unless a method is set, by elimination:
+/// vertices are replaced by weights between their neighbours, down to the two of an edge. Nothing is
+/// subtracted, so that the relative errors are a few machine epsilons for weights of any range. Where that
+/// would take longer than a solve for each vertex, or more than about a GiB for each thread, by solves, which
+/// lose digits where weights differ by many decades. Elimination also replaces solves, of estimates as well,
+/// that fail or give a wrong foster_sum. R. Foster, The average impedance of an electrical network, 1949; F.
+/// Doerfler, F. Bullo, Kron reduction of graphs with applications to electrical networks, IEEE Trans.
+/// Circuits Syst. I 60 (2013); D. Spielman, N. Srivastava, Graph sparsification by effective resistances,
+/// SIAM J. Comput. 40 (2011), for the projections.
 [[nodiscard]] EdgeResistances edge_resistances(const Csr<double>& laplacian,
                                                const EdgeResistanceOptions& options = {});
 
