@@ -115,6 +115,45 @@ class Graph(ToolTest):
         text = self.run_tool("graph", "resistance", blocks, "--edges", *method, code=NOT_CONVERGED).stdout
         self.assertIn("inaccurate", text)
 
+    def test_pairs_of_a_file(self):
+        expected = self.graph_json("resistance", self.graph, "--pair", "0,2", "--pair", "4,3", "--pair",
+                                   "0,4")
+        for text in ["0 2\n4 3\n0 4\n", "# u v\n0,2\n\n4,3\n0,4", "u v\n0.0e+00\t2\n4 3\n0 4\n"]:
+            result = self.graph_json("resistance", self.graph, "--pairs", self.file("pairs.txt", text))
+            self.assertEqual(result["pairs"], expected["pairs"])
+            self.assertEqual(result["solves"], 2)
+        both = self.graph_json("resistance", self.graph, "--pairs", self.file("one.txt", "4 3\n"),
+                               "--pair", "0,1")
+        self.assertEqual([(p["first"], p["second"]) for p in both["pairs"]], [(0, 1), (4, 3)])
+        piped = subprocess.run([TOOL, "graph", "resistance", self.graph, "--pairs", "-", "--json"],
+                               input="0 2\n4 3\n0 4\n", capture_output=True, text=True, timeout=60)
+        self.assertEqual(json.loads(piped.stdout)["pairs"], expected["pairs"])
+        table = self.folder / "table.mtx"
+        result = self.graph_json("resistance", self.graph, "--pairs", str(self.folder / "pairs.txt"), "-o",
+                                 str(table))
+        self.assertNotIn("pairs", result)
+        numbers = table.read_text().split("3 3\n")[1].split()
+        self.assertEqual([float(x) for x in numbers[:6]], [0, 4, 0, 2, 3, 4])
+        self.assertAlmostEqual(float(numbers[6]), 0.7, 9)
+
+    def test_bad_pairs_of_a_file(self):
+        def error(text, code):
+            return self.run_tool("graph", "resistance", self.graph, "--pairs", self.file("bad.txt", text),
+                                 code=code).stderr
+        for text, line in [("0 1\n\n# comment\n3 5\n", 4), ("1 -1\n", 1), ("0 1\n0.5 1\n", 2)]:
+            message = error(text, USAGE)
+            self.assertIn("bad.txt, line %d" % line, message)
+            self.assertIn("numbered from 0", message)
+        self.assertIn("3 columns, not two", error("0 1 2\n", USAGE))
+        self.assertIn("bad.txt:2", error("0 1\n0 x\n", BAD_INPUT))
+        self.assertIn("empty.txt", self.run_tool("graph", "resistance", self.graph, "--pairs",
+                                                 self.file("empty.txt", ""), code=BAD_INPUT).stderr)
+        self.assertIn("none.txt", self.run_tool("graph", "resistance", self.graph, "--pairs",
+                                                str(self.folder / "none.txt"), code=BAD_INPUT).stderr)
+        self.run_tool("graph", "resistance", self.graph, "--edges", "--pairs", self.file("p.txt", "0 1\n"),
+                      code=USAGE)
+        self.run_tool("graph", "resistance", "-", "--pairs", "-", code=USAGE)
+
     def test_potential(self):
         sources = self.file("sources.txt", "0 1\n2 -1\n")
         result = self.graph_json("potential", self.graph, "--sources", sources)

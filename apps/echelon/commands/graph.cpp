@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -33,6 +35,7 @@ struct GraphRequest {
   InputOptions input;
   graph::SolveSettings solve;
   std::vector<std::string> pairs;
+  std::string pairs_file;
   std::string sources;
   std::string output;
   bool edges = false;
@@ -97,10 +100,13 @@ Graph read_graph(const GraphRequest& request) {
   return {std::move(matrix), std::move(file.labels)};
 }
 
+bool is_vertex(double vertex, const Graph& graph) {
+  return vertex >= 0 && vertex < static_cast<double>(graph.laplacian.rows()) && vertex == std::floor(vertex);
+}
 /// Throws BadOption for a vertex that the graph does not have.
 void check_vertex(const std::string& option, const std::string& text, double vertex, const Graph& graph) {
+  if (is_vertex(vertex, graph)) return;
   const std::int64_t vertices = graph.laplacian.rows();
-  if (vertex >= 0 && vertex < static_cast<double>(vertices) && vertex == std::floor(vertex)) return;
   std::string reason = fmt::format("{}: there is no vertex {}: the graph has {}, numbered from 0", text,
                                    vertex, counted(vertices, "vertex", "vertices"));
   if (!graph.labels.empty() && graph.labels.back() != vertices - 1) {
@@ -203,6 +209,42 @@ std::vector<graph::Pair> parse_pairs(const std::vector<std::string>& texts, cons
   return pairs;
 }
 
+/// Line, from 1, of a row in plain text; 0 for files of other formats and standard input.
+std::int64_t line_of_row(const std::string& path, std::int64_t row) {
+  std::ifstream file(path == "-" ? "" : path);
+  std::string text;
+  for (std::int64_t line = 1; std::getline(file, text); ++line) {
+    const bool is_other =
+        !text.empty() && (text[0] < 0 || (text[0] < ' ' && text[0] != '\t' && text[0] != '\r'));
+    if (line == 1 && (is_other || text.starts_with("%%MatrixMarket"))) return 0;
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    const bool has_numbers =
+        first != std::string::npos && std::strchr("+-.0123456789", text[first]) != nullptr;
+    if (has_numbers && row-- == 0) return line;
+  }
+  return 0;
+}
+
+/// Appends the pairs in a file of two columns.
+void read_pairs(const std::string& path, const Graph& graph, std::vector<graph::Pair>& pairs) {
+  const Dense<double> table = read_vectors<double>(path);
+  if (table.rows() > 0 && table.columns() != 2) {
+    throw BadOption("--pairs", fmt::format("{} has {}, not two: the vertices of a pair, from 0",
+                                           input_name(path), counted(table.columns(), "column")));
+  }
+  const auto vertex = [&](std::int64_t row, std::int64_t column) {
+    const double v = table(row, column);
+    if (!is_vertex(v, graph)) {
+      const std::int64_t line = line_of_row(path, row);
+      const std::string place =
+          line > 0 ? fmt::format("line {}", line) : fmt::format("pair {} (from 1)", row + 1);
+      check_vertex("--pairs", fmt::format("{}, {}", input_name(path), place), v, graph);
+    }
+    return static_cast<std::int32_t>(v);
+  };
+  for (std::int64_t row = 0; row < table.rows(); ++row) pairs.push_back({vertex(row, 0), vertex(row, 1)});
+}
+
 void check_pairs(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     if (std::count(text.begin(), text.end(), ',') != 1) {
@@ -256,7 +298,8 @@ ExitCode edge_resistances(const GraphRequest& request, const Csr<double>& L) {
 }
 
 ExitCode pair_resistances(const GraphRequest& request, const Graph& graph) {
-  const std::vector<graph::Pair> pairs = parse_pairs(request.pairs, graph);
+  std::vector<graph::Pair> pairs = parse_pairs(request.pairs, graph);
+  if (!request.pairs_file.empty()) read_pairs(request.pairs_file, graph, pairs);
   const graph::Resistances result = graph::resistances(graph.laplacian, pairs, request.solve);
   Json json = graph_json("resistance", request, graph.laplacian);
   if (!result.report.method.empty()) add_report(result.report, json);
@@ -277,8 +320,12 @@ ExitCode pair_resistances(const GraphRequest& request, const Graph& graph) {
   if (!request.output.empty()) {
     write_dense(request.output, table, "vertices from 0, effective resistance of each pair");
   }
-  json["pairs"] = list;
   json["solves"] = result.solves;
+  if (!request.pairs_file.empty() && !request.output.empty()) {
+    rows = {{"pairs", std::to_string(pairs.size())}, {"solves", std::to_string(result.solves)}};
+  } else {
+    json["pairs"] = list;
+  }
   add_outcome(result.report, rows);
   const Status status = status_of(result.report);
   return finish(request, json, rows, headline("Effective resistances", status), status);
@@ -291,6 +338,7 @@ ExitCode run_resistance(const Arguments& arguments) {
   add_common(app, request);
   add_solver(app, request);
   app.add_option("--pair", request.pairs, "vertices U,V, from 0; may be given several times");
+  add_file_option(app, "--pairs", request.pairs_file, "file of lines: two vertices, from 0");
   app.add_flag("--edges", request.edges, "all edges");
   auto* const error =
       app.add_option("--error", request.error,
@@ -299,14 +347,17 @@ ExitCode run_resistance(const Arguments& arguments) {
   auto* const seed = add_seed(app, request, "with --error: seed of the projections");
   add_output(app, request, "the pairs or edges with their resistances");
   if (!parse(app, arguments)) return exit_solved;
-  if (request.edges == !request.pairs.empty()) {
-    throw BadOption("--pair", "give either --pair U,V, once or several times, or --edges");
+  if (request.edges == (!request.pairs.empty() || !request.pairs_file.empty())) {
+    throw BadOption("--pair", "give either --pair U,V, once or several times, and --pairs FILE, or --edges");
+  }
+  if (request.matrix == "-" && request.pairs_file == "-") {
+    throw BadOption("--pairs", "GRAPH and --pairs cannot both be read from standard input");
   }
   if (!request.edges && error->count() > 0) throw BadOption("--error", "--error belongs to --edges");
   if (error->count() == 0 && seed->count() > 0) throw BadOption("--seed", "--seed belongs to --error");
   check_pairs(request.pairs);
   require(request.solve.device);
-  check_files({request.matrix}, {{"-o", request.output}});
+  check_files({request.matrix, request.pairs_file}, {{"-o", request.output}});
   const Graph graph = read_graph(request);
   const Interrupt interrupt(request.quiet);
   request.solve.cancel = interrupt.token();
