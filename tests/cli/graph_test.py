@@ -28,6 +28,32 @@ class Graph(ToolTest):
         self.assertEqual((result["sizes"], result["isolated_vertices"]), ([3, 2], 0))
         self.assertIn("2 components", self.run_tool("graph", "components", self.graph).stdout)
 
+    def test_components_without_ground(self):
+        # A path of seven, an edge that is grounded, a triangle, and a zero row.
+        entries = [(i, i + 1, -1) for i in range(1, 7)] + [(8, 9, -1), (10, 11, -1), (11, 12, -1), (10, 12, -1)]
+        diagonal = [1, 2, 2, 2, 2, 2, 1, 1, 1.5, 2, 2, 2]
+        entries += [(j, i, w) for i, j, w in entries] + [(i, i, d) for i, d in enumerate(diagonal, 1)]
+        network = self.file("network.mtx", coordinate(13, 13, entries))
+        expected = [{"rows": 7, "first_rows": [0, 1, 2, 3, 4]}, {"rows": 3, "first_rows": [9, 10, 11]},
+                    {"rows": 1, "first_rows": [12]}]
+        result = self.graph_json("components", network)
+        self.assertEqual((result["components"], result["ungrounded_components"]), (4, 3))
+        self.assertEqual(result["ungrounded"], expected)
+        info = json.loads(self.run_tool("info", network, "--json").stdout)
+        self.assertEqual((info["ungrounded_components"], info["ungrounded"]), (3, expected))
+        for command in [["info"], ["graph", "components"]]:
+            text = " ".join(self.run_tool(*command, network).stdout.split())
+            self.assertIn("rows 0, 1, 2, 3, 4, ... (7 rows); rows 9, 10, 11; row 12", text)
+        b = self.file("b.txt", "\n".join(["0"] * 9 + ["1", "-2", "3.5", "0"]) + "\n")
+        text = self.run_tool("solve", network, "--rhs", b, code=NO_SOLUTION).stdout
+        self.assertIn("the component of rows 9, 10, 11 has no ground, and b sums to 2.5 over it",
+                      " ".join(text.split()))
+        grounded = self.file("grounded.mtx", coordinate(2, 2, [(1, 1, 2), (2, 2, 1), (1, 2, -1), (2, 1, -1)]))
+        self.assertEqual(json.loads(self.run_tool("info", grounded, "--json").stdout)["ungrounded"], [])
+        self.assertNotIn("without ground", self.run_tool("info", grounded).stdout)
+        unsymmetric = self.file("unsymmetric.mtx", coordinate(2, 2, [(1, 1, 1), (1, 2, -1)]))
+        self.assertNotIn("ungrounded", json.loads(self.run_tool("info", unsymmetric, "--json").stdout))
+
     def test_vertices_without_a_diagonal_element(self):
         entries = [(1, 1, 2), (2, 2, 2), (1, 2, -2), (2, 1, -2)]
         result = self.graph_json("components", self.file("L.mtx", coordinate(4, 4, entries)))
@@ -171,6 +197,8 @@ class Graph(ToolTest):
         text = self.run_tool("graph", "potential", self.graph, "--sources", one_sided, "--strict",
                              code=NO_SOLUTION).stdout
         self.assertIn("does not sum to zero", text)
+        self.assertIn("the component of rows 0, 1, 2 has no ground, and b sums to 1 over it",
+                      " ".join(text.split()))
 
     def test_fiedler(self):
         self.run_tool("generate", "path", "-p", "n=50", "-o", str(self.folder / "path.mtx"))

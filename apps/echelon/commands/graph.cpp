@@ -3,6 +3,7 @@
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
 #include "commands/commands.hpp"
+#include "commands/ungrounded.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
 #include "terminal/interrupt.hpp"
@@ -187,12 +188,20 @@ ExitCode run_components(const Arguments& arguments) {
     write_dense(request.output, of_vertex, "component of each vertex, from 0");
   }
   Json json = graph_json("components", request, L);
-  json.update(Json{{"components", parts.count}, {"isolated_vertices", isolated}, {"sizes", sizes}});
+  const RowsOfComponents ungrounded = graph::ungrounded_components(L);
+  json.update(Json{{"components", parts.count},
+                   {"isolated_vertices", isolated},
+                   {"sizes", sizes},
+                   {"ungrounded_components", ungrounded.size()},
+                   {"ungrounded", ungrounded_json(ungrounded)}});
   const std::string largest = sizes.empty() ? "0" : std::to_string(sizes.front());
-  return finish(
-      request, json,
-      {{"vertices", std::to_string(L.rows())}, {"largest", largest}, {"isolated", std::to_string(isolated)}},
-      counted(parts.count, "component"), Status::direct);
+  std::vector<Row> rows = {
+      {"vertices", std::to_string(L.rows())}, {"largest", largest}, {"isolated", std::to_string(isolated)}};
+  if (!ungrounded.empty()) {
+    rows.emplace_back("without ground",
+                      fmt::format("{}: {}", ungrounded.size(), ungrounded_text(ungrounded)));
+  }
+  return finish(request, json, rows, counted(parts.count, "component"), Status::direct);
 }
 
 std::vector<graph::Pair> parse_pairs(const std::vector<std::string>& texts, const Graph& graph) {
@@ -398,6 +407,11 @@ ExitCode report_potentials(const GraphRequest& request, const Csr<double>& L, co
   }
   if (request.output.empty()) json["potentials"] = x;
   add_outcome(result.report, rows);
+  const std::string imbalance = imbalance_text(MatrixRef<double>(L), currents.view());
+  if (!imbalance.empty()) {
+    rows.emplace_back("unbalanced", imbalance);
+    json["unbalanced"] = imbalance;
+  }
   return finish(request, json, rows, fmt::format("Potentials: {}", to_string(result.report.status)),
                 result.report.status);
 }

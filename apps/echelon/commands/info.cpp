@@ -3,6 +3,7 @@
 #include "arguments/input.hpp"
 #include "commands/factor_info.hpp"
 #include "commands/hierarchy_info.hpp"
+#include "commands/ungrounded.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
 #include "output/plots.hpp"
@@ -31,6 +32,7 @@ struct MatrixSummary {
   FileInfo file;
   Structure structure;
   std::int64_t structural_rank = 0;
+  std::optional<RowsOfComponents> ungrounded;  ///< of a symmetric A
   std::size_t bytes = 0;
   double read_seconds = 0;
   std::optional<SweepDependencies> dependencies;  ///< with --dependencies
@@ -131,6 +133,12 @@ std::string info_text(const MatrixSummary& summary) {
       {"empty", fmt::format("{} rows, {} columns", grouped(s.empty_rows), grouped(s.empty_columns))},
       {"magnitudes",
        fmt::format("{} to {}", short_number(s.smallest_magnitude), short_number(s.largest_magnitude))}};
+  if (summary.ungrounded && !summary.ungrounded->empty()) {
+    rows.emplace_back("without ground",
+                      fmt::format("{}: singular, as rows sum to zero over {}",
+                                  counted(static_cast<std::int64_t>(summary.ungrounded->size()), "component"),
+                                  ungrounded_text(*summary.ungrounded)));
+  }
   add_factor_rows(summary.factor, s.nonzeros, rows);
   add_dependencies(summary, rows);
   if (summary.hierarchy) add_hierarchy_rows(*summary.hierarchy, rows);
@@ -198,6 +206,10 @@ Json info_json(const MatrixSummary& summary) {
                {"smallest_magnitude", s.smallest_magnitude},
                {"read_seconds", summary.read_seconds},
                {"candidates", candidates_json(summary)}};
+  if (summary.ungrounded) {
+    json["ungrounded_components"] = summary.ungrounded->size();
+    json["ungrounded"] = ungrounded_json(*summary.ungrounded);
+  }
   add_factor_json(summary.factor, json);
   if (summary.hierarchy) json["hierarchy"] = hierarchy_json(*summary.hierarchy);
   if (summary.dependencies) {
@@ -259,6 +271,7 @@ MatrixSummary summarize(const InfoRequest& request, const MatrixRef<double>& A) 
   summary.path = request.path;
   summary.structure = analyze_structure(A);
   summary.structural_rank = structural_rank(A);
+  if (summary.structure.symmetric_values) summary.ungrounded = find_ungrounded(A);
   if (request.dependencies) summary.dependencies = analyze_dependencies(A);
   if (A.rows() == A.columns()) summary.candidates = choose(A);
   summary.factor = analyze_factor(request.factor, A);

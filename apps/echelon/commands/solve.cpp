@@ -6,6 +6,7 @@
 #include "arguments/method_options.hpp"
 #include "arguments/near_null_space.hpp"
 #include "arguments/right_hand_side.hpp"
+#include "commands/ungrounded.hpp"
 #include "distributed/plan.hpp"
 #include "output/failure.hpp"
 #include "output/files.hpp"
@@ -319,6 +320,14 @@ void certify_solution(const SolveRequest& request, const LinearSystem<T>& system
   progress.clear();
 }
 
+/// Adds the component without a ground that b is not balanced on to the message about a singular A.
+template <class T>
+void name_unbalanced_component(const LinearSystem<T>& system, Report& report) {
+  if (report.status != Status::inconsistent && report.status != Status::singular) return;
+  const std::string text = imbalance_text(MatrixRef<T>(system.file.matrix), system.b.values.view());
+  if (!text.empty()) report.message += (report.message.empty() ? "" : "; ") + text;
+}
+
 template <class T>
 SolveOutcome solve_in(const SolveRequest& request) {
   const Stopwatch total;
@@ -332,6 +341,7 @@ SolveOutcome solve_in(const SolveRequest& request) {
   const Interrupt interrupt(request.quiet);
   Solution<T> solution = solve_system(request, system, progress, interrupt.token());
   outcome.report = std::move(solution.report);
+  name_unbalanced_component(system, outcome.report);
   outcome.hardware = hardware(outcome.report.device);
   certify_solution(request, system, interrupt.token(), progress, solution.x, outcome);
   if (system.b.kind == RhsKind::row_sums && outcome.report.solved()) {

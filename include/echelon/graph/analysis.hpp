@@ -29,6 +29,14 @@ struct Components {
 /// for an A that is not symmetric.
 [[nodiscard]] Components components(const Csr<double>& A);
 
+/// Finds the components of a symmetric A on which the constant vector is a null vector: every row sums to
+/// zero up to rounding, as in the Laplacian of a graph and in parts of a network that no ground holds. A is
+/// singular if there is one, and A x = b has a solution only if b sums to zero over each. Returns the rows of
+/// each, ascending, in the order of their first rows. O(nonzeros) time on the host. Throws InvalidMatrix for
+/// an A that is not symmetric. T is float or double.
+template <class T>
+[[nodiscard]] std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<T>& A);
+
 struct SolveSettings {
   /// Method for the Laplacian systems; it must determine x at least up to an added constant. By default
   /// approximate-cholesky on the host, and lamg on a GPU; resistances are then computed by elimination where

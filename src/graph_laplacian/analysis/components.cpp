@@ -4,10 +4,16 @@
 #include "backend/openmp/openmp.hpp"
 #include "graph_laplacian/analysis/connected_components.hpp"
 #include "linalg/dominance.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
 
 namespace echelon::graph {
 
@@ -21,18 +27,61 @@ Components connected_components(const Csr<double>& A) {
   return result;
 }
 
-Components components(const Csr<double>& A) {
+namespace {
+
+template <class T>
+void require_symmetric(OpenMp& backend, const Csr<T>& A) {
   if (A.rows() != A.columns()) {
     throw InvalidMatrix(fmt::format("the matrix of a graph is square, not {} by {}", A.rows(), A.columns()));
   }
-  OpenMp backend{Device()};
   if (const FirstIndex row = find_asymmetry(backend, A); row.value != FirstIndex::none) {
     throw InvalidMatrix(fmt::format(
         "an element of row {} (from 0) differs from the one across the diagonal: the matrix of an "
         "undirected graph is symmetric",
         row.value));
   }
+}
+
+/// Whether row i sums to zero up to rounding.
+template <class T>
+bool is_zero_sum(const Csr<T>& A, std::int64_t i) {
+  const std::int64_t begin = A.row_offsets()[i];
+  const std::int64_t end = A.row_offsets()[i + 1];
+  double sum = 0;
+  double magnitudes = 0;
+  for (std::int64_t k = begin; k < end; ++k) {
+    const auto value = static_cast<double>(A.values()[k]);
+    sum += value;
+    magnitudes += std::abs(value);
+  }
+  return std::abs(sum) <= machine_epsilon<T> * magnitudes * static_cast<double>(end - begin);
+}
+
+}  // namespace
+
+Components components(const Csr<double>& A) {
+  OpenMp backend{Device()};
+  require_symmetric(backend, A);
   return connected_components(A);
 }
+
+template <class T>
+std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<T>& A) {
+  OpenMp backend{Device()};
+  require_symmetric(backend, A);
+  const graph_laplacian::Components parts = graph_laplacian::find_components(backend, A);
+  std::vector<std::vector<std::int32_t>> found;
+  for (std::int64_t c = 0; c < parts.count; ++c) {
+    const std::int32_t* const begin = parts.members.data() + parts.offsets[c];
+    const std::int32_t* const end = parts.members.data() + parts.offsets[c + 1];
+    if (std::all_of(begin, end, [&](std::int32_t row) { return is_zero_sum(A, row); })) {
+      found.emplace_back(begin, end);
+    }
+  }
+  return found;
+}
+
+template std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<float>&);
+template std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<double>&);
 
 }  // namespace echelon::graph

@@ -317,6 +317,40 @@ TEST(Fiedler, Components_ConstantsLeftOut) {
   EXPECT_THROW(static_cast<void>(graph::fiedler(L, {.tolerance = std::nan("")})), BadOption);
 }
 
+TEST(UngroundedComponents, Networks_RowsNamed) {
+  // A path 0 - 2 - 5, a grounded edge 1 - 3, an edge 4 - 7 of tiny weight, a vertex 6 alone and a zero row 8.
+  const std::vector<Triplet<double>> triplets = {
+      {0, 0, 2},      {0, 2, -2},     {2, 0, -2},    {2, 2, 5},     {2, 5, -3},     {5, 2, -3},
+      {5, 5, 3},      {1, 1, 1},      {1, 3, -1},    {3, 1, -1},    {3, 3, 1.0001}, {4, 4, 1e-30},
+      {4, 7, -1e-30}, {7, 4, -1e-30}, {7, 7, 1e-30}, {6, 6, 1e-300}};
+  const std::vector<std::vector<std::int32_t>> expected = {{0, 2, 5}, {4, 7}, {8}};
+  EXPECT_EQ(graph::ungrounded_components(Csr<double>::from_triplets(9, 9, triplets)), expected);
+  std::vector<Triplet<double>> negated = triplets;
+  for (auto& triplet : negated) triplet.value = -triplet.value;
+  EXPECT_EQ(graph::ungrounded_components(Csr<double>::from_triplets(9, 9, negated)), expected);
+  const Csr<float> single =
+      Csr<float>::from_triplets(2, 2, {{0, 0, 0.1F}, {0, 1, -0.1F}, {1, 0, -0.1F}, {1, 1, 0.1F}});
+  EXPECT_EQ(graph::ungrounded_components(single), (std::vector<std::vector<std::int32_t>>{{0, 1}}));
+}
+
+TEST(UngroundedComponents, Laplacians_AllComponents) {
+  for (const std::int64_t n : {1, 31, 33, 1025}) {
+    const Csr<double> L = graph_of("erdos-renyi", {{"n", n}, {"degree", 1.2}, {"weights", "uniform"}});
+    const graph::Components parts = graph::components(L);
+    const auto found = graph::ungrounded_components(L);
+    ASSERT_EQ(static_cast<std::int64_t>(found.size()), parts.count);
+    for (std::size_t c = 0; c < found.size(); ++c) {
+      EXPECT_EQ(static_cast<std::int64_t>(found[c].size()), parts.sizes[c]);
+      for (const std::int32_t row : found[c]) {
+        EXPECT_EQ(parts.of_vertex[static_cast<std::size_t>(row)], static_cast<std::int32_t>(c));
+      }
+    }
+  }
+  EXPECT_TRUE(graph::ungrounded_components(Csr<double>::from_triplets(0, 0, {})).empty());
+  const Csr<double> directed = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, -1}});
+  EXPECT_THROW(static_cast<void>(graph::ungrounded_components(directed)), InvalidMatrix);
+}
+
 TEST(GraphAnalysis, MatricesThatAreNoLaplacians_AreRefused) {
   const Csr<double> adjacency = Csr<double>::from_triplets(2, 2, {{0, 1, 1}, {1, 0, 1}});
   EXPECT_THROW(static_cast<void>(graph::fiedler(adjacency)), InvalidMatrix);
