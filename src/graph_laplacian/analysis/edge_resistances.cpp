@@ -149,7 +149,7 @@ bool eliminate_for_edges(const Csr<double>& L, const SolveSettings& settings, Ed
   std::vector<Pair> pairs;
   pairs.reserve(result.edges.size());
   for (const EdgeResistance& edge : result.edges) pairs.push_back({edge.first, edge.second});
-  const auto values = resistances_by_elimination(L, pairs, elimination_limit(L, L.rows()), settings.cancel);
+  const auto values = resistances_by_elimination(L, pairs, settings, elimination_limit(L, L.rows()));
   if (!values) return false;
   for (std::size_t e = 0; e < pairs.size(); ++e) result.edges[e].resistance = (*values)[e];
   result.error = 0;

@@ -36,9 +36,11 @@ struct Subproblem {
 
 class PairReduction {
  public:
-  PairReduction(const Csr<double>& L, std::span<const Pair> pairs, std::int64_t operations,
-                const std::stop_token& cancel)
-      : budget_(operations, cancel), resistances_(pairs.size(), 0) {
+  PairReduction(const Csr<double>& L, std::span<const Pair> pairs, const SolveSettings& settings,
+                std::int64_t operations)
+      : threads_((settings.device.on_host() ? settings.device : Device()).threads()),
+        budget_(operations, settings.cancel),
+        resistances_(pairs.size(), 0) {
     const std::vector<std::int32_t> position = bisection_order(L);
     pairs_.reserve(pairs.size());
     for (std::size_t p = 0; p < pairs.size(); ++p) {
@@ -73,7 +75,7 @@ class PairReduction {
   /// Calls f(0), ..., f(count - 1) in parallel. Memory that does not suffice exhausts the budget.
   template <class F>
   void for_each(std::size_t count, const F& f) {
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (std::size_t s = 0; s < count; ++s) {
       try {
         f(s);
@@ -124,6 +126,7 @@ class PairReduction {
     finish(std::move(rest));
   }
 
+  int threads_;
   EliminationBudget budget_;
   std::vector<PlacedPair> pairs_;
   std::vector<double> resistances_;
@@ -134,10 +137,10 @@ class PairReduction {
 
 std::optional<std::vector<double>> resistances_by_elimination(const Csr<double>& L,
                                                               std::span<const Pair> pairs,
-                                                              std::int64_t operations,
-                                                              const std::stop_token& cancel) {
+                                                              const SolveSettings& settings,
+                                                              std::int64_t operations) {
   if (pairs.empty()) return std::vector<double>();
-  return PairReduction(L, pairs, operations, cancel).run();
+  return PairReduction(L, pairs, settings, operations).run();
 }
 
 std::int64_t elimination_limit(const Csr<double>& L, std::int64_t solves) {

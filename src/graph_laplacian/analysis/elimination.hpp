@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 namespace echelon::graph {
@@ -16,12 +15,13 @@ namespace echelon::graph {
 /// about one machine epsilon for each vertex, whatever the weights. The vertices of no pair are eliminated by
 /// a Kron reduction; then the pairs are halved, and each half is treated in the same way, down to a single
 /// pair, which an edge of weight 1 / R joins. For all edges of a graph that nested dissection orders well the
-/// time is a few factorisations; of a dense one, O(n^3). Empty when cancelled, or when more than `operations`
+/// time is a few factorisations; of a dense one, O(n^3). In parallel on the threads of the device, or on all
+/// if it is a GPU, with the same result for any number. Empty when cancelled, or when more than `operations`
 /// or the memory of EliminationBudget would be needed.
 std::optional<std::vector<double>> resistances_by_elimination(const Csr<double>& L,
                                                               std::span<const Pair> pairs,
-                                                              std::int64_t operations,
-                                                              const std::stop_token& cancel);
+                                                              const SolveSettings& settings,
+                                                              std::int64_t operations);
 
 /// Operations after which an elimination that replaces `solves` solves should be given up: roughly as many as
 /// these take.

@@ -157,7 +157,7 @@ class PairSolver {
     std::vector<Pair> own;
     for (const std::size_t p : some) own.push_back(pairs_[p]);
     const auto limit = elimination_limit(L_, static_cast<std::int64_t>(own.size()));
-    const auto values = resistances_by_elimination(L_, own, limit, settings_.cancel);
+    const auto values = resistances_by_elimination(L_, own, settings_, limit);
     if (!values) return false;
     for (std::size_t k = 0; k < own.size(); ++k) result.values[some[k]] = (*values)[k];
     result.report = elimination_report(watch.seconds());

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Effective resistances of graphs whose weights lie many decades apart.
+#include "graph_laplacian/analysis/elimination.hpp"
+
 #include <echelon/generate.hpp>
 #include <echelon/graph/analysis.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -10,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
@@ -55,10 +58,8 @@ class Oracle {
       for (std::size_t i = 0; i + 1 < n_; ++i) {
         if (i == k || L[i * n_ + k] == 0) continue;
         const Quad factor = L[i * n_ + k] / pivot;
-        for (std::size_t j = 0; j + 1 < n_; ++j) {
-          L[i * n_ + j] -= factor * L[k * n_ + j];
-          a_[i * n_ + j] -= factor * a_[k * n_ + j];
-        }
+        for (std::size_t j = k + 1; j + 1 < n_; ++j) L[i * n_ + j] -= factor * L[k * n_ + j];
+        for (std::size_t j = 0; j <= k; ++j) a_[i * n_ + j] -= factor * a_[k * n_ + j];
       }
     }
     for (std::size_t i = 0; i + 1 < n_; ++i) {
@@ -201,6 +202,27 @@ TEST(WideWeights, LargerGraphs_MeetFoster) {
       EXPECT_LE(edge.weight * edge.resistance, 1 + 1e-12);
     }
   }
+}
+
+TEST(ResistancesByElimination, Threads_SameBits) {
+  const auto L = std::get<Csr<double>>(make_matrix<double>("grid-2d", {{"nx", 20}, {"ny", 20}}));
+  std::vector<graph::Pair> pairs;
+  for (std::int32_t v = 1; v < 400; ++v) pairs.push_back({v - 1, v});
+  const auto serial = graph::resistances_by_elimination(L, pairs, {.device = Device::serial()}, INT64_MAX);
+  const auto parallel = graph::resistances_by_elimination(L, pairs, {.device = Device::openmp(4)}, INT64_MAX);
+  ASSERT_TRUE(serial.has_value());
+  EXPECT_EQ(serial, parallel);
+}
+
+TEST(ResistancesByElimination, LimitsAndCancel_GiveUp) {
+  const auto L = std::get<Csr<double>>(make_matrix<double>("grid-2d", {{"nx", 20}, {"ny", 20}}));
+  const std::vector<graph::Pair> pairs = {{0, 399}, {17, 4}};
+  EXPECT_TRUE(graph::resistances_by_elimination(L, pairs, {}, 10'000'000).has_value());
+  EXPECT_FALSE(graph::resistances_by_elimination(L, pairs, {}, 1000).has_value());
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(
+      graph::resistances_by_elimination(L, pairs, {.cancel = stop.get_token()}, INT64_MAX).has_value());
 }
 
 TEST(WideWeights, GraphsWithoutEdges_HaveNoResistances) {
