@@ -311,6 +311,15 @@ void add_matrix_norms(const Elements& A, Facts& facts) {
   }
 }
 
+/// Whether 512 bits are enough for the largest element of x, whose relative error is that of the scaled
+/// unknowns times the spread of the scales of columns.
+bool is_resolved(const Scaling& scaling, double condition) {
+  constexpr double enough_bits = 512 - 80;
+  if (scaling.columns.empty()) return true;
+  const auto [least, largest] = std::minmax_element(scaling.columns.begin(), scaling.columns.end());
+  return std::log2(std::max(condition, 1.0)) + (*largest - *least) < enough_bits;
+}
+
 }  // namespace
 
 Facts find_facts(const LinearSystem& system) {
@@ -327,9 +336,10 @@ Facts find_facts(const LinearSystem& system) {
   find_norms(system.b, facts.b_norm2, facts.b_norm_inf);
   add_matrix_norms(A, facts);
   if (facts.nonsingular) {
-    const Factorization factors(A, equilibrate(A));
+    const Scaling scaling = equilibrate(A);
+    const Factorization factors(A, scaling);
     facts.condition = factors.condition();
-    facts.x = factors.solve(system.b);
+    if (is_resolved(scaling, facts.condition)) facts.x = factors.solve(system.b);
     for (const BigFloat& element : facts.x) facts.x_norm = larger(facts.x_norm, element.magnitude());
   }
   return facts;
@@ -378,7 +388,7 @@ Residuals measure(const LinearSystem& system, const Facts& facts, const std::vec
     find_norms(transposed_product(system.A, r), normal2, normal_inf);
     result.normal_equations = root_of_ratio(normal2, facts.A_norm_frobenius * r_norm2);
   }
-  if (facts.nonsingular) {
+  if (!facts.x.empty()) {
     BigFloat largest;
     for (std::size_t j = 0; j < x.size(); ++j) {
       largest = larger(largest, (BigFloat(x[j]) - facts.x[j]).magnitude());

@@ -34,7 +34,8 @@ struct Facts {
   /// ||D A E||_inf ||(D A E)^-1||_inf of a nonsingular A, where the powers of two in D and E bring the
   /// largest elements of rows and columns near 1.
   double condition = 0;
-  std::vector<BigFloat> x;    ///< the solution for a nonsingular A
+  /// The solution for a nonsingular A; empty if 512 bits do not resolve it.
+  std::vector<BigFloat> x;
   BigFloat x_norm;            ///< its largest magnitude
   BigFloat b_norm2;           ///< ||b||_2^2
   BigFloat b_norm_inf;        ///< ||b||_inf

@@ -221,8 +221,11 @@ class ColumnsSolve {
     for (const Job& job : jobs_) {
       if (job.exact || job.outcome.status != setup.status) return false;
     }
-    const double condition = setup.reciprocal_condition.value_or(
-        epsilon() / std::max(measurement.error_of_known_solution(implementation_.device(), n), epsilon()));
+    const double condition =
+        setup.reciprocal_condition
+            ? *setup.reciprocal_condition
+            : epsilon() /
+                  std::max(measurement.error_of_known_solution(implementation_.device(), n), epsilon());
     trusted = setup.ok() && condition >= trusted_condition * epsilon();
     if (setup.ok() && condition >= doubtful_condition * epsilon()) return true;
     if (!setup.ok()) return state_.exact->regular_triangle();

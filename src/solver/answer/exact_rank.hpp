@@ -33,8 +33,9 @@ class ExactRank {
   [[nodiscard]] std::int64_t order() const { return std::min(A_.rows(), A_.columns()); }
   /// Whether A is proven to be square and nonsingular.
   [[nodiscard]] bool nonsingular() { return A_.rows() == A_.columns() && rank() == A_.rows(); }
-  /// Whether A is sparse or small, lower or upper triangular, and without a zero on its diagonal.
-  [[nodiscard]] bool regular_triangle();
+  /// Whether A is sparse or small, upper triangular, and without a zero on its diagonal: elimination leaves
+  /// such a matrix as it is.
+  [[nodiscard]] bool upper_triangle();
   /// rank() if it was computed before, else empty.
   [[nodiscard]] std::optional<std::int64_t> known();
   /// Whether rank() is known and [A b] has a larger rank: then no x satisfies A x = b. `b`: A.rows() finite
@@ -47,7 +48,7 @@ class ExactRank {
   MatrixRef<T> A_;
   std::mutex mutex_;  // guards the members below
   bool computed_ = false;
-  bool regular_triangle_ = false;
+  bool upper_triangle_ = false;
   std::optional<std::int64_t> rank_;
   Csr<T> host_;  // copy of A, if the rank was found by elimination
 };

@@ -42,10 +42,13 @@ bool has_small_band(const Csr<T>& A) {
   return n <= most_rows && n * below * (below + static_cast<double>(upper)) <= most_operations;
 }
 
-/// Whether A is lower or upper triangular without a zero on its diagonal.
+/// Triangular matrices without a zero on the diagonal.
+enum class Triangle { none, lower, upper };
+
+/// The kind of a matrix; diagonal ones count as upper.
 template <class T>
-bool is_regular_triangle(const Csr<T>& A) {
-  if (A.rows() != A.columns()) return false;
+Triangle regular_triangle(const Csr<T>& A) {
+  if (A.rows() != A.columns()) return Triangle::none;
   bool lower = true;
   bool upper = true;
   for (std::int64_t i = 0; i < A.rows(); ++i) {
@@ -57,9 +60,9 @@ bool is_regular_triangle(const Csr<T>& A) {
       upper = upper && j >= i;
       diagonal = diagonal || j == i;
     }
-    if (!diagonal || !(lower || upper)) return false;
+    if (!diagonal || !(lower || upper)) return Triangle::none;
   }
-  return true;
+  return upper ? Triangle::upper : Triangle::lower;
 }
 
 /// The matrix [A b].
@@ -101,8 +104,9 @@ std::optional<std::int64_t> ExactRank<T>::find_rank() {
   const bool small = is_small(A_.rows(), A_.columns() + 1);
   if (!small && !A_.is_sparse()) return std::nullopt;
   Csr<T> host = (A_.is_sparse() ? *A_.csr() : to_csr(A_)).to(Device::serial());
-  regular_triangle_ = is_regular_triangle(host);
-  if (regular_triangle_) return A_.rows();
+  const Triangle triangle = regular_triangle(host);
+  upper_triangle_ = triangle == Triangle::upper;
+  if (triangle != Triangle::none) return A_.rows();
   if (!small && !has_small_band(host)) return std::nullopt;
   host_ = std::move(host);
   return rank_by_elimination(host_);
@@ -117,10 +121,10 @@ std::optional<std::int64_t> ExactRank<T>::rank() {
 }
 
 template <class T>
-bool ExactRank<T>::regular_triangle() {
+bool ExactRank<T>::upper_triangle() {
   static_cast<void>(rank());
   const std::lock_guard lock(mutex_);
-  return regular_triangle_;
+  return upper_triangle_;
 }
 
 template <class T>
