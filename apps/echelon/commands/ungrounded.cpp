@@ -26,7 +26,7 @@ std::span<const std::int32_t> first_rows(const std::vector<std::int32_t>& rows) 
 
 std::string rows_text(const std::vector<std::int32_t>& rows) {
   if (rows.size() == 1) return fmt::format("row {}", rows.front());
-  const std::string list = fmt::format("rows {}", fmt::join(first_rows(rows), ", "));
+  std::string list = fmt::format("rows {}", fmt::join(first_rows(rows), ", "));
   if (rows.size() <= listed_rows) return list;
   return fmt::format("{}, ... ({} rows)", list, grouped(static_cast<std::int64_t>(rows.size())));
 }

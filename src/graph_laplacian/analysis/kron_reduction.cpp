@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
 #include <queue>
 #include <vector>
@@ -199,8 +200,8 @@ class SparseElimination {
       reduced.offsets.push_back(reduced.offsets.back() + lists_[i].size());
     }
     reduced.neighbours.reserve(reduced.offsets.back());
-    for (std::size_t i = 0; i < lists_.size(); ++i) {
-      for (const Neighbour& entry : lists_[i]) {
+    for (const std::vector<Neighbour>& list : lists_) {
+      for (const Neighbour& entry : list) {
         reduced.neighbours.push_back({number[static_cast<std::size_t>(entry.vertex)], entry.weight});
       }
     }

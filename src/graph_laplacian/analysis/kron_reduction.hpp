@@ -12,6 +12,7 @@
 #include "graph_laplacian/analysis/weighted_graph.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <stop_token>

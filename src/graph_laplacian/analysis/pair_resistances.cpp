@@ -155,6 +155,7 @@ class PairSolver {
   bool eliminate(const std::vector<std::size_t>& some, Resistances& result) {
     const Stopwatch watch;
     std::vector<Pair> own;
+    own.reserve(some.size());
     for (const std::size_t p : some) own.push_back(pairs_[p]);
     const auto limit = elimination_limit(L_, static_cast<std::int64_t>(own.size()));
     const auto values = resistances_by_elimination(L_, own, settings_, limit);

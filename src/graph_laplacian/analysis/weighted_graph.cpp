@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph_laplacian/analysis/weighted_graph.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
