@@ -208,10 +208,9 @@ class ColumnsSolve {
     }
   }
 
-  /// Whether the factors of a direct method are good enough to measure errors; sets `trusted` if corrections
-  /// by them need no test. Factors of a matrix that is singular to working precision have a smallest singular
-  /// value that rounding made, and hide errors, unless they are those of a triangular matrix, which are
-  /// exact.
+  /// Whether the factors of a direct method are good enough to measure errors; sets `trusted` if corrections by
+  /// them need no test. Factors of a matrix that is singular to working precision have a smallest singular value
+  /// that rounding made, and hide errors, unless they are those of an upper triangular matrix, which are exact.
   bool is_measurable(ErrorMeasurement<T>& measurement, bool& trusted) const {
     const Outcome& setup = state_.setup;
     const std::int64_t n = state_.matrix.rows();
@@ -228,7 +227,7 @@ class ColumnsSolve {
                   std::max(measurement.error_of_known_solution(implementation_.device(), n), epsilon());
     trusted = setup.ok() && condition >= trusted_condition * epsilon();
     if (setup.ok() && condition >= doubtful_condition * epsilon()) return true;
-    if (!setup.ok()) return state_.exact->regular_triangle();
+    if (!setup.ok()) return state_.exact->upper_triangle();
     // Corrections that shrink tell a nonsingular A from one with a null vector, unless b - A x is zero.
     return state_.exact->rank() ? state_.exact->nonsingular() : true;
   }
