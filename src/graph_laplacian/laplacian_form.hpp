@@ -3,9 +3,13 @@
 ///
 /// - Positive off-diagonal elements: Gremban's doubling. Vertices i and i + n stand for x_i and -x_i; a
 ///   positive a_ij becomes the edges (i, j + n) and (j, i + n); b becomes (b, -b), and x = (y - y') / 2.
+/// - Negative dominant matrices: A = -(-A).
 /// - Excess on the diagonal: each component with excess gets one more vertex, the ground, joined to vertex i
 ///   by an edge with the weight of the excess of row i; x_i = y_i - y_ground. A method that can treat excess
 ///   itself asks for it to stay on the diagonal.
+/// - Excess at the level of rounding is kept if it is known exactly and its signs, or its few rows, show that
+/// it
+///   is no rounding error. Otherwise the rows of its component count as zero sums.
 /// - Vertices are numbered component by component, so that the Laplacian is block diagonal.
 ///
 /// K. Gremban, Combinatorial preconditioners for sparse, symmetric, diagonally dominant linear systems, 1996.
@@ -13,21 +17,23 @@
 
 #include "backend/columns.hpp"
 #include "graph_laplacian/component_sums.hpp"
-#include "graph_laplacian/components.hpp"
 #include "graph_laplacian/doubling.hpp"
 #include "graph_laplacian/lifted_matrix.hpp"
 #include "graph_laplacian/lifted_vectors.hpp"
 #include "graph_laplacian/recognition.hpp"
+#include "linalg/components.hpp"
 #include "linalg/dominance.hpp"
 #include "linalg/rows_of_elements.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/implementation.hpp"
+#include "solver/inconsistent.hpp"
 
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace echelon::graph_laplacian {
 
@@ -60,35 +66,51 @@ class LaplacianForm {
   /// Vectors that are lifted or restored together, at most.
   static constexpr std::size_t most_vectors = EachColumn<int>::capacity;
 
-  /// Sets the reduction up for a square, finite A. Returns an error that names the row if A is not symmetric
-  /// or not diagonally dominant.
+  /// Sets the reduction up for a square, finite A. Returns an error that names the row if neither A nor -A is
+  /// symmetric and diagonally dominant.
   Outcome setup(B& backend, const Csr<T>& A, Excess representation = Excess::ground) {
     A_ = &A;
     n_ = A.rows();
     representation_ = representation;
     lifted_ = Csr<T>();
     excess_ = Array<T>();
-    Array<T> excess(backend.device(), n_);
-    const DominanceFacts facts = classify(backend, A, excess.data());
-    kind_ = facts.kind();
-    if (kind_ == DominanceKind::none) return refusal(backend, facts, excess);
+    sign_ = 1;
+    RowData rows(backend.device(), n_);
+    DominanceFacts facts = classify(backend, A, rows.view());
+    Csr<T> made;  // -A, or the double cover of A or -A
     const Csr<T>* M = &A;
-    Csr<T> double_cover;
-    if (kind_ == DominanceKind::sdd) {
-      double_cover = graph_laplacian::doubled(backend, A);
-      M = &double_cover;
-      excess = Array<T>(backend.device(), M->rows());
-      classify_rows(backend, *M, excess.data());
+    if (facts.kind() == DominanceKind::none) {
+      RowData negative(backend.device(), n_);
+      made = negated(backend, A);
+      const DominanceFacts facts_of_negative = classify(backend, made, negative.view());
+      if (facts_of_negative.kind() == DominanceKind::none) return refusal(backend, facts, rows.excess);
+      facts = facts_of_negative;
+      rows = std::move(negative);
+      sign_ = -1;
+      M = &made;
     }
-    lift_matrix(backend, *M, excess);
-    if (representation == Excess::ground) return {};
-    if (double_cover.rows() > 0 && !owns()) lifted_ = std::move(double_cover);
-    excess_ = Array<T>(backend.device(), vertices_);
-    backend.for_each(vertices_, Spread<T, T>{excess.data(), vertex_.data(), excess.size(), excess_.data()});
+    kind_ = facts.kind();
+    if (kind_ == DominanceKind::sdd) {
+      Csr<T> double_cover = graph_laplacian::doubled(backend, *M);
+      made = std::move(double_cover);
+      M = &made;
+      rows = RowData(backend.device(), M->rows());
+      classify_rows(backend, *M, rows.view());
+    }
+    lift_matrix(backend, *M, rows);
+    if (representation == Excess::diagonal) {
+      excess_ = Array<T>(backend.device(), vertices_);
+      backend.for_each(vertices_, Spread<T, T>{rows.excess.data(), vertex_.data(), rows.excess.size(), T{1},
+                                               excess_.data()});
+    }
+    if (made.rows() > 0 && !owns()) lifted_ = std::move(made);
     return {};
   }
 
+  /// Kind of A, or of -A.
   [[nodiscard]] DominanceKind kind() const { return kind_; }
+  /// Whether a component has no excess: A is singular, exactly or up to rounding.
+  [[nodiscard]] bool is_singular() const { return kinds_.singular + kinds_.rounded > 0; }
   /// Number of unknowns of A.
   [[nodiscard]] std::int64_t rows() const { return n_; }
   /// Number of vertices of the Laplacian.
@@ -112,7 +134,7 @@ class LaplacianForm {
   [[nodiscard]] const Array<T>& excess() const { return excess_; }
   [[nodiscard]] std::size_t bytes() const {
     return lifted_.bytes() + excess_.bytes() + components_.bytes() + lifted_offsets_.bytes() + sums_.bytes() +
-           of_place_.bytes() + grounded_.bytes() + place_.bytes() + vertex_.bytes();
+           of_place_.bytes() + grounded_.bytes() + rounded_.bytes() + place_.bytes() + vertex_.bytes();
   }
 
   [[nodiscard]] Workspace make_workspace(B& backend) const {
@@ -121,18 +143,18 @@ class LaplacianForm {
   }
 
   /// Computes y (vertices() elements), whose sum is zero in each component that is singular, from b (rows()
-  /// elements). Returns the 2-norm of the part of b outside the range of A, which y does not contain. Waits.
+  /// elements). Returns the norms of the parts of b outside the range of A, which y does not contain. Waits.
   template <class V>
-  double lift(B& backend, Workspace& workspace, const T* b, V* y) const {
+  OutsideRange lift(B& backend, Workspace& workspace, const T* b, V* y) const {
     const Lifted<V> one{&workspace, b, y};
     return lift(backend, std::span<const Lifted<V>>(&one, 1))[0];
   }
   /// lift() for at most `most_vectors` vectors, each with the bits that it has alone. Waits once.
   template <class V>
-  std::array<double, most_vectors> lift(B& backend, std::span<const Lifted<V>> vectors) const {
+  std::array<OutsideRange, most_vectors> lift(B& backend, std::span<const Lifted<V>> vectors) const {
     using Own = Lifted<V>;
-    std::array<double, most_vectors> norms{};
-    if (vectors.empty()) return norms;
+    std::array<OutsideRange, most_vectors> parts{};
+    if (vectors.empty()) return parts;
     for_each_column(backend, vertices_,
                     each_column(vectors, [&](const Own& own) { return spread_of(own.b, own.y); }));
     sum_components<V>(backend, vectors);
@@ -141,24 +163,49 @@ class LaplacianForm {
     reduce_columns(backend, components_.count,
                    each_column(vectors,
                                [&](const Own& own) {
-                                 return BalanceComponent<V>{lifted_offsets_.data(), grounded_.data(),
-                                                            representation_, own.workspace->sums.data(),
-                                                            own.y};
+                                 return BalanceComponent<V>{
+                                     lifted_offsets_.data(), grounded_.data(),           rounded_.data(),
+                                     representation_,        own.workspace->sums.data(), own.y};
                                }),
-                   each_column(vectors, [&](const Own&) { return Store<Sum>{removed->at + stored++}; }));
+                   each_column(vectors, [&](const Own&) { return Store<TwoSums>{removed->at + stored++}; }));
     subtract_means<V>(backend, vectors, grounded_.data());
     const Removed found = backend.read(removed);
+    const double copies = kind_ == DominanceKind::sdd ? 2 : 1;
     for (std::size_t c = 0; c < vectors.size(); ++c) {
-      const double norm = std::sqrt(found.at[c].value);
-      norms[c] = kind_ == DominanceKind::sdd ? norm / std::sqrt(2.0) : norm;
+      parts[c] = {std::sqrt(found.at[c].first / copies), std::sqrt(found.at[c].second / copies)};
     }
-    return norms;
+    return parts;
   }
 
-  /// Computes y from b as lift() does, but for the sums: of initial guesses.
+  /// Computes y from a right-hand side b as lift() does, but for the sums.
   template <class V>
   void spread(B& backend, const T* b, V* y) const {
     backend.for_each(vertices_, spread_of(b, y));
+  }
+  /// Computes y (vertices() elements), zero at grounds, from an initial guess x.
+  template <class V>
+  void spread_guess(B& backend, const T* x, V* y) const {
+    Spread<T, V> spread = spread_of(x, y);
+    spread.sign = T{1};
+    backend.for_each(vertices_, spread);
+  }
+
+  /// The norms that lift() returned for a right-hand side, as proven only if every a_ij equals a_ji: then the
+  /// range of A is orthogonal to the null vectors. Waits.
+  [[nodiscard]] OutsideRange verified(B& backend, const OutsideRange& parts) const {
+    if (parts.proven == 0 || find_asymmetry(backend, *A_, 0).value == FirstIndex::none) return parts;
+    return {0, parts.norm()};
+  }
+
+  /// Computes the part of b in the range of A from the y of lift().
+  template <class V>
+  void part_in_range(B& backend, Workspace& workspace, const V* y, T* b) const {
+    const Restored<V> one{&workspace, y, b};
+    sum_components<V>(backend, std::span<const Restored<V>>(&one, 1));
+    Gather<T, V> gather = gather_of(one);
+    gather.excess = Excess::diagonal;
+    gather.sign = sign_;
+    backend.for_each(n_, gather);
   }
 
   /// Subtracts the mean from each singular component of y, in place. Used for iterates and residuals.
@@ -183,29 +230,55 @@ class LaplacianForm {
   void restore(B& backend, std::span<const Restored<V>> vectors) const {
     if (vectors.empty()) return;
     sum_components<V>(backend, vectors);
-    for_each_column(backend, n_, each_column(vectors, [&](const Restored<V>& own) {
-                      return Gather<T, V>{own.y,
-                                          place_.data(),
-                                          components_.of_vertex.data(),
-                                          lifted_offsets_.data(),
-                                          grounded_.data(),
-                                          representation_,
-                                          own.workspace->sums.data(),
-                                          n_,
-                                          kind_ == DominanceKind::sdd,
-                                          own.x};
-                    }));
+    for_each_column(backend, n_,
+                    each_column(vectors, [&](const Restored<V>& own) { return gather_of(own); }));
   }
 
  private:
-  void lift_matrix(B& backend, const Csr<T>& M, const Array<T>& excess) {
+  /// Excess of the rows of a matrix, on the device.
+  struct RowData {
+    RowData(const Device& device, std::int64_t n) : excess(device, n), slight(device, n) {}
+    [[nodiscard]] RowExcess<T> view() { return {excess.data(), slight.data()}; }
+    Array<T> excess;
+    Array<SlightExcess> slight;
+  };
+
+  static Csr<T> negated(B& backend, const Csr<T>& A) {
+    Array<T> values(backend.device(), A.nonzeros());
+    backend.for_each(A.nonzeros(), Negate<T>{A.values().data(), values.data()});
+    return Csr<T>::unchecked(A.rows(), A.columns(), A.row_offsets(), A.column_indices(), std::move(values));
+  }
+
+  /// Makes excess zero where it can be a rounding error, and finds the components with and without excess.
+  void classify_components(B& backend, RowData& rows) {
+    const Device& device = backend.device();
+    const std::int64_t count = components_.count;
+    const std::int64_t m = rows.excess.size();
+    const std::int32_t* const of_vertex = components_.of_vertex.data();
+    rounded_ = Array<std::uint8_t>(device, count);
+    grounded_ = Array<std::uint8_t>(device, count);
+    Array<std::int32_t> slight(device, count);
+    backend.fill(count, std::uint8_t{0}, rounded_.data());
+    backend.fill(count, std::uint8_t{0}, grounded_.data());
+    backend.fill(count, std::int32_t{0}, slight.data());
+    backend.for_each(m, MarkRounded{rows.slight.data(), of_vertex, rounded_.data()});
+    backend.for_each(m, CountSlight{rows.slight.data(), of_vertex, rounded_.data(), slight.data()});
+    backend.for_each(count, MarkDoubtful{components_.offsets.data(), slight.data(), rounded_.data()});
+    backend.for_each(m, DropSlight<T>{rows.slight.data(), of_vertex, rounded_.data(), rows.excess.data()});
+    backend.for_each(m, MarkGrounded<T>{rows.excess.data(), of_vertex, grounded_.data()});
+    Array<ComponentKinds> kinds(device, 1);
+    backend.reduce(count, KindOfComponent{grounded_.data(), rounded_.data()},
+                   Store<ComponentKinds>{kinds.data()});
+    kinds_ = backend.read(kinds.data());
+    if (kind_ == DominanceKind::laplacian && kinds_.grounded > 0) kind_ = DominanceKind::sddm;
+  }
+
+  void lift_matrix(B& backend, const Csr<T>& M, RowData& rows) {
     const Device& device = backend.device();
     const std::int64_t m = M.rows();
     components_ = find_components(backend, M);
     const std::int64_t count = components_.count;
-    grounded_ = Array<std::uint8_t>(device, count);
-    backend.fill(count, std::uint8_t{0}, grounded_.data());
-    backend.for_each(m, MarkGrounded<T>{excess.data(), components_.of_vertex.data(), grounded_.data()});
+    classify_components(backend, rows);
     lifted_offsets_ = Array<std::int64_t>(device, count + 1);
     backend.for_each(count, CountVertices{components_.offsets.data(), grounded_.data(), representation_,
                                           lifted_offsets_.data()});
@@ -222,8 +295,8 @@ class LaplacianForm {
     backend.for_each(vertices_,
                      ComponentOfPlace{vertex_.data(), components_.of_vertex.data(), of_place_.data()});
     sums_ = ComponentSums<B>(backend, count, lifted_offsets_.data(), vertices_, of_place_.data());
-    const bool adds_ground = representation_ == Excess::ground && kind_ != DominanceKind::laplacian;
-    if (count > 1 || adds_ground) lifted_ = lifted(backend, M, excess);
+    const bool adds_ground = representation_ == Excess::ground && kinds_.grounded > 0;
+    if (count > 1 || adds_ground) lifted_ = lifted(backend, M, rows.excess);
     components_.members = Array<std::int32_t>();  // of no further use
     components_.offsets = Array<std::int64_t>();
   }
@@ -280,7 +353,8 @@ class LaplacianForm {
   void complete_grounds(B& backend, const Array<T>& excess, const Array<std::int64_t>& offsets,
                         Array<std::int32_t>& columns, Array<T>& values) const {
     Array<T> placed(backend.device(), vertices_);
-    backend.for_each(vertices_, Spread<T, T>{excess.data(), vertex_.data(), excess.size(), placed.data()});
+    backend.for_each(vertices_,
+                     Spread<T, T>{excess.data(), vertex_.data(), excess.size(), T{1}, placed.data()});
     Workspace workspace = make_workspace(backend);
     const Lifted<T> one{&workspace, nullptr, placed.data()};
     sum_components<T>(backend, std::span<const Lifted<T>>(&one, 1));
@@ -291,7 +365,21 @@ class LaplacianForm {
 
   template <class V>
   Spread<T, V> spread_of(const T* b, V* y) const {
-    return {b, owns() ? vertex_.data() : nullptr, n_, y};
+    return {b, owns() ? vertex_.data() : nullptr, n_, static_cast<T>(sign_), y};
+  }
+  template <class V>
+  Gather<T, V> gather_of(const Restored<V>& own) const {
+    return {own.y,
+            place_.data(),
+            components_.of_vertex.data(),
+            lifted_offsets_.data(),
+            grounded_.data(),
+            representation_,
+            own.workspace->sums.data(),
+            n_,
+            kind_ == DominanceKind::sdd,
+            1,
+            own.x};
   }
   /// Sums the y of each of the vectors over the components, into their workspaces.
   template <class V, class Vector>
@@ -317,6 +405,8 @@ class LaplacianForm {
   std::int64_t vertices_ = 0;
   DominanceKind kind_ = DominanceKind::none;
   Excess representation_ = Excess::ground;
+  double sign_ = 1;  ///< -1 if the form is that of -A
+  ComponentKinds kinds_;
   Csr<T> lifted_;
   Array<T> excess_;
   Components components_;
@@ -324,6 +414,7 @@ class LaplacianForm {
   ComponentSums<B> sums_;
   Array<std::int32_t> of_place_;
   Array<std::uint8_t> grounded_;
+  Array<std::uint8_t> rounded_;  ///< 1 for a component whose row sums are not exact
   Array<std::int32_t> place_;
   Array<std::int32_t> vertex_;
 };

@@ -5,10 +5,70 @@
 
 #include "backend/atomic.hpp"
 #include "backend/backend.hpp"
+#include "linalg/dominance.hpp"
 
 #include <cstdint>
 
 namespace echelon::graph_laplacian {
+
+/// Marks the components with a row that sums to zero only up to rounding.
+struct MarkRounded {
+  const SlightExcess* slight;
+  const std::int32_t* component;
+  std::uint8_t* rounded;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (slight[i] == SlightExcess::rounding) atomic_store(rounded + component[i], std::uint8_t{1});
+  }
+};
+/// Counts the rows with slight excess in components that are not marked.
+struct CountSlight {
+  const SlightExcess* slight;
+  const std::int32_t* component;
+  const std::uint8_t* rounded;
+  std::int32_t* counts;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::int32_t c = component[i];
+    if (slight[i] == SlightExcess::positive && rounded[c] == 0) atomic_add(counts + c, 1);
+  }
+};
+/// Marks the components whose slight excesses may be due to rounding.
+struct MarkDoubtful {
+  const std::int64_t* offsets;
+  const std::int32_t* counts;
+  std::uint8_t* rounded;
+  ECHELON_ANYWHERE void operator()(std::int64_t c) const {
+    if (may_be_rounding(counts[c], offsets[c + 1] - offsets[c])) rounded[c] = 1;
+  }
+};
+/// Makes slight excess zero in the marked components.
+template <class T>
+struct DropSlight {
+  const SlightExcess* slight;
+  const std::int32_t* component;
+  const std::uint8_t* rounded;
+  T* excess;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (slight[i] != SlightExcess::none && rounded[component[i]] != 0) excess[i] = T{0};
+  }
+};
+
+/// Numbers of components by what is known about their null spaces.
+struct ComponentKinds {
+  std::int64_t grounded = 0;  ///< with excess
+  std::int64_t singular = 0;  ///< without, all row sums exactly zero
+  std::int64_t rounded = 0;   ///< without, row sums zero up to rounding
+  friend ECHELON_ANYWHERE ComponentKinds combine(const ComponentKinds& a, const ComponentKinds& b) {
+    return {a.grounded + b.grounded, a.singular + b.singular, a.rounded + b.rounded};
+  }
+};
+struct KindOfComponent {
+  const std::uint8_t* grounded;
+  const std::uint8_t* rounded;
+  ECHELON_ANYWHERE ComponentKinds operator()(std::int64_t c) const {
+    if (grounded[c] != 0) return {1, 0, 0};
+    return rounded[c] != 0 ? ComponentKinds{0, 0, 1} : ComponentKinds{0, 1, 0};
+  }
+};
 
 /// Marks the components that have excess.
 template <class T>

@@ -5,11 +5,8 @@
 #include "backend/backend.hpp"
 #include "backend/columns.hpp"
 #include "graph_laplacian/lifted_matrix.hpp"
-#include "solver/implementation.hpp"
-#include "support/text.hpp"
 
 #include <cstdint>
-#include <string>
 
 namespace echelon::graph_laplacian {
 
@@ -19,23 +16,34 @@ struct Spread {
   const T* b;
   const std::int32_t* vertex;  ///< vertex at each position; null for the identity
   std::int64_t n;
+  T sign;  ///< factor of b, 1 or -1
   V* y;
   ECHELON_ANYWHERE void operator()(std::int64_t p) const {
     const std::int64_t v = vertex != nullptr ? vertex[p] : p;
-    y[p] = v < 0 ? V{0} : static_cast<V>(v < n ? b[v] : -b[v - n]);
+    y[p] = v < 0 ? V{0} : static_cast<V>(v < n ? sign * b[v] : -sign * b[v - n]);
   }
 };
 
+/// target = -source.
+template <class T>
+struct Negate {
+  const T* source;
+  T* target;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const { target[k] = -source[k]; }
+};
+
 /// Makes the elements of each component sum to zero: the ground gets the negated sum of the others; in a
-/// component without excess the mean is subtracted, and n_c mean^2 is added to `removed`.
+/// component without excess the mean is subtracted. Returns n_c mean^2, the square of the norm of the part of
+/// b along the component's null vector: `first` if the vector is exact, `second` if it is one up to rounding.
 template <class V>
 struct BalanceComponent {
   const std::int64_t* lifted_offsets;
   const std::uint8_t* grounded;
+  const std::uint8_t* rounded;
   Excess excess;
   const Sum* sums;
   V* y;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t c) const {
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t c) const {
     const std::int64_t first = lifted_offsets[c];
     const std::int64_t last = lifted_offsets[c + 1];
     if (grounded[c] != 0) {
@@ -43,7 +51,8 @@ struct BalanceComponent {
       return {};
     }
     const double mean = sums[c].value / static_cast<double>(last - first);
-    return {mean * mean * static_cast<double>(last - first)};
+    const double square = mean * mean * static_cast<double>(last - first);
+    return rounded[c] != 0 ? TwoSums{0, square} : TwoSums{square, 0};
   }
 };
 template <class V>
@@ -73,6 +82,7 @@ struct Gather {
   const Sum* sums;
   std::int64_t n;
   bool doubled;
+  double sign;  ///< factor of the result
   T* x;
   ECHELON_ANYWHERE double level(std::int64_t v) const {
     const std::int32_t c = component[v];
@@ -82,23 +92,13 @@ struct Gather {
     return excess == Excess::ground ? own - static_cast<double>(y[last - 1]) : own;
   }
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    x[i] = static_cast<T>(doubled ? (level(i) - level(i + n)) / 2 : level(i));
+    x[i] = static_cast<T>(sign * (doubled ? (level(i) - level(i + n)) / 2 : level(i)));
   }
 };
 
-/// Outcome for a b of norm `norm` with a part of norm `removed` outside the range of A: converged with a
-/// warning, or inconsistent.
-inline Outcome unreachable(double removed, double norm, bool inconsistent) {
-  const std::string text =
-      "b does not sum to zero over every component of the graph: the part outside the range of A, " +
-      short_number(norm > 0 ? removed / norm : 0) + " of ||b||, was removed";
-  if (inconsistent) return {Status::inconsistent, text + "; no x solves the system"};
-  return {Status::converged, text};
-}
-
 /// Squared norms of the parts of several right-hand sides outside the range of A, in the backend's memory.
 struct Removed {
-  Sum at[EachColumn<Sum>::capacity] = {};
+  TwoSums at[EachColumn<TwoSums>::capacity] = {};
 };
 
 }  // namespace echelon::graph_laplacian

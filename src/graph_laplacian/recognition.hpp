@@ -17,7 +17,7 @@ namespace echelon::graph_laplacian {
 /// Classifies the rows of an A that need not be symmetric. Symmetry is tested by products with two random
 /// vectors; elements are compared only if the test fails.
 template <class B, class T>
-DominanceFacts classify(B& backend, const Csr<T>& A, T* excess) {
+DominanceFacts classify(B& backend, const Csr<T>& A, const RowExcess<T>& excess) {
   DominanceFacts facts = classify_rows(backend, A, excess);
   if (!multigrid::is_symmetric(backend, A)) facts.asymmetric = find_asymmetry(backend, A);
   return facts;

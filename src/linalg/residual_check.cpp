@@ -64,7 +64,7 @@ struct SumRow {
   const std::int64_t* row_offsets;
   const T* values;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
-    return {sum_magnitudes(values, row_offsets[i], row_offsets[i + 1]).sum};
+    return {sum_magnitudes(values, row_offsets[i], row_offsets[i + 1])};
   }
 };
 template <class T>

@@ -78,17 +78,21 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   using typename Base::SolveWorkspace;
 
   struct Vectors : SolveWorkspace {
-    Vectors(const Device& device, std::int64_t size, std::int64_t null_space,
+    Vectors(const Device& device, std::int64_t size, std::int64_t null_space, std::int64_t weak_modes,
             std::unique_ptr<Workspace> scratch)
         : SolveWorkspace(device, size),
           z(device, size),
           parts(device, null_space),
+          weak(device, weak_modes),
+          balanced(device, weak_modes > 0 ? size : 0),
           cycle(std::move(scratch)) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return SolveWorkspace::bytes() + z.bytes() + cycle->bytes();
+      return SolveWorkspace::bytes() + z.bytes() + balanced.bytes() + cycle->bytes();
     }
     Array<T> z;
     Array<double> parts;  // inner products of a correction with the null vectors
+    Array<double> weak;   // coefficients of weak modes
+    Array<T> balanced;    // a right-hand side without weak modes
     std::unique_ptr<Workspace> cycle;
   };
 
@@ -152,14 +156,15 @@ class MultigridMethod final : public IterativeMethod<B, T>,
         Dense<T>(vectors.rows(), vectors.columns(), Array<T>(this->device(), std::span<const T>(rounded)));
   }
   [[nodiscard]] const Dense<T>& null_space_basis() const override { return null_space_; }
+  [[nodiscard]] std::int64_t proven_null_vectors() const override { return proven_; }
   [[nodiscard]] const Array<std::int32_t>& zero_rows() const override { return zero_rows_; }
   [[nodiscard]] std::size_t bytes() const override {
-    return copy_.bytes() + near_null_space_.bytes() + null_space_.bytes() + zero_rows_.bytes() +
-           (hierarchy_ ? hierarchy_->bytes() : 0) + (cycle_ ? cycle_->bytes() : 0);
+    return copy_.bytes() + near_null_space_.bytes() + null_space_.bytes() + weak_.bytes() +
+           zero_rows_.bytes() + (hierarchy_ ? hierarchy_->bytes() : 0) + (cycle_ ? cycle_->bytes() : 0);
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
-                                                              null_space_.columns(),
+                                                              null_space_.columns(), weak_.count(),
                                                               cycle_ ? cycle_->make_workspace() : nullptr));
   }
 
@@ -168,17 +173,25 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     apply_to({&column, 1});
   }
   void apply_to(std::span<const AppliedColumn<T>> columns) const override {
-    const CycleColumns own(columns);
+    CycleColumns own(columns);
     B& backend = vectors_of(columns.front()).backend;
+    if (weak_.count() > 0) {
+      for (const AppliedColumn<T>& column : columns) {
+        Vectors& v = vectors_of(column);
+        weak_.balance(backend, v.weak.data(), column.r, v.balanced.data());
+      }
+      own.take_balanced(columns);
+    }
     cycle_->apply(backend, own.span());
-    if (null_space_.columns() == 0) return;
     for (const AppliedColumn<T>& column : columns) {
-      project_out(backend, null_space_, vectors_of(column).parts.data(), column.z);
+      Vectors& v = vectors_of(column);
+      if (null_space_.columns() > 0) project_out(backend, null_space_, v.parts.data(), column.z);
+      if (weak_.count() > 0) weak_.complete(backend, v.weak.data(), column.z);
     }
   }
-  /// A null space is projected out of vectors of T.
+  /// A null space is projected out of vectors of T, and weak modes are added to them.
   [[nodiscard]] bool leaves_floats() const override {
-    return single_ != nullptr && null_space_.columns() == 0;
+    return single_ != nullptr && null_space_.columns() + weak_.count() == 0;
   }
   void apply_in_float(std::span<const AppliedColumn<T>> columns) const override {
     const CycleColumns own(columns);
@@ -229,6 +242,10 @@ class MultigridMethod final : public IterativeMethod<B, T>,
         columns_[c] = columns[c];
         columns_[c].workspace = vectors_of(columns[c]).cycle.get();
       }
+    }
+    /// Applies the cycle to the right-hand sides without weak modes.
+    void take_balanced(std::span<const AppliedColumn<T>> columns) {
+      for (std::size_t c = 0; c < count_; ++c) columns_[c].r = vectors_of(columns[c]).balanced.data();
     }
     [[nodiscard]] std::span<const AppliedColumn<T>> span() const { return {columns_.data(), count_}; }
 
@@ -384,12 +401,14 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   Outcome make_operator() {
     std::string why;
     for (const HierarchyLevel<T>& level : hierarchy_->levels()) CsrAccess::find_stencils(*level.A);
-    NullSpace<T> known{Dense<T>(this->device(), 0, 0)};  // no columns
+    NullSpace<B, T> known{Dense<T>(this->device(), 0, 0)};  // no columns
     zero_rows_ = list_zero_rows(backend_, sparse(), character_.zero_rows);
     if (symmetric_) {
       known = find_null_space(backend_, hierarchy_->levels(), character_, zero_rows_, near_null_space_);
     }
     null_space_ = std::move(known.basis);
+    proven_ = known.proven;
+    weak_ = std::move(known.weak);
     const Csr<T>& coarsest_matrix = *hierarchy_->levels().back().A;
     if (!symmetric_ && coarsest_matrix.rows() <= largest_inverse) {
       known.coarsest_inverse = host_inverse(coarsest_matrix, false);
@@ -464,11 +483,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
       outcome.warnings.push_back("A is not definite: the diagonal element is zero, and others are not, in " +
                                  std::to_string(character_.zero_diagonals) + " of its rows");
     }
-    if (null_space_.columns() > 0) {
-      outcome.warnings.push_back("A is singular: its null space, of dimension " +
-                                 std::to_string(null_space_.columns()) +
-                                 ", is projected out of every correction");
-    }
+    if (null_space_.columns() > 0) outcome.warnings.push_back(null_space_text());
     const bool has_all_given = given_ && description_.levels.size() == prolongations_.size() + 1;
     if (hierarchy_->ended_early() && !has_all_given) {
       outcome.statistics.push_back({"end_of_coarsening", description_.end});
@@ -476,6 +491,19 @@ class MultigridMethod final : public IterativeMethod<B, T>,
                                  " rows: " + description_.end);
     }
     return outcome;
+  }
+
+  /// The dimensions are lower bounds: only vectors that were found are counted.
+  [[nodiscard]] std::string null_space_text() const {
+    const std::string known = std::to_string(null_space_.columns());
+    if (proven_ == 0) {
+      return "A is singular to working precision: its null space, of dimension " + known +
+             " or more up to rounding, is projected out of every correction";
+    }
+    const std::string exact =
+        proven_ < null_space_.columns() ? ", and " + known + " or more up to rounding" : std::string();
+    return "A is singular: its null space, of dimension " + std::to_string(proven_) + " or more" + exact +
+           ", is projected out of every correction";
   }
 
   AmgOptions options_;
@@ -492,6 +520,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   Csr<T> copy_;                               // A in CSR if A is dense
   Dense<T> near_null_space_{Device(), 0, 0};  // no columns: constants
   Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis, beside the zero rows' unit vectors
+  std::int64_t proven_ = 0;                   // its first columns, which are exact null vectors
+  WeakModes<B, T> weak_;                      // constants that are almost null vectors
   Array<std::int32_t> zero_rows_;
   std::unique_ptr<Coarsening<T>> coarsening_;
   std::unique_ptr<Hierarchy<T>> hierarchy_;

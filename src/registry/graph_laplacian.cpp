@@ -24,9 +24,7 @@ std::vector<Option<ApproximateCholeskyOptions>> ApproximateCholeskyOptions::tabl
         +[](ApproximateCholeskyOptions& o) -> std::int64_t& { return o.jacobi_iterations; },
         "iterations with a diagonal preconditioner before the factorisation, which is left out where they "
         "suffice",
-        {0}},
-       {"strict", +[](ApproximateCholeskyOptions& o) -> bool& { return o.strict; },
-        "report a b with a part outside the range of A as inconsistent; x solves for the rest"}});
+        {0}}});
 }
 template Options to_options(ApproximateCholeskyOptions);
 
@@ -82,9 +80,7 @@ std::vector<Option<LamgOptions>> LamgOptions::table() {
        {"jacobi_iterations",
         +[](LamgOptions& o) -> std::int64_t& { return o.jacobi_iterations; },
         "in parallel: no levels where CG with the diagonal is predicted to need at most so many iterations",
-        {0}},
-       {"strict", +[](LamgOptions& o) -> bool& { return o.strict; },
-        "report a b with a part outside the range of A as inconsistent; x solves for the rest"}});
+        {0}}});
 }
 template Options to_options(LamgOptions);
 

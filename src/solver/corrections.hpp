@@ -11,13 +11,13 @@
 
 namespace echelon {
 
-/// True if no further correction of x is needed or possible; then sets the outcome. A message about b that
-/// the outcome has already is kept. `before`: ||b - A x||_2 at the last correction, infinite at the first.
+/// True if no further correction of x is needed or possible; then sets the outcome. `tolerance`: on the norm;
+/// that of the job, or a smaller one. `before`: ||b - A x||_2 at the last correction, infinite at the first.
 /// `norm`: now. `norms()` returns AnswerNorms; it is called only for a small residual.
 template <class T, class Norms>
-[[nodiscard]] bool corrections_have_ended(Job& job, std::int64_t max_iterations, double before, double norm,
-                                          const Norms& norms) {
-  if (norm <= job.tolerance) return true;
+[[nodiscard]] bool corrections_have_ended(Job& job, double tolerance, std::int64_t max_iterations,
+                                          double before, double norm, const Norms& norms) {
+  if (norm <= tolerance) return true;
   const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +
                               " after " + std::to_string(job.iterations) + " iterations";
   if (job.control->cancel.stop_requested()) {
@@ -30,9 +30,7 @@ template <class T, class Norms>
   } else if (norm < 0.5 * before) {
     return false;
   } else if (error_at_rounding_level<T>(job, norm, norms)) {
-    if (job.outcome.ok() && job.outcome.message.empty()) {
-      job.outcome = {Status::converged, "rounding limits the residual: " + reached};
-    }
+    job.outcome = {Status::converged, "rounding limits the residual: " + reached};
     job.limited_by_rounding = true;
   } else {
     job.outcome = {Status::stagnated, "the residual no longer falls: " + reached};

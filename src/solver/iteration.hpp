@@ -247,11 +247,11 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
         alone.add(column);
         is_done = is_final(column, iterate(alone));
       }
-      name_inconsistent(column);
+      name_part_outside_range<T>(column.outside, column.workspace->n, *column.job);
     }
   }
 
-  /// Replaces b by its part in the range of a singular A, if the rest exceeds the tolerance.
+  /// Replaces b by its part in the range of a singular A, if the rest makes b inconsistent.
   void remove_inconsistent_part(SolvedColumn& column) const {
     const NullSpaceFinder<T>* finder = finder_of_singular();
     if (finder == nullptr) return;
@@ -260,21 +260,10 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     double* const parts = workspace.null_space_parts.data();
     workspace.backend.copy(workspace.n, column.b, consistent);
     const double in_zero_rows = remove_elements(workspace.backend, finder->zero_rows(), parts, consistent);
-    column.inconsistent_part = std::hypot(
-        in_zero_rows, remove_null_space(workspace.backend, finder->null_space_basis(), parts, consistent));
-    if (column.inconsistent_part > column.job->tolerance) column.b = consistent;
-  }
-
-  void name_inconsistent(const SolvedColumn& column) const {
-    Job& job = *column.job;
-    if (!(column.inconsistent_part > job.tolerance) || job.outcome.status == Status::cancelled) return;
-    const std::string rest = job.outcome.status == Status::converged
-                                 ? "this one satisfies them for the rest of b"
-                                 : "nor was one found for the rest of b: " + job.outcome.message;
-    job.outcome = {Status::inconsistent,
-                   "A is singular, and a part of b, " +
-                       short_number(column.inconsistent_part / job.right_hand_side_norm) +
-                       " of its norm, is not in its range: no x satisfies the equations; " + rest};
+    column.outside = remove_null_space(workspace.backend, finder->null_space_basis(),
+                                       finder->proven_null_vectors(), parts, consistent);
+    column.outside.proven = std::hypot(column.outside.proven, in_zero_rows);
+    if (is_outside_range<T>(column.outside, workspace.n, *column.job)) column.b = consistent;
   }
 
   /// Computes the first residual, and whether the column is to be iterated.

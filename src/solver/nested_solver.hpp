@@ -107,6 +107,9 @@ class NullSpaceFinder {
   /// Orthonormal basis of the null space, on the method's device; no columns if A is not known to be
   /// singular.
   [[nodiscard]] virtual const Dense<T>& null_space_basis() const = 0;
+  /// Number of columns of the basis, its first ones, that A and its transpose map to exactly zero; the others
+  /// are null vectors up to rounding.
+  [[nodiscard]] virtual std::int64_t proven_null_vectors() const { return 0; }
   /// Rows of A without a nonzero, on the method's device. The basis is zero there.
   [[nodiscard]] virtual const Array<std::int32_t>& zero_rows() const {
     static const Array<std::int32_t> none;

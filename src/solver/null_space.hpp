@@ -4,6 +4,7 @@
 
 #include "backend/target.hpp"
 #include "linalg/vector/functors.hpp"
+#include "solver/inconsistent.hpp"
 
 #include <echelon/matrix/dense.hpp>
 
@@ -38,16 +39,17 @@ void project_out(B& backend, const Dense<T>& basis, double* parts, T* x) {
   backend.for_each(n, SubtractColumns<T>{basis.data(), n, basis.columns(), parts, x});
 }
 
-/// Projects as project_out does, and returns ||N^T x||. Waits.
+/// Projects as project_out does, and returns the norms of the parts removed, of which those along the first
+/// `proven` columns are proven. Waits.
 template <class B, class T>
-double remove_null_space(B& backend, const Dense<T>& basis, double* parts, T* x) {
+OutsideRange remove_null_space(B& backend, const Dense<T>& basis, std::int64_t proven, double* parts, T* x) {
   project_out(backend, basis, parts, x);
-  double squares = 0;
+  OutsideRange removed;
   for (std::int64_t k = 0; k < basis.columns(); ++k) {
-    const double part = backend.read(parts + k);
-    squares += part * part;
+    double& norm = k < proven ? removed.proven : removed.rounded;
+    norm = std::hypot(norm, backend.read(parts + k));
   }
-  return std::sqrt(squares);
+  return removed;
 }
 
 /// Square of element k of a list of elements of x.

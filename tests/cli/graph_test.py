@@ -196,7 +196,7 @@ class Graph(ToolTest):
         self.assertEqual(strict["status"], "inconsistent")
         text = self.run_tool("graph", "potential", self.graph, "--sources", one_sided, "--strict",
                              code=NO_SOLUTION).stdout
-        self.assertIn("does not sum to zero", text)
+        self.assertIn("do not sum to zero", text)
         self.assertIn("the component of rows 0, 1, 2 has no ground, and b sums to 1 over it",
                       " ".join(text.split()))
 

@@ -113,8 +113,9 @@ struct EdgeResistances {
                                                const EdgeResistanceOptions& options = {});
 
 /// Potentials x with L x = currents for each column, of mean zero on each component. If currents do not sum
-/// to zero on a component, their mean there is removed, with a warning in the report; with `strict` the
-/// status is `inconsistent`. If the set-up fails, x is NaN.
+/// to zero on a component, their mean there is removed, with a warning in the report, whose residual is that
+/// of the balanced currents; with `strict` the status is `inconsistent` if the removed part exceeds the
+/// tolerance. If the set-up fails, x is NaN.
 struct Potentials {
   Dense<double> x;
   Report report;

@@ -22,9 +22,6 @@ struct ApproximateCholeskyOptions {
   /// Iterations with a diagonal preconditioner that are tried first. If they suffice, as on power-law graphs,
   /// the factorisation is omitted.
   std::int64_t jacobi_iterations = 0;
-  /// Report `inconsistent` if the part of b outside the range of a singular A exceeds the tolerance; x solves
-  /// for the rest, as it does otherwise with a warning.
-  bool strict = false;
 
   /// Describes each option.
   static std::vector<Option<ApproximateCholeskyOptions>> table();

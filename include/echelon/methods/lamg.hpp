@@ -45,9 +45,6 @@ struct LamgOptions {
   /// Predicted number of iterations of conjugate gradients with the diagonal up to which the parallel
   /// algorithm makes no levels. 0: always make them, for many right-hand sides.
   std::int64_t jacobi_iterations = 100;
-  /// Report `inconsistent` if the part of b outside the range of a singular A exceeds the tolerance; x solves
-  /// for the rest, as it does otherwise with a warning.
-  bool strict = false;
 
   /// Describes each option.
   static std::vector<Option<LamgOptions>> table();

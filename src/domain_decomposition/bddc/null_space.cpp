@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "domain_decomposition/bddc/null_space.hpp"
 
+#include "backend/openmp/openmp.hpp"
 #include "domain_decomposition/bddc/orthonormal.hpp"
 #include "domain_decomposition/bddc/subdomains/parallel.hpp"
 #include "domain_decomposition/bddc/subdomains/partition.hpp"
 #include "linalg/blas/decompositions.hpp"
+#include "linalg/constant_modes.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace echelon::bddc {
@@ -81,10 +84,29 @@ Columns null_combinations(const Csr<double>& K, const std::vector<std::int32_t>&
   return result;
 }
 
-}  // namespace
+/// Orthonormal basis of the constant and of the columns; the constant is the first.
+Columns with_constant(const Columns& columns, std::int64_t rows) {
+  Dense<double> vectors(Device(), rows, 1 + std::ssize(columns));
+  std::fill_n(vectors.data(), rows, 1.0);
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    std::copy_n(columns[k].data(), rows, vectors.data() + (static_cast<std::int64_t>(k) + 1) * rows);
+  }
+  std::vector<std::int32_t> all(static_cast<std::size_t>(rows));
+  std::iota(all.begin(), all.end(), 0);
+  return orthonormal_basis(all, vectors);
+}
 
-std::vector<NullSpacePart> null_space(const Csr<double>& K, const Dense<double>& vectors, double tolerance) {
-  const Partition components = connected_components(K);
+/// Corrects the null vectors of a component by what is known about the constant.
+void apply_constant_mode(ConstantMode mode, NullSpacePart& part) {
+  if (mode != ConstantMode::singular && (mode != ConstantMode::weak || part.columns.empty())) return;
+  part.columns = with_constant(part.columns, std::ssize(part.rows));
+  part.is_proven = mode == ConstantMode::singular;
+  if (!part.is_proven) part.columns.erase(part.columns.begin());
+}
+
+/// The null vectors of each component, of which there may be none.
+std::vector<NullSpacePart> null_vectors(const Csr<double>& K, const Partition& components,
+                                        const Dense<double>& vectors, double tolerance) {
   std::vector<NullSpacePart> parts(static_cast<std::size_t>(components.parts));
   std::vector<std::int32_t> place(components.part.size());
   for (std::size_t i = 0; i < place.size(); ++i) {
@@ -95,21 +117,46 @@ std::vector<NullSpacePart> null_space(const Csr<double>& K, const Dense<double>&
   for (NullSpacePart& part : parts) {
     part.columns = null_combinations(K, part.rows, place, orthonormal_basis(part.rows, vectors), tolerance);
   }
-  std::erase_if(parts, [](const NullSpacePart& part) { return part.columns.empty(); });
   return parts;
 }
 
-double remove_null_space(const std::vector<NullSpacePart>& parts, std::vector<double>& b) {
-  double removed = 0;
+void omit_without_columns(std::vector<NullSpacePart>& parts) {
+  std::erase_if(parts, [](const NullSpacePart& part) { return part.columns.empty(); });
+}
+
+}  // namespace
+
+std::vector<NullSpacePart> null_space(const Csr<double>& K, const Dense<double>& vectors, double tolerance) {
+  std::vector<NullSpacePart> parts = null_vectors(K, connected_components(K), vectors, tolerance);
+  omit_without_columns(parts);
+  return parts;
+}
+
+std::vector<NullSpacePart> null_space_by_row_sums(const Csr<double>& A, const Dense<double>& vectors,
+                                                  double tolerance, double roundoff) {
+  const Partition components = connected_components(A);
+  std::vector<NullSpacePart> parts = null_vectors(A, components, vectors, tolerance);
+  OpenMp backend{Device()};
+  const std::vector<ConstantMode> modes =
+      constant_modes(row_sums(backend, A), components.part, components.parts, roundoff);
+  for (std::size_t c = 0; c < parts.size(); ++c) apply_constant_mode(modes[c], parts[c]);
+  omit_without_columns(parts);
+  return parts;
+}
+
+OutsideRange remove_null_space(const std::vector<NullSpacePart>& parts, std::vector<double>& b) {
+  double proven = 0;
+  double rounded = 0;
   for (const NullSpacePart& part : parts) {
-    for (const std::vector<double>& vector : part.columns) {
+    for (std::size_t k = 0; k < part.columns.size(); ++k) {
+      const std::vector<double>& vector = part.columns[k];
       double product = 0;
       for (std::size_t i = 0; i < vector.size(); ++i) product += vector[i] * b[part.rows[i]];
       for (std::size_t i = 0; i < vector.size(); ++i) b[part.rows[i]] -= product * vector[i];
-      removed += product * product;
+      (part.is_proven && k == 0 ? proven : rounded) += product * product;
     }
   }
-  return std::sqrt(removed);
+  return {std::sqrt(proven), std::sqrt(rounded)};
 }
 
 }  // namespace echelon::bddc

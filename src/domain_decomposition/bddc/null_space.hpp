@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "solver/inconsistent.hpp"
+
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
 
@@ -13,6 +15,7 @@ namespace echelon::bddc {
 struct NullSpacePart {
   std::vector<std::int32_t> rows;            ///< of the component, ascending
   std::vector<std::vector<double>> columns;  ///< orthonormal, along these rows
+  bool is_proven = false;  ///< the first column is the constant, which K maps to exactly zero
 };
 
 /// The combinations of columns of `vectors`, component by component, that a symmetric positive semidefinite K
@@ -20,7 +23,14 @@ struct NullSpacePart {
 [[nodiscard]] std::vector<NullSpacePart> null_space(const Csr<double>& K, const Dense<double>& vectors,
                                                     double tolerance);
 
-/// Removes the components of b along the null vectors; returns their norm.
-double remove_null_space(const std::vector<NullSpacePart>& parts, std::vector<double>& b);
+/// null_space() of an A whose row sums, computed without rounding error, decide about the constant on a
+/// component: it is a null vector if they are zero, and none if they only come close to zero. `roundoff`: the
+/// machine epsilon of A's elements as they were given.
+[[nodiscard]] std::vector<NullSpacePart> null_space_by_row_sums(const Csr<double>& A,
+                                                                const Dense<double>& vectors,
+                                                                double tolerance, double roundoff);
+
+/// Removes the components of b along the null vectors; returns their norms.
+OutsideRange remove_null_space(const std::vector<NullSpacePart>& parts, std::vector<double>& b);
 
 }  // namespace echelon::bddc

@@ -9,10 +9,12 @@
 #include "domain_decomposition/bddc/subdomain_user.hpp"
 #include "domain_decomposition/bddc/subdomains/read_partition.hpp"
 #include "krylov/lanczos.hpp"
+#include "linalg/dominance.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/corrections.hpp"
 #include "solver/factor_status.hpp"
+#include "solver/inconsistent.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/nested_solver.hpp"
 #include "sparse_direct/multifrontal/symmetry.hpp"
@@ -39,7 +41,8 @@ template <class From, class To>
 struct Convert {
   const From* source;
   To* target;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<To>(source[i]); }
+  To factor = 1;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = factor * static_cast<To>(source[i]); }
 };
 
 /// x += z.
@@ -93,12 +96,14 @@ class BddcMethod final : public SolverImplementation<T>,
   }
   void set_near_null_space(const Dense<double>& vectors) override { near_null_space_ = vectors; }
   [[nodiscard]] const Dense<T>& null_space_basis() const override { return null_space_basis_; }
+  [[nodiscard]] std::int64_t proven_null_vectors() const override { return proven_; }
 
   Outcome setup(const MatrixRef<T>& A) override {
     copy(A);
     const std::int64_t n = rows_ = A_->rows();
     null_space_.clear();
     null_space_basis_ = Dense<T>(this->device(), n, 0);
+    proven_ = 0;
     if (asymmetry_) return not_symmetric(asymmetry_->row, asymmetry_->column, Status::not_spd);
     check_block_size(n);
     Outcome outcome;
@@ -138,12 +143,13 @@ class BddcMethod final : public SolverImplementation<T>,
     const std::int64_t n = right.rows();
     for (std::int64_t j = 0; j < right.columns(); ++j) {
       Job& job = jobs[static_cast<std::size_t>(j)];
-      own.backend.for_each(n, Convert<T, double>{right.column(j), own.b.data()});
-      project(own.b, job);
+      own.backend.for_each(n, Convert<T, double>{right.column(j), own.b.data(), sign_});
+      const OutsideRange outside = project(own.b);
       own.backend.fill(n, 0.0, own.x.data());
       if (job.control->use_initial_guess)
         own.backend.for_each(n, Convert<T, double>{left.column(j), own.x.data()});
-      solve_column(own, job);
+      solve_column(own, tolerance_in_range<T>(outside, n, job), job);
+      name_part_outside_range<T>(outside, n, job);
       own.backend.for_each(n, Convert<double, T>{own.x.data(), left.column(j)});
     }
   }
@@ -152,16 +158,18 @@ class BddcMethod final : public SolverImplementation<T>,
     auto& own = static_cast<Vectors&>(workspace);
     if constexpr (std::is_same_v<T, double>) {
       preconditioner_.apply(own.scratch, r, z);
+      if (sign_ < 0) own.backend.for_each(rows_, Convert<double, double>{z, z, -1});
     } else {
       own.backend.for_each(rows_, Convert<T, double>{r, own.r.data()});
       preconditioner_.apply(own.scratch, own.r.data(), own.z.data());
-      own.backend.for_each(rows_, Convert<double, T>{own.z.data(), z});
+      own.backend.for_each(rows_, Convert<double, T>{own.z.data(), z, static_cast<T>(sign_)});
     }
   }
 
  private:
-  /// Sets A in double on the host for the set-up, and on the device for products, as copies only where A is
-  /// not one of them, and looks for elements that differ from their mirror images.
+  /// Sets A, or -A if its diagonal is negative, in double on the host for the set-up, and on the device for
+  /// products, as copies only where A is not one of them, and looks for elements that differ from their
+  /// mirror images.
   void copy(const MatrixRef<T>& A) {
     const bool on_host = this->device().on_host();
     converted_ = A.is_sparse() ? Csr<T>() : to_csr(A);
@@ -170,21 +178,43 @@ class BddcMethod final : public SolverImplementation<T>,
     const Csr<T>& values = on_host ? given : fetched;
     asymmetry_ = sparse_direct::find_asymmetry(values, on_host ? this->device() : Device());
     device_copy_ = {};
-    if constexpr (std::is_same_v<T, double>) {
+    sign_ = has_negative_diagonal(values) ? -1 : 1;
+    if (sign_ < 0) {
+      take_copies(in_double(values, -1));
+    } else if constexpr (std::is_same_v<T, double>) {
       host_ = std::move(fetched);
       A_ = on_host ? &given : &host_;
       product_matrix_ = &given;
     } else {
-      host_ = in_double(values);
-      A_ = &host_;
-      if (!on_host) device_copy_ = host_.to(this->device());
-      product_matrix_ = on_host ? &host_ : &device_copy_;
+      take_copies(in_double(values, 1));
     }
   }
 
-  static Csr<double> in_double(const Csr<T>& A) {
+  void take_copies(Csr<double> on_host) {
+    host_ = std::move(on_host);
+    A_ = &host_;
+    if (!this->device().on_host()) device_copy_ = host_.to(this->device());
+    product_matrix_ = this->device().on_host() ? &host_ : &device_copy_;
+  }
+
+  /// Whether the diagonal has a negative element and no positive one, as that of a negative semidefinite A.
+  static bool has_negative_diagonal(const Csr<T>& A) {
+    bool has_negative = false;
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+        if (A.column_indices()[k] != i) continue;
+        if (A.values()[k] > T{0}) return false;
+        has_negative = has_negative || A.values()[k] < T{0};
+      }
+    }
+    return has_negative;
+  }
+
+  template <class V>
+  static Csr<double> in_double(const Csr<V>& A, double factor) {
     Array<double> values(Device::serial(), A.nonzeros());
-    std::copy_n(A.values().data(), A.nonzeros(), values.data());
+    std::transform(A.values().data(), A.values().data() + A.nonzeros(), values.data(),
+                   [factor](V value) { return factor * static_cast<double>(value); });
     return Csr<double>::unchecked(A.rows(), A.columns(), A.row_offsets(), A.column_indices(),
                                   std::move(values));
   }
@@ -218,10 +248,14 @@ class BddcMethod final : public SolverImplementation<T>,
   /// The matrices that were given, or those of a partition that was given or is computed.
   bddc::Subdomains make_subdomains(std::vector<std::string>& warnings) const {
     if (!given_.empty()) {
-      bddc::check_sum(given_, *A_, symmetry_tolerance<T>);
-      bddc::Subdomains subdomains{bddc::split_disconnected(given_)};
+      std::vector<SubdomainMatrix> given = given_;
+      if (sign_ < 0) {
+        for (SubdomainMatrix& own : given) own.matrix = in_double(own.matrix, -1);
+      }
+      bddc::check_sum(given, *A_, symmetry_tolerance<T>);
+      bddc::Subdomains subdomains{bddc::split_disconnected(given)};
       const auto has_rows = [](const SubdomainMatrix& own) { return own.matrix.rows() > 0; };
-      const std::int64_t before = std::count_if(given_.begin(), given_.end(), has_rows);
+      const std::int64_t before = std::count_if(given.begin(), given.end(), has_rows);
       warn_of_split(std::ssize(subdomains.matrices) - before, warnings);
       return subdomains;
     }
@@ -255,54 +289,66 @@ class BddcMethod final : public SolverImplementation<T>,
   /// Null vectors of A among the combinations of `vectors`; a basis for a Krylov method if they are few.
   void find_null_space(const Dense<double>& vectors) {
     constexpr double rounding = 1e-14;
-    null_space_ = bddc::null_space(*A_, vectors, rounding);
+    null_space_ = bddc::null_space_by_row_sums(*A_, vectors, rounding, std::numeric_limits<T>::epsilon());
+    require_exact_symmetry();
     constexpr std::int64_t most = 8;
-    std::int64_t count = 0;
-    for (const bddc::NullSpacePart& part : null_space_) count += std::ssize(part.columns);
+    std::vector<std::pair<const bddc::NullSpacePart*, std::size_t>> columns;  // those that are proven first
+    for (const bddc::NullSpacePart& part : null_space_) {
+      if (part.is_proven) columns.emplace_back(&part, 0);
+    }
+    const auto proven = static_cast<std::int64_t>(columns.size());
+    for (const bddc::NullSpacePart& part : null_space_) {
+      for (std::size_t k = part.is_proven ? 1 : 0; k < part.columns.size(); ++k) {
+        columns.emplace_back(&part, k);
+      }
+    }
+    const std::int64_t count = std::ssize(columns);
     if (count == 0 || count > most) return;
     Dense<T> basis(Device(), A_->rows(), count);
     std::fill_n(basis.data(), A_->rows() * count, T{0});
-    std::int64_t column = 0;
-    for (const bddc::NullSpacePart& part : null_space_) {
-      for (const std::vector<double>& vector : part.columns) {
-        for (std::size_t i = 0; i < vector.size(); ++i) {
-          basis(part.rows[i], column) = static_cast<T>(vector[i]);
-        }
-        ++column;
+    for (std::int64_t column = 0; column < count; ++column) {
+      const auto& [part, k] = columns[static_cast<std::size_t>(column)];
+      const std::vector<double>& vector = part->columns[k];
+      for (std::size_t i = 0; i < vector.size(); ++i) {
+        basis(part->rows[i], column) = static_cast<T>(vector[i]);
       }
     }
     null_space_basis_ = basis.to(this->device());
+    proven_ = proven;
   }
 
-  /// Removes the part of b outside the range of A, and notes it in the job.
-  void project(Array<double>& b, Job& job) const {
+  /// Proves no null vector to be orthogonal to the range of an A with an a_ij that is not exactly a_ji.
+  void require_exact_symmetry() {
     if (null_space_.empty()) return;
+    OpenMp backend{Device()};
+    if (echelon::find_asymmetry(backend, *A_, 0).value == FirstIndex::none) return;
+    for (bddc::NullSpacePart& part : null_space_) part.is_proven = false;
+  }
+
+  /// Removes the part of b outside the range of A. Returns its norms.
+  OutsideRange project(Array<double>& b) const {
+    if (null_space_.empty()) return {};
     std::vector<double> on_host = b.to_vector();
-    const double removed = bddc::remove_null_space(null_space_, on_host);
+    const OutsideRange removed = bddc::remove_null_space(null_space_, on_host);
     b = Array<double>(this->device(), std::span<const double>(on_host));
-    const double rounding = std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(b.size())) *
-                            job.right_hand_side_norm;
-    if (removed <= rounding) return;
-    job.unreachable = removed;
-    job.outcome = {Status::converged, "A is singular, and a part of b outside its range, of relative norm " +
-                                          short_number(removed / job.right_hand_side_norm) + ", was removed"};
+    return removed;
   }
 
   /// Solves for corrections until the true residual meets the tolerance or no longer falls.
-  void solve_column(Vectors& v, Job& job) const {
+  void solve_column(Vectors& v, double tolerance, Job& job) const {
     double before = std::numeric_limits<double>::infinity();
     for (;;) {
       v.backend.copy(rows_, v.b.data(), v.r.data());
       echelon::multiply(v.backend, -1.0, MatrixRef<double>(*product_matrix_), v.x.data(), 1.0, v.r.data());
       const double norm = std::sqrt(dot(v, v.r, v.r));
       if (job.history.empty()) job.history.push_back(norm);
-      if (!job.outcome.ok() || corrections_have_ended<T>(job, options_.stop.max_iterations, before, norm,
-                                                         [&] { return norms(v); })) {
+      if (!job.outcome.ok() || corrections_have_ended<T>(job, tolerance, options_.stop.max_iterations, before,
+                                                         norm, [&] { return norms(v); })) {
         return;
       }
       before = norm;
       preconditioner_.reduce(v.scratch, v.r.data(), v.g.data(), v.z.data());
-      iterate(v, job);
+      iterate(v, tolerance, job);
       preconditioner_.extend(v.scratch, v.u.data(), v.z.data());
       v.backend.for_each(rows_, AddVector{v.z.data(), v.x.data()});
     }
@@ -325,13 +371,13 @@ class BddcMethod final : public SolverImplementation<T>,
     return found;
   }
 
-  /// Solves S u = g by preconditioned conjugate gradients, to the tolerance of the job; the residual replaces
+  /// Solves S u = g by preconditioned conjugate gradients, to the tolerance; the residual replaces
   /// g. With exact interiors the residual of the interface is that of A.
-  void iterate(Vectors& v, Job& job) const {
+  void iterate(Vectors& v, double tolerance, Job& job) const {
     v.backend.fill(v.u.size(), 0.0, v.u.data());
     v.backend.reduce(
         v.g.size(), Product<double>{v.g.data(), v.g.data()},
-        bddc::BeginIteration{v.iteration.data(), job.tolerance, options_.stop.max_iterations - job.iterations,
+        bddc::BeginIteration{v.iteration.data(), tolerance, options_.stop.max_iterations - job.iterations,
                              job.iterations == 0});
     std::vector<double> alphas;
     std::vector<double> betas;
@@ -403,12 +449,14 @@ class BddcMethod final : public SolverImplementation<T>,
   Csr<T> converted_;         // a dense A
   Csr<double> host_;         // A in double on the host, where A is not that itself
   Csr<double> device_copy_;  // and on the device
+  double sign_ = 1;          // -1 if the set-up and the products are those of -A
   std::optional<sparse_direct::Place> asymmetry_;
   const Csr<double>* A_ = &host_;
   const Csr<double>* product_matrix_ = &host_;
   Preconditioner preconditioner_;
   std::vector<bddc::NullSpacePart> null_space_;
   Dense<T> null_space_basis_{Device(), 0, 0};
+  std::int64_t proven_ = 0;  // columns of the basis, its first ones, that are exact null vectors
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "graph_laplacian/components.hpp"
+#include "linalg/components.hpp"
 
 #include "backend/openmp/openmp.hpp"
 #include "graph_laplacian/analysis/connected_components.hpp"
+#include "linalg/constant_modes.hpp"
 #include "linalg/dominance.hpp"
 #include "support/machine_epsilon.hpp"
 
@@ -10,8 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -19,7 +18,7 @@ namespace echelon::graph {
 
 Components connected_components(const Csr<double>& A) {
   OpenMp backend{Device()};
-  const graph_laplacian::Components found = graph_laplacian::find_components(backend, A);
+  const echelon::Components found = find_components(backend, A);
   Components result{found.count, found.of_vertex.to_vector(), {}};
   for (std::int64_t c = 0; c < found.count; ++c) {
     result.sizes.push_back(found.offsets[c + 1] - found.offsets[c]);
@@ -42,21 +41,6 @@ void require_symmetric(OpenMp& backend, const Csr<T>& A) {
   }
 }
 
-/// Whether row i sums to zero up to rounding.
-template <class T>
-bool is_zero_sum(const Csr<T>& A, std::int64_t i) {
-  const std::int64_t begin = A.row_offsets()[i];
-  const std::int64_t end = A.row_offsets()[i + 1];
-  double sum = 0;
-  double magnitudes = 0;
-  for (std::int64_t k = begin; k < end; ++k) {
-    const auto value = static_cast<double>(A.values()[k]);
-    sum += value;
-    magnitudes += std::abs(value);
-  }
-  return std::abs(sum) <= machine_epsilon<T> * magnitudes * static_cast<double>(end - begin);
-}
-
 }  // namespace
 
 Components components(const Csr<double>& A) {
@@ -69,14 +53,14 @@ template <class T>
 std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<T>& A) {
   OpenMp backend{Device()};
   require_symmetric(backend, A);
-  const graph_laplacian::Components parts = graph_laplacian::find_components(backend, A);
+  const echelon::Components parts = find_components(backend, A);
+  const std::vector<ConstantMode> modes = constant_modes(
+      sum_rows_exactly(backend, A), parts.of_vertex.to_vector(), parts.count, machine_epsilon<T>);
   std::vector<std::vector<std::int32_t>> found;
   for (std::int64_t c = 0; c < parts.count; ++c) {
-    const std::int32_t* const begin = parts.members.data() + parts.offsets[c];
-    const std::int32_t* const end = parts.members.data() + parts.offsets[c + 1];
-    if (std::all_of(begin, end, [&](std::int32_t row) { return is_zero_sum(A, row); })) {
-      found.emplace_back(begin, end);
-    }
+    const ConstantMode mode = modes[static_cast<std::size_t>(c)];
+    if (mode != ConstantMode::singular && mode != ConstantMode::rounded) continue;
+    found.emplace_back(parts.members.data() + parts.offsets[c], parts.members.data() + parts.offsets[c + 1]);
   }
   return found;
 }

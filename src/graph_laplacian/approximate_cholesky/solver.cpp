@@ -5,6 +5,7 @@
 #include "graph_laplacian/approximate_cholesky/pcg.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
 #include "solver/corrections.hpp"
+#include "solver/inconsistent.hpp"
 #include "solver/instantiate.hpp"
 #include "support/text.hpp"
 
@@ -12,6 +13,7 @@
 #include <echelon/methods/approximate_cholesky.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -69,6 +71,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   struct Block {
     std::vector<double> b, x, r;  ///< n K elements each, before the elimination of low degrees
     PcgVectors core;
+    std::array<double, K> tolerances;  ///< on the residuals of the parts of b in the range of A
     [[nodiscard]] std::size_t bytes() const {
       return (b.capacity() + x.capacity() + r.capacity()) * sizeof(double) + core.bytes();
     }
@@ -223,7 +226,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     } else {
       Array<double> values(this->device(), L.nonzeros());
       backend_.for_each(L.nonzeros(),
-                        Spread<T, double>{L.values().data(), nullptr, L.nonzeros(), values.data()});
+                        Spread<T, double>{L.values().data(), nullptr, L.nonzeros(), T{1}, values.data()});
       converted_ = Csr<double>::unchecked(L.rows(), L.columns(), L.row_offsets(), L.column_indices(),
                                           std::move(values));
       matrix_ = &converted_;
@@ -327,30 +330,34 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     block.x.assign(size, 0.0);
     block.r.resize(size);
     std::array<bool, K> active{};
+    std::array<OutsideRange, K> outside{};
     bool guessed = false;
     for (int c = 0; c < count; ++c) {
       Job& job = jobs[static_cast<std::size_t>(first + c)];
-      job.unreachable =
-          report_removed(form_.lift(own.backend, own.form, right.column(first + c), own.column.data()), job);
+      const auto column = static_cast<std::size_t>(c);
+      outside[column] = form_.lift(own.backend, own.form, right.column(first + c), own.column.data());
+      block.tolerances[column] = tolerance_in_range<T>(outside[column], n_, job);
       put_column<K>(own, c, block.b);
       if (job.control->use_initial_guess && job.right_hand_side_norm > 0) {
-        form_.spread(own.backend, left.column(first + c), own.column.data());
+        form_.spread_guess(own.backend, left.column(first + c), own.column.data());
         put_column<K>(own, c, block.x);
         guessed = true;
       }
-      active[static_cast<std::size_t>(c)] = true;
+      active[column] = true;
     }
     refine<K>(own.backend, block, active, guessed, first, count, jobs);
     for (int c = 0; c < count; ++c) {
+      Job& job = jobs[static_cast<std::size_t>(first + c)];
       take_column<K>(own, c, block.x);
-      bound_inverse(own, jobs[static_cast<std::size_t>(first + c)]);
+      bound_inverse(own, job);
+      report_removed(own.backend, outside[static_cast<std::size_t>(c)], job);
       form_.restore(own.backend, own.form, own.column.data(), left.column(first + c));
     }
   }
 
   /// Sets the lower bound ||x|| / ||b|| of the norm of the inverse, unless A is singular.
   void bound_inverse(SolveWorkspace& own, Job& job) const {
-    if (form_.kind() == DominanceKind::laplacian || !(job.right_hand_side_norm > 0)) return;
+    if (form_.is_singular() || !(job.right_hand_side_norm > 0)) return;
     const double* const x = own.column.data();
     double square = 0;
     own.backend.reduce(
@@ -359,17 +366,11 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     job.inverse_norm = std::sqrt(square) / (norm_ratio() * job.right_hand_side_norm);
   }
 
-  /// Reports the part of b outside the range of A, which was removed. Returns its norm, or 0 where rounding
-  /// explains it.
-  double report_removed(double removed, Job& job) const {
-    const double rounding =
-        std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(n_)) * job.right_hand_side_norm;
-    if (removed <= rounding) removed = 0;
-    job.statistics.push_back({"removed_norm", removed});
-    if (removed == 0) return 0;
-    const bool refused = options_.strict && removed > job.tolerance;
-    job.outcome = unreachable(removed, job.right_hand_side_norm, refused);
-    return removed;
+  /// Reports the part of b outside the range of A, which was removed.
+  void report_removed(B& backend, const OutsideRange& outside, Job& job) const {
+    const bool is_removed = is_outside_range<T>(outside, n_, job);
+    job.statistics.push_back({"removed_norm", outside.norm()});
+    if (is_removed) name_part_outside_range<T>(form_.verified(backend, outside), n_, job);
   }
 
   /// Solves for corrections until the true residuals meet the tolerances or no longer fall.
@@ -384,8 +385,8 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
         if (!active[c]) continue;
         Job& job = jobs[static_cast<std::size_t>(first + c)];
         if (cycle == 0) job.history.push_back(norms[c]);
-        active[c] = !corrections_have_ended<T>(job, options_.stop.max_iterations, before[c], norms[c],
-                                               [&] { return norms_of<K>(block, c); });
+        active[c] = !corrections_have_ended<T>(job, block.tolerances[c], options_.stop.max_iterations,
+                                               before[c], norms[c], [&] { return norms_of<K>(block, c); });
       }
       if (std::none_of(active.begin(), active.end(), [](bool a) { return a; })) return;
       // The diagonal preconditioner's iterations may leave the residual as large as it was.
@@ -418,7 +419,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
       block.core.r = block.r;
       ColumnPcg pcg(std::integral_constant<int, K>(), backend, *matrix_, diagonal_, block.core);
       pcg.start(active);
-      iterate(pcg, options_.jacobi_iterations, first, count, jobs);
+      iterate(pcg, options_.jacobi_iterations, block.tolerances.data(), first, count, jobs);
       add(backend, block.core.x, block.x);
       return;
     }
@@ -428,7 +429,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     with_factor([&](const auto& f) {
       ColumnPcg pcg(std::integral_constant<int, K>(), backend, core_matrix(), f, block.core);
       pcg.start(active);
-      iterate(pcg, options_.stop.max_iterations, first, count, jobs);
+      iterate(pcg, options_.stop.max_iterations, block.tolerances.data(), first, count, jobs);
     });
     add_correction<K>(backend, block.core.x, block.r, block.x);
   }
@@ -436,7 +437,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   /// Ends a column, too, when its residual has not fallen for many steps: with weights of many decades the
   /// residual of the recurrence may stop at rounding errors, from which a restart goes on.
   template <class Pcg>
-  void iterate(Pcg& pcg, std::int64_t most, std::int64_t first, std::int64_t count,
+  void iterate(Pcg& pcg, std::int64_t most, const double* tolerances, std::int64_t first, std::int64_t count,
                std::vector<Job>& jobs) const {
     constexpr int most_idle_steps = 200;
     struct Progress {
@@ -455,7 +456,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
         auto& [best, idle] = progress[static_cast<std::size_t>(c)];
         idle = norm < 0.99 * best ? 0 : idle + 1;
         best = std::min(best, norm);
-        const bool ends = job.iterations >= most || idle >= most_idle_steps || must_stop(job);
+        const bool ends = job.iterations >= most || idle >= most_idle_steps || must_stop(job, tolerances[c]);
         if (pcg.is_broken(c) || ends) pcg.end(c);
         any = any || pcg.is_active(c);
       }
@@ -472,9 +473,9 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
                                 job.tolerance / job.right_hand_side_norm});
     }
   }
-  [[nodiscard]] bool must_stop(const Job& job) const {
+  [[nodiscard]] bool must_stop(const Job& job, double tolerance) const {
     const double norm = job.history.back();
-    return norm <= job.tolerance || !std::isfinite(norm) || job.iterations >= options_.stop.max_iterations ||
+    return norm <= tolerance || !std::isfinite(norm) || job.iterations >= options_.stop.max_iterations ||
            job.control->cancel.stop_requested();
   }
 

@@ -4,6 +4,7 @@
 #include "linalg/residual_check.hpp"
 #include "multigrid/level_statistics.hpp"
 #include "multigrid/method.hpp"
+#include "solver/inconsistent.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
 #include "solver/nested_solver.hpp"
@@ -42,16 +43,16 @@ std::unique_ptr<Engine<B, T>> make_engine(const LamgOptions& options) {
   return std::make_unique<parallel::ParallelEngine<B, T>>(options);
 }
 
-/// x = 0, r = b.
 template <class T>
-struct BeginFromZero {
-  const T* b;
+struct SetZero {
   T* x;
-  T* r;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    x[i] = T{0};
-    r[i] = b[i];
-  }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = T{0}; }
+};
+template <class T>
+struct CopyVector {
+  const T* source;
+  T* target;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = source[i]; }
 };
 /// x += dx.
 template <class T>
@@ -80,7 +81,7 @@ class LamgMethod final : public SolverImplementation<T>,
           cycle(method.engine_->make_vectors(backend)),
           check(make_residual_check<ThisTarget, T>(method.device())) {}
     [[nodiscard]] std::size_t bytes() const override {
-      std::size_t bytes = form.bytes() + r.bytes() + y.bytes() + cycle->bytes();
+      std::size_t bytes = form.bytes() + r.bytes() + y.bytes() + b.bytes() + cycle->bytes();
       for (const auto& other : others) bytes += other->bytes();
       return bytes;
     }
@@ -88,6 +89,7 @@ class LamgMethod final : public SolverImplementation<T>,
     typename Form::Workspace form;
     Array<T> r;  ///< residual, then correction, in the rows of A
     Array<T> y;  ///< right-hand side, then solution, in the vertices of the Laplacian
+    Array<T> b;  ///< part of the right-hand side in the range of A, if the rest exceeds the tolerance
     std::unique_ptr<Workspace> cycle;
     std::unique_ptr<ResidualCheck<T>> check;
     std::vector<std::unique_ptr<Vectors>> others;  ///< of the second and further columns solved together
@@ -179,7 +181,9 @@ class LamgMethod final : public SolverImplementation<T>,
     const T* b;
     T* x;
     Job* job;
-    double norm = 0;  ///< of the reachable part of the true residual
+    OutsideRange outside = {};  ///< part of the given right-hand side
+    double tolerance = 0;       ///< on the residual of the part in the range of A
+    double norm = 0;            ///< of the true residual
     bool is_running = false;
     // Since the last restart:
     double recurred = 0;                ///< norm of the residual by the recurrence of the iteration
@@ -223,44 +227,49 @@ class LamgMethod final : public SolverImplementation<T>,
       run_cycles(backend, group.span());
       check_iterates(backend, group.span());
     }
-    for (const Column& column : columns) report_removed(*column.job);
+    for (const Column& column : columns) report_removed(backend, column);
   }
 
   /// Computes the first residuals, and which columns are to be iterated.
   void begin(B& backend, std::vector<Column>& columns) const {
+    Group all;
+    for (Column& column : columns) all.add(column);
+    for_each_column(backend, form_.rows(), each_column(all.span(), [](const Column* column) {
+                      return CopyVector<T>{column->b, column->vectors->r.data()};
+                    }));
+    const auto outside = lift_residuals(backend, all.span());
     Group guessed;
     Group others;
-    Group all;
-    for (Column& column : columns) {
-      const Job& job = *column.job;
-      column.norm = job.right_hand_side_norm;
-      (job.control->use_initial_guess && column.norm > 0 ? guessed : others).add(column);
-      all.add(column);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      Column& column = columns[c];
+      column.outside = outside[c];
+      column.tolerance = tolerance_in_range<T>(column.outside, form_.rows(), *column.job);
+      column.norm = column.job->right_hand_side_norm;
+      replace_inconsistent(backend, column);
+      (column.job->control->use_initial_guess && column.norm > 0 ? guessed : others).add(column);
     }
     compute_residuals(*columns.front().vectors->check, guessed.span());
-    for_each_column(backend, form_.rows(), each_column(others.span(), [](const Column* column) {
-                      return BeginFromZero<T>{column->b, column->x, column->vectors->r.data()};
-                    }));
-    const auto removed = lift_residuals(backend, all.span());
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      columns[c].job->history.push_back(columns[c].norm);
-      columns[c].job->unreachable = removed[c];
-      columns[c].is_running = may_begin(columns[c]);
+    static_cast<void>(lift_residuals(backend, guessed.span()));
+    for_each_column(backend, form_.rows(),
+                    each_column(others.span(), [](const Column* column) { return SetZero<T>{column->x}; }));
+    for (Column& column : columns) {
+      column.job->history.push_back(column.norm);
+      column.job->outcome = {Status::converged};
+      column.is_running = column.norm > column.job->tolerance;
     }
   }
 
-  /// Whether a column is to be iterated.
-  bool may_begin(Column& column) const {
-    Job& job = *column.job;
-    // Rounding alone makes sums differ from zero.
-    const double rounding = std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(form_.rows()));
-    if (job.unreachable <= rounding * job.right_hand_side_norm) job.unreachable = 0;
-    job.outcome = {Status::converged};
-    column.norm = reachable(column.norm, job);
-    return column.norm > job.tolerance;
+  /// Replaces b by its part in the range of A if the rest exceeds the tolerance.
+  void replace_inconsistent(B& backend, Column& column) const {
+    if (!is_outside_range<T>(column.outside, form_.rows(), *column.job)) return;
+    Vectors& v = *column.vectors;
+    if (v.b.size() != form_.rows()) v.b = Array<T>(this->device(), form_.rows());
+    form_.part_in_range(backend, v.form, v.y.data(), v.b.data());
+    column.b = v.b.data();
+    column.norm = v.check->vector(form_.rows(), column.b).norm2;
   }
 
-  /// Computes the true residuals and their norms, unreachable parts included.
+  /// Computes the true residuals and their norms.
   std::vector<VectorFacts> compute_residuals(ResidualCheck<T>& check,
                                              std::span<Column* const> columns) const {
     std::vector<ResidualColumn<T>> residuals;
@@ -273,7 +282,8 @@ class LamgMethod final : public SolverImplementation<T>,
   }
 
   /// Makes the residuals right-hand sides of the engine. Returns the norms of the parts that this removes.
-  std::array<double, Form::most_vectors> lift_residuals(B& backend, std::span<Column* const> columns) const {
+  std::array<OutsideRange, Form::most_vectors> lift_residuals(B& backend,
+                                                              std::span<Column* const> columns) const {
     std::array<Lifted, most_columns> lifted{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       Vectors& v = *columns[c]->vectors;
@@ -282,17 +292,11 @@ class LamgMethod final : public SolverImplementation<T>,
     return form_.lift(backend, std::span<const Lifted>(lifted.data(), columns.size()));
   }
 
-  void report_removed(Job& job) const {
-    if (job.outcome.ok() && job.unreachable > 0) {
-      const bool refused = options_.strict && job.unreachable > job.tolerance;
-      job.outcome = graph_laplacian::unreachable(job.unreachable, job.right_hand_side_norm, refused);
-    }
-    job.statistics.push_back({"removed_norm", job.unreachable});
-  }
-
-  /// Norm of the part of a residual, of the given norm, that lies in the range of A.
-  static double reachable(double norm, const Job& job) {
-    return std::sqrt(std::max(norm * norm - job.unreachable * job.unreachable, 0.0));
+  void report_removed(B& backend, const Column& column) const {
+    Job& job = *column.job;
+    job.statistics.push_back({"removed_norm", column.outside.norm()});
+    if (!is_outside_range<T>(column.outside, form_.rows(), job)) return;
+    name_part_outside_range<T>(form_.verified(backend, column.outside), form_.rows(), job);
   }
 
   /// Adds the iterates to x, computes the true residuals, and which columns go on from them.
@@ -312,7 +316,6 @@ class LamgMethod final : public SolverImplementation<T>,
     Group unfinished;
     for (std::size_t c = 0; c < columns.size(); ++c) {
       Column& column = *columns[c];
-      column.norm = reachable(column.norm, *column.job);
       column.is_running = !is_final(column, before[c], residuals[c]);
       if (column.is_running) unfinished.add(column);
     }
@@ -358,7 +361,7 @@ class LamgMethod final : public SolverImplementation<T>,
     for (std::size_t c = 0; c < columns.size(); ++c) {
       Column& column = *columns[c];
       Vectors& v = *column.vectors;
-      started[c] = {v.cycle.get(), v.y.data(), column.job->tolerance};
+      started[c] = {v.cycle.get(), v.y.data(), column.tolerance};
       finished[c] = {v.cycle.get(), v.y.data()};
       column.recurred = column.best = column.norm;
       column.idle = 0;
@@ -379,7 +382,7 @@ class LamgMethod final : public SolverImplementation<T>,
 
   /// False once a column has converged or ended otherwise.
   bool may_continue(Column& column) const {
-    if (column.ended || !(column.recurred > column.job->tolerance)) return false;
+    if (column.ended || !(column.recurred > column.tolerance)) return false;
     if (column.job->iterations < options_.stop.max_iterations) return true;
     column.ended = {Status::max_iterations, reached(column.recurred, *column.job)};
     return false;
@@ -408,7 +411,7 @@ class LamgMethod final : public SolverImplementation<T>,
       allowed = std::min(allowed, options_.stop.max_iterations - job.iterations);
       if (this->device().on_host()) continue;
       predicted = std::max(predicted, echelon::steps_before_check(job.iterations, job.history.front(),
-                                                                  job.history.back(), job.tolerance));
+                                                                  job.history.back(), column->tolerance));
     }
     const std::int64_t check_every = options_.stop.check_every;
     return std::min(check_every > 0 ? check_every : predicted, allowed);
@@ -442,7 +445,7 @@ class LamgMethod final : public SolverImplementation<T>,
     const auto norms = [&] {
       return AnswerNorms{residual.norm_inf, v.check->vector(form_.rows(), x).norm_inf};
     };
-    if (!error_at_rounding_level<T>(job, reachable(residual.norm2, job), norms)) return false;
+    if (!error_at_rounding_level<T>(job, residual.norm2, norms)) return false;
     job.outcome = {Status::converged, "rounding limits the residual: " + reached(residual.norm2, job)};
     job.limited_by_rounding = true;
     return true;

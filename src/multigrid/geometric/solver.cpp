@@ -128,6 +128,9 @@ class GridMultigrid final : public SolverImplementation<T>,
   [[nodiscard]] const Dense<T>& null_space_basis() const override {
     return dynamic_cast<const NullSpaceFinder<T>&>(*cycles_).null_space_basis();
   }
+  [[nodiscard]] std::int64_t proven_null_vectors() const override {
+    return dynamic_cast<const NullSpaceFinder<T>&>(*cycles_).proven_null_vectors();
+  }
   [[nodiscard]] const Array<std::int32_t>& zero_rows() const override {
     return dynamic_cast<const NullSpaceFinder<T>&>(*cycles_).zero_rows();
   }

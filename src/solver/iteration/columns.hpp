@@ -2,6 +2,7 @@
 /// Right-hand sides that an iterative method solves in one loop.
 #pragma once
 
+#include "solver/inconsistent.hpp"
 #include "solver/iteration/state.hpp"
 #include "solver/nested_solver.hpp"
 
@@ -24,10 +25,10 @@ struct IteratedColumn {
 template <class B, class T>
 struct SolvedColumn : IteratedColumn<B, T> {
   Job* job;
-  double inconsistent_part = 0;  ///< norm of the part of b that is not in the range of A
-  double norm = 0;               ///< of the residual
-  std::int64_t next_check = 0;   ///< for stagnation, after so many iterations
-  bool is_running = true;        ///< in the loop that iterates all columns
+  OutsideRange outside = {};    ///< norms of the part of b that is not in the range of A
+  double norm = 0;              ///< of the residual
+  std::int64_t next_check = 0;  ///< for stagnation, after so many iterations
+  bool is_running = true;       ///< in the loop that iterates all columns
 
   /// Whether the column is in the loop and its state was running when it was last read.
   [[nodiscard]] bool is_iterated() const { return is_running && this->workspace->host_state.running(); }

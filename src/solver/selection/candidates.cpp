@@ -145,7 +145,7 @@ class Candidates {
   void graph() {
     const double degree = mean_degree(structure_);
     const bool expands = is_expander(structure_);
-    Options parameters = {{"strict", true}};
+    Options parameters;
     std::string why = fmt::format("A is the Laplacian of a graph of mean degree {:.2g}", degree);
     if (graph_ == DominanceKind::sddm) why += ", with excess on its diagonal";
     if (!device_.on_host()) {

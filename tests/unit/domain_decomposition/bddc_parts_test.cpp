@@ -516,9 +516,28 @@ TEST(BddcNullSpace, ComponentsOfLaplacian_HaveOneVectorEach) {
   ASSERT_EQ(parts.size(), 1U);
   EXPECT_EQ(parts[0].rows, (std::vector<std::int32_t>{0, 2}));
   std::vector<double> b = {1, 1, 3, 1};
-  EXPECT_NEAR(remove_null_space(parts, b), std::sqrt(8.0), 1e-14);
+  EXPECT_NEAR(remove_null_space(parts, b).norm(), std::sqrt(8.0), 1e-14);
   EXPECT_NEAR(b[0], -1, 1e-14);
   EXPECT_EQ(b[1], 1);
+}
+
+/// A path with a ground of 2^-45 at one end, one without, and one whose elements are rounded.
+TEST(BddcNullSpace, RowSums_DecideAboutConstants) {
+  std::vector<Triplet<double>> elements{{0, 0, 0x1p-45}};
+  for (std::int32_t part = 0; part < 3; ++part) {
+    for (std::int32_t i = 100 * part; i < 100 * part + 99; ++i) {
+      const double weight = part < 2 ? 1 : 0.1 + 0.001 * i;
+      elements.insert(elements.end(),
+                      {{i, i, weight}, {i + 1, i + 1, weight}, {i, i + 1, -weight}, {i + 1, i, -weight}});
+    }
+  }
+  const auto A = Csr<double>::from_triplets(300, 300, elements);
+  const auto parts = null_space_by_row_sums(A, component_vectors(300, 1), 1e-14, 0x1p-52);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].rows.front(), 100);
+  EXPECT_TRUE(parts[0].is_proven);
+  EXPECT_EQ(parts[1].rows.front(), 200);
+  EXPECT_FALSE(parts[1].is_proven);
 }
 
 TEST(BddcNullSpace, EveryRowOfLargeMatrix_Counts) {

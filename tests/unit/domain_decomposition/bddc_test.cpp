@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/implementation.hpp"
 #include "support/domain_decomposition/assembled_problem.hpp"
+#include "support/graph_verdicts.hpp"
 
 #include <echelon/domain_decomposition/bddc.hpp>
 #include <echelon/domain_decomposition/cube_elements.hpp>
@@ -407,12 +408,25 @@ TEST(Bddc, PureNeumannProblem_IsPinnedAndProjected) {
   EXPECT_TRUE(report.warnings.empty());
   b[7] += 1;
   const Report removed = solver.solve(b, x);
-  EXPECT_TRUE(removed.solved()) << removed.message;
-  EXPECT_FALSE(removed.warnings.empty());
+  EXPECT_EQ(removed.status, Status::inconsistent) << removed.message;
+  EXPECT_NEAR(removed.residual_norm, 0.05, 1e-7);  // of a mean of 1/400 in 400 elements
   Cg<double> cg(Device(), {.preconditioner = "bddc", .preconditioner_options = {{"subdomains", 6}}});
   ASSERT_TRUE(cg.setup(A).ready());
   b[7] -= 1;
   EXPECT_TRUE(cg.solve(b, x).solved());
+}
+
+TEST(Bddc, LaplacianVerdicts_AsIntegersImply) {
+  test::expect_verdicts<double>({"bddc", {}}, {1, -1});
+  test::expect_verdicts<float>({"bddc", {}}, {1, -1});
+  test::expect_verdicts<double>({"cg", {{"preconditioner", "bddc"}}}, {1});
+}
+
+TEST(Bddc, ZeroMatrix_InconsistentWithZero) {
+  const auto [report, x] =
+      test::verdict_solve<double>({"bddc", {}}, Csr<double>::from_triplets(3, 3, {}), {1, 1, 1});
+  EXPECT_EQ(report.status, Status::inconsistent) << report.message;
+  EXPECT_EQ(x, (std::vector<double>{0, 0, 0}));
 }
 
 TEST(Bddc, AwkwardSizesAndSubdomains_AreSolved) {

@@ -6,7 +6,7 @@
 #include "graph_laplacian/approximate_cholesky/low_degree.hpp"
 #include "graph_laplacian/approximate_cholesky/pcg.hpp"
 #include "graph_laplacian/approximate_cholesky/star.hpp"
-#include "graph_laplacian/components.hpp"
+#include "linalg/components.hpp"
 #include "support/graph_laplacian/lamg_graphs.hpp"
 #include "support/graph_laplacian/vectors.hpp"
 #include "support/sparse_systems.hpp"
@@ -96,7 +96,7 @@ TEST(SampledClique, LongStars_DrawHeavyNeighboursAsOften) {
 
 std::int64_t count_components(const Csr<double>& A) {
   Serial backend{Device::serial()};
-  return graph_laplacian::find_components(backend, A).count;
+  return find_components(backend, A).count;
 }
 
 constexpr std::int64_t smallest_leaf = 500;

@@ -286,7 +286,7 @@ TEST(LamgParallel, SeveralColumns_AsAlone) {
       {make_graph("grid-2d", {{"nx", 60}, {"ny", 50}, {"form", "sddm"}}), {{"jacobi_iterations", 0}}},
       {make_graph("grid-2d", {{"nx", 60}, {"ny", 50}}), {{"jacobi_iterations", 0}, {"max_iterations", 3}}},
       {make_graph("rmat", {{"scale", 11}, {"form", "sddm"}}), {}},
-      {make_graph("path", {{"n", 100}}), {{"strict", true}}},
+      {make_graph("path", {{"n", 100}}), {}},
   };
   for (const auto& [A, chosen] : systems) {
     Options options = chosen;

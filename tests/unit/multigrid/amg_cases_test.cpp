@@ -229,7 +229,7 @@ TEST(AmgCases, PureNeumann_NullSpaceIsProjected) {
         const Solved solved = solve_with(method, device, options, A, b);
         EXPECT_EQ(solved.report.status, Status::converged) << method << " " << precision;
         ASSERT_EQ(solved.setup.warnings.size(), 1U) << method;
-        EXPECT_NE(solved.setup.warnings[0].find("null space, of dimension 1"), std::string::npos);
+        EXPECT_NE(solved.setup.warnings[0].find("null space, of dimension 1 or more"), std::string::npos);
         double sum = 0;
         for (const double value : solved.x) sum += value;
         EXPECT_NEAR(sum, 0, 1e-8) << method << " " << precision;
@@ -275,7 +275,7 @@ TEST(AmgCases, SingularPart_IsProjected) {
     const Solved solved = solve_with("cg", Device(), options, A, consistent);
     EXPECT_EQ(solved.report.status, Status::converged) << solved.report.message;
     ASSERT_EQ(solved.setup.warnings.size(), 1U);
-    EXPECT_NE(solved.setup.warnings[0].find("null space, of dimension 1"), std::string::npos);
+    EXPECT_NE(solved.setup.warnings[0].find("null space, of dimension 1 or more"), std::string::npos);
     const Solved least = solve_with("cg", Device(), options, A, inconsistent);
     EXPECT_EQ(least.report.status, Status::inconsistent);
     EXPECT_NE(least.report.message.find("satisfies them for the rest of b"), std::string::npos)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "graph_laplacian/components.hpp"
+#include "linalg/components.hpp"
 
 #include "backend/target.hpp"
 
@@ -21,8 +21,8 @@ TEST(Components, ManyThreads_AgreeWithSerial) {
       std::get<Csr<double>>(make_matrix<double>("erdos-renyi", {{"n", 20000}, {"degree", 1.2}}));
   Serial serial(Device::serial());
   OpenMp threads(Device::openmp(4));
-  const graph_laplacian::Components a = graph_laplacian::find_components(serial, A);
-  const graph_laplacian::Components b = graph_laplacian::find_components(threads, A);
+  const Components a = find_components(serial, A);
+  const Components b = find_components(threads, A);
   EXPECT_GT(a.count, 1000);
   EXPECT_EQ(a.count, b.count);
   EXPECT_EQ(a.of_vertex.to_vector(), b.of_vertex.to_vector());

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace echelon::graph_laplacian {
+namespace echelon {
 
 /// Components are numbered by their smallest vertices, 0, 1, 2, ...
 struct Components {
@@ -179,4 +179,4 @@ Components find_components(B& backend, const Csr<T>& A) {
   return components;
 }
 
-}  // namespace echelon::graph_laplacian
+}  // namespace echelon

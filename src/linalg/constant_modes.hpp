@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the rows of a symmetric matrix, summed without rounding error, say about the vectors that are
+/// constant on a connected component and zero elsewhere.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "linalg/dominance.hpp"
+#include "linalg/exact_sum.hpp"
+#include "support/machine_epsilon.hpp"
+
+#include <echelon/matrix/csr.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace echelon {
+
+/// Sum of a row, and what it is to be compared with.
+struct RowSum {
+  double sum = 0;
+  double diagonal = 0;
+  double magnitudes = 0;  ///< sum of |a_ij|
+  double largest = 0;     ///< |a_ij|
+  double rounding = 0;    ///< magnitude up to which the sum may be the rounding error of a diagonal element
+  bool is_exact = true;
+};
+
+/// Sums row i.
+template <class T>
+struct SumRowExactly {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const T* values;
+  RowSum* rows;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    ExactSum sum;
+    RowSum row;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      const auto value = static_cast<double>(values[k]);
+      const double magnitude = value < 0 ? -value : value;
+      sum.add(value);
+      row.magnitudes += magnitude;
+      if (row.largest < magnitude) row.largest = magnitude;
+      if (columns[k] == i) row.diagonal += value;
+    }
+    row.sum = sum.value();
+    row.is_exact = sum.exact;
+    row.rounding = machine_epsilon<T> * row.magnitudes * static_cast<double>(offsets[i + 1] - offsets[i]);
+    rows[i] = row;
+  }
+};
+
+/// Sums the rows of A. Waits if A is on a GPU.
+template <class B, class T>
+std::vector<RowSum> row_sums(B& backend, const Csr<T>& A) {
+  Array<RowSum> rows(backend.device(), A.rows());
+  backend.for_each(A.rows(), SumRowExactly<T>{A.row_offsets().data(), A.column_indices().data(),
+                                              A.values().data(), rows.data()});
+  return rows.to_vector();
+}
+
+/// The constant on a component, v, and A.
+enum class ConstantMode {
+  regular,  ///< A v is not small
+  weak,  ///< A v is small but not zero, and v^T A v has the sign of the diagonal: A is not singular along v
+  singular,  ///< A v = 0 exactly
+  rounded,   ///< A v = 0 up to rounding
+};
+
+/// Sums over the rows of a component.
+struct ComponentSum {
+  std::int64_t rows = 0;
+  double diagonal = 0;
+  double energy = 0;  ///< v^T A v for the v of ones
+  double squares = 0;
+  double magnitudes = 0;
+  double largest = 0;
+  std::int64_t positive = 0;  ///< number of row sums within rounding that are exact and positive
+  std::int64_t negative = 0;
+  std::int64_t inexact = 0;
+  std::int64_t significantly_positive = 0;  ///< number of row sums beyond rounding
+  std::int64_t significantly_negative = 0;
+
+  void add(const RowSum& row) {
+    ++rows;
+    diagonal += row.diagonal;
+    energy += row.sum;
+    squares += row.sum * row.sum;
+    magnitudes += row.magnitudes;
+    largest = std::max(largest, row.largest);
+    if (!row.is_exact) ++inexact;
+    if (row.sum > row.rounding) {
+      ++significantly_positive;
+    } else if (row.sum < -row.rounding) {
+      ++significantly_negative;
+    } else if (row.sum != 0) {
+      ++(row.sum > 0 ? positive : negative);
+    }
+  }
+
+  /// `roundoff`: the machine epsilon of A's elements.
+  [[nodiscard]] ConstantMode mode(double roundoff) const {
+    const bool is_zero = positive + negative + significantly_positive + significantly_negative == 0;
+    if (is_zero && inexact == 0) return ConstantMode::singular;
+    const bool flips = diagonal < 0;
+    const std::int64_t above = flips ? significantly_negative : significantly_positive;
+    const std::int64_t below = flips ? significantly_positive : significantly_negative;
+    const bool has_one_sign =
+        (flips ? positive : negative) + inexact == 0 && !may_be_rounding(flips ? negative : positive, rows);
+    const bool is_known = below == 0 && (above > 0 || has_one_sign);
+    const double signed_energy = flips ? -energy : energy;
+    if (is_known && signed_energy > 0) {
+      return signed_energy <= std::sqrt(roundoff) * magnitudes ? ConstantMode::weak : ConstantMode::regular;
+    }
+    const double limit = 1000 * roundoff * largest * std::sqrt(static_cast<double>(rows));
+    return std::sqrt(squares) <= limit ? ConstantMode::rounded : ConstantMode::regular;
+  }
+};
+
+/// Modes of the `count` components; `component` has that of each row.
+inline std::vector<ConstantMode> constant_modes(const std::vector<RowSum>& rows,
+                                                const std::vector<std::int32_t>& component,
+                                                std::int64_t count, double roundoff) {
+  std::vector<ComponentSum> sums(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < rows.size(); ++i) sums[static_cast<std::size_t>(component[i])].add(rows[i]);
+  std::vector<ConstantMode> modes;
+  for (const ComponentSum& sum : sums) modes.push_back(sum.mode(roundoff));
+  return modes;
+}
+
+}  // namespace echelon
