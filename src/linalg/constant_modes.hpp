@@ -69,6 +69,11 @@ enum class ConstantMode {
   rounded,   ///< A v = 0 up to rounding
 };
 
+/// Largest ratio of the sum of all elements to that of their magnitudes with which a constant counts as weak.
+inline double weak_level(double roundoff) {
+  return std::min(std::sqrt(roundoff), 1e-5);
+}
+
 /// Sums over the rows of a component.
 struct ComponentSum {
   std::int64_t rows = 0;
@@ -112,7 +117,7 @@ struct ComponentSum {
     const bool is_known = below == 0 && (above > 0 || has_one_sign);
     const double signed_energy = flips ? -energy : energy;
     if (is_known && signed_energy > 0) {
-      return signed_energy <= std::sqrt(roundoff) * magnitudes ? ConstantMode::weak : ConstantMode::regular;
+      return signed_energy <= weak_level(roundoff) * magnitudes ? ConstantMode::weak : ConstantMode::regular;
     }
     const double limit = 1000 * roundoff * largest * std::sqrt(static_cast<double>(rows));
     return std::sqrt(squares) <= limit ? ConstantMode::rounded : ConstantMode::regular;

@@ -170,12 +170,14 @@ void clear_rows(B& backend, const Array<std::int32_t>& list, Dense<T>& columns) 
   }
 }
 
-/// True if the constant cannot be a null vector, because of a row sum. A factor of 2 exceeds rounding errors
-/// of the sums.
+/// True if the row sums exclude that the constant is a null vector, or close to one. A factor of 2 exceeds
+/// rounding errors of the sums.
 template <class T>
 bool excludes_constant(std::int64_t n, const MatrixCharacter& character) {
-  return character.largest_row_sum.value >
-         2 * null_vector_level<T> * character.largest.value * std::sqrt(static_cast<double>(n));
+  const double null_level = 2 * null_vector_level<T> * std::sqrt(static_cast<double>(n));
+  const double weak_sums = 2 * weak_level(std::numeric_limits<T>::epsilon()) * character.beside;
+  return character.largest_row_sum.value > null_level * character.largest.value &&
+         character.row_sums > weak_sums;
 }
 
 /// Constants on connected components that A maps to zero, or close to it.
@@ -337,14 +339,14 @@ template <class B, class T>
 NullSpace<B, T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels,
                                 const MatrixCharacter& character, const Array<std::int32_t>& zero_rows,
                                 const Dense<T>& candidates) {
-  constexpr double suspicious_growth = 1e6;
+  const double suspicious_growth = 0.1 / weak_level(std::numeric_limits<T>::epsilon());
   const Csr<T>& A = *levels.front().A;
   const Csr<T>& coarsest = *levels.back().A;
   const Device& device = backend.device();
   const Dense<T> none(device, A.rows(), 0);
   NullSpace<B, T> found{none};
   if (A.nonzeros() == 0) return found;
-  bool has_constants = candidates.columns() > 0 || !excludes_constant<T>(A.rows(), character);
+  const bool has_constants = candidates.columns() > 0 || !excludes_constant<T>(A.rows(), character);
   KnownConstants<B, T> constants{none, none};
   if (has_constants) constants = known_constants<B, T>(backend, A);
   const Dense<T> given = null_vectors_among(backend, A, candidates);

@@ -8,8 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -64,6 +66,17 @@ struct VerdictPart {
   double ground = 0;
   std::int32_t grounded_vertex = 0;
 };
+
+/// The part with the ground that is left of its own in the diagonal element of a matrix of T.
+template <class T>
+VerdictPart stored_part(VerdictPart part) {
+  double diagonal = 0;
+  for (const GraphEdge& edge : part.graph.edges) {
+    if (edge.from == part.grounded_vertex || edge.to == part.grounded_vertex) diagonal += edge.weight;
+  }
+  part.ground = static_cast<double>(static_cast<T>(diagonal + part.ground)) - diagonal;
+  return part;
+}
 
 /// The block diagonal matrix of the parts, times `sign`.
 template <class T>
@@ -148,7 +161,9 @@ struct VerdictAnswer {
 };
 template <class T>
 VerdictAnswer<T> verdict_solve(const VerdictMethod& method, const Csr<T>& A, const std::vector<T>& b) {
-  Solver<T> solver = make_solver<T>(method.name, Device(), method.options);
+  Options options = method.options;
+  options.set("max_iterations", 400);  // rounding may keep a weakly grounded system from converging
+  Solver<T> solver = make_solver<T>(method.name, Device::serial(), options);
   VerdictAnswer<T> answer{solver.setup(A), std::vector<T>(b.size(), T{0})};
   if (answer.report.ready()) answer.report = solver.solve(b, answer.x);
   return answer;
@@ -157,8 +172,9 @@ VerdictAnswer<T> verdict_solve(const VerdictMethod& method, const Csr<T>& A, con
 /// Expects the verdict that the integers imply. A weakly grounded system may also be left unsolved, but not
 /// called inconsistent.
 template <class T>
-void expect_verdict(const VerdictMethod& method, const std::vector<VerdictPart>& parts,
-                    const std::vector<int>& sums, double sign, std::uint64_t seed) {
+void expect_verdict(const VerdictMethod& method, std::vector<VerdictPart> parts, const std::vector<int>& sums,
+                    double sign, std::uint64_t seed) {
+  for (VerdictPart& part : parts) part = stored_part<T>(part);
   std::string name = method.name + (sign < 0 ? ", negative" : "");
   bool is_weak = false;
   for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -175,14 +191,23 @@ void expect_verdict(const VerdictMethod& method, const std::vector<VerdictPart>&
   const double least = verdict_least_residual<T>(parts, sums);
   if (least > 0) {
     EXPECT_EQ(report.status, Status::inconsistent) << report.message;
-    if (!is_weak) EXPECT_NEAR(residual, least, 10 * tolerance * right);
+    if (!is_weak) {
+      EXPECT_NEAR(residual, least, 10 * tolerance * right);
+    }
     return;
   }
   EXPECT_NE(report.status, Status::inconsistent) << report.message;
-  if (!is_weak) EXPECT_EQ(report.status, Status::converged) << report.message;
+  if (!is_weak) {
+    EXPECT_EQ(report.status, Status::converged) << report.message;
+  }
   const bool is_limited =
       !report.warnings.empty() && report.warnings.back().find("rounding") != std::string::npos;
-  if (report.solved() && !is_limited) EXPECT_LE(residual, 1.01 * tolerance * right);
+  if (report.solved() && !is_limited) {
+    double largest = 0;
+    for (const T value : x) largest = std::max(largest, std::abs(static_cast<double>(value)));
+    // The solver evaluates A x with rounding errors.
+    EXPECT_LE(residual, 1.01 * tolerance * right + 50 * std::numeric_limits<T>::epsilon() * largest);
+  }
 }
 
 /// Expects the verdicts of one part, and of three of which some are grounded, for several grounds and sums.

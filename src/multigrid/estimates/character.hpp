@@ -26,6 +26,7 @@ struct MatrixCharacter {
   double least_diagonal = HUGE_VAL;  ///< smallest diagonal magnitude other than zero
   Largest largest;                   ///< magnitude of all elements
   Largest largest_row_sum;           ///< in magnitude
+  double row_sums = 0;               ///< sum of magnitudes
   std::int64_t zero_rows = 0;
   std::int64_t zero_diagonals = 0;  ///< in other rows
   std::uint64_t pattern = 0;        ///< a hash of all row and column indices
@@ -39,6 +40,7 @@ struct MatrixCharacter {
             a.least_diagonal < b.least_diagonal ? a.least_diagonal : b.least_diagonal,
             combine(a.largest, b.largest),
             combine(a.largest_row_sum, b.largest_row_sum),
+            a.row_sums + b.row_sums,
             a.zero_rows + b.zero_rows,
             a.zero_diagonals + b.zero_diagonals,
             a.pattern + b.pattern};
@@ -75,6 +77,7 @@ struct CharacteriseRow {
             magnitude > 0 ? magnitude : HUGE_VAL,
             largest,
             {std::fabs(diagonal + positive - negative)},
+            std::fabs(diagonal + positive - negative),
             positive + negative + magnitude == 0 ? 1 : 0,
             positive + negative > 0 && magnitude == 0 ? 1 : 0,
             hash_bits(pattern + static_cast<std::uint64_t>(i + 1) * golden_ratio_64)};
