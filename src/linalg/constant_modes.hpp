@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the rows of a symmetric matrix, summed without rounding error, say about the vectors that are
-/// constant on a connected component and zero elsewhere.
+/// Vectors that are constant on a connected component of a symmetric matrix and zero elsewhere: sums of rows,
+/// formed without rounding error, decide which of them are null vectors.
 #pragma once
 
 #include "backend/backend.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/implementation.hpp"
 #include "support/domain_decomposition/assembled_problem.hpp"
-#include "support/graph_verdicts.hpp"
+#include "support/graph_laplacian/graph_outcomes.hpp"
 
 #include <echelon/domain_decomposition/bddc.hpp>
 #include <echelon/domain_decomposition/cube_elements.hpp>
@@ -416,15 +416,15 @@ TEST(Bddc, PureNeumannProblem_IsPinnedAndProjected) {
   EXPECT_TRUE(cg.solve(b, x).solved());
 }
 
-TEST(Bddc, LaplacianVerdicts_AsIntegersImply) {
-  test::expect_verdicts<double>({"bddc", {}}, {1, -1});
-  test::expect_verdicts<float>({"bddc", {}}, {1, -1});
-  test::expect_verdicts<double>({"cg", {{"preconditioner", "bddc"}}}, {1});
+TEST(Bddc, LaplacianOutcomes_AsIntegersImply) {
+  test::expect_outcomes<double>({"bddc", {}}, {1, -1});
+  test::expect_outcomes<float>({"bddc", {}}, {1, -1});
+  test::expect_outcomes<double>({"cg", {{"preconditioner", "bddc"}}}, {1});
 }
 
 TEST(Bddc, ZeroMatrix_InconsistentWithZero) {
   const auto [report, x] =
-      test::verdict_solve<double>({"bddc", {}}, Csr<double>::from_triplets(3, 3, {}), {1, 1, 1});
+      test::solve_serially<double>({"bddc", {}}, Csr<double>::from_triplets(3, 3, {}), {1, 1, 1});
   EXPECT_EQ(report.status, Status::inconsistent) << report.message;
   EXPECT_EQ(x, (std::vector<double>{0, 0, 0}));
 }

@@ -27,19 +27,19 @@ struct GraphEdge {
 };
 
 /// A connected graph.
-struct VerdictGraph {
+struct IntegerGraph {
   std::string name;
   std::int32_t vertices = 0;
   std::vector<GraphEdge> edges;
 };
 
-inline VerdictGraph verdict_path(std::int32_t n) {
-  VerdictGraph graph{"path " + std::to_string(n), n, {}};
+inline IntegerGraph integer_path(std::int32_t n) {
+  IntegerGraph graph{"path " + std::to_string(n), n, {}};
   for (std::int32_t i = 1; i < n; ++i) graph.edges.push_back({i - 1, i, 1});
   return graph;
 }
-inline VerdictGraph verdict_grid(std::int32_t nx, std::int32_t ny) {
-  VerdictGraph graph{"grid " + std::to_string(nx) + " by " + std::to_string(ny), nx * ny, {}};
+inline IntegerGraph integer_grid(std::int32_t nx, std::int32_t ny) {
+  IntegerGraph graph{"grid " + std::to_string(nx) + " by " + std::to_string(ny), nx * ny, {}};
   for (std::int32_t i = 0; i < nx * ny; ++i) {
     if (i % nx + 1 < nx) graph.edges.push_back({i, i + 1, 1});
     if (i + nx < nx * ny) graph.edges.push_back({i, i + nx, 1});
@@ -47,8 +47,8 @@ inline VerdictGraph verdict_grid(std::int32_t nx, std::int32_t ny) {
   return graph;
 }
 /// A random tree and as many more edges, of weights 1, 2 and 3.
-inline VerdictGraph verdict_random(std::int32_t n, std::uint64_t seed) {
-  VerdictGraph graph{"random " + std::to_string(n), n, {}};
+inline IntegerGraph integer_random(std::int32_t n, std::uint64_t seed) {
+  IntegerGraph graph{"random " + std::to_string(n), n, {}};
   std::mt19937_64 random(seed);
   const auto below = [&](std::int32_t end) {
     return static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(end));
@@ -61,15 +61,15 @@ inline VerdictGraph verdict_random(std::int32_t n, std::uint64_t seed) {
 }
 
 /// A component: a graph, and the weight of the edge from a vertex to the ground, zero for none.
-struct VerdictPart {
-  VerdictGraph graph;
+struct GraphPart {
+  IntegerGraph graph;
   double ground = 0;
   std::int32_t grounded_vertex = 0;
 };
 
 /// The part with the ground that is left of its own in the diagonal element of a matrix of T.
 template <class T>
-VerdictPart stored_part(VerdictPart part) {
+GraphPart stored_part(GraphPart part) {
   double diagonal = 0;
   for (const GraphEdge& edge : part.graph.edges) {
     if (edge.from == part.grounded_vertex || edge.to == part.grounded_vertex) diagonal += edge.weight;
@@ -80,10 +80,10 @@ VerdictPart stored_part(VerdictPart part) {
 
 /// The block diagonal matrix of the parts, times `sign`.
 template <class T>
-Csr<T> verdict_matrix(const std::vector<VerdictPart>& parts, double sign = 1) {
+Csr<T> matrix_of_parts(const std::vector<GraphPart>& parts, double sign = 1) {
   std::vector<Triplet<T>> triplets;
   std::int32_t first = 0;
-  for (const VerdictPart& part : parts) {
+  for (const GraphPart& part : parts) {
     std::vector<double> diagonal(static_cast<std::size_t>(part.graph.vertices), 0);
     for (const GraphEdge& edge : part.graph.edges) {
       const auto value = static_cast<T>(-sign * edge.weight);
@@ -104,8 +104,8 @@ Csr<T> verdict_matrix(const std::vector<VerdictPart>& parts, double sign = 1) {
 
 /// Random integers from -9 to 9 that sum to sums[p] over part p.
 template <class T>
-std::vector<T> verdict_rhs(const std::vector<VerdictPart>& parts, const std::vector<int>& sums,
-                           std::uint64_t seed) {
+std::vector<T> rhs_of_parts(const std::vector<GraphPart>& parts, const std::vector<int>& sums,
+                            std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<T> b;
   for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -122,7 +122,7 @@ std::vector<T> verdict_rhs(const std::vector<VerdictPart>& parts, const std::vec
 
 /// ||b - A x||_2 and ||b||_2, in long double.
 template <class T>
-std::pair<double, double> verdict_residual(const Csr<T>& A, const std::vector<T>& b,
+std::pair<double, double> residual_and_rhs(const Csr<T>& A, const std::vector<T>& b,
                                            const std::vector<T>& x) {
   long double squares = 0;
   long double right = 0;
@@ -140,7 +140,7 @@ std::pair<double, double> verdict_residual(const Csr<T>& A, const std::vector<T>
 
 /// Norm of the means of b over the parts without ground: the least residual.
 template <class T>
-double verdict_least_residual(const std::vector<VerdictPart>& parts, const std::vector<int>& sums) {
+double least_residual(const std::vector<GraphPart>& parts, const std::vector<int>& sums) {
   double squares = 0;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (parts[p].ground == 0) squares += std::pow(sums[p], 2) / parts[p].graph.vertices;
@@ -149,32 +149,32 @@ double verdict_least_residual(const std::vector<VerdictPart>& parts, const std::
 }
 
 /// A method, and its options.
-struct VerdictMethod {
+struct TestedMethod {
   std::string name;
   Options options;
 };
 
 template <class T>
-struct VerdictAnswer {
+struct MethodAnswer {
   Report report;
   std::vector<T> x;
 };
 template <class T>
-VerdictAnswer<T> verdict_solve(const VerdictMethod& method, const Csr<T>& A, const std::vector<T>& b) {
+MethodAnswer<T> solve_serially(const TestedMethod& method, const Csr<T>& A, const std::vector<T>& b) {
   Options options = method.options;
   options.set("max_iterations", 400);  // rounding may keep a weakly grounded system from converging
   Solver<T> solver = make_solver<T>(method.name, Device::serial(), options);
-  VerdictAnswer<T> answer{solver.setup(A), std::vector<T>(b.size(), T{0})};
+  MethodAnswer<T> answer{solver.setup(A), std::vector<T>(b.size(), T{0})};
   if (answer.report.ready()) answer.report = solver.solve(b, answer.x);
   return answer;
 }
 
-/// Expects the verdict that the integers imply. A weakly grounded system may also be left unsolved, but not
+/// Expects the outcome that the integers imply. A weakly grounded system may also be left unsolved, but not
 /// called inconsistent.
 template <class T>
-void expect_verdict(const VerdictMethod& method, std::vector<VerdictPart> parts, const std::vector<int>& sums,
+void expect_outcome(const TestedMethod& method, std::vector<GraphPart> parts, const std::vector<int>& sums,
                     double sign, std::uint64_t seed) {
-  for (VerdictPart& part : parts) part = stored_part<T>(part);
+  for (GraphPart& part : parts) part = stored_part<T>(part);
   std::string name = method.name + (sign < 0 ? ", negative" : "");
   bool is_weak = false;
   for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -183,12 +183,12 @@ void expect_verdict(const VerdictMethod& method, std::vector<VerdictPart> parts,
     is_weak = is_weak || (parts[p].ground > 0 && parts[p].ground < 1e-3);
   }
   SCOPED_TRACE(name);
-  const Csr<T> A = verdict_matrix<T>(parts, sign);
-  const std::vector<T> b = verdict_rhs<T>(parts, sums, seed);
-  const auto [report, x] = verdict_solve(method, A, b);
+  const Csr<T> A = matrix_of_parts<T>(parts, sign);
+  const std::vector<T> b = rhs_of_parts<T>(parts, sums, seed);
+  const auto [report, x] = solve_serially(method, A, b);
   const double tolerance = std::is_same_v<T, double> ? 1e-8 : 1e-5;
-  const auto [residual, right] = verdict_residual(A, b, x);
-  const double least = verdict_least_residual<T>(parts, sums);
+  const auto [residual, right] = residual_and_rhs(A, b, x);
+  const double least = least_residual<T>(parts, sums);
   if (least > 0) {
     EXPECT_EQ(report.status, Status::inconsistent) << report.message;
     if (!is_weak) {
@@ -210,24 +210,24 @@ void expect_verdict(const VerdictMethod& method, std::vector<VerdictPart> parts,
   }
 }
 
-/// Expects the verdicts of one part, and of three of which some are grounded, for several grounds and sums.
+/// Expects the outcomes of one part, and of three of which some are grounded, for several grounds and sums.
 template <class T>
-void expect_verdicts(const VerdictMethod& method, const std::vector<double>& signs) {
+void expect_outcomes(const TestedMethod& method, const std::vector<double>& signs) {
   const std::vector<double> grounds = std::is_same_v<T, double>
                                           ? std::vector<double>{0, 0.5, 0x1p-20, 0x1p-35, 0x1p-50}
                                           : std::vector<double>{0, 0.5, 0x1p-12, 0x1p-19};
   std::uint64_t seed = 1;
   for (const double sign : signs) {
-    for (const VerdictGraph& graph : {verdict_path(60), verdict_grid(12, 9), verdict_random(80, 3)}) {
+    for (const IntegerGraph& graph : {integer_path(60), integer_grid(12, 9), integer_random(80, 3)}) {
       for (const double ground : grounds) {
-        const std::vector<VerdictPart> one = {{graph, ground, graph.vertices / 3}};
-        const std::vector<VerdictPart> three = {
-            {verdict_path(33), 0, 0}, {graph, ground, graph.vertices - 1}, {verdict_grid(5, 5), 0.5, 7}};
+        const std::vector<GraphPart> one = {{graph, ground, graph.vertices / 3}};
+        const std::vector<GraphPart> three = {
+            {integer_path(33), 0, 0}, {graph, ground, graph.vertices - 1}, {integer_grid(5, 5), 0.5, 7}};
         for (const int sum : {0, 1, -40}) {
-          expect_verdict<T>(method, one, {sum}, sign, ++seed);
-          expect_verdict<T>(method, three, {0, sum, 5}, sign, ++seed);
+          expect_outcome<T>(method, one, {sum}, sign, ++seed);
+          expect_outcome<T>(method, three, {0, sum, 5}, sign, ++seed);
         }
-        expect_verdict<T>(method, three, {3, 0, 5}, sign, ++seed);
+        expect_outcome<T>(method, three, {3, 0, 5}, sign, ++seed);
       }
     }
   }

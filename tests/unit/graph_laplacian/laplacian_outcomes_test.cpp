@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/graph_verdicts.hpp"
+#include "support/graph_laplacian/graph_outcomes.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
@@ -10,10 +10,10 @@
 namespace echelon {
 namespace {
 
-using test::VerdictMethod;
+using test::TestedMethod;
 
-const std::vector<VerdictMethod>& laplacian_methods() {
-  static const std::vector<VerdictMethod> methods = {
+const std::vector<TestedMethod>& laplacian_methods() {
+  static const std::vector<TestedMethod> methods = {
       {"lamg", {}},
       {"lamg", {{"parallel", true}, {"jacobi_iterations", 0}}},
       {"approximate-cholesky", {}},
@@ -22,38 +22,38 @@ const std::vector<VerdictMethod>& laplacian_methods() {
   return methods;
 }
 
-TEST(LaplacianVerdicts, DoubleSystems_AsIntegersImply) {
-  for (const VerdictMethod& method : laplacian_methods()) test::expect_verdicts<double>(method, {1, -1});
+TEST(LaplacianOutcomes, DoubleSystems_AsIntegersImply) {
+  for (const TestedMethod& method : laplacian_methods()) test::expect_outcomes<double>(method, {1, -1});
 }
 
-TEST(LaplacianVerdicts, FloatSystems_AsIntegersImply) {
-  for (const VerdictMethod& method : laplacian_methods()) test::expect_verdicts<float>(method, {1, -1});
+TEST(LaplacianOutcomes, FloatSystems_AsIntegersImply) {
+  for (const TestedMethod& method : laplacian_methods()) test::expect_outcomes<float>(method, {1, -1});
 }
 
-TEST(LaplacianVerdicts, WeakGround_SetsTheLevel) {
-  const std::vector<test::VerdictPart> path = {{test::verdict_path(60), 0x1p-37, 30}};
-  for (const VerdictMethod& method : laplacian_methods()) {
+TEST(LaplacianOutcomes, WeakGround_SetsTheLevel) {
+  const std::vector<test::GraphPart> path = {{test::integer_path(60), 0x1p-37, 30}};
+  for (const TestedMethod& method : laplacian_methods()) {
     for (const double sign : {1.0, -1.0}) {
-      const Csr<double> A = test::verdict_matrix<double>(path, sign);
-      const std::vector<double> b = test::verdict_rhs<double>(path, {3}, 5);
-      const auto [report, x] = test::verdict_solve(method, A, b);
+      const Csr<double> A = test::matrix_of_parts<double>(path, sign);
+      const std::vector<double> b = test::rhs_of_parts<double>(path, {3}, 5);
+      const auto [report, x] = test::solve_serially(method, A, b);
       EXPECT_NE(report.status, Status::inconsistent) << method.name << ": " << report.message;
       EXPECT_NEAR(x[30] * sign, 3 * 0x1p37, 3 * 0x1p37 * 1e-6) << method.name << ": " << report.message;
     }
   }
 }
 
-TEST(LaplacianVerdicts, ZeroMatrix_InconsistentWithZero) {
+TEST(LaplacianOutcomes, ZeroMatrix_InconsistentWithZero) {
   const Csr<double> zero = Csr<double>::from_triplets(3, 3, {});
-  for (const VerdictMethod& method : laplacian_methods()) {
-    const auto [report, x] = test::verdict_solve(method, zero, {1, 1, 1});
+  for (const TestedMethod& method : laplacian_methods()) {
+    const auto [report, x] = test::solve_serially(method, zero, {1, 1, 1});
     EXPECT_EQ(report.status, Status::inconsistent) << method.name << ": " << report.message;
     EXPECT_EQ(x, (std::vector<double>{0, 0, 0})) << method.name;
-    EXPECT_EQ(test::verdict_solve(method, zero, {0, 0, 0}).report.status, Status::converged) << method.name;
+    EXPECT_EQ(test::solve_serially(method, zero, {0, 0, 0}).report.status, Status::converged) << method.name;
   }
 }
 
-TEST(LaplacianVerdicts, SignedGraph_HasItsSignedNullVector) {
+TEST(LaplacianOutcomes, SignedGraph_HasItsSignedNullVector) {
   // The signs (1, -1, 1, -1, ...) make this the Laplacian of a path.
   std::vector<Triplet<double>> triplets;
   for (std::int32_t i = 1; i < 40; ++i) {
@@ -62,16 +62,16 @@ TEST(LaplacianVerdicts, SignedGraph_HasItsSignedNullVector) {
   const Csr<double> A = Csr<double>::from_triplets(40, 40, triplets);
   std::vector<double> b(40, 0);
   b[3] = b[4] = 1;  // orthogonal to the null vector
-  for (const VerdictMethod& method : laplacian_methods()) {
-    EXPECT_EQ(test::verdict_solve(method, A, b).report.status, Status::converged) << method.name;
+  for (const TestedMethod& method : laplacian_methods()) {
+    EXPECT_EQ(test::solve_serially(method, A, b).report.status, Status::converged) << method.name;
     b[4] = -1;
-    EXPECT_EQ(test::verdict_solve(method, A, b).report.status, Status::inconsistent) << method.name;
+    EXPECT_EQ(test::solve_serially(method, A, b).report.status, Status::inconsistent) << method.name;
     b[4] = 1;
   }
 }
 
 /// Diagonal elements are rounded sums: some rows sum to a little less than zero, some to more.
-TEST(LaplacianVerdicts, RoundedDiagonal_SingularToWorkingPrecision) {
+TEST(LaplacianOutcomes, RoundedDiagonal_SingularToWorkingPrecision) {
   std::vector<Triplet<double>> triplets;
   std::vector<double> diagonal(100, 0);
   for (std::int32_t i = 0; i < 100; ++i) {
@@ -87,24 +87,24 @@ TEST(LaplacianVerdicts, RoundedDiagonal_SingularToWorkingPrecision) {
   const Csr<double> A = Csr<double>::from_triplets(100, 100, triplets);
   std::vector<double> b(100, 0);
   b[0] = 1;
-  for (const VerdictMethod& method : laplacian_methods()) {
-    const auto [report, x] = test::verdict_solve(method, A, b);
+  for (const TestedMethod& method : laplacian_methods()) {
+    const auto [report, x] = test::solve_serially(method, A, b);
     EXPECT_EQ(report.status, Status::singular) << method.name << ": " << report.message;
     EXPECT_NE(report.message.find("working precision"), std::string::npos) << report.message;
     EXPECT_NEAR(report.residual_norm, 0.1, 1e-7) << method.name;
     std::vector<double> balanced = b;
     balanced[50] = -1;
-    EXPECT_EQ(test::verdict_solve(method, A, balanced).report.status, Status::converged) << method.name;
+    EXPECT_EQ(test::solve_serially(method, A, balanced).report.status, Status::converged) << method.name;
   }
 }
 
-TEST(LaplacianVerdicts, Columns_HaveTheirOwnStatus) {
-  const std::vector<test::VerdictPart> parts = {{test::verdict_grid(9, 8), 0, 0}};
-  const Csr<double> A = test::verdict_matrix<double>(parts);
-  for (const VerdictMethod& method : laplacian_methods()) {
+TEST(LaplacianOutcomes, Columns_HaveTheirOwnStatus) {
+  const std::vector<test::GraphPart> parts = {{test::integer_grid(9, 8), 0, 0}};
+  const Csr<double> A = test::matrix_of_parts<double>(parts);
+  for (const TestedMethod& method : laplacian_methods()) {
     Dense<double> B(Device(), 72, 3);
     for (std::int64_t j = 0; j < 3; ++j) {
-      const std::vector<double> b = test::verdict_rhs<double>(parts, {j == 1 ? 4 : 0}, 7);
+      const std::vector<double> b = test::rhs_of_parts<double>(parts, {j == 1 ? 4 : 0}, 7);
       std::copy(b.begin(), b.end(), B.data() + 72 * j);
     }
     Dense<double> X(Device(), 72, 3);
