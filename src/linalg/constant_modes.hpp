@@ -54,7 +54,7 @@ struct SumRowExactly {
 
 /// Sums the rows of A. Waits if A is on a GPU.
 template <class B, class T>
-std::vector<RowSum> row_sums(B& backend, const Csr<T>& A) {
+std::vector<RowSum> sum_rows_exactly(B& backend, const Csr<T>& A) {
   Array<RowSum> rows(backend.device(), A.rows());
   backend.for_each(A.rows(), SumRowExactly<T>{A.row_offsets().data(), A.column_indices().data(),
                                               A.values().data(), rows.data()});

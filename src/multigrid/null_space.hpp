@@ -229,7 +229,7 @@ template <class B, class T>
 KnownConstants<B, T> known_constants(B& backend, const Csr<T>& A) {
   const Components components = find_components(backend, A);
   const std::vector<std::int32_t> component = components.of_vertex.to_vector();
-  const std::vector<RowSum> rows = row_sums(backend, A);
+  const std::vector<RowSum> rows = sum_rows_exactly(backend, A);
   const std::vector<ConstantMode> modes =
       constant_modes(rows, component, components.count, std::numeric_limits<T>::epsilon());
   std::vector<bool> is_zero_row(modes.size(), true);

@@ -138,7 +138,7 @@ std::vector<NullSpacePart> null_space_by_row_sums(const Csr<double>& A, const De
   std::vector<NullSpacePart> parts = null_vectors(A, components, vectors, tolerance);
   OpenMp backend{Device()};
   const std::vector<ConstantMode> modes =
-      constant_modes(row_sums(backend, A), components.part, components.parts, roundoff);
+      constant_modes(sum_rows_exactly(backend, A), components.part, components.parts, roundoff);
   for (std::size_t c = 0; c < parts.size(); ++c) apply_constant_mode(modes[c], parts[c]);
   omit_without_columns(parts);
   return parts;
