@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Ranks modulo a prime, and the exact ranks that they decide.
 #include "backend/dispatch.hpp"
+#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 #include "sparse_direct/mapped_echelon/prime.hpp"
 #include "sparse_direct/mapped_echelon/rank.hpp"
 
 #include <echelon/matrix/csr.hpp>
 #include <echelon/rank_modulo.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
 
 namespace echelon {
 
@@ -18,5 +25,102 @@ std::int64_t rank_modulo(MatrixRef<T> A, std::int64_t p) {
 
 template std::int64_t rank_modulo(MatrixRef<float>, std::int64_t);
 template std::int64_t rank_modulo(MatrixRef<double>, std::int64_t);
+
+namespace {
+
+/// Triangles that hold all nonzeros seen, and the number of nonzeros on the diagonal.
+struct Triangles {
+  bool lower = true;
+  bool upper = true;
+  std::int64_t on_diagonal = 0;
+
+  void add(std::int64_t i, std::int64_t j) {
+    lower = lower && j <= i;
+    upper = upper && j >= i;
+    on_diagonal += i == j ? 1 : 0;
+  }
+  [[nodiscard]] bool possible() const { return lower || upper; }
+};
+
+template <class T>
+Triangles triangles_of(const DenseView<const T>& A) {
+  Triangles triangles;
+  for (std::int64_t j = 0; j < A.columns() && triangles.possible(); ++j) {
+    for (std::int64_t i = 0; i < A.rows() && triangles.possible(); ++i) {
+      if (A(i, j) != 0) triangles.add(i, j);
+    }
+  }
+  return triangles;
+}
+
+template <class T>
+Triangles triangles_of(const Csr<T>& A) {
+  Triangles triangles;
+  for (std::int64_t i = 0; i < A.rows() && triangles.possible(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      if (A.values()[k] != 0) triangles.add(i, A.column_indices()[k]);
+    }
+  }
+  return triangles;
+}
+
+/// Calls f with a reference to A, or to a copy in host memory.
+template <class T, class F>
+auto on_host(const MatrixRef<T>& A, const F& f) {
+  if (A.device().on_host()) return f(A);
+  if (A.is_sparse()) {
+    const Csr<T> copy = A.csr()->to(Device());
+    return f(MatrixRef<T>(copy));
+  }
+  const Dense<T> copy = to_dense(A).to(Device());
+  return f(MatrixRef<T>(copy));
+}
+
+/// The larger rank modulo two primes; modulo the first one if that exceeds `enough`.
+template <class T>
+std::int64_t rank_modulo_primes(const MatrixRef<T>& A, std::int64_t enough) {
+  constexpr std::array<std::int64_t, 2> primes = {2130365093, 2057979991};
+  const std::int64_t rank = rank_modulo(A, primes[0]);
+  return rank > enough ? rank : std::max(rank, rank_modulo(A, primes[1]));
+}
+
+/// Whether A, in host memory, is square and triangular without a zero on its diagonal.
+template <class T>
+bool is_regular_triangle(const MatrixRef<T>& A) {
+  if (A.rows() != A.columns()) return false;
+  const Triangles triangles = A.is_sparse() ? triangles_of(*A.csr()) : triangles_of(A.dense());
+  return triangles.possible() && triangles.on_diagonal == A.rows();
+}
+
+}  // namespace
+
+template <class T>
+Dense<T> copy_for_exact_rank(DenseView<const T> A) {
+  const bool cheap = dense_operations(A.rows(), A.columns()) <= most_exact_operations;
+  const bool decides = cheap || (A.device().on_host() && is_regular_triangle(MatrixRef<T>(A)));
+  return decides ? to_dense(MatrixRef<T>(A)) : Dense<T>();
+}
+
+template <class T>
+std::optional<std::int64_t> decide_rank(const MatrixRef<T>& A, const NumericalRank& found,
+                                        double operations) {
+  const std::int64_t full = std::min(A.rows(), A.columns());
+  const bool decided = found.rank == full && !found.doubtful;
+  if (decided && !A.device().on_host()) return std::nullopt;
+  return on_host(A, [&](const MatrixRef<T>& host) -> std::optional<std::int64_t> {
+    if (is_regular_triangle(host)) return full;
+    if (decided || operations > most_exact_operations) return std::nullopt;
+    const Csr<T> copy = host.is_sparse() ? Csr<T>() : to_csr(host);
+    const MatrixRef<T> sparse = host.is_sparse() ? host : MatrixRef<T>(copy);
+    const std::int64_t exact = rank_modulo_primes(sparse, found.doubtful ? full - 1 : found.rank);
+    if (exact > found.rank && !found.doubtful) return std::nullopt;
+    return exact;
+  });
+}
+
+template Dense<float> copy_for_exact_rank(DenseView<const float>);
+template Dense<double> copy_for_exact_rank(DenseView<const double>);
+template std::optional<std::int64_t> decide_rank(const MatrixRef<float>&, const NumericalRank&, double);
+template std::optional<std::int64_t> decide_rank(const MatrixRef<double>&, const NumericalRank&, double);
 
 }  // namespace echelon

@@ -22,6 +22,17 @@ bool is_suspicious(double of_terms, double of_row) {
   return of_terms < limit || of_row < limit;
 }
 
+/// Relative residual of A x = 0 up to which x is a null vector to within rounding.
+template <class T>
+constexpr double null_vector_residual = 16 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+/// Result of a test of pivots.
+struct FoundNoise {
+  std::vector<std::uint8_t> noise;  ///< one number for each unknown, 1 if its pivot is noise
+  /// Smallest relative residual of a vector for a pivot that is none; infinite if none was tested.
+  double smallest_residual = std::numeric_limits<double>::infinity();
+};
+
 /// Copies of a form and of its matrix in host memory.
 ///
 /// A vector x with x_c = 1 and zeros in the unknowns that were eliminated after c is computed from the rows
@@ -53,24 +64,28 @@ class DependentUnknowns {
     });
   }
 
-  /// One number for each unknown, 1 if its pivot is noise. Tests suspicious pivots, and those that were
-  /// eliminated after the first one found, but no more than 1000.
-  [[nodiscard]] std::vector<std::uint8_t> find() const {
+  /// Tests suspicious pivots, and those that were eliminated after the first one found, but no more than
+  /// 1000.
+  [[nodiscard]] FoundNoise find() const {
     constexpr int most_tests = 1000;
-    std::vector<std::uint8_t> noise(owned_.size(), 0);
-    bool found = false;
+    FoundNoise found{std::vector<std::uint8_t>(owned_.size(), 0)};
+    bool any = false;
     int tests = 0;
     for (std::size_t k = 0; k < form_.order().size() && tests < most_tests; ++k) {
       const auto unknown = static_cast<std::size_t>(form_.order()[k]);
       const PivotSize size = form_.pivot_sizes()[unknown];
       const bool suspicious = is_suspicious<T>(size.of_terms, size.of_row / column_norm_[unknown]);
-      if (form_.owner()[unknown] == no_row || !(found || suspicious)) continue;
+      if (form_.owner()[unknown] == no_row || !(any || suspicious)) continue;
       ++tests;
-      if (!is_null_vector(candidate(k, noise))) continue;
-      noise[unknown] = 1;
-      found = true;
+      const double residual = relative_residual(candidate(k, found.noise));
+      if (residual <= null_vector_residual<T>) {
+        found.noise[unknown] = 1;
+        any = true;
+      } else {
+        found.smallest_residual = std::min(found.smallest_residual, residual);
+      }
     }
-    return noise;
+    return found;
   }
 
  private:
@@ -104,16 +119,21 @@ class DependentUnknowns {
     return x;
   }
 
-  [[nodiscard]] bool is_null_vector(const std::vector<double>& x) const {
-    constexpr double rounding = 16 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  /// The largest |A x|_i, for rows and columns scaled to norm 1 and relative to the norm of x; infinite if it
+  /// overflowed.
+  [[nodiscard]] double relative_residual(const std::vector<double>& x) const {
     double x_norm = 0;
     for (std::size_t j = 0; j < x.size(); ++j) x_norm = std::max(x_norm, column_norm_[j] * std::abs(x[j]));
     std::vector<double> product(row_norm_.size(), 0);
     for_each_element([&](std::size_t i, std::size_t j, double a) { product[i] += a * x[j]; });
+    double largest = 0;
     for (std::size_t i = 0; i < product.size(); ++i) {
-      if (!(std::abs(product[i]) <= rounding * row_norm_[i] * x_norm)) return false;
+      if (product[i] == 0) continue;
+      const double residual = std::abs(product[i]) / (row_norm_[i] * x_norm);
+      if (!std::isfinite(residual)) return std::numeric_limits<double>::infinity();
+      largest = std::max(largest, residual);
     }
-    return true;
+    return largest;
   }
 
   const MappedForm<B, RealField<T>>& form_;

@@ -5,6 +5,7 @@
 #include "solver/implementation.hpp"
 #include "sparse_direct/mapped_echelon/combination.hpp"
 #include "sparse_direct/mapped_echelon/dependent_unknowns.hpp"
+#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 #include "sparse_direct/mapped_echelon/form.hpp"
 #include "sparse_direct/mapped_echelon/integers.hpp"
 #include "support/text.hpp"
@@ -14,6 +15,7 @@
 #include <echelon/methods/mapped_echelon.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -78,17 +80,21 @@ class System {
       : backend_(device), field_(field), options_(options) {}
 
   /// Reduces A, which must outlive the system, to mapped echelon form. Not ok if the elimination was
-  /// cancelled, ran out of memory or overflowed; a rank that is not full is no failure.
+  /// cancelled, ran out of memory or overflowed; a rank that is not full is no failure. The exact rank
+  /// replaces a doubtful one, see `decide_rank`.
   Outcome factor(const Csr<T>& A, const std::stop_token& cancel) {
     A_ = &A;
     claim_ = options_.claim;
+    proven_ = Field::is_exact;
     Outcome outcome = eliminate_without_noise(cancel);
     if constexpr (!Field::is_exact) {
-      if (claim_ != ClaimRule::largest || !outcome.ok() || (!is_doubtful() && is_stable())) return outcome;
-      claim_ = ClaimRule::ordered;
-      outcome = eliminate_without_noise(cancel);
-      outcome.warnings.emplace_back(
-          "claim=largest was not stable enough: eliminated again with claim=ordered");
+      if (claim_ == ClaimRule::largest && outcome.ok() && (is_doubtful() || !is_stable())) {
+        claim_ = ClaimRule::ordered;
+        outcome = eliminate_without_noise(cancel);
+        outcome.warnings.emplace_back(
+            "claim=largest was not stable enough: eliminated again with claim=ordered");
+      }
+      if (outcome.ok() && !options_.tolerance) decide(cancel, outcome);
     }
     return outcome;
   }
@@ -110,6 +116,7 @@ class System {
     const Facts& facts = form_->facts();
     std::string text = "A has rank " + std::to_string(rank()) + " of " + std::to_string(A_->columns()) +
                        field_.modulus_text();
+    if (proven_ && !Field::is_exact) text += " (proven)";
     if (is_doubtful()) {
       text += " (doubtful: of the pivots relative to their terms, the smallest accepted is " +
               short_number(facts.smallest_accepted) + ", the largest rejected " +
@@ -120,11 +127,21 @@ class System {
     return text + (facts.free_unknowns.empty() && facts.dependent_rows.empty() ? "" : " (from 0)");
   }
 
-  /// True if another tolerance could lead to another rank.
+  /// True if another tolerance could lead to another rank: if pivots are within a factor of 1000 of the
+  /// tolerance or of each other, the largest rejected one exceeds rounding errors, or a
+  /// pivot is within a factor of 1000 of being taken for an amplified rounding error.
   [[nodiscard]] bool is_doubtful() const {
-    constexpr double clear_gap = 1000;
-    const Facts& facts = form_->facts();
-    return !facts.dependent_rows.empty() && facts.smallest_accepted <= clear_gap * facts.largest_rejected;
+    if constexpr (Field::is_exact) {
+      return false;
+    } else {
+      constexpr double clear_gap = 1000;
+      const Facts& facts = form_->facts();
+      const double tolerance = field_.tolerance;
+      const double rejected = facts.dependent_rows.empty() ? 0 : facts.largest_rejected;
+      return !proven_ && (facts.smallest_accepted <= clear_gap * std::max(tolerance, rejected) ||
+                          (rejected > default_tolerance<T> && clear_gap * rejected >= tolerance) ||
+                          smallest_residual_ <= clear_gap * null_vector_residual<T>);
+    }
   }
 
   [[nodiscard]] std::vector<Statistic> statistics() const {
@@ -140,6 +157,7 @@ class System {
       statistics.push_back({"largest_rejected_pivot", facts.largest_rejected});
     }
     if (is_doubtful()) statistics.push_back({"doubtful", std::int64_t{1}});
+    if (proven_) statistics.push_back({"proven", std::int64_t{1}});
     if (!facts.dependent_rows.empty())
       statistics.push_back({"dependent_rows", first_of(facts.dependent_rows)});
     if (!facts.free_unknowns.empty()) statistics.push_back({"free_unknowns", first_of(facts.free_unknowns)});
@@ -172,19 +190,49 @@ class System {
     return {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(std::min(numbers.size(), most))};
   }
 
+  /// Marks the rank as proven, or eliminates A again with tolerances that give the exact rank, if that
+  /// decides. If none does, the form is that of the numerical rank.
+  void decide(const std::stop_token& cancel, Outcome& outcome) {
+    constexpr int most_eliminations = 20;
+    const std::optional<std::int64_t> exact =
+        decide_rank(MatrixRef<T>(*A_), {rank(), is_doubtful()}, estimated_operations());
+    proven_ = exact == rank();
+    if (!exact || proven_) return;
+    double tolerance = 0;
+    for (int k = 0; k < most_eliminations; ++k) {
+      outcome = eliminate({}, tolerance, cancel);
+      if (!outcome.ok()) return;
+      proven_ = exact == rank();
+      if (proven_) return;
+      if (rank() < *exact) break;
+      tolerance = form_->facts().smallest_accepted * (1 + std::numeric_limits<T>::epsilon());
+    }
+    outcome = eliminate_without_noise(cancel);
+  }
+  /// Operations of the elimination: reductions times the mean length of a row.
+  [[nodiscard]] double estimated_operations() const {
+    const double rows = std::max(1.0, static_cast<double>(rank()));
+    return static_cast<double>(form_->record().size()) *
+           (1 + static_cast<double>(form_->factor().elements()) / rows);
+  }
+
   /// Eliminates A again without the pivots that exceed the tolerance although they are noise: see
   /// DependentUnknowns.
   Outcome eliminate_without_noise(const std::stop_token& cancel) {
     std::vector<std::uint8_t> free;
     while (true) {
-      Outcome outcome = eliminate(free, cancel);
+      Outcome outcome = eliminate(free, std::nullopt, cancel);
       if (!outcome.ok() || !find_free(free)) return outcome;
     }
   }
 
-  Outcome eliminate(const std::vector<std::uint8_t>& free, const std::stop_token& cancel) try {
+  /// Eliminates A; `tolerance` replaces that of a real field.
+  Outcome eliminate(const std::vector<std::uint8_t>& free, const std::optional<double>& tolerance,
+                    const std::stop_token& cancel) try {
     form_.reset();
-    Elimination<B, Field> elimination(backend_, field_, claim_, order(), A_->rows(), A_->columns(), free);
+    Field field = field_;
+    if constexpr (!Field::is_exact) field.tolerance = tolerance.value_or(field_.tolerance);
+    Elimination<B, Field> elimination(backend_, field, claim_, order(), A_->rows(), A_->columns(), free);
     if (!elimination.run(*A_, cancel)) {
       return {Status::cancelled, "stopped by the caller between two rounds of the elimination"};
     }
@@ -199,14 +247,17 @@ class System {
   }
 
   /// Marks unknowns whose pivots are noise. Returns false if there are none.
-  bool find_free(std::vector<std::uint8_t>& free) const {
+  bool find_free(std::vector<std::uint8_t>& free) {
     if constexpr (Field::is_exact) {
       return false;
     } else {
+      smallest_residual_ = std::numeric_limits<double>::infinity();
       const Facts& facts = form_->facts();
       if (options_.tolerance || !is_suspicious<T>(facts.smallest_accepted, facts.smallest_of_row))
         return false;
-      const std::vector<std::uint8_t> found = DependentUnknowns<B, T>(*form_, *A_).find();
+      const FoundNoise tested = DependentUnknowns<B, T>(*form_, *A_).find();
+      smallest_residual_ = tested.smallest_residual;
+      const std::vector<std::uint8_t>& found = tested.noise;
       free.resize(found.size(), 0);
       std::transform(found.begin(), found.end(), free.begin(), free.begin(), std::bit_or<>());
       return std::find(found.begin(), found.end(), 1) != found.end();
@@ -329,6 +380,9 @@ class System {
   ClaimRule claim_ = ClaimRule::largest;
   const Csr<T>* A_ = nullptr;
   std::unique_ptr<Form> form_;
+  double smallest_residual_ =
+      std::numeric_limits<double>::infinity();  // of FoundNoise, for the last elimination
+  bool proven_ = false;                         // the rank is the exact one, or one modulo a prime
 };
 
 }  // namespace echelon::mapped
