@@ -49,6 +49,15 @@ inline double harmless_growth(std::int64_t n) {
   return 100 * std::cbrt(static_cast<double>(n) * static_cast<double>(n));
 }
 
+/// Growth up to which this many steps of refinement may reach the level of rounding errors: the factors are
+/// those of a matrix that differs from A by growth times eps, and each step multiplies the error by about
+/// that.
+template <class T>
+double repairable_growth(std::int64_t n, std::int64_t steps) {
+  const auto eps = static_cast<double>(machine_epsilon<T>);
+  return std::max(harmless_growth(n), 4 * std::pow(eps, 1 / static_cast<double>(steps + 1)) / eps);
+}
+
 namespace system_detail {
 
 /// The first zero on the diagonal of contiguous columns.
@@ -156,8 +165,12 @@ class System {
     const double growth = lu.largest / norms_.largest;
     std::string why;
     if (!(growth <= harmless_growth(order()))) {
-      why =
-          lu.zero_pivot < 0 ? inaccuracy() : "the pivot of column " + std::to_string(lu.zero_pivot) + " is 0";
+      if (lu.zero_pivot >= 0) {
+        why = "the pivot of column " + std::to_string(lu.zero_pivot) + " is 0";
+      } else {
+        why = growth <= repairable_growth<T>(order(), options_.refine) ? inaccuracy()
+                                                                       : "refinement does not repair that";
+      }
     } else if (lu.zero_pivot >= 0) {
       return zero_pivot(lu.zero_pivot);
     }
@@ -244,7 +257,8 @@ class System {
     kind_ = Kind::butterflies;
     const FactorResult lu = eliminate(cancel);
     if (lu.cancelled) return cancelled_factorisation();
-    if (lu.zero_pivot < 0 && inaccuracy().empty()) {
+    const bool repairable = lu.largest / norms_.largest <= repairable_growth<T>(order(), options_.refine);
+    if (lu.zero_pivot < 0 && repairable && inaccuracy().empty()) {
       Outcome outcome = assess();
       outcome.warnings.push_back(failure + ": factored after random butterfly transformations instead");
       return outcome;
@@ -282,20 +296,29 @@ class System {
         }));
   }
 
-  /// Solves for b = A v with random v, refined like any other right-hand side. Returns a description of the
-  /// error, or an empty string if the answer is accurate.
+  /// Solves for b = A v with random v and for random b, refined like any other right-hand side: errors that
+  /// grow with the solution show with either. Returns a description of the larger error, or an empty string
+  /// if both answers are accurate.
   std::string inaccuracy() {
     const std::int64_t n = order();
     const auto workspace = make_workspace(1);
     Array<T> b(backend_.device(), n);
     Array<T> x(backend_.device(), n);
-    backend_.for_each(n, system_detail::RandomVector<T>{x.data()});
-    multiply(backend_, T{1}, A_, x.data(), T{0}, b.data());
-    backend_.copy(n, b.data(), x.data());
     const DenseView<T> solution(x.data(), n, 1, n, backend_.device());
-    substitute(backend_, false, solution);
-    refine_columns(*workspace, A_, false, {b.data(), n, 1, n, backend_.device()}, solution);
-    const double error = backward_error(b.data(), x.data(), workspace->residual.data());
+    double error = 0;
+    for (const bool random_solution : {true, false}) {
+      backend_.for_each(n, system_detail::RandomVector<T>{x.data()});
+      if (random_solution) {
+        multiply(backend_, T{1}, A_, x.data(), T{0}, b.data());
+        backend_.copy(n, b.data(), x.data());
+      } else {
+        backend_.copy(n, x.data(), b.data());
+      }
+      substitute(backend_, false, solution);
+      refine_columns(*workspace, A_, false, {b.data(), n, 1, n, backend_.device()}, solution);
+      error = combine(Largest{error}, Largest{backward_error(b.data(), x.data(), workspace->residual.data())})
+                  .value;
+    }
     const double acceptable = 10 * std::sqrt(static_cast<double>(n)) * machine_epsilon<T>;
     if (error <= acceptable) return {};
     return "refinement left a backward error of " + short_number(error);
