@@ -27,16 +27,10 @@ class DenseLdlt final : public HostFactorization<B, T> {
 
   /// Scales the largest magnitudes of the rows to about 1.
   Outcome equilibrate(DenseView<T> A, std::vector<T>& rows, std::vector<T>& columns) override {
-    std::vector<double> largest(static_cast<std::size_t>(A.rows()), 0.0);
-    for (std::int64_t j = 0; j < A.columns(); ++j) {
-      for (std::int64_t i = 0; i < A.rows(); ++i) {
-        double& row = largest[static_cast<std::size_t>(i)];
-        row = std::max(row, std::fabs(static_cast<double>(A(i, j))));
-      }
-    }
+    const std::vector<double> largest = dense_symmetric::largest_of_rows<T>(A);
     const auto zero = std::find(largest.begin(), largest.end(), 0.0);
     if (zero != largest.end()) return zero_line("row", zero - largest.begin());
-    dense_symmetric::scale_symmetrically(A, largest, rows);
+    dense_symmetric::equilibrate_symmetrically(A, rows);
     columns = rows;
     return {};
   }

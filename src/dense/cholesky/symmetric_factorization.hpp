@@ -35,19 +35,63 @@ std::optional<std::pair<std::int64_t, std::int64_t>> find_asymmetry(DenseView<co
   return std::nullopt;
 }
 
+/// Whether sizes differ by more than a factor of ten.
+inline bool are_uneven(const std::vector<double>& sizes) {
+  const auto [least, largest] = std::minmax_element(sizes.begin(), sizes.end());
+  return *largest > 10 * *least;
+}
+
+/// Multiplies A from both sides by the powers of two next to 1 / sqrt(sizes), and the scales by the same.
+template <class T>
+void multiply_by_roots(DenseView<T> A, const std::vector<double>& sizes, std::vector<T>& scales) {
+  std::vector<T> factors;
+  for (const double size : sizes) factors.push_back(static_cast<T>(std::ldexp(1.0, -std::ilogb(size) / 2)));
+  for (std::int64_t j = 0; j < A.columns(); ++j) {
+    T* const column = A.column(j);
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      column[i] *= factors[static_cast<std::size_t>(i)] * factors[static_cast<std::size_t>(j)];
+    }
+  }
+  for (std::size_t i = 0; i < factors.size(); ++i) scales[i] *= factors[i];
+}
+
 /// Scales A from both sides by the powers of two next to 1 / sqrt(sizes), if these differ by more than a
 /// factor of ten or are extreme; the scales are empty otherwise. Powers of two cause no rounding errors.
 template <class T>
 void scale_symmetrically(DenseView<T> A, const std::vector<double>& sizes, std::vector<T>& scales) {
   const auto [least, largest] = std::minmax_element(sizes.begin(), sizes.end());
   constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-  if (*largest <= 10 * *least && *least >= small && *largest <= 1 / small) return;
-  for (const double size : sizes) scales.push_back(static_cast<T>(std::ldexp(1.0, -std::ilogb(size) / 2)));
+  if (!are_uneven(sizes) && *least >= small && *largest <= 1 / small) return;
+  scales.assign(sizes.size(), T{1});
+  multiply_by_roots(A, sizes, scales);
+}
+
+/// The largest magnitude of each row of a symmetric A.
+template <class T>
+std::vector<double> largest_of_rows(DenseView<const T> A) {
+  std::vector<double> largest(static_cast<std::size_t>(A.rows()), 0.0);
   for (std::int64_t j = 0; j < A.columns(); ++j) {
-    T* const column = A.column(j);
     for (std::int64_t i = 0; i < A.rows(); ++i) {
-      column[i] *= scales[static_cast<std::size_t>(i)] * scales[static_cast<std::size_t>(j)];
+      double& row = largest[static_cast<std::size_t>(i)];
+      row = std::max(row, std::fabs(static_cast<double>(A(i, j))));
     }
+  }
+  return largest;
+}
+
+/// Scales A without zero rows from both sides until the largest magnitudes of its rows are about 1, as Ruiz's
+/// algorithm does: each step halves the differences of their logarithms, so that 12 suffice for every A. A
+/// whose rows differ by a factor of ten at most is not scaled, and the scales are empty.
+template <class T>
+void equilibrate_symmetrically(DenseView<T> A, std::vector<T>& scales) {
+  constexpr int most_steps = 12;
+  std::vector<double> sizes = largest_of_rows<T>(A);
+  scale_symmetrically(A, sizes, scales);
+  if (scales.empty()) return;
+  for (int step = 1; step < most_steps; ++step) {
+    sizes = largest_of_rows<T>(A);
+    if (!are_uneven(sizes)) return;
+    multiply_by_roots(A, sizes, scales);
   }
 }
 

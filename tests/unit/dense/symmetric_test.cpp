@@ -148,6 +148,32 @@ TEST(Ldlt, Inertia_AgreesWithEigenvalues) {
   }
 }
 
+/// D A D for powers of two D over many decades has the factors and inertia of A after scaling.
+TEST(Ldlt, AnyUnits_AreScaled) {
+  for (const int most : {20, 75, 400}) {
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+      SCOPED_TRACE(most);
+      const std::int64_t n = 8;
+      std::vector<double> units;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto step = static_cast<int>((i * 5 + seed) % 8);
+        units.push_back(std::ldexp(1.0, -most + 2 * most * step / 7));
+      }
+      Dense<double> a = hilbert<double>(n);
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          a(i, j) *= units[static_cast<std::size_t>(i)] * units[static_cast<std::size_t>(j)];
+        }
+      }
+      Ldlt<double> ldlt(Device::serial());
+      const Report report = ldlt.factor(a);
+      EXPECT_TRUE(report.ready()) << report.message;
+      EXPECT_EQ(statistic(report, "negative_eigenvalues"), 0);
+      EXPECT_GT(report.reciprocal_condition.value_or(0), 1e-12);
+    }
+  }
+}
+
 TYPED_TEST(DenseSymmetricOf, SaysWhenSingular) {
   using T = TypeParam;
   Dense<T> ones(Device(), 3, 3);

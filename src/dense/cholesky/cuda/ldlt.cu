@@ -213,7 +213,7 @@ class GpuLdlt final : public SolverImplementation<T> {
   /// extreme. Each pass halves the differences of their exponents; remaining differences cause rejected
   /// pivots, since pivots are compared with rows of other blocks.
   Outcome choose_scale(Cuda& backend, DenseView<const T> A) {
-    constexpr int most_passes = 8;
+    constexpr int most_passes = 12;
     constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
     Array<double> sizes(this->device(), n_);
     Array<T> improved(this->device(), n_);
