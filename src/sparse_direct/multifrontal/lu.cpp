@@ -7,6 +7,7 @@
 #include "sparse_direct/left_looking/factorization.hpp"
 #include "sparse_direct/left_looking/stored_zeros.hpp"
 #include "sparse_direct/left_looking/substitution.hpp"
+#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 #include "sparse_direct/multifrontal/pivoting_solver.hpp"
 #include "sparse_direct/singletons/core.hpp"
 #include "sparse_direct/singletons/factors.hpp"
@@ -182,12 +183,14 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   }
 
   Outcome factor_values(const Csr<T>& A) override {
+    bool tried_blocks = false;
     if (uses_blocks_) {
       if (std::optional<Outcome> outcome = factor_blocks(A)) return *std::move(outcome);
+      tried_blocks = true;
       uses_blocks_ = false;
       analyze_fronts(A, false);
     }
-    return factor_fronts(A);
+    return factor_fronts(A, !tried_blocks);
   }
 
   /// Factors by blocks; empty if that failed, or if A is singular but not structurally: fronts then determine
@@ -206,21 +209,93 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
     if (end == LeftLookingEnd::cancelled) return cancelled_factorisation();
     if (end != LeftLookingEnd::finished || !(growth() <= acceptable_growth<T>(A.rows()))) return std::nullopt;
     Outcome outcome = this->assess(matrix);
-    if (outcome.status == Status::singular) return std::nullopt;
+    const bool doubtful = is_nearly_singular(outcome);
+    if (outcome.status == Status::singular && !is_regular_triangle(matrix)) return std::nullopt;
+    const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(matrix), {A.rows(), doubtful});
+    const bool proven = exact == A.rows();
+    if (exact && !proven) return std::nullopt;
     this->complete(outcome, diagonal_.unmatched_rows, diagonal_.unmatched_columns, true);
     outcome.statistics = block_statistics();
+    const bool deficient = outcome.rank < A.rows();
+    if (doubtful || deficient)
+      this->add_certainty(outcome, proven || (deficient && has_rank(A, *outcome.rank)));
     return outcome;
   }
 
-  Outcome factor_fronts(const Csr<T>& A) {
+  /// Whether the condition number leaves the rank open.
+  [[nodiscard]] static bool is_nearly_singular(const Outcome& outcome) {
+    constexpr double clear_gap = 1000;
+    return outcome.status == Status::singular ||
+           outcome.reciprocal_condition.value_or(1) < clear_gap * std::numeric_limits<T>::epsilon();
+  }
+  /// Whether A is triangular without a zero on its diagonal: nothing else shows without an elimination.
+  [[nodiscard]] static bool is_regular_triangle(const Csr<T>& A) {
+    constexpr double no_elimination = std::numeric_limits<double>::infinity();
+    return decide_rank(MatrixRef<T>(A), {A.rows(), true}, no_elimination).has_value();
+  }
+  /// Whether the exact rank of A is known to be this one, which is not full.
+  [[nodiscard]] static bool has_rank(const Csr<T>& A, std::int64_t rank) {
+    return decide_rank(MatrixRef<T>(A), {rank, false}) == rank;
+  }
+  /// Factors by fronts. Where they do not describe A, a left-looking factorisation is tried in their place if
+  /// `may_try_blocks`: pivots that fronts have to reject need not depend on others.
+  Outcome factor_fronts(const Csr<T>& A, bool may_try_blocks) {
     left_ = {};
     if (std::optional<Outcome> lack = this->check_memory()) return *lack;
     if (uses_core_) return factor_core(A);
     Outcome outcome = this->factor_and_assess(A);
     if (outcome.status == Status::cancelled) return outcome;
+    const bool trustworthy = this->are_trustworthy(A);
+    if (!trustworthy && may_try_blocks) {
+      if (std::optional<Outcome> by_blocks = factor_by_blocks_instead(A)) return *std::move(by_blocks);
+      return factor_fronts(A, false);
+    }
+    const std::int64_t found = this->factors_.facts.rank;
+    const bool doubtful = !trustworthy || is_nearly_singular(outcome);
+    const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(A), {found, doubtful});
+    const bool wrong = exact && (*exact < found || (*exact > found && !trustworthy));
+    if (wrong && !factor_with_rank(A, *exact)) {
+      outcome = this->factor_and_assess(A);
+      if (outcome.status == Status::cancelled) return outcome;
+    }
+    const std::int64_t rank = this->factors_.facts.rank;
     this->complete(outcome, {}, {}, false);
     add_front_statistics(outcome, diagonal_);
+    if (doubtful || rank < A.rows()) this->add_certainty(outcome, exact == rank);
     return outcome;
+  }
+
+  /// Factors A left-looking after fronts have failed; empty, with fronts laid out again, if that fails too.
+  std::optional<Outcome> factor_by_blocks_instead(const Csr<T>& A) {
+    drops_zeros_ = false;
+    set_diagonal(A, large_diagonal_of_rows(A, {.good_diagonal = diagonal_threshold()}));
+    blocks_ = block_order(A, diagonal_.row_permutation,
+                          {.ordering = this->common_options().ordering, .threads = this->threads()});
+    uses_blocks_ = true;
+    keeps_pivots_ = false;
+    if (std::optional<Outcome> outcome = factor_blocks(A)) {
+      if (outcome->status != Status::cancelled) release_fronts_and_core();
+      outcome->warnings.emplace_back(
+          "the multifrontal factorisation rejected pivots that do not depend on others: factored "
+          "left-looking "
+          "instead");
+      return outcome;
+    }
+    uses_blocks_ = false;
+    analyze_fronts(A, false);
+    return std::nullopt;
+  }
+
+  /// Factors by fronts with smallest pivots that give the exact rank; false if none does.
+  bool factor_with_rank(const Csr<T>& A, std::int64_t exact) {
+    constexpr double most = 1e-6;
+    double smallest = this->factors_.facts.rank < exact ? 0 : null_pivot_tolerance<T>(A.rows());
+    while (smallest < most) {
+      if (this->factor_with_smallest_pivot(A, smallest)) return false;
+      if (this->factors_.facts.rank <= exact) return this->factors_.facts.rank == exact;
+      smallest = std::max(4 * smallest, static_cast<double>(std::numeric_limits<T>::epsilon()) / 16);
+    }
+    return false;
   }
 
   /// Factors the core of a structurally singular A, and decides the rank.
@@ -237,6 +312,9 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
                         factors.facts.rank == core_.diagonal.structural_rank);
     add_front_statistics(outcome, core_.diagonal);
     outcome.statistics.push_back({"singletons", order.count()});
+    if (outcome.rank < A.rows()) {
+      this->add_certainty(outcome, has_rank(A, *outcome.rank));
+    }
     return outcome;
   }
 

@@ -46,6 +46,25 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     return outcome;
   }
 
+  /// Factors with columns whose pivots are at most `smallest` delayed to the root, where they decide the
+  /// rank. Returns true when cancelled.
+  bool factor_with_smallest_pivot(const Csr<T>& matrix, double smallest) {
+    return factor_scaled(scaled_values(matrix, scale_of_factors_), smallest);
+  }
+
+  /// Whether the factors describe A: refined solutions are accurate after perturbed pivots, and columns
+  /// without a pivot, of which it tests at most 4, are combinations of the others.
+  [[nodiscard]] bool are_trustworthy(const Csr<T>& matrix) const {
+    constexpr std::int64_t most_columns = 4;
+    const FactorFacts& facts = this->factors_.facts;
+    const std::int64_t end = std::min(matrix.rows(), facts.rank + most_columns);
+    for (std::int64_t k = facts.rank; k < end; ++k) {
+      if (!this->is_dependent(this->factors_.column_order[static_cast<std::size_t>(k)])) return false;
+    }
+    return facts.rank < matrix.rows() || facts.perturbed_pivots == 0 ||
+           this->test_factors() <= acceptable_test_error;
+  }
+
   /// The condition number, if it is to be estimated.
   [[nodiscard]] Outcome assess(const Csr<T>& matrix) const {
     if (!this->common_options().condition) return {};
@@ -83,6 +102,11 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     }
     outcome.rank = rank_;
     outcome.statistics = this->statistics();
+  }
+
+  /// Appends whether the rank is the exact one, which is worth a word where it is not full or was doubtful.
+  static void add_certainty(Outcome& outcome, bool proven) {
+    outcome.statistics.push_back({"rank_certainty", std::string(proven ? "proven" : "to working precision")});
   }
 
   /// Appends facts about the pivots.

@@ -74,16 +74,19 @@ template <class T>
          list_of(columns) + (one ? " has" : " have") + " no pivot (from 0)";
 }
 
-/// The outcome for a singular A, from the residual r = b - A x: inconsistent if the residual of a row exceeds
-/// rounding errors, else underdetermined.
+/// The equation with the largest residual relative to ||a_i||_1 ||x||_inf + |b_i|; row -1: all are zero.
+struct WorstEquation {
+  double error = 0;
+  std::int64_t row = -1;
+};
+
+/// The worst equation for the residual r = b - A x.
 template <class T>
-[[nodiscard]] Outcome assess_singular(const Csr<T>& a, const T* b, const T* x, const T* r, std::int64_t rank,
-                                      const std::string& rank_description) {
+[[nodiscard]] WorstEquation worst_equation(const Csr<T>& a, const T* b, const T* x, const T* r) {
   const std::int64_t n = a.rows();
   double x_norm = 0;
   for (std::int64_t j = 0; j < n; ++j) x_norm = std::max(x_norm, std::fabs(static_cast<double>(x[j])));
-  double worst = 0;
-  std::int64_t worst_row = -1;
+  WorstEquation worst;
   for (std::int64_t i = 0; i < n; ++i) {
     double row_sum = 0;
     for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
@@ -92,19 +95,34 @@ template <class T>
     const double residual = std::fabs(static_cast<double>(r[i]));
     if (residual == 0) continue;
     const double error = residual / (row_sum * x_norm + std::fabs(static_cast<double>(b[i])));
-    if (!(error <= worst)) worst = error, worst_row = i;
+    if (!(error <= worst.error)) worst = {error, i};
   }
-  if (!(worst <= 10 * null_pivot_tolerance<T>(n))) {
+  return worst;
+}
+
+/// Whether x satisfies every equation of A x = b up to rounding errors, for r = b - A x.
+template <class T>
+[[nodiscard]] bool satisfies(const Csr<T>& a, const T* b, const T* x, const T* r) {
+  return worst_equation(a, b, x, r).error <= 10 * null_pivot_tolerance<T>(a.rows());
+}
+
+/// The outcome for a singular A, from the residual r = b - A x: inconsistent if the residual of a row exceeds
+/// rounding errors, else underdetermined.
+template <class T>
+[[nodiscard]] Outcome assess_singular(const Csr<T>& a, const T* b, const T* x, const T* r, std::int64_t rank,
+                                      const std::string& rank_description) {
+  if (!satisfies(a, b, x, r)) {
+    const WorstEquation worst = worst_equation(a, b, x, r);
     return {Status::inconsistent,
-            "row " + std::to_string(worst_row) + " (from 0) contradicts the others: its residual is " +
-                short_number(worst) + " of its size",
-            worst_row};
+            "row " + std::to_string(worst.row) + " (from 0) contradicts the others: its residual is " +
+                short_number(worst.error) + " of its size",
+            worst.row};
   }
   return {Status::underdetermined,
           rank_description +
               ": x is a solution with zeros in the unknowns without a pivot, and the null "
               "space, which can be added, has dimension " +
-              std::to_string(n - rank)};
+              std::to_string(a.rows() - rank)};
 }
 
 }  // namespace echelon::sparse_direct

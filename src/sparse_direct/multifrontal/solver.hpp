@@ -14,6 +14,7 @@
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 #include "sparse_direct/multifrontal/pattern_key.hpp"
 #include "sparse_direct/multifrontal/refinement.hpp"
+#include "sparse_direct/multifrontal/singular.hpp"
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>
@@ -381,6 +382,25 @@ class MultifrontalSolver : public SolverImplementation<T> {
       return magnitude;
     };
     return largest(v.residual.data()) / (norm * largest(x.data()) + largest(b.data()));
+  }
+
+  /// Whether column j of A is a combination of the columns with a pivot: whether the refined solution for it
+  /// as the right-hand side, with zeros in the unknowns without a pivot, satisfies every equation to within
+  /// rounding errors.
+  [[nodiscard]] bool is_dependent(std::int64_t j) const {
+    const std::int64_t n = A_->rows();
+    Vectors v(this->device());
+    v.fit(n, 1, scratch_size(1));
+    std::vector<T> x(static_cast<std::size_t>(n), T{0});
+    std::vector<T> b(static_cast<std::size_t>(n), T{0});
+    x[static_cast<std::size_t>(j)] = 1;
+    multiply(v.backend, T{1}, MatrixRef<T>(*A_), x.data(), T{0}, b.data());
+    const Control control;
+    std::vector<Job> jobs(1);
+    jobs.front().control = &control;
+    solve_columns(equations(), v, {b.data(), n, 1, n}, {x.data(), n, 1, n}, jobs);
+    residual(equations(), v, b.data(), x.data(), v.residual.data());
+    return satisfies(*A_, b.data(), x.data(), v.residual.data());
   }
 
   FrontLayout layout_;
