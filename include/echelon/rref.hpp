@@ -18,7 +18,15 @@ namespace echelon {
 /// The elimination writes each column a_j as a combination C x of the accepted columns C before it, plus a
 /// remainder s in the rows without a pivot. The pivot is the largest element of s. Its scaled magnitude
 /// ||s||_inf / max(1, ||x||_inf) is about the smallest change of A that makes the column dependent on the
-/// others; it decides whether the column is accepted. Pivots below are scaled magnitudes.
+/// others; it decides whether the column is accepted. Pivots below are scaled magnitudes. Where rows or
+/// columns of A differ by more than 1000 times in size they are equilibrated first, by powers of two, and
+/// sizes below are those of the equilibrated matrix.
+///
+/// Where rounding errors leave the rank open, or it is not full, the exact rank of A, with its elements as
+/// they are stored, is computed if that takes at most some tenths of a second (see rank_modulo.hpp), or read
+/// off a triangular A. It replaces a doubtful rank. A rank that is not doubtful, with pivots clearly apart,
+/// stands even where the exact rank is larger: rounding errors of A's elements make almost every matrix of
+/// deficient rank one of full rank.
 struct RankFacts {
   /// Number of accepted pivots.
   std::int64_t rank = 0;
@@ -32,9 +40,13 @@ struct RankFacts {
   /// the smallest change of A that lowers its rank. Empty for rank 0.
   std::optional<double> distance_to_lower_rank;
   /// Whether another reasonable tolerance gives another rank: the smallest accepted pivot is less than 1000
-  /// times the largest rejected one or less than 10 times the tolerance, or C is singular to within the
-  /// tolerance.
+  /// times the largest rejected one or the tolerance (10 times the tolerance in float), the largest rejected
+  /// one is above the level of rounding errors and not 1000 times below the tolerance, or C is singular to
+  /// within the tolerance. A proven rank is not doubtful.
   bool doubtful = false;
+  /// Whether the rank is that of A in exact arithmetic: full rank is proven, a lower one is found modulo two
+  /// primes.
+  bool proven = false;
 
   /// The smallest accepted pivot over the largest rejected one; infinite if there is none of either kind, or
   /// if the rejected ones are zero.
@@ -103,7 +115,7 @@ class RowReduction {
   explicit RowReduction(const Device& device = {}, const GaussJordanOptions& options = {});
 
   /// The reduced row echelon form of an m by n matrix of rank r: 2 m r (n - r / 2) flops, in the memory of A
-  /// plus O(block (m + n)). Waits for the result.
+  /// plus O(block (m + n)), and that of a copy of A if the exact rank may decide. Waits for the result.
   /// Throws DeviceMismatch, OutOfMemory.
   [[nodiscard]] EchelonForm<T> reduce(Dense<T> A) const;
   /// Reduces a dense copy of a sparse matrix or a view.
@@ -127,8 +139,10 @@ class RowReduction {
   /// the report are measured with two random vectors, and are those of the worse side: relative_residual is
   /// ||A^-1 (A v) - v||_2 / ||v||_2, or the same from the right; backward_error divides by ||A||_inf
   /// ||A^-1||_inf instead, in the infinity norm. reciprocal_condition is 1 / (||A||_inf ||A^-1||_inf),
-  /// computed. An inverse is not refined: one in lower precision is tried only for a given `accuracy`, which
-  /// its backward error, measured in T, has to meet. Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
+  /// computed. Where rows or columns of A differ by more than 1000 times in size, the other figures are those
+  /// of the equilibrated matrix and its inverse, and its condition number decides whether A is singular. An
+  /// inverse is not refined: one in lower precision is tried only for a given `accuracy`, which its backward
+  /// error, measured in T, has to meet. Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
   Report invert(DenseView<T> A) const;
 
   [[nodiscard]] const Device& device() const { return device_; }

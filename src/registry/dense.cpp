@@ -38,7 +38,7 @@ std::vector<Option<GaussJordanOptions>> GaussJordanOptions::table() {
            "4 sqrt(max(m, n)) times the machine epsilon",
            {0, 1}},
           {"equilibrate", +[](GaussJordanOptions& o) -> bool& { return o.equilibrate; },
-           "for solving, scale rows and columns first, by powers of two"},
+           "scale rows and columns first, by powers of two"},
           {"refine",
            +[](GaussJordanOptions& o) -> std::int64_t& { return o.refine; },
            "most steps of iterative refinement; 10 where A is nearly singular, unless 0",

@@ -10,6 +10,7 @@ import math
 import os
 import pathlib
 import pty
+import random
 import re
 import resource
 import select
@@ -1090,14 +1091,73 @@ class Elimination(ToolTest):
         text = self.run_tool("rank", self.wide()).stdout
         self.assertTrue(text.startswith("Rank 2 of at most 3\n"), text)
 
-    def test_hilbert_rank_is_doubtful(self):
-        hilbert = array([[1 / (i + j + 1) for i in range(20)] for j in range(20)])
-        report = self.json("rank", self.file("hilbert.mtx", hilbert))
-        self.assertTrue(report["doubtful"])
-        self.assertEqual(len(report["warnings"]), 1)
-        self.assertLess(report["gap"], 1000)
-        coarse = self.json("rank", self.file("hilbert.mtx", hilbert), "--tolerance", "1e-3")
-        self.assertLess(coarse["rank"], report["rank"])
+    def test_certainty_of_hilbert_rank(self):
+        matrix = self.file("hilbert.mtx", array([[1 / (i + j + 1) for i in range(20)] for j in range(20)]))
+        report = self.json("rank", matrix)
+        self.assertEqual((report["rank"], report["certainty"], report["doubtful"]), (20, "proven", False))
+        self.assertRegex(self.run_tool("rank", matrix).stdout, "certainty +proven")
+        given = self.json("rank", matrix, "--tolerance", "1e-13")
+        self.assertTrue(given["doubtful"])
+        self.assertEqual(given["certainty"], "to working precision")
+        self.assertEqual(len(given["warnings"]), 1)
+        self.assertLess(given["gap"], 1000)
+        coarse = self.json("rank", matrix, "--tolerance", "1e-3")
+        self.assertLess(coarse["rank"], given["rank"])
+
+    def laplacian(self, n, edges):
+        """Laplacian of a connected graph, of rank n - 1."""
+        entries = {(i, i): 0 for i in range(1, n + 1)}
+        for i, j in edges:
+            entries[i, j] = entries[j, i] = -1
+            entries[i, i] += 1
+            entries[j, j] += 1
+        return self.file("laplacian.mtx", coordinate(n, n, [(i, j, v) for (i, j), v in entries.items()]))
+
+    def test_ranks_of_laplacians(self):
+        for n in [8, 23, 30, 47]:
+            complete = [(i, j) for i in range(1, n + 1) for j in range(i + 1, n + 1)]
+            star = [(1, j) for j in range(2, 4 * n)]
+            ring = [(j, j + 1) for j in range(2, n)] + [(2, n)]
+            bipartite = [(i, j) for i in range(1, n // 2) for j in range(n // 2, n + 1)]
+            for size, edges in [(n, complete), (4 * n - 1, star), (n, [(1, j) for j in range(2, n + 1)] + ring),
+                                (n, bipartite)]:
+                matrix = self.laplacian(size, edges)
+                for method in ["gauss-jordan", "mapped-echelon"]:
+                    report = self.json("rank", matrix, "--method", method)
+                    self.assertEqual((report["rank"], report["certainty"], report["doubtful"]),
+                                     (size - 1, "proven", False))
+                for method in ["sparse-lu", "gauss-jordan", "mapped-echelon"]:
+                    done = self.report(matrix, "--method", method, code=NO_SOLUTION)
+                    self.assertEqual(done["rank"], size - 1, method)
+                self.assertEqual(self.json("rref", matrix)["determinant"]["sign"], 0)
+                self.assertEqual(self.json("invert", matrix, code=NO_SOLUTION)["status"], "singular")
+
+    def test_ranks_of_triangles(self):
+        for generator, rows in [("kahan", 100), ("kahan", 200), ("triw", 60), ("triw", 100)]:
+            matrix = str(self.folder / "T.mtx")
+            self.run_tool("generate", generator, "--rows", str(rows), "-o", matrix)
+            for method in ["gauss-jordan", "mapped-echelon"]:
+                report = self.json("rank", matrix, "--method", method)
+                self.assertEqual((report["rank"], report["certainty"], report["doubtful"]), (rows, "proven", False))
+
+    def test_rank_in_any_units(self):
+        matrix = self.file("units.mtx", coordinate(5, 5, [(1, 1, 1e-300)] + [(i, i, 1) for i in range(2, 6)]))
+        report = self.json("rref", matrix)
+        self.assertEqual((report["rank"], report["doubtful"]), (5, False))
+        self.assertAlmostEqual(report["determinant"]["value"] / 1e-300, 1)
+        self.assertEqual(self.json("invert", matrix)["status"], "direct")
+        self.assertEqual(self.json("rank", matrix)["rank"], 5)
+
+    def test_rounded_product_has_the_rank_of_its_factors(self):
+        rng = random.Random(3)
+        left = [[rng.gauss(0, 1) for _ in range(4)] for _ in range(20)]
+        right = [[rng.gauss(0, 1) for _ in range(15)] for _ in range(4)]
+        product = [[sum(left[i][k] * right[k][j] for k in range(4)) for i in range(20)] for j in range(15)]
+        matrix = self.file("product.mtx", array(product))
+        for method in ["gauss-jordan", "mapped-echelon"]:
+            report = self.json("rank", matrix, "--method", method)
+            self.assertEqual((report["rank"], report["certainty"], report["doubtful"]),
+                             (4, "to working precision", False))
 
     def test_sparse_rank_and_rank_modulo_prime(self):
         six = self.file("six.mtx", coordinate(3, 3, [(1, 1, 6), (2, 2, 10), (3, 3, 15)]))
@@ -1111,7 +1171,8 @@ class Elimination(ToolTest):
         text = self.run_tool("rank", self.wide(), "--method", "mapped-echelon").stdout
         self.assertTrue(text.startswith("Rank 2 of at most 3\n"), text)
         half = self.file("half.mtx", coordinate(2, 2, [(1, 1, 1), (2, 1, 0.5)]))
-        self.assertIn("row 1, column 0", self.error("rank", half, "-p", "field=mod:7", code=BAD_INPUT))
+        self.assertIn("row 1, column 0", self.error("rank", half, "-p", "field=mod:2", code=BAD_INPUT))
+        self.assertEqual(self.json("rank", half, "-p", "field=mod:7")["rank"], 1)
         self.assertIn("not a prime", self.error("rank", six, "-p", "field=mod:9", code=USAGE))
         self.assertIn("mapped-echelon", self.error("rank", six, "--method", "cg", code=USAGE))
         self.assertIn("--tolerance", self.error("rank", six, "--method", "gauss-jordan", "-p", "a=b", code=USAGE))

@@ -110,6 +110,7 @@ Json rank_json(const RankFacts& facts) {
           {"largest_rejected_pivot", or_null(facts.largest_rejected_pivot)},
           {"gap", facts.gap()},
           {"distance_to_lower_rank", or_null(facts.distance_to_lower_rank)},
+          {"certainty", certainty(facts.proven)},
           {"doubtful", facts.doubtful}};
 }
 
@@ -130,12 +131,17 @@ std::vector<Row> rank_rows(const RankFacts& facts) {
                                                   or_none(facts.smallest_accepted_pivot),
                                                   or_none(facts.largest_rejected_pivot), gap)},
                            {"tolerance", short_number(facts.tolerance)},
-                           {"distance to lower rank", or_none(facts.distance_to_lower_rank)}};
+                           {"distance to lower rank", or_none(facts.distance_to_lower_rank)},
+                           {"certainty", certainty(facts.proven)}};
   if (facts.doubtful) {
     rows.emplace_back("doubtful",
                       paint("another tolerance could give another rank", Colour::yellow, report_stream()));
   }
   return rows;
+}
+
+const char* certainty(bool proven) {
+  return proven ? "proven" : "to working precision";
 }
 
 std::string rank_line(const RankFacts& facts, const FileInfo& info) {

@@ -69,6 +69,8 @@ template <class T>
                                                 const Report& report);
 [[nodiscard]] std::vector<Row> rank_rows(const RankFacts& facts);
 
+/// "proven", or "to working precision" for a rank that was not determined in exact arithmetic.
+[[nodiscard]] const char* certainty(bool proven);
 /// "Rank 3 of at most 5", with a newline.
 [[nodiscard]] std::string rank_line(const RankFacts& facts, const FileInfo& info);
 

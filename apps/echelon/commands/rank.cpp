@@ -47,11 +47,13 @@ ExitCode sparse_rank_in(const RankRequest& request) {
   Report report = solver.setup(MatrixRef<T>(A), {.cancel = interrupt.token()});
   progress.clear();
   const bool doubtful = report.find_statistic("doubtful") != nullptr;
+  const bool proven = report.find_statistic("proven") != nullptr;
   if (has_rank(report)) report.status = Status::direct;  // a rank that is not full is a result
   if (request.json) {
     Json json = elimination_json(request.matrix, request.precision, file.info, report);
     json.update(Json{
         {"rank", or_null(report.rank)}, {"doubtful", doubtful}, {"statistics", statistics_json(report)}});
+    if (has_rank(report)) json["certainty"] = certainty(proven);
     print_json(json);
     return exit_code(report.status);
   }
@@ -65,6 +67,7 @@ ExitCode sparse_rank_in(const RankRequest& request) {
     facts.rank = *report.rank;
     facts.doubtful = doubtful;
     headline = rank_line(facts, file.info);
+    rows.emplace_back("certainty", certainty(proven));
   }
   print_report(headline + aligned(rows));
   return exit_code(report.status);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/store.hpp"
+#include "dense/gauss_jordan/inspection.hpp"
 #include "dense/gauss_jordan/null_space.hpp"
 #include "dense/gauss_jordan/panel_width.hpp"
 #include "dense/gauss_jordan/rank.hpp"
@@ -10,6 +11,7 @@
 #include "dense/panels/blocked_elimination.hpp"
 #include "linalg/condition.hpp"
 #include "solver/implementation.hpp"
+#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -74,6 +76,9 @@ struct Gather {
 
 }  // namespace factorization_detail
 
+/// Whether rows and columns are scaled before the elimination.
+enum class Equilibration { never, if_uneven, always };
+
 /// The scaled matrix S = R A C (or 2^e A), eliminated in place, with the pivots, the facts about the rank,
 /// and a condition estimate.
 template <class B, class T>
@@ -85,18 +90,21 @@ class Factorization {
   Factorization(const Factorization&) = delete;
   Factorization& operator=(const Factorization&) = delete;
 
-  /// Scales, if `equilibrated`, and eliminates A. Pivots are rejected by `pivot_tolerance`, relative to the
-  /// norm of the scaled matrix; the rank facts always refer to the tolerance of the options. Not ok when A is
-  /// not finite, or the elimination overflowed or was cancelled; a rank that is not full is no failure.
-  Outcome factor(Dense<T> A, bool equilibrated, std::optional<double> pivot_tolerance = {}) {
+  /// Scales and eliminates A. Pivots are rejected by `pivot_tolerance`, relative to the norm of the scaled
+  /// matrix; the rank facts always refer to the tolerance of the options. `left_product`: columns() elements
+  /// for v^T S, see dependence.hpp; null: not computed. Not ok when A is not finite, or the elimination
+  /// overflowed or was cancelled; a rank that is not full is no failure.
+  Outcome factor(Dense<T> A, Equilibration equilibration, std::optional<double> pivot_tolerance = {},
+                 T* left_product = nullptr) {
     elimination_.reset();
-    row_scale_ = column_scale_ = Array<T>();
+    scales_ = {};
     nonfinite_column_.reset();
     row_sums_ = Array<double>(device_, A.rows());
     matrix_ = std::move(A);
     elimination_ = std::make_unique<BlockedElimination<B, T>>(
         workspace_, matrix_.view(), panel_width<T>(backend_, options_, rows(), columns()));
-    const Scans scans = scan_and_eliminate(equilibrated, pivot_tolerance.value_or(relative_tolerance()));
+    const Scans scans =
+        scan_and_eliminate(equilibration, pivot_tolerance.value_or(relative_tolerance()), left_product);
     given_norm_ = scans.given.norm_inf;
     if (scans.given.row >= 0) return not_finite(scans.given);
     if (elimination_->cancelled()) return {Status::cancelled, "stopped by the caller during the elimination"};
@@ -105,15 +113,44 @@ class Factorization {
     norm_ = scans.scaled.norm_inf;
     read_pivots();
     distance_ = rank() > 0 ? find_distance(scans.eliminated.norm_inf) : 0;
-    facts_ = rank_facts(elimination_->state(), relative_tolerance() * norm_, distance_, exponent_);
+    const double rounding = default_tolerance<T>(rows(), columns()) / 4 * norm_;
+    facts_ =
+        rank_facts<T>(elimination_->state(), relative_tolerance() * norm_, rounding, distance_, exponent_);
     return {};
+  }
+
+  /// Eliminates A with the tolerance 0, and again without the smallest pivots, until the rank is that which
+  /// exact arithmetic has found; false if no tolerance gives this rank. A is copied.
+  bool factor_with_rank(const MatrixRef<T>& A, Equilibration equilibration, std::int64_t exact,
+                        T* left_product = nullptr) {
+    constexpr int most_eliminations = 20;
+    double tolerance = 0;
+    for (int k = 0; k < most_eliminations; ++k) {
+      if (!factor(to_dense(A), equilibration, tolerance, left_product).ok() || rank() < exact) return false;
+      if (rank() == exact) {
+        confirm_rank();
+        return true;
+      }
+      tolerance = elimination_->state().smallest_accepted / norm_ * (1 + 4 * machine_epsilon<T>);
+    }
+    return false;
+  }
+  /// The rank for `decide_rank`.
+  [[nodiscard]] NumericalRank found_rank() const {
+    return {rank(), is_open<T>(facts_, std::min(rows(), columns()))};
+  }
+  /// Marks the rank as proven.
+  void confirm_rank() {
+    facts_.proven = true;
+    facts_.doubtful = false;
   }
 
   [[nodiscard]] std::int64_t rows() const { return matrix_.rows(); }
   [[nodiscard]] std::int64_t columns() const { return matrix_.columns(); }
   [[nodiscard]] std::int64_t rank() const { return elimination_->state().rank; }
   [[nodiscard]] const RankFacts& facts() const { return facts_; }
-  [[nodiscard]] double norm_inf() const { return given_norm_; }  ///< of A as it was given
+  [[nodiscard]] double norm_inf() const { return given_norm_; }   ///< of A as it was given
+  [[nodiscard]] double scaled_norm_inf() const { return norm_; }  ///< of S
   /// Sums of magnitudes of the rows of A as it was given, in the backend's memory.
   [[nodiscard]] const double* row_sums() const { return row_sums_.data(); }
   /// First column with a NaN or Inf, or the column where the elimination overflowed.
@@ -136,17 +173,21 @@ class Factorization {
   /// Row i of the permuted matrix is row row_permutation()[i] of A.
   [[nodiscard]] const std::vector<std::int64_t>& row_permutation() const { return row_permutation_; }
   [[nodiscard]] Determinant determinant() const {
-    return determinant_of(elimination_->record().values, exchanges_, rows(), exponent_);
+    Determinant determinant = determinant_of(elimination_->record().values, exchanges_, rows(), exponent_);
+    if (determinant.sign == 0 || scales_.empty()) return determinant;
+    for (const Array<T>* scale : {&scales_.rows, &scales_.columns}) {
+      for (const T factor : scale->to_vector()) determinant.exponent -= std::ilogb(factor);
+    }
+    return determinant;
   }
   /// The factors by which rows and columns were multiplied, in the backend's memory; null: not equilibrated.
-  [[nodiscard]] const T* row_scale() const { return pointer(row_scale_); }
-  [[nodiscard]] const T* column_scale() const { return pointer(column_scale_); }
+  [[nodiscard]] const T* row_scale() const { return pointer(scales_.rows); }
+  [[nodiscard]] const T* column_scale() const { return pointer(scales_.columns); }
   /// The eliminated matrix: the transformation in the columns with a pivot, the reduced form in the others.
   [[nodiscard]] Dense<T>& matrix() { return matrix_; }
   [[nodiscard]] const BlockedElimination<B, T>& elimination() const { return *elimination_; }
   [[nodiscard]] std::size_t bytes() const {
-    return matrix_.bytes() + (elimination_ ? elimination_->bytes() : 0) + row_scale_.bytes() +
-           column_scale_.bytes() + row_sums_.bytes();
+    return matrix_.bytes() + (elimination_ ? elimination_->bytes() : 0) + scales_.bytes() + row_sums_.bytes();
   }
 
   [[nodiscard]] Dense<T> null_space() {
@@ -186,20 +227,22 @@ class Factorization {
             "the elimination overflowed at column " + std::to_string(column) + " (from 0)"};
   }
 
-  /// Queues the scan, the scaling, another scan and the elimination before the host waits for any of them.
-  Scans scan_and_eliminate(bool equilibrated, double pivot_tolerance) {
+  /// Scans, scales, scans again and eliminates. Without scaling everything is queued before the host waits.
+  Scans scan_and_eliminate(Equilibration equilibration, double pivot_tolerance, T* left_product) {
     auto* const scans = workspace_.pinned.template at<Scans>();
     Array<double> other_sums(device_, rows());
     const auto eliminate_scanned = [&](const MatrixScan* scanned) {
+      if (left_product != nullptr) multiply_by_test_vector(left_product);
       elimination_->reduce(scanned, pivot_tolerance, other_sums.data(), &scans->eliminated);
     };
     scan<T>(backend_, matrix_.view(), row_sums_.data(), &scans->given);
     exponent_ = 0;
-    if (equilibrated) {
-      row_scale_ = Array<T>(device_, rows());
-      column_scale_ = Array<T>(device_, columns());
-      equilibrate<B, T>(backend_, matrix_.view(), row_sums_.data(), row_scale_.data(), column_scale_.data());
-    } else {
+    if (equilibration == Equilibration::always) {
+      scales_ = equilibrate<B, T>(backend_, matrix_.view(), row_sums_.data());
+    } else if (equilibration == Equilibration::if_uneven) {
+      scales_ = equilibrate_if_uneven<B, T>(backend_, matrix_.view(), row_sums_.data());
+    }
+    if (scales_.empty()) {
       eliminate_scanned(&scans->given);
       if (scans->given.row < 0) {
         exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), scans->given.largest);
@@ -209,6 +252,13 @@ class Factorization {
     scan<T>(backend_, matrix_.view(), other_sums.data(), &scans->scaled);
     eliminate_scanned(&scans->scaled);
     return *scans;
+  }
+
+  /// Computes v^T S for the test vector v.
+  void multiply_by_test_vector(T* product) {
+    Array<T> v(device_, rows());
+    backend_.for_each(rows(), SetTestVector<T>{v.data()});
+    multiply_transposed<T>(backend_, T{1}, DenseView<const T>(matrix_.view()), v.data(), T{0}, product);
   }
 
   void read_pivots() {
@@ -261,8 +311,8 @@ class Factorization {
   GaussJordanOptions options_;
   Dense<T> matrix_;
   Array<double> row_sums_;
-  Array<T> row_scale_, column_scale_;  // empty: not equilibrated
-  int exponent_ = 0;                   // A was multiplied by 2^exponent_
+  LineScales<T> scales_;
+  int exponent_ = 0;  // A was multiplied by 2^exponent_
   double given_norm_ = 0;
   double norm_ = 0;      // of the scaled matrix
   double distance_ = 0;  // of the scaled matrix to lower rank

@@ -10,12 +10,6 @@ namespace echelon {
 
 namespace {
 
-template <class T>
-struct SetTestVector {
-  T* v;
-  void operator()(std::int64_t i) const { v[i] = test_vector_at<T>(i); }
-};
-
 template <class B, class T>
 void inspect_on_host(B& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
                      MatrixInspection* result, const EliminationState* state, EliminationState* state_copy) {

@@ -24,6 +24,13 @@ ECHELON_ANYWHERE T test_vector_at(std::int64_t i) {
   return static_cast<T>((bits >> 63U) == 0 ? magnitude : -magnitude);
 }
 
+/// Sets v to the test vector.
+template <class T>
+struct SetTestVector {
+  T* v;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { v[i] = test_vector_at<T>(i); }
+};
+
 /// Distance of a vector from v.
 struct Distance {
   double squares = 0;

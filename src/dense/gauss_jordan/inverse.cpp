@@ -13,6 +13,7 @@
 #include "dense/mixed_precision/rounding.hpp"
 #include "solver/column_report.hpp"
 #include "solver/factor_status.hpp"
+#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 #include "support/stopwatch.hpp"
 
 #include <algorithm>
@@ -111,33 +112,41 @@ class Inversion {
   void run(Report& report) {
     if (A_.rows() == 0) return;
     inverse_workspace_.resize(A_.device(), A_.rows());
+    if (asks_exact_rank(options_)) copy_ = copy_for_exact_rank<T>(A_);
     inspect_given();
+    scale_given();
     BlockedElimination<B, T> elimination(workspace_, A_,
                                          panel_width<T>(backend_, options_, A_.rows(), A_.columns()));
-    report.bytes =
-        elimination.bytes() + inverse_workspace_.row_sums.bytes() + inverse_workspace_.vectors.bytes();
-    InversionFacts facts = invert(elimination);
+    report.bytes = elimination.bytes() + inverse_workspace_.row_sums.bytes() +
+                   inverse_workspace_.vectors.bytes() + copy_.bytes() + scales_.bytes();
+    const double tolerance = options_.tolerance.value_or(default_tolerance<T>(A_.rows(), A_.columns()));
+    InversionFacts facts = invert(elimination, tolerance);
     if (facts.given.scan.row >= 0) return report_nonfinite("A has a NaN or Inf", facts.given.scan, report);
     const int exponent = bring_into_range<B, T>(backend_, A_, facts.given.scan.largest);
     if (exponent != 0) {
       inspect_given();
-      facts = invert(elimination);
+      facts = invert(elimination, tolerance);
     }
     if (elimination.cancelled()) {
       report.status = Status::cancelled;
       report.message = "stopped by the caller during the elimination; A is eliminated in part";
       return;
     }
+    facts = with_exact_rank(elimination, exponent, tolerance, facts);
     if (facts.elimination.rank < A_.rows()) {
       elimination.fetch_state();
       return report_singular(elimination, facts.given.scan.norm_inf, report);
     }
-    if (exponent != 0) {
-      const T scale = static_cast<T>(std::ldexp(1.0, exponent));
-      backend_.for_each(A_.rows() * A_.columns(), scaling_detail::ScaleElements<T>{A_, scale});
+    if (exponent != 0 || !scales_.empty()) {
+      unscale(exponent);
       const MatrixScan unscaled = scan<T>(workspace_, A_, row_sums());
       facts.inverse.scan.row = unscaled.row;
       facts.inverse.scan.column = unscaled.column;
+      report_inverse(facts, report);
+      if (report.reciprocal_condition && !scales_.empty()) {
+        report.reciprocal_condition = std::min(1.0, 1 / given_norm_ / unscaled.norm_inf);
+      }
+      return;
     }
     report_inverse(facts, report);
   }
@@ -153,12 +162,89 @@ class Inversion {
                &pinned_facts()->given);
   }
 
+  /// Equilibrates A, after its inspection, and inspects it again.
+  void scale_given() {
+    if (!asks_exact_rank(options_)) return;
+    scales_ = equilibrate_if_uneven<B, T>(backend_, A_, row_sums());
+    if (scales_.empty()) return;
+    backend_.synchronize();
+    given_norm_ = pinned_facts()->given.scan.norm_inf;
+    inspect_given();
+  }
+  /// Replaces the inverse of the scaled matrix by that of A.
+  void unscale(int exponent) {
+    const std::int64_t elements = A_.rows() * A_.columns();
+    if (!scales_.empty()) {
+      // S = R A C has the inverse C^-1 A^-1 R^-1.
+      backend_.for_each(elements,
+                        scaling_detail::ScaleByExponents<T>{A_, scales_.columns.data(), scales_.rows.data()});
+    }
+    const T scale = static_cast<T>(std::ldexp(1.0, exponent));
+    if (exponent != 0) backend_.for_each(elements, scaling_detail::ScaleElements<T>{A_, scale});
+  }
+  /// Replaces the eliminated matrix by A, scaled as before, and inspects it.
+  void restore(int exponent) {
+    const std::int64_t elements = A_.rows() * A_.columns();
+    for (std::int64_t j = 0; j < A_.columns(); ++j) {
+      backend_.copy(A_.rows(), copy_.view().column(j), A_.column(j));
+    }
+    if (!scales_.empty()) {
+      backend_.for_each(elements,
+                        scaling_detail::ScaleByExponents<T>{A_, scales_.rows.data(), scales_.columns.data()});
+    }
+    const T scale = static_cast<T>(std::ldexp(1.0, exponent));
+    if (exponent != 0) backend_.for_each(elements, scaling_detail::ScaleElements<T>{A_, scale});
+    inspect_given();
+  }
+
+  /// Facts about the elimination with the exact rank, where that decides: A is eliminated again if the
+  /// tolerance has given another one.
+  InversionFacts with_exact_rank(BlockedElimination<B, T>& elimination, int exponent, double tolerance,
+                                 const InversionFacts& found) {
+    const std::int64_t rank = found.elimination.rank;
+    if (copy_.rows() == 0 || found.elimination.overflow_column >= 0) return found;
+    const std::optional<std::int64_t> exact =
+        decide_rank(MatrixRef<T>(copy_), {rank, is_doubtful(elimination, tolerance, found)});
+    proven_ = exact == rank;
+    if (!exact || proven_) return found;
+    constexpr int most_eliminations = 20;
+    double relative = 0;
+    for (int k = 0; k < most_eliminations; ++k) {
+      restore(exponent);
+      const InversionFacts facts = invert(elimination, relative);
+      proven_ = facts.elimination.rank == *exact;
+      if (proven_) return facts;
+      if (facts.elimination.rank < *exact || facts.elimination.overflow_column >= 0) break;
+      relative =
+          facts.elimination.smallest_accepted / facts.given.scan.norm_inf * (1 + 4 * machine_epsilon<T>);
+    }
+    restore(exponent);
+    return invert(elimination, tolerance);
+  }
+
+  [[nodiscard]] bool is_doubtful(BlockedElimination<B, T>& elimination, double tolerance,
+                                 const InversionFacts& found) {
+    const double norm = found.given.scan.norm_inf;
+    const bool full = found.elimination.rank == A_.rows();
+    const double distance = full ? 1 / found.inverse.scan.norm_inf : norm;
+    const double rounding = default_tolerance<T>(A_.rows(), A_.columns()) / 4 * norm;
+    const RankFacts facts = rank_facts<T>(found.elimination, tolerance * norm, rounding, distance, 0);
+    if (full || is_open<T>(facts, A_.rows())) return facts.doubtful;
+    elimination.fetch_state();
+    return has_growth(elimination, norm);
+  }
+  /// Whether the first column without a pivot is not dependent on those before it; `norm`: of A.
+  [[nodiscard]] bool has_growth(const BlockedElimination<B, T>& elimination, double norm) {
+    const std::vector<std::int64_t> pivots = elimination.fetch_pivot_columns();
+    return !is_dependent<B, T>(backend_, A_, pivots, first_without_pivot(pivots, A_.columns()),
+                               left_product(), norm);
+  }
+
   /// Queues the elimination and the inspection of the inverse, then waits. A matrix that is finite and far
   /// from 1 is unchanged.
-  InversionFacts invert(BlockedElimination<B, T>& elimination) {
+  InversionFacts invert(BlockedElimination<B, T>& elimination, double tolerance) {
     InversionFacts* const facts = pinned_facts();
-    elimination.invert(&facts->given.scan,
-                       options_.tolerance.value_or(default_tolerance<T>(A_.rows(), A_.columns())));
+    elimination.invert(&facts->given.scan, tolerance);
     put_back_columns(backend_, A_, elimination.rows(), elimination.device_state());
     inspect<T>(backend_, A_, {.right = right_product(), .left = left_product()}, row_sums(), &facts->inverse,
                elimination.device_state(), &facts->elimination);
@@ -209,9 +295,8 @@ class Inversion {
       report.message = "the elimination overflowed at column " + std::to_string(*report.column) + " (from 0)";
       return;
     }
-    const std::vector<std::int64_t> pivots = elimination.fetch_pivot_columns();
-    const std::int64_t column = first_without_pivot(pivots, A_.columns());
-    if (!options_.tolerance && !is_dependent<B, T>(backend_, A_, pivots, column, left_product(), norm)) {
+    const std::int64_t column = elimination.first_without_pivot();
+    if (!options_.tolerance && !proven_ && has_growth(elimination, norm)) {
       report.status = Status::breakdown;
       report.message = growth_in_elimination(column) + growth_advice;
       return;
@@ -227,6 +312,10 @@ class Inversion {
   B& backend_;
   GaussJordanOptions options_;
   DenseView<T> A_;
+  Dense<T> copy_;  // of A as it was given; empty: the exact rank is not asked
+  LineScales<T> scales_;
+  double given_norm_ = 0;  // of A as it was given, if it was scaled
+  bool proven_ = false;    // the rank is the exact one
 };
 
 /// Replaces A by an inverse from an elimination in lower precision, or leaves A unchanged and returns the

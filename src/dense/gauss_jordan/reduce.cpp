@@ -3,14 +3,16 @@
 #include "dense/gauss_jordan/dependence.hpp"
 #include "dense/gauss_jordan/factor_precision.hpp"
 #include "dense/gauss_jordan/factorization.hpp"
-#include "dense/gauss_jordan/inspection.hpp"
 #include "dense/gauss_jordan/null_space.hpp"
 #include "dense/gauss_jordan/operations.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
 #include "solver/column_report.hpp"
+#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 #include "support/stopwatch.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -30,18 +32,33 @@ struct SetUnitColumns {
   }
 };
 
-/// Sets v to the test vector.
+/// Undoes the scaling of the columns in the columns without a pivot: the element of pivot k in column j times
+/// c_k / c_j, for the scales c of the pivot's column and of column j.
 template <class T>
-struct SetTestElements {
-  T* v;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { v[i] = test_vector_at<T>(i); }
+struct UnscaleReducedColumns {
+  DenseView<T> R;
+  std::int64_t rank;
+  const std::int64_t* columns;  // of the pivots
+  const T* scale;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t j = e / rank;
+    T& element = R.data()[j * R.leading() + e % rank];
+    const int exponent = std::ilogb(scale[columns[e % rank]]) - std::ilogb(scale[j]);
+    element = static_cast<T>(std::ldexp(static_cast<double>(element), exponent));
+  }
 };
 
-/// Replaces the transformation in the pivot columns by unit vectors.
+/// Replaces the transformation in the pivot columns by unit vectors, and undoes the scaling of the others.
 template <class B, class T>
 void complete_reduced_form(EliminationWorkspace<B>& workspace, Factorization<B, T>& factorization,
                            Report& report) {
   Dense<T>& R = factorization.matrix();
+  if (factorization.column_scale() != nullptr) {
+    workspace.backend.for_each(
+        factorization.rank() * R.columns(),
+        UnscaleReducedColumns<T>{R.view(), factorization.rank(), factorization.elimination().columns(),
+                                 factorization.column_scale()});
+  }
   workspace.backend.for_each(R.rows() * factorization.rank(),
                              SetUnitColumns<T>{R.view(), factorization.elimination().columns()});
   Array<double> row_sums(R.device(), R.rows());
@@ -54,69 +71,88 @@ void complete_reduced_form(EliminationWorkspace<B>& workspace, Factorization<B, 
   report.column = scanned.column;
 }
 
-/// Computes v^T A for the test vector v.
 template <class B, class T>
-Array<T> multiply_by_test_vector(B& backend, DenseView<const T> A) {
-  Array<T> v(A.device(), A.rows());
-  Array<T> product(A.device(), A.columns());
-  backend.for_each(A.rows(), SetTestElements<T>{v.data()});
-  multiply_transposed<T>(backend, T{1}, A, v.data(), T{0}, product.data());
-  return product;
-}
+class Reduction {
+ public:
+  Reduction(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options)
+      : workspace_(workspace),
+        options_(options),
+        equilibration_(asks_exact_rank(options) ? Equilibration::if_uneven : Equilibration::never),
+        factorization_(workspace, options) {}
 
-/// Marks the rank as doubtful if a column without a pivot is not dependent on those before it.
-template <class B, class T>
-void check_rank(B& backend, const Factorization<B, T>& factorization, DenseView<const T> reduced,
-                const T* left_product, EchelonForm<T>& form) {
-  if (factorization.rank() == std::min(factorization.rows(), factorization.columns())) return;
-  const std::int64_t column = factorization.first_without_pivot();
-  if (is_dependent<B, T>(backend, reduced, form.pivot_columns, column, left_product,
-                         factorization.norm_inf())) {
-    return;
+  EchelonForm<T> run(Dense<T> A) {
+    const Stopwatch stopwatch;
+    EchelonForm<T> form;
+    Report& report = form.report;
+    const Dense<T> copy = asks_exact_rank(options_) ? copy_for_exact_rank<T>(A.view()) : Dense<T>();
+    left_product_ = Array<T>(A.device(), A.columns());
+    const Outcome outcome = factor(std::move(A), copy);
+    report = outcome_report(outcome, std::string(GaussJordanOptions::name), workspace_.backend.device());
+    report.factor_precision =
+        report_factor_precision<B, T>(options_, "the reduced form needs the working precision");
+    report.column = factorization_.nonfinite_column();
+    report.bytes = factorization_.bytes() - factorization_.matrix().bytes() + copy.bytes();
+    if (!outcome.ok()) return form;
+    describe(form);
+    if (form.facts.doubtful) report.warnings.push_back(describe_rank(form.facts, factorization_.columns()));
+    complete_reduced_form(workspace_, factorization_, report);
+    form.R = std::move(factorization_.matrix());
+    report.setup_seconds = stopwatch.seconds();
+    return form;
   }
-  form.facts.doubtful = true;
-  form.report.warnings.push_back(growth_in_elimination(column));
-}
 
-template <class B, class T>
-EchelonForm<T> reduce(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options, Dense<T> A) {
-  const Stopwatch stopwatch;
-  EchelonForm<T> form;
-  Report& report = form.report;
-  Factorization<B, T> factorization(workspace, options);
-  const bool square = A.rows() == A.columns();
-  const Array<T> left_product = multiply_by_test_vector<B, T>(workspace.backend, A.view());
-  const Outcome outcome = factorization.factor(std::move(A), false);
-  report = outcome_report(outcome, std::string(GaussJordanOptions::name), workspace.backend.device());
-  report.factor_precision =
-      report_factor_precision<B, T>(options, "the reduced form needs the working precision");
-  report.column = factorization.nonfinite_column();
-  report.bytes = factorization.bytes() - factorization.matrix().bytes();
-  if (!outcome.ok()) return form;
-  form.facts = factorization.facts();
-  form.pivot_columns = factorization.pivot_columns();
-  form.row_permutation = factorization.row_permutation();
-  if (square) {
-    form.determinant = factorization.determinant();
-    const bool regular = factorization.rank() == factorization.rows();
-    report.reciprocal_condition = regular ? factorization.reciprocal_condition() : 0;
+ private:
+  /// Eliminates A, again if the exact rank is another one. Empty `copy`: the exact rank is not asked.
+  Outcome factor(Dense<T> A, const Dense<T>& copy) {
+    const Outcome outcome = factorization_.factor(std::move(A), equilibration_, {}, left_product_.data());
+    if (!outcome.ok() || copy.rows() == 0) return outcome;
+    const std::int64_t rank = factorization_.rank();
+    NumericalRank found = factorization_.found_rank();
+    found.doubtful = found.doubtful || growth_in_rank();
+    const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(copy), found);
+    if (exact == rank) factorization_.confirm_rank();
+    if (!exact || exact == rank) return outcome;
+    if (factorization_.factor_with_rank(copy, equilibration_, *exact, left_product_.data())) return outcome;
+    return factorization_.factor(copy, equilibration_, {}, left_product_.data());
   }
-  if (!options.tolerance)
-    check_rank<B, T>(workspace.backend, factorization, factorization.matrix().view(), left_product.data(),
-                     form);
-  if (form.facts.doubtful) report.warnings.push_back(describe_rank(form.facts, factorization.columns()));
-  complete_reduced_form(workspace, factorization, report);
-  form.R = std::move(factorization.matrix());
-  report.setup_seconds = stopwatch.seconds();
-  return form;
-}
+
+  /// Whether a column without a pivot is not dependent on those before it.
+  [[nodiscard]] bool growth_in_rank() {
+    if (options_.tolerance || is_full()) return false;
+    return !is_dependent<B, T>(workspace_.backend, factorization_.matrix().view(),
+                               factorization_.pivot_columns(), factorization_.first_without_pivot(),
+                               left_product_.data(), factorization_.scaled_norm_inf());
+  }
+  [[nodiscard]] bool is_full() const {
+    return factorization_.rank() == std::min(factorization_.rows(), factorization_.columns());
+  }
+
+  void describe(EchelonForm<T>& form) {
+    form.facts = factorization_.facts();
+    form.pivot_columns = factorization_.pivot_columns();
+    form.row_permutation = factorization_.row_permutation();
+    if (factorization_.rows() == factorization_.columns()) {
+      form.determinant = factorization_.determinant();
+      form.report.reciprocal_condition = is_full() ? factorization_.reciprocal_condition() : 0;
+    }
+    if (!growth_in_rank()) return;
+    form.facts.doubtful = !form.facts.proven;
+    form.report.warnings.push_back(growth_in_elimination(factorization_.first_without_pivot()));
+  }
+
+  EliminationWorkspace<B>& workspace_;
+  GaussJordanOptions options_;
+  Equilibration equilibration_;
+  Factorization<B, T> factorization_;
+  Array<T> left_product_;  // v^T S
+};
 
 }  // namespace
 
 template <class Target, class T>
 EchelonForm<T> reduce_on(OperationWorkspace& workspace, const GaussJordanOptions& options, Dense<T> A) {
   return on_backend(workspace.device, [&]<class B>() {
-    return reduce<B, T>(workspace_of<B, T>(workspace).elimination, options, std::move(A));
+    return Reduction<B, T>(workspace_of<B, T>(workspace).elimination, options).run(std::move(A));
   });
 }
 

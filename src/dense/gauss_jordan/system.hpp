@@ -9,12 +9,14 @@
 #include "dense/gauss_jordan/refinement.hpp"
 #include "dense/gauss_jordan/residual.hpp"
 #include "solver/implementation.hpp"
+#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 
 #include <echelon/error.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -83,18 +85,19 @@ class EliminatedSystem {
   /// least eps and errors contract under refinement; otherwise it is eliminated again with the default
   /// tolerance. For a singular A errors do not contract, whatever rounding made of its pivots: a vector of
   /// the null space is unchanged.
+  ///
+  /// Where the rank remains doubtful, or is not full, the exact rank decides if it is known: see RankFacts.
   Outcome factor(const MatrixRef<T>& A) {
-    if (!options_.tolerance && A.rows() == A.columns()) {
-      Outcome outcome = factorization_->factor(to_dense(A), options_.equilibrate, machine_epsilon<T>);
-      if (outcome.status == Status::cancelled) return outcome;
-      if (outcome.ok() && (pivots_exceed_tolerance() || is_regular(A))) return outcome;
-      factorization_ = std::make_unique<Factorization<B, T>>(workspace_, options_);  // frees memory first
-    }
-    return factorization_->factor(to_dense(A), options_.equilibrate);
+    const Outcome outcome = factor_numerically(A);
+    if (!outcome.ok() || contracts_ || !asks_exact_rank(options_)) return outcome;
+    const std::optional<std::int64_t> exact = decide_rank(A, factorization_->found_rank());
+    if (exact == rank()) factorization_->confirm_rank();
+    if (!exact || exact == rank()) return outcome;
+    return factorization_->factor_with_rank(A, equilibration(), *exact) ? outcome : factor_numerically(A);
   }
   /// Factors a matrix in place, without a copy for refinement; the tolerance decides the rank.
   Outcome factor_in_place(Dense<T> A, bool equilibrated) {
-    return factorization_->factor(std::move(A), equilibrated);
+    return factorization_->factor(std::move(A), equilibrated ? Equilibration::always : Equilibration::never);
   }
 
   [[nodiscard]] std::int64_t rows() const { return factorization_->rows(); }
@@ -186,6 +189,23 @@ class EliminatedSystem {
   }
 
  private:
+  [[nodiscard]] Equilibration equilibration() const {
+    return options_.equilibrate ? Equilibration::always : Equilibration::never;
+  }
+
+  Outcome factor_numerically(const MatrixRef<T>& A) {
+    contracts_ = false;
+    if (!options_.tolerance && A.rows() == A.columns()) {
+      Outcome outcome = factorization_->factor(to_dense(A), equilibration(), machine_epsilon<T>);
+      if (outcome.status == Status::cancelled) return outcome;
+      if (outcome.ok() && pivots_exceed_tolerance()) return outcome;
+      contracts_ = outcome.ok() && is_regular(A);
+      if (contracts_) return outcome;
+      factorization_ = std::make_unique<Factorization<B, T>>(workspace_, options_);  // frees memory first
+    }
+    return factorization_->factor(to_dense(A), equilibration());
+  }
+
   /// True if an elimination with the default tolerance would have selected the same pivots.
   [[nodiscard]] bool pivots_exceed_tolerance() const {
     return !facts().smallest_accepted_pivot || *facts().smallest_accepted_pivot > facts().tolerance;
@@ -258,6 +278,7 @@ class EliminatedSystem {
   Device device_;
   GaussJordanOptions options_;
   std::unique_ptr<Factorization<B, T>> factorization_;
+  bool contracts_ = false;  // A is regular, with a pivot below the default tolerance
 };
 
 }  // namespace echelon

@@ -223,14 +223,19 @@ TEST(GaussJordanReduce, Tolerance_IsRelativeAndAnOption) {
   EXPECT_EQ(coarse.rank, 2);
   EXPECT_EQ(coarse.largest_rejected_pivot, 1e-6);
   EXPECT_EQ(coarse.tolerance, 1e-5);
-  EXPECT_FALSE(coarse.doubtful);
+  EXPECT_TRUE(coarse.doubtful);  // 1e-6 is near the tolerance
   a(2, 2) = 1e-30;
-  EXPECT_EQ(RowReduction<double>().reduce(a).facts.rank, 2);
+  EXPECT_EQ(RowReduction<double>().reduce(a).facts.rank, 3);  // after scaling
+  EXPECT_EQ(RowReduction<double>({}, {.equilibrate = false}).reduce(a).facts.rank, 2);
   EXPECT_EQ(RowReduction<double>({}, {.tolerance = 0}).reduce(a).facts.rank, 3);
 }
 
 TEST(GaussJordanReduce, UnclearRank_IsDoubtful) {
-  const auto facts = [](const Dense<double>& a) { return RowReduction<double>().reduce(a).facts; };
+  // With a tolerance of the caller, the default one, neither scaling nor exact arithmetic clear a doubt.
+  const auto facts = [](const Dense<double>& a) {
+    const double tolerance = 4 * std::sqrt(static_cast<double>(a.rows())) * unit<double>;
+    return RowReduction<double>({}, {.tolerance = tolerance}).reduce(a).facts;
+  };
   Dense<double> a = identity<double>(4);
   EXPECT_FALSE(facts(a).doubtful);
   a(3, 3) = 1e-14;  // a little above the tolerance
@@ -248,11 +253,16 @@ TEST(GaussJordanReduce, UnclearRank_IsDoubtful) {
 }
 
 /// Every diagonal element, the pivot of plain elimination, is above 1e-4, and yet the matrix is 1e-18 away
-/// from a singular one: the last column is very nearly a combination of the others.
-TEST(GaussJordanReduce, Kahan_IsRankDeficient) {
-  const RankFacts facts = RowReduction<double>().reduce(kahan<double>(110, 1.2)).facts;
-  EXPECT_LT(facts.rank, 110);
-  EXPECT_TRUE(facts.doubtful);
+/// from a singular one: the last column is very nearly a combination of the others. Its exact rank is full.
+TEST(GaussJordanReduce, Kahan_IsNearlyRankDeficient) {
+  const RankFacts numerical =
+      RowReduction<double>({}, {.tolerance = 1e-14}).reduce(kahan<double>(110, 1.2)).facts;
+  EXPECT_LT(numerical.rank, 110);
+  EXPECT_TRUE(numerical.doubtful);
+  const RankFacts exact = RowReduction<double>().reduce(kahan<double>(110, 1.2)).facts;
+  EXPECT_EQ(exact.rank, 110);
+  EXPECT_TRUE(exact.proven);
+  EXPECT_FALSE(exact.doubtful);
   const RankFacts shorter = RowReduction<double>().reduce(kahan<double>(30, 1.2)).facts;
   EXPECT_EQ(shorter.rank, 30);
   EXPECT_FALSE(shorter.doubtful);
