@@ -61,11 +61,8 @@ struct Job {
   Outcome outcome = {};
   std::vector<Statistic> statistics = {};  ///< of this solve, reported after those of the set-up
   std::int64_t iterations = 0;
-  std::vector<double> history = {};  ///< ||r||_2 after 0, 1, ... iterations
-  bool limited_by_rounding = false;  ///< converged, but to `rounding_level` and not to `tolerance`
-  /// Norm ||.||_2 of the part of b outside the range of a singular A, which no x can remove from b - A x. The
-  /// residual may exceed the tolerance by this norm, and the outcome's message becomes a warning.
-  double unreachable = 0;
+  std::vector<double> history = {};     ///< ||r||_2 after 0, 1, ... iterations
+  bool limited_by_rounding = false;     ///< converged, but to `rounding_level` and not to `tolerance`
   bool exact = false;                   ///< A x = b holds exactly, modulo a prime: the residual is 0
   double inverse_norm = 0;              ///< lower bound of ||A^-1||_2; 0: none
   double preconditioned_condition = 0;  ///< estimate from below; 0: none

@@ -57,13 +57,14 @@ void name_part_outside_range(const OutsideRange& outside, std::int64_t n, Job& j
                                ? "this one satisfies them for the rest of b"
                                : "nor was one found for the rest of b: " + job.outcome.message;
   job.limited_by_rounding = false;
-  job.outcome = {is_proven ? Status::inconsistent : Status::singular,
-                 std::string("A is singular") + (is_proven ? "" : " to working precision") +
-                     ", and a part of b, " + short_number(part) + " of its norm, is not in its range" +
-                     (is_proven ? ": no x satisfies the equations; "
-                                : ": no x of moderate size satisfies the "
-                                  "equations; ") +
-                     rest};
+  job.outcome = {.status = is_proven ? Status::inconsistent : Status::singular,
+                 .message = std::string("A is singular") + (is_proven ? "" : " to working precision") +
+                            ", and a part of b, " + short_number(part) + " of its norm, is not in its range" +
+                            (is_proven ? ": no x satisfies the equations; "
+                                       : ": no x of moderate size satisfies the "
+                                         "equations; ") +
+                            rest,
+                 .certainty = is_proven ? Certainty::proven : Certainty::working_precision};
 }
 
 }  // namespace echelon

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks modulo a prime, and the exact ranks that they decide.
 #include "backend/dispatch.hpp"
+#include "solver/answer/exact_rank.hpp"
 #include "sparse_direct/mapped_echelon/exact_rank.hpp"
 #include "sparse_direct/mapped_echelon/prime.hpp"
 #include "sparse_direct/mapped_echelon/rank.hpp"
@@ -12,6 +13,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -92,6 +96,46 @@ bool is_regular_triangle(const MatrixRef<T>& A) {
   return triangles.possible() && triangles.on_diagonal == A.rows();
 }
 
+/// Whether the elimination of a band without regard to zeros in it is as cheap. The number of its rounds
+/// grows with the number of rows.
+template <class T>
+bool has_small_band(const Csr<T>& A) {
+  constexpr double most_rows = 1e5;
+  std::int64_t lower = 0;
+  std::int64_t upper = 0;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    const std::int64_t begin = A.row_offsets()[i];
+    const std::int64_t end = A.row_offsets()[i + 1];
+    if (begin == end) continue;
+    lower = std::max(lower, i - A.column_indices()[begin]);
+    upper = std::max(upper, A.column_indices()[end - 1] - i);
+  }
+  const auto n = static_cast<double>(A.rows());
+  const auto below = static_cast<double>(lower + 1);
+  return n <= most_rows && n * below * (below + static_cast<double>(upper)) / 3 <= most_exact_operations;
+}
+
+/// The matrix [A b].
+template <class T>
+Csr<T> augmented(const Csr<T>& A, const std::vector<T>& b) {
+  std::vector<std::int64_t> offsets = {0};
+  std::vector<std::int32_t> columns;
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      columns.push_back(A.column_indices()[k]);
+      values.push_back(A.values()[k]);
+    }
+    columns.push_back(static_cast<std::int32_t>(A.columns()));
+    values.push_back(b[static_cast<std::size_t>(i)]);
+    offsets.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  const Device host = Device::serial();
+  return Csr<T>(A.rows(), A.columns() + 1, Array<std::int64_t>(host, std::span<const std::int64_t>(offsets)),
+                Array<std::int32_t>(host, std::span<const std::int32_t>(columns)),
+                Array<T>(host, std::span<const T>(values)));
+}
+
 }  // namespace
 
 template <class T>
@@ -118,9 +162,57 @@ std::optional<std::int64_t> decide_rank(const MatrixRef<T>& A, const NumericalRa
   });
 }
 
+template <class T>
+std::optional<std::int64_t> ExactRank<T>::find_rank() {
+  if (A_.is_operator()) return std::nullopt;
+  const bool small = dense_operations(A_.rows(), A_.columns() + 1) <= most_exact_operations;
+  if (!small && !A_.is_sparse()) return std::nullopt;
+  Csr<T> host = (A_.is_sparse() ? *A_.csr() : to_csr(A_)).to(Device::serial());
+  const Triangles triangles = triangles_of(host);
+  const bool regular = is_regular_triangle(MatrixRef<T>(host));
+  upper_triangle_ = regular && triangles.upper;
+  if (regular) return A_.rows();
+  if (!small && !has_small_band(host)) return std::nullopt;
+  host_ = std::move(host);
+  return rank_modulo_primes(MatrixRef<T>(host_), order() - 1);
+}
+
+template <class T>
+std::optional<std::int64_t> ExactRank<T>::rank() {
+  const std::lock_guard lock(mutex_);
+  if (!computed_) rank_ = find_rank();
+  computed_ = true;
+  return rank_;
+}
+
+template <class T>
+bool ExactRank<T>::upper_triangle() {
+  static_cast<void>(rank());
+  const std::lock_guard lock(mutex_);
+  return upper_triangle_;
+}
+
+template <class T>
+std::optional<std::int64_t> ExactRank<T>::known() {
+  const std::lock_guard lock(mutex_);
+  return rank_;
+}
+
+template <class T>
+bool ExactRank<T>::contradicts(const std::vector<T>& b) {
+  const std::optional<std::int64_t> known = rank();
+  if (!known || *known == A_.rows()) return false;
+  const std::lock_guard lock(mutex_);
+  const Csr<T> with_b = augmented(host_, b);
+  return rank_modulo_primes(MatrixRef<T>(with_b), *known) > *known;
+}
+
 template Dense<float> copy_for_exact_rank(DenseView<const float>);
 template Dense<double> copy_for_exact_rank(DenseView<const double>);
 template std::optional<std::int64_t> decide_rank(const MatrixRef<float>&, const NumericalRank&, double);
 template std::optional<std::int64_t> decide_rank(const MatrixRef<double>&, const NumericalRank&, double);
+
+template class ExactRank<float>;
+template class ExactRank<double>;
 
 }  // namespace echelon
