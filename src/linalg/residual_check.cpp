@@ -204,7 +204,7 @@ struct RowSums {
   }
 };
 template <class T>
-struct SumRowExactly {
+struct SumRowDoubled {
   const std::int64_t* row_offsets;
   const T* values;
   ECHELON_ANYWHERE RowSums operator()(std::int64_t i) const {
@@ -268,7 +268,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
 
   ProductWithOnes product_with_ones(const Csr<T>& A) override {
     Array<RowSums> sums(backend_.device(), 1);
-    backend_.reduce(A.rows(), SumRowExactly<T>{A.row_offsets().data(), A.values().data()},
+    backend_.reduce(A.rows(), SumRowDoubled<T>{A.row_offsets().data(), A.values().data()},
                     Store<RowSums>{sums.data()});
     const RowSums found = backend_.read(sums.data());
     return {found.sum.value(), std::sqrt(found.squares)};
