@@ -30,13 +30,13 @@ struct BalanceRow {
 /// smallest normal number, which makes the scales differ by much.
 template <class T>
 struct RowScaledMagnitude {
+  static constexpr T least = std::numeric_limits<T>::min();
   DenseView<const T> A;
   const T* row_scale;  // null: 1
   ECHELON_ANYWHERE Largest operator()(std::int64_t e) const {
     const std::int64_t i = e % A.rows();
     const T element = A.data()[e / A.rows() * A.leading() + i];
     if (row_scale == nullptr) return {std::fabs(static_cast<double>(element))};
-    constexpr T least = std::numeric_limits<T>::min();
     const T magnitude = std::fabs(element * row_scale[i]);
     return {static_cast<double>(element != 0 && magnitude < least ? least : magnitude)};
   }

@@ -7,6 +7,7 @@
 #include "domain_decomposition/bddc/subdomains/partition.hpp"
 #include "linalg/blas/decompositions.hpp"
 #include "linalg/constant_modes.hpp"
+#include "linalg/dominance.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -158,5 +159,15 @@ OutsideRange remove_null_space(const std::vector<NullSpacePart>& parts, std::vec
   }
   return {std::sqrt(proven), std::sqrt(rounded)};
 }
+
+template <class T>
+void require_exact_symmetry(const Csr<T>& A, std::vector<NullSpacePart>& parts) {
+  if (parts.empty()) return;
+  OpenMp backend{Device()};
+  if (find_asymmetry(backend, A, 0).value == FirstIndex::none) return;
+  for (NullSpacePart& part : parts) part.is_proven = false;
+}
+template void require_exact_symmetry(const Csr<float>&, std::vector<NullSpacePart>&);
+template void require_exact_symmetry(const Csr<double>&, std::vector<NullSpacePart>&);
 
 }  // namespace echelon::bddc

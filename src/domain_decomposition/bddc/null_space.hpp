@@ -30,6 +30,11 @@ struct NullSpacePart {
                                                                 const Dense<double>& vectors,
                                                                 double tolerance, double roundoff);
 
+/// Takes back the proofs of null vectors of an A with an a_ij that is not exactly a_ji, since they need not
+/// be orthogonal to the range of A. A is on the host.
+template <class T>
+void require_exact_symmetry(const Csr<T>& A, std::vector<NullSpacePart>& parts);
+
 /// Removes the components of b along the null vectors; returns their norms.
 OutsideRange remove_null_space(const std::vector<NullSpacePart>& parts, std::vector<double>& b);
 

@@ -9,7 +9,6 @@
 #include "domain_decomposition/bddc/subdomain_user.hpp"
 #include "domain_decomposition/bddc/subdomains/read_partition.hpp"
 #include "krylov/lanczos.hpp"
-#include "linalg/dominance.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/corrections.hpp"
@@ -290,7 +289,7 @@ class BddcMethod final : public SolverImplementation<T>,
   void find_null_space(const Dense<double>& vectors) {
     constexpr double rounding = 1e-14;
     null_space_ = bddc::null_space_by_row_sums(*A_, vectors, rounding, std::numeric_limits<T>::epsilon());
-    require_exact_symmetry();
+    bddc::require_exact_symmetry(*A_, null_space_);
     constexpr std::int64_t most = 8;
     std::vector<std::pair<const bddc::NullSpacePart*, std::size_t>> columns;  // those that are proven first
     for (const bddc::NullSpacePart& part : null_space_) {
@@ -315,14 +314,6 @@ class BddcMethod final : public SolverImplementation<T>,
     }
     null_space_basis_ = basis.to(this->device());
     proven_ = proven;
-  }
-
-  /// Proves no null vector to be orthogonal to the range of an A with an a_ij that is not exactly a_ji.
-  void require_exact_symmetry() {
-    if (null_space_.empty()) return;
-    OpenMp backend{Device()};
-    if (echelon::find_asymmetry(backend, *A_, 0).value == FirstIndex::none) return;
-    for (bddc::NullSpacePart& part : null_space_) part.is_proven = false;
   }
 
   /// Removes the part of b outside the range of A. Returns its norms.

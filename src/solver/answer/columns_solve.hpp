@@ -10,6 +10,7 @@
 #include "solver/answer/exact_rank.hpp"
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
+#include "solver/nested_solver.hpp"
 #include "support/workspace_pool.hpp"
 
 #include <echelon/matrix/transform.hpp>
@@ -208,9 +209,10 @@ class ColumnsSolve {
     }
   }
 
-  /// Whether the factors of a direct method are good enough to measure errors; sets `trusted` if corrections by
-  /// them need no test. Factors of a matrix that is singular to working precision have a smallest singular value
-  /// that rounding made, and hide errors, unless they are those of an upper triangular matrix, which are exact.
+  /// Whether the factors of a direct method are good enough to measure errors; sets `trusted` if corrections
+  /// by them need no test. Factors of a matrix that is singular to working precision have a smallest singular
+  /// value that rounding made, and hide errors, unless they are those of an upper triangular matrix, which
+  /// are exact.
   bool is_measurable(ErrorMeasurement<T>& measurement, bool& trusted) const {
     const Outcome& setup = state_.setup;
     const std::int64_t n = state_.matrix.rows();
