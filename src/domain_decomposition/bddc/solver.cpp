@@ -111,16 +111,16 @@ class BddcMethod final : public SolverImplementation<T>,
         near_null_space_.columns() > 0 ? near_null_space_ : bddc::component_vectors(n, options_.block_size);
     find_null_space(vectors);
     if (this->cancel().stop_requested()) return {Status::cancelled, "stopped by the caller"};
-    Outcome prepared = preconditioner_.setup(subdomains.matrices, n, vectors, settings());
-    if (!prepared.ok()) {
-      if (subdomains.splitting == bddc::Splitting::heuristic && prepared.status == Status::not_spd) {
-        prepared.message +=
+    prepared_ = preconditioner_.setup(subdomains.matrices, n, vectors, settings());
+    if (!prepared_.ok()) {
+      if (subdomains.splitting == bddc::Splitting::heuristic && prepared_.status == Status::not_spd) {
+        prepared_.message +=
             "; the subdomain matrices were derived from A, which is not diagonally dominant, by a "
             "heuristic: give element or subdomain matrices";
       }
-      return prepared;
+      return prepared_;
     }
-    outcome.warnings.insert(outcome.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
+    outcome.warnings.insert(outcome.warnings.end(), prepared_.warnings.begin(), prepared_.warnings.end());
     outcome.statistics = preconditioner_.statistics();
     outcome.statistics.push_back({"subdomain_matrices", to_string(subdomains.splitting)});
     if (A_ != product_matrix_) host_ = {};  // the copy for the set-up
@@ -142,6 +142,11 @@ class BddcMethod final : public SolverImplementation<T>,
     const std::int64_t n = right.rows();
     for (std::int64_t j = 0; j < right.columns(); ++j) {
       Job& job = jobs[static_cast<std::size_t>(j)];
+      if (!prepared_.ok()) {
+        own.backend.fill(n, T{0}, left.column(j));
+        job.outcome = prepared_;
+        continue;
+      }
       own.backend.for_each(n, Convert<T, double>{right.column(j), own.b.data(), sign_});
       const OutsideRange outside = project(own.b);
       own.backend.fill(n, 0.0, own.x.data());
@@ -447,6 +452,7 @@ class BddcMethod final : public SolverImplementation<T>,
   Preconditioner preconditioner_;
   std::vector<bddc::NullSpacePart> null_space_;
   Dense<T> null_space_basis_{Device(), 0, 0};
+  Outcome prepared_;         // of the preconditioner: x = 0 is returned where it failed
   std::int64_t proven_ = 0;  // columns of the basis, its first ones, that are exact null vectors
 };
 

@@ -5,12 +5,13 @@
 #include "graph_laplacian/analysis/connected_components.hpp"
 #include "linalg/constant_modes.hpp"
 #include "linalg/dominance.hpp"
-#include "support/machine_epsilon.hpp"
 
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -54,13 +55,16 @@ std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<T>& A) {
   OpenMp backend{Device()};
   require_symmetric(backend, A);
   const echelon::Components parts = find_components(backend, A);
-  const std::vector<ConstantMode> modes = constant_modes(
-      sum_rows_exactly(backend, A), parts.of_vertex.to_vector(), parts.count, machine_epsilon<T>);
+  const std::vector<RowSum> sums = sum_rows_exactly(backend, A);
+  const auto is_zero = [&](std::int32_t row) {
+    const RowSum& sum = sums[static_cast<std::size_t>(row)];
+    return std::abs(sum.sum) <= sum.rounding;
+  };
   std::vector<std::vector<std::int32_t>> found;
   for (std::int64_t c = 0; c < parts.count; ++c) {
-    const ConstantMode mode = modes[static_cast<std::size_t>(c)];
-    if (mode != ConstantMode::singular && mode != ConstantMode::rounded) continue;
-    found.emplace_back(parts.members.data() + parts.offsets[c], parts.members.data() + parts.offsets[c + 1]);
+    const std::int32_t* const begin = parts.members.data() + parts.offsets[c];
+    const std::int32_t* const end = parts.members.data() + parts.offsets[c + 1];
+    if (std::all_of(begin, end, is_zero)) found.emplace_back(begin, end);
   }
   return found;
 }

@@ -478,7 +478,7 @@ TEST(LapackLu, SingularToWorkingPrecision_EveryColumn) {
   LapackLu<double> lu;
   EXPECT_EQ(lu.setup(A).status, Status::singular);
   Dense<double> X(Device(), 520, 2);
-  const Report report = lu.solve(random_dense<double>(520, 2, 1), X);
+  const Report report = lu.solve(random_dense<double>(520, 2, 99), X);
   EXPECT_EQ(report.status, Status::singular);
   EXPECT_FALSE(report.row);
   EXPECT_NE(report.message.find("working precision"), std::string::npos) << report.message;
