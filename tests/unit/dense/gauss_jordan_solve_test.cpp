@@ -264,8 +264,8 @@ TYPED_TEST(GaussJordanSolveOf, Refinement_NeverIncreasesTheResidual) {
 
 TYPED_TEST(GaussJordanSolveOf, Solver_SingularMatrix_AssessesEachRightHandSide) {
   using T = TypeParam;
-  const Dense<T> a = product(random_dense<T>(50, 30, 1), random_dense<T>(30, 50, 2));
-  const Dense<T> good = product(a, random_dense<T>(50, 2, 3));
+  const Dense<T> a = integers_of_rank<T>({50, 50, 30});
+  const Dense<T> good = product(a, integers<T>(50, 2, 3));
   const Dense<T> bad = random_dense<T>(50, 1, 4);
   Dense<T> b(Device(), 50, 3);
   std::copy_n(good.data(), 50, b.data());

@@ -421,9 +421,11 @@ DeviceFactorFacts DeviceFactorization<T>::State::factor_indefinite(const std::st
     factorization.factor_level(level, arrays(), order.data(), diagonal.data(), pivot_order.data());
     if (level.large_begin < level.large_end) invert<Factors::ldlt>(level);
   }
-  invert_orders<<<static_cast<unsigned>(plan.fronts.size()), tile_threads, 0, stream()>>>(arrays(),
-                                                                                          pivot_order.data());
-  check(cudaGetLastError());
+  if (!plan.fronts.empty()) {
+    const auto fronts = static_cast<unsigned>(plan.fronts.size());
+    invert_orders<<<fronts, tile_threads, 0, stream()>>>(arrays(), pivot_order.data());
+    check(cudaGetLastError());
+  }
   return factorization.facts();
 }
 
