@@ -139,7 +139,7 @@ void pass_near_null_space(const SolveOptions& options, const Solver<T>& solver) 
 constexpr std::int64_t eliminated_rows = 256;
 
 /// Estimates the error of each x of an iterative method by its distance from that of `lu`, whose own error is
-/// measured and added. No estimate remains where A is singular.
+/// measured and added: 1 where `lu` finds no x. No estimate remains where A is proven singular.
 template <class T>
 void measure_by_elimination(const Problem<T>& problem, const Device& device, const Dense<T>& x,
                             Report& report) {
@@ -155,7 +155,8 @@ void measure_by_elimination(const Problem<T>& problem, const Device& device, con
     ColumnReport& column = report.columns[j];
     const bool known = j < direct.columns.size() && direct.columns[j].error_estimate.has_value();
     const bool worst = column.error_estimate == report.error_estimate;
-    column.error_estimate.reset();
+    const bool deficient = direct.rank.value_or(A.rows()) < A.rows();
+    column.error_estimate = deficient ? std::nullopt : std::optional(1.0);
     if (known && solved(column.status)) {
       double distance = 0;
       double size = 0;

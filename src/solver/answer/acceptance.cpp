@@ -101,11 +101,7 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
   if (!is_answer(outcome) || !check_finite(answer.x, outcome)) return;
   VectorFacts r = answer.r;
   if (!satisfies<T>(answer.b, r)) r = answer.accurate_residual();
-  // A method that names contradictory rows is right even if they contribute little to the norms.
-  if (outcome.status == Status::inconsistent) {
-    if (outcome.certainty == Certainty::proven) return;
-    if (exact.contradicts(answer.host_rhs())) return refuse(answer, r, columns, exact, outcome);
-  }
+  if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) return;
   if (satisfies<T>(answer.b, r)) return accept_satisfying(columns, exact, outcome);
   const bool stable = answer.backward_error <= acceptable_backward_error<T>;
   if (!stable && outcome.ok()) {

@@ -43,10 +43,12 @@ TYPED_TEST(GaussJordanSolveOf, ZeroRow_NonzeroRightHandSide_IsInconsistent) {
   Dense<T> a = random_dense<T>(6, 6, 1);
   for (std::int64_t j = 0; j < 6; ++j) a(4, j) = 0;
   Dense<T> b = random_dense<T>(6, 1, 2);
-  b[4] = static_cast<T>(1e-20);
+  b[4] = static_cast<T>(0.01);
   const GeneralSolution<T> none = RowReduction<T>().solve(a, b);
   EXPECT_EQ(none.report.status, Status::inconsistent);
   EXPECT_EQ(none.report.row, 4);
+  b[4] = static_cast<T>(1e-20);  // does not count beside the other elements
+  EXPECT_EQ(RowReduction<T>().solve(a, b).report.status, Status::underdetermined);
   b[4] = 0;
   EXPECT_EQ(RowReduction<T>().solve(a, b).report.status, Status::underdetermined);
 }
