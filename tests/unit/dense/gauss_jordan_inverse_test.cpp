@@ -80,7 +80,8 @@ void expect_inverse_as_good_as_lapacks(const Dense<double>& a) {
   const auto [better, worse] = inverse_residuals(a, x);
   const auto [lapack_better, lapack_worse] = inverse_residuals(a, lapack);
   EXPECT_LT(better, std::max(10 * lapack_better, rounding));
-  EXPECT_LT(worse, std::max(30 * lapack_worse, rounding));
+  // 3 n roundings bound the residual of an inverse a priori; LAPACK's own depends on the kernels of the BLAS.
+  EXPECT_LT(worse, std::max(30 * lapack_worse, 3 * rounding));
 }
 
 TEST(GaussJordanInverse, IllConditioned_IsAsGoodAsLapacks) {
