@@ -178,9 +178,10 @@ struct Report {
   /// Estimate of ||x - x*|| / ||x|| in the maximum norm for the exact solution x*, with
   /// Control::measure_error. Direct methods: ||d|| / ||x|| for the solution d of A d = b - A x, where the
   /// residual is computed in twice the precision. Iterative methods for a small A: the same by elimination.
-  /// Iterative methods otherwise: the larger of ||A^-1||_2 ||b - A x||_2 / ||x||_2 and preconditioned_condition
-  /// times relative_residual, which are not bounds, since the method knows only the part of the spectrum that it
-  /// has resolved. At least half the machine epsilon. 1 or more: no digit is certain.
+  /// Iterative methods otherwise: the larger of ||A^-1||_2 ||b - A x||_2 / ||x||_2 and
+  /// preconditioned_condition times relative_residual, which are not bounds, since the method knows only the
+  /// part of the spectrum that it has resolved. At least half the machine epsilon. 1 or more: no digit is
+  /// certain.
   std::optional<double> error_estimate;
   /// Rank of A, if it was determined. All solutions are x plus vectors of A's null space, whose dimension is
   /// A's columns less the rank.

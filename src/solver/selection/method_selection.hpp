@@ -30,8 +30,8 @@ struct MethodSelection {
   DominanceKind graph = DominanceKind::none;
   /// Whether every row of such an A is dominant by a tenth of its diagonal element or more.
   bool strongly_dominant = false;
-  /// Whether A is taken as symmetric although rounding errors, as of a computed B^T D B, make it differ from its
-  /// transpose.
+  /// Whether A is taken as symmetric although rounding errors, as of a computed B^T D B, make it differ from
+  /// its transpose.
   bool nearly_symmetric = false;
 
   /// Analyses A; unless `as_sddm`, an SDDM matrix as any other, for the candidates that follow if the method

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "backend/store.hpp"
-#include "linalg/components.hpp"
 #include "graph_laplacian/lamg/parallel/coarsest.hpp"
 #include "graph_laplacian/lamg/parallel/elimination.hpp"
 #include "graph_laplacian/lamg/parallel/gauss_jordan.hpp"
+#include "linalg/components.hpp"
 #include "linalg/rows_of_elements.hpp"
 #include "linalg/vector/functors.hpp"
 
