@@ -131,6 +131,7 @@ inline std::vector<ConstantMode> constant_modes(const std::vector<RowSum>& rows,
   std::vector<ComponentSum> sums(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < rows.size(); ++i) sums[static_cast<std::size_t>(component[i])].add(rows[i]);
   std::vector<ConstantMode> modes;
+  modes.reserve(sums.size());
   for (const ComponentSum& sum : sums) modes.push_back(sum.mode(roundoff));
   return modes;
 }

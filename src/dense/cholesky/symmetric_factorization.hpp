@@ -45,6 +45,7 @@ inline bool are_uneven(const std::vector<double>& sizes) {
 template <class T>
 void multiply_by_roots(DenseView<T> A, const std::vector<double>& sizes, std::vector<T>& scales) {
   std::vector<T> factors;
+  factors.reserve(sizes.size());
   for (const double size : sizes) factors.push_back(static_cast<T>(std::ldexp(1.0, -std::ilogb(size) / 2)));
   for (std::int64_t j = 0; j < A.columns(); ++j) {
     T* const column = A.column(j);

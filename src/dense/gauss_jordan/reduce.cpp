@@ -86,7 +86,7 @@ class Reduction {
     Report& report = form.report;
     const Dense<T> copy = asks_exact_rank(options_) ? copy_for_exact_rank<T>(A.view()) : Dense<T>();
     left_product_ = Array<T>(A.device(), A.columns());
-    const Outcome outcome = factor(std::move(A), copy);
+    Outcome outcome = factor(std::move(A), copy);
     report = outcome_report(outcome, std::string(GaussJordanOptions::name), workspace_.backend.device());
     report.factor_precision =
         report_factor_precision<B, T>(options_, "the reduced form needs the working precision");
@@ -104,7 +104,7 @@ class Reduction {
  private:
   /// Eliminates A, again if the exact rank is another one. Empty `copy`: the exact rank is not asked.
   Outcome factor(Dense<T> A, const Dense<T>& copy) {
-    const Outcome outcome = factorization_.factor(std::move(A), equilibration_, {}, left_product_.data());
+    Outcome outcome = factorization_.factor(std::move(A), equilibration_, {}, left_product_.data());
     if (!outcome.ok() || copy.rows() == 0) return outcome;
     const std::int64_t rank = factorization_.rank();
     NumericalRank found = factorization_.found_rank();

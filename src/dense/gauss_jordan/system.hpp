@@ -88,7 +88,7 @@ class EliminatedSystem {
   ///
   /// Where the rank remains doubtful, or is not full, the exact rank decides if it is known: see RankFacts.
   Outcome factor(const MatrixRef<T>& A) {
-    const Outcome outcome = factor_numerically(A);
+    Outcome outcome = factor_numerically(A);
     if (!outcome.ok() || contracts_ || !asks_exact_rank(options_)) return outcome;
     const std::optional<std::int64_t> exact = decide_rank(A, factorization_->found_rank());
     if (exact == rank()) factorization_->confirm_rank();

@@ -186,10 +186,11 @@ class LamgMethod final : public SolverImplementation<T>,
     double norm = 0;            ///< of the true residual
     bool is_running = false;
     // Since the last restart:
-    double recurred = 0;                ///< norm of the residual by the recurrence of the iteration
-    double best = 0;                    ///< the least of these
-    int idle = 0;                       ///< steps since `best` decreased
-    std::optional<Outcome> ended = {};  ///< reason for the end, unless it is a residual within the tolerance
+    double recurred = 0;  ///< norm of the residual by the recurrence of the iteration
+    double best = 0;      ///< the least of these
+    int idle = 0;         ///< steps since `best` decreased
+    Outcome ended = {
+        Status::converged};  ///< reason for the end, unless it is a residual within the tolerance
   };
   /// Some of the columns that are solved together.
   class Group {
@@ -326,19 +327,19 @@ class LamgMethod final : public SolverImplementation<T>,
   bool is_final(Column& column, double before, const VectorFacts& residual) const {
     Job& job = *column.job;
     if (column.norm <= job.tolerance || std::isnan(column.norm)) return true;
-    const std::optional<Outcome>& ended = column.ended;
-    if (ended && ended->status == Status::cancelled) {
-      job.outcome = *ended;
+    const Outcome& ended = column.ended;
+    if (ended.status == Status::cancelled) {
+      job.outcome = ended;
       return true;
     }
     if (!(column.norm < 0.5 * before)) {
       if (!limited_by_rounding(*column.vectors, residual, column.x, job)) {
-        job.outcome = ended.value_or(stagnation(column.norm, job));
+        job.outcome = ended.ok() ? stagnation(column.norm, job) : ended;
       }
       return true;
     }
-    if (ended && ended->status == Status::max_iterations) {
-      job.outcome = *ended;
+    if (ended.status == Status::max_iterations) {
+      job.outcome = ended;
       return true;
     }
     return false;
@@ -365,7 +366,7 @@ class LamgMethod final : public SolverImplementation<T>,
       finished[c] = {v.cycle.get(), v.y.data()};
       column.recurred = column.best = column.norm;
       column.idle = 0;
-      column.ended.reset();
+      column.ended = {Status::converged};
       running[c] = &column;
     }
     engine_->start(backend, {started.data(), columns.size()});
@@ -382,7 +383,7 @@ class LamgMethod final : public SolverImplementation<T>,
 
   /// False once a column has converged or ended otherwise.
   bool may_continue(Column& column) const {
-    if (column.ended || !(column.recurred > column.tolerance)) return false;
+    if (!column.ended.ok() || !(column.recurred > column.tolerance)) return false;
     if (column.job->iterations < options_.stop.max_iterations) return true;
     column.ended = {Status::max_iterations, reached(column.recurred, *column.job)};
     return false;
