@@ -3,7 +3,8 @@
 """Runs the command lines `echelon ...` of README.md and docs/ without their files: none may be a usage error.
 
 They stand in blocks "```sh", in blocks without a language after "$ " or at the beginning of a line, and in code spans
-that name A.mtx and have no placeholder in capitals. The tool checks nearly all options before it reads a matrix.
+that name A.mtx and no word in capitals that stands for a value. The tool checks nearly all options before it reads a
+matrix.
 
 Usage: guide_test.py PATH_OF_THE_TOOL [unittest arguments]
 """

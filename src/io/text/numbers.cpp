@@ -34,7 +34,7 @@ std::string lower_case(std::string_view word) {
 
 namespace {
 
-/// Exponent behind the letter at `letter`, 0 if the number has none; one that takes more than 32 bits is cut
+/// Exponent after the letter at `letter`, 0 if the number has none; one that takes more than 32 bits is cut
 /// down.
 std::int64_t exponent_of(std::string_view number, std::size_t letter) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();

@@ -122,8 +122,7 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
                .warnings = std::move(outcome.warnings),
                .statistics = std::move(outcome.statistics)};
     outcome.warnings.push_back(
-        fmt::format("A is so close to a singular matrix that ||b - A x|| / ||b|| is {} for "
-                    "an x with the "
+        fmt::format("A is so close to a singular matrix that ||b - A x|| / ||b|| is {} for an x with the "
                     "backward error {}",
                     relative(r, answer.b), short_number(answer.backward_error)));
     return;

@@ -27,7 +27,7 @@ struct SolvedColumn : IteratedColumn<B, T> {
   Job* job;
   OutsideRange outside = {};    ///< norms of the part of b that is not in the range of A
   double norm = 0;              ///< of the residual
-  std::int64_t next_check = 0;  ///< for stagnation, after so many iterations
+  std::int64_t next_check = 0;  ///< length of the history at which stagnation is tested next
   bool is_running = true;       ///< in the loop that iterates all columns
 
   /// Whether the column is in the loop and its state was running when it was last read.
