@@ -194,6 +194,7 @@ struct Report {
   /// lists them.
   std::vector<Statistic> statistics;
 
+  double choosing_seconds = 0;  ///< of the choice of a method by "auto"
   double analysis_seconds = 0;  ///< of the pattern of A
   double setup_seconds = 0;     ///< of the set-up or the factorisation
   double solve_seconds = 0;     ///< of the solve, without the analysis, the set-up and the transfer

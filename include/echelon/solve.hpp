@@ -71,9 +71,9 @@ struct SolveOptions {
   /// Initial guess of iterative methods, with A's type of elements, A.columns() rows and a column for each of
   /// B's; default: zero. Direct methods ignore it.
   InitialGuess initial_guess = {};
-  /// Near-null-space vectors of A for `amg` and what it preconditions, with a row for each of A, on the host:
-  /// see <echelon/methods/multigrid/near_null_space.hpp>. Default, without columns: constants. Other methods
-  /// ignore them when "auto" tries them.
+  /// Near-null-space vectors of A, with a row for each of A, on the host: see
+  /// <echelon/methods/multigrid/near_null_space.hpp>. Default, without columns: constants. All methods project
+  /// those that a symmetric sparse A maps to zero out of B and X; `amg` coarsens by all.
   Dense<double> near_null_space = {};
   /// Accept an x of least residual where no x satisfies the equations, see Control::least_squares.
   bool least_squares = false;
@@ -100,8 +100,7 @@ struct Solution {
 /// true residual is good enough; the report lists those that failed. Data is moved to the device asked for
 /// and back where needed; an operator stays where it is. A alone decides T, so that B may be anything that a
 /// view is made from: a vector, a matrix, a view. Throws DimensionMismatch, DeviceMismatch, BadOption (also
-/// for an initial guess of another type than A's, for near-null-space vectors that the method named has no
-/// use for, and for `certify` with an operator), NotBuilt, NoDevice.
+/// for an initial guess of another type than A's, and for `certify` with an operator), NotBuilt, NoDevice.
 template <class T>
 [[nodiscard]] Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
                                 const SolveOptions& options = {});

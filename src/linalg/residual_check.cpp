@@ -4,12 +4,16 @@
 #include "backend/columns.hpp"
 #include "backend/store.hpp"
 #include "backend/target.hpp"
+#include "linalg/balancing_scale.hpp"
 #include "linalg/doubled_sum.hpp"
 #include "linalg/magnitudes.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_products.hpp"
 #include "linalg/tile_loop.hpp"
+#include "matrix/rows.hpp"
 #include "support/hash.hpp"
+
+#include <echelon/matrix/transform.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -216,6 +220,39 @@ struct SumRowDoubled {
   }
 };
 
+/// The power of two that makes the largest element of a row about 1, where column j is multiplied by
+/// column_scale[j] unless it is null.
+template <class T>
+struct ScaleOfSparseRow {
+  SparseRows<T> A;
+  const T* column_scale;
+  T* scale;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    Largest largest;
+    for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
+      const T factor = column_scale == nullptr ? T{1} : column_scale[A.column(k)];
+      largest = combine(largest, {std::fabs(static_cast<double>(A.value(i, k) * factor))});
+    }
+    scale[i] = balancing_scale<T>(largest.value);
+  }
+};
+/// The same for a row, or a column, of a dense A: element k of line i is a[i * line_step + k * step].
+template <class T>
+struct ScaleOfDenseLine {
+  const T* a;
+  std::int64_t length, line_step, step;
+  const T* other_scale;
+  T* scale;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    Largest largest;
+    for (std::int64_t k = 0; k < length; ++k) {
+      const T factor = other_scale == nullptr ? T{1} : other_scale[k];
+      largest = combine(largest, {std::fabs(static_cast<double>(a[i * line_step + k * step] * factor))});
+    }
+    scale[i] = balancing_scale<T>(largest.value);
+  }
+};
+
 template <class T>
 struct AddTo {
   const T* x;
@@ -348,10 +385,32 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     return vectors(A.rows(), r);
   }
 
-  void fill(std::int64_t n, T value, T* x) override { backend_.fill(n, value, x); }
-  void fill_with_signs(std::int64_t n, T* x) override {
-    constexpr int hashed = 2;
-    backend_.for_each(n, FillSigns<T>{hashed, x});
+  Contraction contraction(const MatrixRef<T>& A, T* v, T* product,
+                          const std::function<void(T*, T*)>& add) override {
+    Array<T> rows(backend_.device(), A.rows());
+    Array<T> scale(backend_.device(), A.columns());
+    if (const Csr<T>* csr = A.csr()) {
+      const Csr<T> columns = transpose(*csr);
+      backend_.for_each(A.rows(), ScaleOfSparseRow<T>{SparseRows<T>(*csr), nullptr, rows.data()});
+      backend_.for_each(A.columns(), ScaleOfSparseRow<T>{SparseRows<T>(columns), rows.data(), scale.data()});
+      backend_.synchronize();
+    } else {
+      const DenseView<const T>& a = A.dense();
+      const bool by_column = a.layout() == Layout::column_major;
+      const std::int64_t row_step = by_column ? 1 : a.leading();
+      const std::int64_t column_step = by_column ? a.leading() : 1;
+      backend_.for_each(
+          a.rows(), ScaleOfDenseLine<T>{a.data(), a.columns(), row_step, column_step, nullptr, rows.data()});
+      backend_.for_each(a.columns(), ScaleOfDenseLine<T>{a.data(), a.rows(), column_step, row_step,
+                                                         rows.data(), scale.data()});
+    }
+    // Products in twice the precision have the same bits on every device.
+    const auto multiply_by_minus_a = [&](const T* x, T* y) {
+      backend_.fill(A.rows(), T{0}, y);
+      accurate_residual(A, y, x, y);
+    };
+    return measure_contraction(backend_, A.rows(), scale.data(), v, product, &matrix_.data()->sum,
+                               multiply_by_minus_a, add);
   }
   void copy(std::int64_t n, const T* x, T* y) override { backend_.copy(n, x, y); }
   void add(std::int64_t n, const T* x, T* y) override { backend_.for_each(n, AddTo<T>{x, y}); }

@@ -3,9 +3,12 @@
 /// data.
 #pragma once
 
+#include "linalg/contraction.hpp"
+
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,9 +71,11 @@ class ResidualCheck {
   /// residual() of each column, with the bits that it has alone. A GPU reads A once for eight columns.
   virtual std::vector<VectorFacts> residuals(const MatrixRef<T>& A,
                                              std::span<const ResidualColumn<T>> columns) = 0;
-  /// x = value, and x = 1 or -1 by the bits of a hash, for n elements; queued.
-  virtual void fill(std::int64_t n, T value, T* x) = 0;
-  virtual void fill_with_signs(std::int64_t n, T* x) = 0;
+  /// measure_contraction() with `v` and `product` of n elements, where the scales of columns are the powers
+  /// of two that make their largest elements about 1 after such a scaling of the rows. `add(product, v)`
+  /// queues v = v + C product for product = -A v. Transposes a sparse A. Waits.
+  virtual Contraction contraction(const MatrixRef<T>& A, T* v, T* product,
+                                  const std::function<void(T* product, T* v)>& add) = 0;
   /// y = x, y = y + x, and x = 2^exponent x for n elements; queued.
   virtual void copy(std::int64_t n, const T* x, T* y) = 0;
   virtual void add(std::int64_t n, const T* x, T* y) = 0;

@@ -166,11 +166,31 @@ struct DescribeRow {
   }
 };
 
+/// Marks the rows with a nonzero in the column of a marked row, in ascending or descending order. Returns
+/// whether all rows are marked then.
+template <class Rows>
+bool mark_neighbours(const Rows& rows, bool ascending, std::vector<unsigned char>& reached) {
+  const auto n = static_cast<std::int64_t>(reached.size());
+  bool all = true;
+  for (std::int64_t step = 0; step < n; ++step) {
+    const std::int64_t i = ascending ? step : n - 1 - step;
+    unsigned char& seen = reached[static_cast<std::size_t>(i)];
+    for (std::int64_t k = rows.begin(i); seen == 0 && k < rows.end(i); ++k) {
+      const std::int64_t j = rows.column(k);
+      if (reached[static_cast<std::size_t>(j)] != 0 && rows.value(i, k) != 0) seen = 1;
+    }
+    all = all && seen != 0;
+  }
+  return all;
+}
+
 /// True if every row of a symmetric matrix is connected to a strictly dominant row by a path of nonzeros. A
 /// weakly dominant matrix is then nonsingular: P. Shivakumar, K. Chew, A sufficient condition for
-/// nonvanishing of determinants, Proc. Amer. Math. Soc. 43 (1974).
+/// nonvanishing of determinants, Proc. Amer. Math. Soc. 43 (1974). Two sweeps reach all rows of most meshes
+/// in their usual numbering, without a queue.
 template <class Rows>
 bool leads_to_strict_rows(const Rows& rows, std::vector<unsigned char> reached) {
+  if (mark_neighbours(rows, true, reached) || mark_neighbours(rows, false, reached)) return true;
   std::vector<std::int64_t> queue;
   for (std::size_t i = 0; i < reached.size(); ++i) {
     if (reached[i] != 0) queue.push_back(static_cast<std::int64_t>(i));

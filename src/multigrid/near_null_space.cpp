@@ -96,15 +96,7 @@ Dense<double> rigid_body_modes(const Dense<double>& coordinates, std::span<const
 
 template <class T>
 void set_near_null_space(Solver<T>& solver, const Dense<double>& vectors) {
-  SolverImplementation<T>& method = SolverAccess<T>::implementation(solver);
-  auto* user = find_interface<NearNullSpaceUser>(method);
-  if (user == nullptr) {
-    throw Error(
-        fmt::format("'{}' has no use for near-null-space vectors: amg has, and methods that are "
-                    "preconditioned by it",
-                    solver.describe()));
-  }
-  user->set_near_null_space(vectors);
+  pass_near_null_space(SolverAccess<T>::implementation(solver), vectors);
 }
 
 template void set_near_null_space(Solver<float>&, const Dense<double>&);

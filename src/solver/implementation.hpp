@@ -6,6 +6,7 @@
 #include "linalg/residual_check.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/dense.hpp>
 #include <echelon/preconditioner.hpp>
 #include <echelon/solver.hpp>
 
@@ -100,6 +101,12 @@ class SolverImplementation {
   void set_cancel(std::stop_token cancel) { cancel_ = std::move(cancel); }
   [[nodiscard]] const std::stop_token& cancel() const { return cancel_; }
 
+  /// Near-null-space vectors of A for later set-ups: a row for each of A, on the host; no columns: none.
+  /// Those that A maps to zero are projected out of b and x; multigrid and BDDC also coarsen by them, see
+  /// NearNullSpaceUser.
+  void keep_near_null_space(Dense<double> vectors) { near_null_space_ = std::move(vectors); }
+  [[nodiscard]] const Dense<double>& near_null_space() const { return near_null_space_; }
+
   /// Whether the method accepts A of any shape; otherwise A is square.
   [[nodiscard]] virtual bool takes_any_shape() const { return false; }
   /// Whether the method needs nothing but products with A.
@@ -147,6 +154,7 @@ class SolverImplementation {
   std::string name_;
   std::string options_;
   std::stop_token cancel_;
+  Dense<double> near_null_space_;
 };
 
 /// Access to the implementation of a solver, for solvers nested in solvers.

@@ -53,7 +53,7 @@ void name_part_outside_range(const OutsideRange& outside, std::int64_t n, Job& j
   if (!is_outside_range<T>(outside, n, job) || job.outcome.status == Status::cancelled) return;
   const bool is_proven = outside.proven > consistency_limit<T>(n, job);
   const double part = (is_proven ? outside.proven : outside.norm()) / job.right_hand_side_norm;
-  const std::string rest = job.outcome.status == Status::converged
+  const std::string rest = job.outcome.ok() || job.outcome.status == Status::underdetermined
                                ? "this one satisfies them for the rest of b"
                                : "nor was one found for the rest of b: " + job.outcome.message;
   job.limited_by_rounding = false;

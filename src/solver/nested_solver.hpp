@@ -126,4 +126,11 @@ template <class Interface, class T>
   return nested != nullptr ? dynamic_cast<Interface*>(nested) : nullptr;
 }
 
+/// Gives near-null-space vectors to a method, and to its preconditioner if that coarsens by them.
+template <class T>
+void pass_near_null_space(SolverImplementation<T>& method, const Dense<double>& vectors) {
+  method.keep_near_null_space(vectors);
+  if (auto* user = find_interface<NearNullSpaceUser>(method)) user->set_near_null_space(vectors);
+}
+
 }  // namespace echelon

@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -121,30 +123,28 @@ void check_guess(const InitialGuess& guess, std::int64_t rows, std::int64_t colu
       fmt::format("the initial guess is {} by {}, x is {} by {}", x->rows(), x->columns(), rows, columns));
 }
 
-/// Gives the near-null-space vectors to a method that uses them.
+/// The direct method that measures the error of an iterative one: of a few milliseconds, or, for a sparse A
+/// of the most elements, of some tens of milliseconds with its analysis. Empty where each takes longer.
 template <class T>
-void pass_near_null_space(const SolveOptions& options, const Solver<T>& solver) {
-  if (options.near_null_space.columns() == 0) return;
-  auto* user = find_interface<NearNullSpaceUser>(SolverAccess<T>::implementation(solver));
-  if (user != nullptr) return user->set_near_null_space(options.near_null_space);
-  if (options.method == "auto") return;
-  throw BadOption("near_null_space",
-                  fmt::format("'{}' has no use for near-null-space vectors: amg has, and methods with "
-                              "preconditioner=amg",
-                              solver.describe()));
+std::optional<std::string> quick_elimination(const MatrixRef<T>& A) {
+  constexpr std::int64_t dense_rows = 256;
+  constexpr std::int64_t most_nonzeros = 120'000;
+  constexpr double most_flops = 1e8;
+  if (A.is_operator() || A.rows() == 0) return std::nullopt;
+  const auto n = static_cast<double>(A.rows());
+  if (A.rows() <= dense_rows || (!A.is_sparse() && 2.0 / 3 * n * n * n <= most_flops)) return "lu";
+  if (!A.is_sparse() || A.nonzeros() > most_nonzeros) return std::nullopt;
+  return predict_factor_cost(*A.csr()).flops <= most_flops ? std::optional<std::string>("sparse-lu")
+                                                           : std::nullopt;
 }
 
-/// Order up to which the error of an iterative method is measured by elimination, which takes at most about a
-/// millisecond.
-constexpr std::int64_t eliminated_rows = 256;
-
-/// Estimates the error of each x of an iterative method by its distance from that of `lu`, whose own error is
-/// measured and added: 1 where `lu` finds no x. No estimate remains where A is proven singular.
+/// Estimates the error of each x of an iterative method by its distance from that of a direct method, whose
+/// own error is measured and added: 1 where that finds no x. No estimate remains where A is proven singular.
 template <class T>
-void measure_by_elimination(const Problem<T>& problem, const Device& device, const Dense<T>& x,
-                            Report& report) {
+void measure_by_elimination(const Problem<T>& problem, const std::string& method, const Device& device,
+                            const Dense<T>& x, Report& report) {
   const MatrixRef<T> A = problem.matrix();
-  Solver<T> lu = make_solver<T>("lu", device);
+  Solver<T> lu = make_solver<T>(method, device);
   lu.setup(A);
   Dense<T> y = zeros<T>(device, x.rows(), x.columns());
   const Report direct = lu.solve(problem.right_hand_sides(), y);
@@ -187,7 +187,8 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   Solver<T> solver =
       make_solver<T>(candidate.method, candidate.device,
                      iterative ? with_stop(candidate.parameters, options) : candidate.parameters);
-  pass_near_null_space(options, solver);
+  if (options.near_null_space.columns() > 0)
+    pass_near_null_space(SolverAccess<T>::implementation(solver), options.near_null_space);
   const double transfer_seconds = problem.move_to(candidate.device);
   solver.setup(problem.matrix(), control);
   x = starting_point<T>(options.initial_guess, candidate.device, problem.matrix().columns(),
@@ -196,9 +197,9 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   with_guess.use_initial_guess = iterative && !options.initial_guess.empty();
   Report report = solver.solve(problem.right_hand_sides(), x, with_guess);
   const MatrixRef<T> A = problem.matrix();
-  if (iterative && options.measure_error && !A.is_operator() && A.rows() <= eliminated_rows &&
-      report.status == Status::converged) {
-    measure_by_elimination(problem, candidate.device, x, report);
+  if (iterative && options.measure_error && report.status == Status::converged) {
+    if (const std::optional<std::string> direct = quick_elimination(A))
+      measure_by_elimination(problem, *direct, candidate.device, x, report);
   }
   report.method = solver.describe();
   report.reason = candidate.reason;
@@ -246,7 +247,7 @@ class Attempts {
       add(candidate, find_method(candidate.method).kind == MethodKind::direct);
     }
   }
-  [[nodiscard]] bool is_finished() const { return finished_; }
+  [[nodiscard]] bool has_ended() const { return finished_ || singular_; }
   [[nodiscard]] bool singular_and_unsolved() const {
     return singular_ && !finished_ && (attempts_.empty() || !best_.report.solved());
   }
@@ -355,6 +356,21 @@ class Attempts {
   std::optional<std::int64_t> singular_row_;
 };
 
+/// Runs the candidates of a selection, and completes it where those before a deferred factorisation failed.
+/// Returns the seconds of that.
+template <class T>
+double run_all(MethodSelection& selection, MatrixRef<T> A, Attempts<T>& attempts) {
+  const std::vector<Candidate> first = selection.candidates();
+  attempts.run(first);
+  if (!selection.factor_deferred || attempts.has_ended()) return 0;
+  const Stopwatch stopwatch;
+  selection.complete(A);
+  const std::vector<Candidate> all = selection.candidates();
+  const double seconds = stopwatch.seconds();
+  attempts.run({all.begin() + std::ssize(first), all.end()});
+  return seconds;
+}
+
 /// Tries the candidates that A's structure suggests.
 template <class T>
 Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& problem,
@@ -368,23 +384,28 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
     attempts.run(choose(A, options.device));
     return attempts.take();
   }
-  const MethodSelection selection = MethodSelection::of(A, options.device);
+  const Stopwatch stopwatch;
+  MethodSelection selection = MethodSelection::of(A, options.device);
   // With a full diagonal the structural rank is n. The methods for Laplacians use the known null space.
   const bool may_lack_rank =
       A.is_sparse() && selection.structure.zero_diagonals > 0 && selection.graph == DominanceKind::none;
   const std::int64_t rank = may_lack_rank ? structural_rank(A) : A.rows();
+  double choosing_seconds = stopwatch.seconds();
   if (rank < A.rows()) {
     attempts.set_singular(
         fmt::format("A is singular whatever its values: its structural rank is {} of {}", rank, A.rows()),
         Certainty::proven);
   } else {
-    attempts.run(selection.candidates());
-    if (selection.graph == DominanceKind::sddm && !attempts.is_finished()) {
-      attempts.run(MethodSelection::of(A, options.device, false).candidates());
+    choosing_seconds += run_all(selection, A, attempts);
+    if (selection.graph == DominanceKind::sddm && !attempts.has_ended()) {
+      const Stopwatch again;
+      MethodSelection others = MethodSelection::of(A, options.device, false);
+      choosing_seconds += again.seconds() + run_all(others, A, attempts);
     }
   }
   if (attempts.singular_and_unsolved()) attempts.run_singular(selection.singular_candidates());
   Solution<T> solution = attempts.take();
+  solution.report.choosing_seconds = choosing_seconds;
   if (selection.nearly_symmetric) {
     solution.report.warnings.push_back(fmt::format(
         "A was taken as symmetric: it differs from its transpose by {:.1e} of its largest element",

@@ -20,7 +20,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -124,23 +126,50 @@ bool scale_matrix(const MatrixRef<T>& A, int exponent, ResidualCheck<T>& residua
   return exact;
 }
 
-}  // namespace
-
-namespace {
-
 /// Lower bound of ||A^-1||_2 from the vector 1 of ones: sqrt(n) / ||A 1||_2, and n / (1^T A 1) for a positive
 /// definite A, whose smallest eigenvalue is at most the Rayleigh quotient. A weakly grounded network has an
-/// eigenvector near 1. Zero if A 1 = 0 or A is not sparse.
-template <class T>
-double inverse_norm_of_ones(const MatrixRef<T>& A, MethodNeeds needs, ResidualCheck<T>& residual_check) {
-  if (!A.is_sparse() || A.rows() != A.columns() || A.rows() == 0) return 0;
-  const ProductWithOnes product = residual_check.product_with_ones(*A.csr());
-  const auto n = static_cast<double>(A.rows());
+/// eigenvector near 1. Zero if A 1 = 0.
+double inverse_norm_of_ones(const ProductWithOnes& product, std::int64_t rows, MethodNeeds needs) {
+  const auto n = static_cast<double>(rows);
   double bound = product.norm2 > 0 ? std::sqrt(n) / product.norm2 : 0;
   const bool definite =
       needs == MethodNeeds::symmetric_positive_definite || needs == MethodNeeds::diagonally_dominant;
   if (definite && product.sum != 0) bound = std::max(bound, n / std::abs(product.sum));
   return bound;
+}
+
+/// Whether the set-up leaves it open that A is singular: that of an iterative method says nothing of it, but
+/// the product with ones does.
+template <class T>
+bool may_be_singular(const SolverState<T>& state, const std::optional<ProductWithOnes>& ones) {
+  constexpr double epsilon = std::numeric_limits<T>::epsilon();
+  const Outcome& setup = state.setup;
+  if (ones) {
+    const double rounding = 1000 * epsilon * std::sqrt(static_cast<double>(state.matrix.rows()));
+    return setup.ok() && ones->norm2 <= rounding * state.norm_inf;
+  }
+  if (setup.ok()) return setup.reciprocal_condition && *setup.reciprocal_condition < 1e4 * epsilon;
+  return setup.status == Status::underdetermined || (setup.status == Status::singular && !setup.row);
+}
+
+/// The null space that solves project out: that of a sparse A, for methods that neither find it nor take
+/// matrices of any rank.
+template <class T>
+NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const SolverState<T>& state,
+                                        const std::optional<ProductWithOnes>& ones) {
+  const Dense<double>& candidates = method.near_null_space();
+  if (candidates.columns() > 0 && candidates.rows() != state.matrix.rows()) {
+    throw DimensionMismatch(fmt::format("the near-null-space vectors have {} rows, A has {}",
+                                        candidates.rows(), state.matrix.rows()));
+  }
+  const std::vector<double> elements = candidates.to_vector();
+  if (!std::all_of(elements.begin(), elements.end(), [](double v) { return std::isfinite(v); }))
+    throw Error("the near-null-space vectors have a NaN or Inf");
+  const bool given = ones && state.setup.ok() && candidates.columns() > 0;
+  if (!state.matrix.is_sparse() || method.takes_any_shape() ||
+      find_interface<NullSpaceFinder<T>>(method) != nullptr || !(given || may_be_singular(state, ones)))
+    return {};
+  return make_projection<T>(method.device())->find(*state.matrix.csr(), candidates);
 }
 
 }  // namespace
@@ -180,9 +209,13 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control)
     implementation_->set_cancel({});
   }
   const bool iterative = implementation_->stop() != nullptr;
-  state.inverse_norm = iterative && !facts.row
-                           ? inverse_norm_of_ones(state.matrix, find_method(implementation_->name()).needs,
-                                                  *state.residual_check)
+  std::optional<ProductWithOnes> ones;
+  if (iterative && !facts.row && A.is_sparse() && A.rows() > 0)
+    ones = state.residual_check->product_with_ones(*state.matrix.csr());
+  state.null_space = null_space_to_project(*implementation_, state, ones);
+  // A constant that is a null vector bounds nothing.
+  state.inverse_norm = ones && state.null_space.dimension() == 0
+                           ? inverse_norm_of_ones(*ones, A.rows(), find_method(implementation_->name()).needs)
                            : 0;
   state.residual_check->synchronize();
   state.ready = true;

@@ -370,7 +370,7 @@ class Json(ToolTest):
                      "tolerance", "backward_error", "reciprocal_condition", "condition_kind",
                      "preconditioned_condition", "error_estimate", "expected_digits", "certificate", "statistics",
                      "distance_from_ones",
-                     "read_seconds", "analysis_seconds", "setup_seconds", "solve_seconds", "transfer_seconds",
+                     "read_seconds", "choosing_seconds", "analysis_seconds", "setup_seconds", "solve_seconds", "transfer_seconds",
                      "total_seconds", "bytes", "matrix", "right_hand_side", "output", "attempts", "columns",
                      "history"]:
             self.assertIn(name, report)

@@ -37,16 +37,17 @@ std::vector<std::int64_t> read_node_map(const std::string& path) {
 
 void add_near_null_space_options(CLI::App& app, NearNullSpaceOptions& options) {
   app.add_option("--coordinates", options.coordinates,
-                 "coordinates of nodes, a row for each and a column for each of 1 to 3 dimensions: amg takes "
-                 "their rigid-body modes as near-null-space vectors")
+                 "coordinates of nodes, a row for each and a column for each of 1 to 3 dimensions: their "
+                 "rigid-body modes are near-null-space vectors")
       ->type_name("FILE");
   app.add_option(
          "--node-map", options.node_map,
          "with --coordinates: the unknown of each row, dimensions * node + component, counted from 0; "
          "default: all unknowns in their order")
       ->type_name("FILE");
-  app.add_option("--near-null-space", options.vectors,
-                 "near-null-space vectors for amg: a row for each of A and a column for each vector")
+  app.add_option("--near-null-space,--null-space", options.vectors,
+                 "near-null-space vectors, a row for each of A and a column for each vector: amg coarsens by "
+                 "them, and those that A = A^T maps to zero are projected out of b and x")
       ->type_name("FILE");
 }
 

@@ -116,6 +116,7 @@ Json solve_json(const SolveOutcome& outcome) {
           {"statistics", statistics_json(report)},
           {"distance_from_ones", or_null(outcome.distance_from_ones)},
           {"read_seconds", outcome.read_seconds},
+          {"choosing_seconds", report.choosing_seconds},
           {"analysis_seconds", report.analysis_seconds},
           {"setup_seconds", report.setup_seconds},
           {"solve_seconds", report.solve_seconds},

@@ -116,12 +116,20 @@ std::string output_text(const SolveOutcome& outcome) {
   return outcome.report.solved() ? name : name + ", the best x that was reached";
 }
 
+double attempts_seconds(const Report& report) {
+  double seconds = 0;
+  for (const Attempt& attempt : report.attempts) seconds += attempt.seconds;
+  return seconds;
+}
+
 std::string time_text(const SolveOutcome& outcome) {
   const Report& report = outcome.report;
   std::vector<std::string> parts = {"reading " + duration(outcome.read_seconds)};
   const auto add = [&](std::string_view name, double seconds) {
     if (seconds > 0) parts.push_back(fmt::format("{} {}", name, duration(seconds)));
   };
+  add("choosing", report.choosing_seconds);
+  add("failed attempts", attempts_seconds(report));
   add("analysis", report.analysis_seconds);
   add("setup", report.setup_seconds);
   add("solving", report.solve_seconds);

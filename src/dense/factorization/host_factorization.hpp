@@ -3,6 +3,7 @@
 /// replaces by its factors, solves with refinement, and the use as a preconditioner.
 #pragma once
 
+#include "dense/lu/scaling.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "linalg/blas/vector_instructions.hpp"
@@ -99,15 +100,17 @@ class HostFactorization : public SolverImplementation<T> {
       : SolverImplementation<T>(device), equilibrate_(equilibrate), refinement_steps_(refinement_steps) {}
 
   /// Scales rows and columns of A to magnitude 1 and returns the scale factors, empty if A was not scaled.
-  /// The default scales where LAPACK's criterion says that it helps. A row or column of zeros is a singular
-  /// matrix.
+  /// The default scales by powers of two where LAPACK's criterion says that it helps. A row or column of
+  /// zeros is a singular matrix.
   virtual Outcome equilibrate(DenseView<T> A, std::vector<T>& rows, std::vector<T>& columns) {
-    const int n = static_cast<int>(A.rows());
-    rows.resize(static_cast<std::size_t>(n));
-    columns.resize(static_cast<std::size_t>(n));
-    const int info = lapack::equilibrate(n, A.data(), rows, columns);
-    if (info == 0) return {};
-    return info <= n ? zero_line("row", info - 1) : zero_line("column", info - n - 1);
+    B backend(this->device());
+    lu::Scales<T> scales;
+    const lu::ScaledNorms norms = lu::scale<T>(backend, A, true, scales);
+    if (norms.zero_row >= 0) return zero_line("row", norms.zero_row);
+    if (norms.zero_column >= 0) return zero_line("column", norms.zero_column);
+    rows = scales.rows.to_vector();
+    columns = scales.columns.to_vector();
+    return {};
   }
   /// Whether most of the factorisation's time is spent in BLAS.
   [[nodiscard]] virtual bool calls_blas() const { return true; }

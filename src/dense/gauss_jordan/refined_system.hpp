@@ -3,10 +3,10 @@
 /// requested. N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., chapter 12.
 #pragma once
 
-#include "dense/gauss_jordan/contraction.hpp"
 #include "dense/gauss_jordan/factor_precision.hpp"
 #include "dense/gauss_jordan/system.hpp"
 #include "dense/mixed_precision/rounding.hpp"
+#include "linalg/contraction.hpp"
 
 #include <limits>
 #include <optional>
@@ -176,11 +176,12 @@ class RefinedSystem {
     const auto subtract = [&](const T*, T*) {
       add_correction(*workspace, T{-1}, workspace->next.view(), workspace->candidate.view());
     };
-    const std::optional<double> factor =
-        find_no_contraction(backend(), A, low_->factorization().column_scale(), workspace->candidate.data(),
-                            workspace->next.data(), workspace->largest.data(), subtract);
-    if (!factor) return {};
-    return "an error of size 1 is left with size " + short_number(*factor) + " by a step of refinement";
+    const auto apply = [&](const T* v, T* product) { multiply<T>(backend(), T{1}, A, v, T{0}, product); };
+    const Contraction found = measure_contraction(backend(), A.rows(), low_->factorization().column_scale(),
+                                                  workspace->candidate.data(), workspace->next.data(),
+                                                  workspace->largest.data(), apply, subtract);
+    if (!found.failed) return {};
+    return "an error of size 1 is left with size " + short_number(*found.failed) + " by a step of refinement";
   }
 
   refined_detail::Norms norms(SolveWorkspace& workspace, const T* r, const T* x) const {

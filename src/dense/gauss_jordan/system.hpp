@@ -3,11 +3,11 @@
 #pragma once
 
 #include "backend/store.hpp"
-#include "dense/gauss_jordan/contraction.hpp"
 #include "dense/gauss_jordan/dependence.hpp"
 #include "dense/gauss_jordan/factorization.hpp"
 #include "dense/gauss_jordan/refinement.hpp"
 #include "dense/gauss_jordan/residual.hpp"
+#include "linalg/contraction.hpp"
 #include "solver/implementation.hpp"
 #include "sparse_direct/mapped_echelon/exact_rank.hpp"
 
@@ -224,8 +224,11 @@ class EliminatedSystem {
       backend().for_each(n, system_detail::Negate<T>{product});
       add_solution(*workspace, {product, n, 1, n, device_}, {v, n, 1, n, device_});
     };
-    return !find_no_contraction(backend(), A, factorization_->column_scale(), workspace->candidate.data(),
-                                workspace->residual.data(), workspace->largest.data(), subtract_solution);
+    const auto apply = [&](const T* v, T* product) { multiply<T>(backend(), T{1}, A, v, T{0}, product); };
+    return !measure_contraction(backend(), n, factorization_->column_scale(), workspace->candidate.data(),
+                                workspace->residual.data(), workspace->largest.data(), apply,
+                                subtract_solution)
+                .failed;
   }
 
   void solve_columns(SolveWorkspace& workspace, const MatrixRef<T>& A, DenseView<const T> rhs, DenseView<T> X,

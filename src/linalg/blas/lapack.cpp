@@ -33,28 +33,6 @@ int checked(int info, const char* routine) {
   return info;
 }
 
-/// Applies the scales of geequ as laqge does: to rows or columns whose magnitudes differ by more than ten.
-template <class T>
-void apply_scales(int n, T* a, T row_ratio, T column_ratio, bool extreme, std::vector<T>& rows,
-                  std::vector<T>& columns) {
-  constexpr T worth_scaling = static_cast<T>(0.1);
-  if (row_ratio >= worth_scaling && !extreme) rows.clear();
-  if (column_ratio >= worth_scaling) columns.clear();
-  for (std::size_t j = 0; j < static_cast<std::size_t>(n); ++j) {
-    T* column = a + j * static_cast<std::size_t>(n);
-    const T column_scale = columns.empty() ? T{1} : columns[j];
-    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-      column[i] *= rows.empty() ? column_scale : rows[i] * column_scale;
-    }
-  }
-}
-
-/// True if the largest magnitude is near the limits of the range: scaled even if all rows are alike.
-template <class T>
-bool is_extreme(T largest) {
-  const T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-  return largest < small || largest > 1 / small;
-}
 }  // namespace
 
 float norm_one(int n, const float* a) {
@@ -177,27 +155,6 @@ double reciprocal_condition(int n, const double* lu, double norm_one) {
       LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, lu, n, norm_one, &result, work.data(), integers.data()),
       "dgecon");
   return result;
-}
-
-int equilibrate(int n, float* a, std::vector<float>& rows, std::vector<float>& columns) {
-  float row_ratio = 1;
-  float column_ratio = 1;
-  float largest = 0;
-  const int info = checked(LAPACKE_sgeequ_work(LAPACK_COL_MAJOR, n, n, a, n, rows.data(), columns.data(),
-                                               &row_ratio, &column_ratio, &largest),
-                           "sgeequ");
-  if (info == 0) apply_scales(n, a, row_ratio, column_ratio, is_extreme(largest), rows, columns);
-  return info;
-}
-int equilibrate(int n, double* a, std::vector<double>& rows, std::vector<double>& columns) {
-  double row_ratio = 1;
-  double column_ratio = 1;
-  double largest = 0;
-  const int info = checked(LAPACKE_dgeequ_work(LAPACK_COL_MAJOR, n, n, a, n, rows.data(), columns.data(),
-                                               &row_ratio, &column_ratio, &largest),
-                           "dgeequ");
-  if (info == 0) apply_scales(n, a, row_ratio, column_ratio, is_extreme(largest), rows, columns);
-  return info;
 }
 
 }  // namespace echelon::lapack

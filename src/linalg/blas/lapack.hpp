@@ -64,9 +64,4 @@ void multiply_by_q(bool transposed, int n, int columns, const double* qr, const 
 double reciprocal_condition(int n, const float* lu, float norm_one);
 double reciprocal_condition(int n, const double* lu, double norm_one);
 
-/// Scales a by rows and columns where geequ and laqge advise it, and says how: a vector that is not used is
-/// emptied. i > 0: row i, or column i - n, is zero (from 1).
-int equilibrate(int n, float* a, std::vector<float>& rows, std::vector<float>& columns);
-int equilibrate(int n, double* a, std::vector<double>& rows, std::vector<double>& columns);
-
 }  // namespace echelon::lapack

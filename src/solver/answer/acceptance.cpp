@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -148,15 +149,17 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job) {
 }
 
 template <class T>
-void accept_least_squares(const Answer<T>& answer, double matrix_norm, Outcome& outcome) {
+void accept_least_squares(const Answer<T>& answer, Job& job) {
+  Outcome& outcome = job.outcome;
   const bool ended = outcome.status == Status::stagnated || outcome.status == Status::max_iterations;
   const bool unsatisfied =
       outcome.status == Status::inconsistent || (outcome.status == Status::singular && !outcome.row);
   if (!ended && !unsatisfied) return;
   const double normal = answer.normal_residual();
-  if (!(normal <= satisfying_residual<T> * matrix_norm * answer.r.norm2)) {
+  // The tolerance of an iterative method is that for the part of b in the range of A.
+  if (!(normal <= job.matrix_norm * std::max(satisfying_residual<T> * answer.r.norm2, job.tolerance))) {
     outcome.message += "; this x is not one of least residual: ||A^T r|| / (||A|| ||r||) = " +
-                       short_number(normal / (matrix_norm * answer.r.norm2));
+                       short_number(normal / (job.matrix_norm * answer.r.norm2));
     return;
   }
   outcome.status = Status::least_squares;
@@ -169,7 +172,7 @@ template void accept_direct(const Answer<float>&, std::int64_t, ExactRank<float>
 template void accept_direct(const Answer<double>&, std::int64_t, ExactRank<double>&, Outcome&);
 template void accept_iterative(const Answer<float>&, ExactRank<float>&, Job&);
 template void accept_iterative(const Answer<double>&, ExactRank<double>&, Job&);
-template void accept_least_squares(const Answer<float>&, double, Outcome&);
-template void accept_least_squares(const Answer<double>&, double, Outcome&);
+template void accept_least_squares(const Answer<float>&, Job&);
+template void accept_least_squares(const Answer<double>&, Job&);
 
 }  // namespace echelon

@@ -51,6 +51,6 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job);
 /// caller asked for such an x, and the outcome is `inconsistent`, `singular`, or that of an iteration which
 /// ended above the tolerance.
 template <class T>
-void accept_least_squares(const Answer<T>& answer, double matrix_norm, Outcome& outcome);
+void accept_least_squares(const Answer<T>& answer, Job& job);
 
 }  // namespace echelon

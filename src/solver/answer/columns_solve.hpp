@@ -8,6 +8,7 @@
 #include "solver/answer/acceptance.hpp"
 #include "solver/answer/error_measurement.hpp"
 #include "solver/answer/exact_rank.hpp"
+#include "solver/answer/null_space_projection.hpp"
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
@@ -22,6 +23,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -32,14 +34,22 @@
 
 namespace echelon {
 
+template <class T>
+[[nodiscard]] std::unique_ptr<NullSpaceProjection<T>> make_projection(const Device& device) {
+  return on_target(device, [&]<class Target>() { return make_null_space_projection<Target, T>(device); });
+}
+
 /// Memory of one solve in progress: the workspace of the method, and that of the residual check.
 template <class T>
 struct SolveWorkspace {
   std::unique_ptr<Workspace> method;
   std::unique_ptr<ResidualCheck<T>> residual_check;
   MeasurementWorkspace<T> measurement;
-  Dense<T> residuals;  // of the columns that are checked together
-  Dense<T> b, x;       // column-major copies of row-major operands, or of a B that X overwrites
+  std::optional<Contraction> contraction;              // of the factors, once it is known
+  std::unique_ptr<NullSpaceProjection<T>> projection;  // where A has a null space
+  Dense<T> residuals;                                  // of the columns that are checked together
+  Dense<T> b, x;        // column-major copies of row-major operands, or of a B that X overwrites
+  Dense<T> consistent;  // B without its part along null vectors
 
   /// Allocates if the shapes differ from those of the previous call.
   static void fit(std::int64_t rows, std::int64_t columns, const Device& device, Dense<T>& copy) {
@@ -65,7 +75,8 @@ struct SolveWorkspace {
           return make_residual_check<Target, T>(implementation.device());
         })) {}
   [[nodiscard]] std::size_t bytes() const {
-    return method->bytes() + measurement.bytes() + residuals.bytes() + b.bytes() + x.bytes();
+    return method->bytes() + measurement.bytes() + residuals.bytes() + b.bytes() + x.bytes() +
+           consistent.bytes();
   }
 };
 
@@ -76,6 +87,7 @@ struct SolverState {
   MatrixRef<T> matrix;
   Matrix<T> scaled_copy;
   int exponent = 0;
+  NullSpaceBasis<T> null_space;  ///< that solves project out of b and x; that of a regular A has no columns
   /// Lower bound of ||A^-1||_2 that the product with the vector of ones gives; 0 for a direct method.
   double inverse_norm = 0;
   std::unique_ptr<ExactRank<T>> exact = std::make_unique<ExactRank<T>>();
@@ -118,6 +130,7 @@ class ColumnsSolve {
     if (report_nonfinite()) return;
     const DenseView<const T> scaled = scale_rhs(B, X);
     make_jobs();
+    const DenseView<const T> consistent = project_rhs(scaled);
     if (is_iterative()) {
       report_.status = Status::converged;
       // The preconditioner is doubtful.
@@ -125,7 +138,8 @@ class ColumnsSolve {
     } else if (control_.use_initial_guess) {
       report_.warnings.emplace_back("a direct method has no use for a first guess");
     }
-    implementation_.solve(*own_.method, scaled, X, jobs_);
+    implementation_.solve(*own_.method, consistent, X, jobs_);
+    project_answers(X);
     // A solve may have replaced factors in a lower precision.
     report_.factor_precision = implementation_.factor_precision();
     round_to_unscaled(X);
@@ -209,35 +223,86 @@ class ColumnsSolve {
     }
   }
 
+  [[nodiscard]] bool has_null_space() const { return state_.null_space.dimension() > 0; }
+
+  /// Removes the part of each column along null vectors, in a copy, and tightens the tolerances by it.
+  /// Returns B or the copy.
+  DenseView<const T> project_rhs(DenseView<const T> B) {
+    if (!has_null_space()) return B;
+    if (!own_.projection) own_.projection = make_projection<T>(implementation_.device());
+    SolveWorkspace<T>::fit(B.rows(), B.columns(), B.device(), own_.consistent);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      T* const b = own_.consistent.view().column(column_number(j));
+      check_.copy(B.rows(), B.column(column_number(j)), b);
+      check_.synchronize();
+      outside_.push_back(own_.projection->remove(state_.null_space, b));
+      if (is_iterative()) jobs_[j].tolerance = tolerance_in_range<T>(outside_[j], B.rows(), jobs_[j]);
+    }
+    return own_.consistent;
+  }
+
+  /// Makes each x the one of least norm, and names what that means.
+  void project_answers(DenseView<T> X) {
+    if (!has_null_space()) return;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      own_.projection->project(state_.null_space, X.column(column_number(j)));
+      Outcome& outcome = jobs_[j].outcome;
+      const std::int64_t rank = outcome.rank.value_or(X.rows());
+      if (!is_iterative()) name_solution_of_least_norm(outcome);
+      name_part_outside_range<T>(outside_[j], X.rows(), jobs_[j]);
+      outcome.rank = std::min(rank, X.rows() - state_.null_space.dimension());
+    }
+  }
+
+  /// The outcome of a direct method for a right-hand side in the range of a singular A.
+  void name_solution_of_least_norm(Outcome& outcome) const {
+    const bool computed = outcome.ok() || outcome.status == Status::underdetermined ||
+                          (outcome.status == Status::singular && !outcome.row);
+    if (!computed) return;
+    const std::int64_t dimension = state_.null_space.dimension();
+    outcome.status = Status::underdetermined;
+    outcome.message = fmt::format(
+        "A maps {} to zero{}: x satisfies the equations and is orthogonal to {}; x plus {} satisfies them, "
+        "too",
+        dimension == 1 ? "a known vector" : fmt::format("{} known independent vectors", dimension),
+        state_.null_space.proven == dimension ? "" : " up to rounding", dimension == 1 ? "it" : "them",
+        dimension == 1 ? "any multiple of it" : "any combination of them");
+  }
+
   /// Whether the factors of a direct method are good enough to measure errors; sets `trusted` if corrections
   /// by them need no test. Factors of a matrix that is singular to working precision have a smallest singular
-  /// value that rounding made, and hide errors, unless they are those of an upper triangular matrix, which
-  /// are exact.
-  bool is_measurable(ErrorMeasurement<T>& measurement, bool& trusted) const {
+  /// value that rounding made, and hide errors, unless they contract every error or are those of an upper
+  /// triangular matrix, which are exact.
+  bool is_measurable(ErrorMeasurement<T>& measurement, bool& trusted) {
     const Outcome& setup = state_.setup;
     const std::int64_t n = state_.matrix.rows();
     if (is_iterative() || !control_.measure_error || n != state_.matrix.columns() ||
-        setup.rank.value_or(n) != n)
+        (setup.rank.value_or(n) != n && !has_null_space()))
       return false;
     for (const Job& job : jobs_) {
-      if (job.exact || job.outcome.status != setup.status) return false;
+      if (job.exact || (job.outcome.status != setup.status && !has_null_space())) return false;
     }
-    const double condition =
-        setup.reciprocal_condition
-            ? *setup.reciprocal_condition
-            : epsilon() /
-                  std::max(measurement.error_of_known_solution(implementation_.device(), n), epsilon());
-    trusted = setup.ok() && condition >= trusted_condition * epsilon();
-    if (setup.ok() && condition >= doubtful_condition * epsilon()) return true;
-    if (!setup.ok()) return state_.exact->upper_triangle();
-    // Corrections that shrink tell a nonsingular A from one with a null vector, unless b - A x is zero.
-    return state_.exact->rank() ? state_.exact->nonsingular() : true;
+    const std::optional<double>& known = setup.reciprocal_condition;
+    if (setup.ok() && known && *known >= doubtful_condition * epsilon() && !has_null_space()) {
+      trusted = *known >= trusted_condition * epsilon();
+      return true;
+    }
+    std::optional<Contraction>& found = own_.contraction;
+    if (!found) found = measurement.contraction(implementation_.device(), n);
+    trusted = ((setup.ok() && !known) || has_null_space()) && found->first * trusted_condition <= 1;
+    if (!found->failed || (!setup.ok() && state_.exact->upper_triangle())) return true;
+    // Corrections that shrink tell a nonsingular A from one with a null vector, but may miss a part of the
+    // error.
+    hides_errors_ = true;
+    return setup.ok() && state_.exact->nonsingular();
   }
 
   /// Finds the facts of each x and its residual, and the errors where they can be measured.
   void measure(DenseView<const T> B, DenseView<T> X) {
+    std::function<void(T*)> project;
+    if (has_null_space()) project = [&](T* x) { own_.projection->project(state_.null_space, x); };
     ErrorMeasurement<T> measurement(implementation_, *own_.method, check_, own_.measurement, state_.matrix,
-                                    state_.setup, state_.norm_inf);
+                                    state_.setup, state_.norm_inf, project);
     bool trusted = false;
     if (is_measurable(measurement, trusted)) {
       columns_ = measurement.run(B, X, trusted);
@@ -306,11 +371,12 @@ class ColumnsSolve {
   [[nodiscard]] std::optional<double> error_of(std::size_t j) const {
     const MeasuredColumn& column = columns_[j];
     const Outcome& outcome = jobs_[j].outcome;
-    if (measured_ && std::isfinite(column.error)) return column.error;
+    if (measured_ && std::isfinite(column.error)) return hides_errors_ ? 1.0 : column.error;
     if (is_iterative()) return iterative_error(jobs_[j], column.x, column.r);
     // A may be singular, so that nothing is known of the error.
-    const bool unknown = control_.measure_error && outcome.reciprocal_condition && !jobs_[j].exact &&
-                         outcome.rank.value_or(state_.matrix.columns()) == state_.matrix.columns();
+    const bool unknown =
+        control_.measure_error && outcome.reciprocal_condition && !jobs_[j].exact &&
+        (has_null_space() || outcome.rank.value_or(state_.matrix.columns()) == state_.matrix.columns());
     return unknown ? std::optional(1.0) : std::nullopt;
   }
   /// Estimate of an iterative method, see Report::error_estimate; empty without a condition estimate.
@@ -334,6 +400,13 @@ class ColumnsSolve {
     if (!jobs_.empty()) describe(jobs_[worst], exponents_[worst]);
   }
 
+  /// The error by which an x that does not satisfy the equations may be accepted; that of an x of least norm
+  /// says nothing of them.
+  [[nodiscard]] std::optional<double> verdict_error(const MeasuredColumn& column) const {
+    if (!control_.measure_error) return std::nullopt;
+    return has_null_space() ? 1.0 : column.error;
+  }
+
   ColumnReport accept(DenseView<const T> B, DenseView<const T> X, std::size_t j) {
     Job& job = jobs_[j];
     const T* const b = B.column(column_number(j));
@@ -345,7 +418,7 @@ class ColumnsSolve {
                      .x = measured.x,
                      .r = measured.r,
                      .backward_error = column.backward_error,
-                     .error = control_.measure_error ? std::optional(measured.error) : std::nullopt,
+                     .error = verdict_error(measured),
                      .accurate_residual = [&] { return measured_ ? measured.r : accurate_residual(B, X, j); },
                      .host_rhs = [&] { return to_host(B.rows(), b); },
                      .normal_residual = [&] { return normal_residual(B, b, x); }};
@@ -354,9 +427,9 @@ class ColumnsSolve {
     } else if (!job.exact) {
       accept_direct(answer, state_.matrix.columns(), *state_.exact, job.outcome);
     }
-    if (control_.least_squares) accept_least_squares(answer, state_.norm_inf, job.outcome);
-    if (solved(job.outcome.status) && job.outcome.status != Status::least_squares &&
-        job.outcome.status != Status::underdetermined) {
+    if (control_.least_squares) accept_least_squares(answer, job);
+    const bool unique = job.outcome.status != Status::underdetermined || has_null_space();
+    if (solved(job.outcome.status) && job.outcome.status != Status::least_squares && unique) {
       column.error_estimate = error_of(j);
     }
     return column;
@@ -429,11 +502,13 @@ class ColumnsSolve {
   const Control& control_;
   Report& report_;
   const Stop* stop_;
-  std::vector<VectorFacts> b_facts_;  // of the scaled right-hand sides
-  std::vector<int> exponents_;        // column j of B was multiplied by 2^exponents_[j]
+  std::vector<VectorFacts> b_facts_;   // of the scaled right-hand sides
+  std::vector<int> exponents_;         // column j of B was multiplied by 2^exponents_[j]
+  std::vector<OutsideRange> outside_;  // parts of the right-hand sides along null vectors
   std::vector<Job> jobs_;
   std::vector<MeasuredColumn> columns_;
   bool measured_ = false;
+  bool hides_errors_ = false;  // errors of x may be larger than those measured
 };
 
 }  // namespace echelon

@@ -10,8 +10,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -45,37 +47,37 @@ struct MeasurementWorkspace {
 /// Measures the columns of X and corrects those that have fewer than two thirds of their digits, as long as
 /// each correction is at most half as large as the one before (J. Demmel et al., Error bounds from
 /// extra-precise iterative refinement, ACM Trans. Math. Softw. 32 (2006)). A square and factored;
-/// column-major views in the memory of the device.
+/// column-major views in the memory of the device. `project`, unless empty, removes null vectors of A: the
+/// error is that of the x of least norm.
 template <class T>
 class ErrorMeasurement {
  public:
   ErrorMeasurement(const SolverImplementation<T>& implementation, Workspace& method,
                    ResidualCheck<T>& residual_check, MeasurementWorkspace<T>& workspace,
-                   const MatrixRef<T>& A, const Outcome& setup, double matrix_norm)
+                   const MatrixRef<T>& A, const Outcome& setup, double matrix_norm,
+                   std::function<void(T*)> project)
       : implementation_(implementation),
         method_(method),
         check_(residual_check),
         own_(workspace),
         A_(A),
         setup_(setup),
-        matrix_norm_(matrix_norm) {}
+        matrix_norm_(matrix_norm),
+        project_(std::move(project)) {}
 
-  /// Relative error of the solution of A x = A v for a v of ones and minus ones: about the machine epsilon
-  /// times the condition number, for methods that do not estimate it.
-  double error_of_known_solution(const Device& device, std::int64_t n) {
+  /// How corrections by the factors shrink errors: a null vector of A, or one that rounding errors of the
+  /// factors hide, does not shrink.
+  Contraction contraction(const Device& device, std::int64_t n) {
     own_.fit(device, n, 1);
-    const DenseView<T> v(own_.former.data(), n, 1, n, device);
-    const DenseView<T> b(own_.residuals.data(), n, 1, n, device);
+    const DenseView<T> product(own_.residuals.data(), n, 1, n, device);
     const DenseView<T> d(own_.corrections.data(), n, 1, n, device);
-    check_.fill_with_signs(n, v.data());
-    check_.fill(n, T{0}, b.data());
-    const VectorFacts facts = check_.accurate_residual(A_, b.data(), v.data(), b.data());  // -A v
-    const Control quiet;
-    std::vector<Job> jobs = {job(0, facts, quiet)};
-    implementation_.solve(method_, b, d, jobs);
-    check_.add(n, v.data(), d.data());
-    const VectorFacts error = check_.vector(n, d.data());
-    return error.nonfinite ? std::numeric_limits<double>::infinity() : error.norm_inf;
+    return check_.contraction(A_, own_.former.data(), product.data(), [&](T*, T* v) {
+      const Control quiet;
+      std::vector<Job> jobs = {job(0, check_.vector(n, product.data()), quiet)};
+      implementation_.solve(method_, product, d, jobs);
+      check_.add(n, d.data(), v);
+      if (project_) project_(v);
+    });
   }
 
   /// Measures and corrects X. `trusted`: the factors are known to be accurate enough that d is right to a few
@@ -127,10 +129,12 @@ class ErrorMeasurement {
       columns.push_back({check_.vector(n, X.column(j)),
                          check_.accurate_residual(A_, B.column(j), X.column(j), R.column(j))});
       jobs.push_back(job(j, columns.back().r, quiet));
+      if (project_) project_(R.column(j));
     }
     implementation_.solve(method_, R, D, jobs);
     for (std::int64_t j = 0; j < k; ++j) {
       MeasuredColumn& column = columns[static_cast<std::size_t>(j)];
+      if (project_) project_(D.column(j));
       const double correction = check_.vector(n, D.column(j)).norm_inf;
       column.error = correction == 0 ? 0 : correction / column.x.norm_inf;
       if (!std::isfinite(column.error)) column.error = std::numeric_limits<double>::infinity();
@@ -167,6 +171,7 @@ class ErrorMeasurement {
   MatrixRef<T> A_;
   const Outcome& setup_;
   double matrix_norm_;
+  std::function<void(T*)> project_;
   bool trusted_ = false;
 };
 

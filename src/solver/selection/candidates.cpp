@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,10 +17,8 @@ namespace echelon {
 
 namespace {
 
-/// Bounds on the time of a sparse factorisation. Below the first, it precedes all other methods, even if CG
-/// would be faster, because its accuracy does not depend on the condition number of A as CG's does; below the
-/// second, it precedes methods that may fail; below the third, it is the last resort.
-constexpr double direct_first_seconds = 1;
+/// Bounds on the time of a sparse factorisation in addition to direct_first_seconds: below the first, it
+/// precedes methods that may fail; below the second, it is the last resort.
 constexpr double direct_before_krylov_seconds = 60;
 constexpr double direct_at_last_seconds = 1200;
 
@@ -70,37 +69,12 @@ class Candidates {
         factor_(selection.factor),
         sparse_(selection.sparse),
         graph_(selection.graph),
-        strongly_dominant_(selection.strongly_dominant) {}
+        strongly_dominant_(selection.strongly_dominant),
+        plausibly_spd_(selection.plausibly_spd()),
+        factor_deferred_(selection.factor_deferred) {}
 
   std::vector<Candidate> take() {
-    if (!sparse_) {
-      dense("A is dense");
-      krylov();
-      return std::move(list_);
-    }
-    if (graph_ != DominanceKind::none) {
-      graph();
-      if (graph_ == DominanceKind::laplacian) krylov();
-      return std::move(list_);
-    }
-    if (band_) banded();
-    const bool full_factor = !direct_.fits || dense_.seconds <= direct_.seconds;
-    if (dense_.fits &&
-        (dense_.seconds <= dense_first_seconds || (full_factor && dense_.seconds <= direct_first_seconds))) {
-      dense("A is small: elimination is certain and quick");
-    }
-    if (affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
-    if (plausibly_spd()) {
-      conjugate_gradients(structure_.definiteness == Definiteness::positive_definite
-                              ? "A is symmetric and positive definite (diagonally dominant)"
-                              : "A is symmetric with a positive diagonal, so perhaps positive definite");
-    }
-    const bool before_krylov = !affordable(direct_first_seconds) && affordable(direct_before_krylov_seconds);
-    if (before_krylov) direct("a factorisation is certain");
-    krylov();
-    if (!affordable(direct_before_krylov_seconds) && affordable(direct_at_last_seconds)) {
-      direct("as a last resort, a factorisation");
-    }
+    list_methods();
     return std::move(list_);
   }
 
@@ -122,13 +96,70 @@ class Candidates {
   }
 
  private:
+  void list_methods() {
+    if (!sparse_) {
+      dense("A is dense");
+      krylov();
+      return;
+    }
+    if (graph_ != DominanceKind::none) {
+      graph();
+      if (graph_ == DominanceKind::laplacian) krylov();
+      return;
+    }
+    if (band_) banded();
+    const bool full_factor = !direct_.fits || dense_.seconds <= direct_.seconds;
+    if (dense_.fits &&
+        (dense_.seconds <= dense_first_seconds || (full_factor && dense_.seconds <= direct_first_seconds))) {
+      dense("A is small: elimination is certain and quick");
+    }
+    if (affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
+    if (plausibly_spd_) {
+      conjugate_gradients(structure_.definiteness == Definiteness::positive_definite
+                              ? "A is symmetric and positive definite (diagonally dominant)"
+                              : "A is symmetric with a positive diagonal, so perhaps positive definite");
+    }
+    if (factor_deferred_) return;
+    const bool before_krylov = !affordable(direct_first_seconds) && affordable(direct_before_krylov_seconds);
+    if (plausibly_elliptic()) upwind_multigrid();
+    if (before_krylov) direct("a factorisation is certain");
+    krylov();
+    if (!affordable(direct_before_krylov_seconds) && affordable(direct_at_last_seconds)) {
+      direct("as a last resort, a factorisation");
+    }
+  }
+
+  /// Adds a Krylov method that multiplies `products` times by A in each iteration, and has a preconditioner
+  /// that reads A `passes` times, or as many bytes. Where a factorisation follows, an attempt that fails
+  /// takes at most about its time: the iterations are limited by a model of their time, as no choice depends
+  /// on a clock.
+  void add_limited(const std::string& method, const std::string& preconditioner, double products,
+                   double passes, std::optional<std::int64_t> most, std::string reason) {
+    Options parameters = {{"preconditioner", preconditioner}};
+    if (!affordable(direct_first_seconds) && affordable(direct_at_last_seconds)) {
+      const std::int64_t within = iterations_within(direct_.seconds, products * (1 + passes));
+      most = std::min(most.value_or(within), within);
+    }
+    if (most) parameters.set("max_iterations", *most);
+    add(method, std::move(parameters), std::move(reason));
+  }
+  static constexpr double passes_of_jacobi = 0;
+  static constexpr double passes_of_ic0 = 2;
+  static constexpr double passes_of_multigrid = 4;
+
+  [[nodiscard]] std::int64_t iterations_within(double seconds, double passes) const {
+    constexpr std::int64_t least_iterations = 30;
+    constexpr double bytes_per_second_of_core = 8e9;
+    constexpr double bytes_per_second_of_gpu = 2e12;
+    const double bytes =
+        passes * (12 * static_cast<double>(structure_.nonzeros) + 80 * static_cast<double>(structure_.rows));
+    const double rate = device_.on_host() ? bytes_per_second_of_core * std::pow(device_.threads(), 0.7)
+                                          : bytes_per_second_of_gpu;
+    return std::max(least_iterations, static_cast<std::int64_t>(std::min(seconds * rate / bytes, 1e6)));
+  }
+
   /// Largest time of dense LU for which Gauss-Jordan elimination is tried on a singular matrix.
   static constexpr double elimination_seconds = 2;
-
-  [[nodiscard]] bool plausibly_spd() const {
-    return structure_.symmetric_values && structure_.positive_diagonals == structure_.rows &&
-           structure_.definiteness != Definiteness::indefinite;
-  }
 
   void add(std::string method, Options parameters, std::string reason, std::optional<double> seconds = {}) {
     add(std::move(method), device_, std::move(parameters), std::move(reason), seconds);
@@ -181,7 +212,7 @@ class Candidates {
   void dense(const std::string& why) {
     if (!dense_.fits) return;
     const std::string size = fmt::format("{} (n = {})", why, structure_.rows);
-    if (plausibly_spd()) {
+    if (plausibly_spd_) {
       add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_.seconds / 2);
       if (structure_.definiteness == Definiteness::positive_definite) return;
     }
@@ -197,7 +228,7 @@ class Candidates {
   /// pivoting. A GPU pivots within fronts only, so the host follows for matrices on which that fails.
   void direct(const std::string& why) {
     const std::string cost = fmt::format("{} ({:.2g} flops predicted)", why, factor_->flops);
-    if (plausibly_spd()) {
+    if (plausibly_spd_) {
       add("sparse-cholesky", direct_device_, {},
           "A may be positive definite, and " + cost + ": sparse Cholesky", direct_.seconds);
       if (structure_.definiteness == Definiteness::positive_definite) return;
@@ -216,24 +247,22 @@ class Candidates {
 
   void conjugate_gradients(const std::string& why) {
     if (sparse_ && structure_.strictly_dominant_rows == structure_.rows && is_large()) {
-      add("cg", {{"preconditioner", "jacobi"}, {"max_iterations", dominant_iterations}},
-          why + ": CG with Jacobi, which is quick where the dominance is strong");
+      add_limited("cg", "jacobi", 1, passes_of_jacobi, dominant_iterations,
+                  why + ": CG with Jacobi, which is quick where the dominance is strong");
     }
-    const Candidate multigrid{"cg",
-                              device_,
-                              {{"preconditioner", "amg"}, {"max_iterations", multigrid_iterations}},
-                              why + ": CG with algebraic multigrid"};
+    const std::string multigrid = why + ": CG with algebraic multigrid";
     if (is_large() && is_mesh()) {
-      list_.push_back(multigrid);
-      list_.back().reason += ", whose iterations hardly grow with a mesh";
+      add_limited("cg", "amg", 1, passes_of_multigrid, multigrid_iterations,
+                  multigrid + ", whose iterations hardly grow with a mesh");
     }
     // Incomplete factors then reduce the iterations most, but their triangular solves are slow on a GPU.
     // ILU(0) can be indefinite; IC(0) is shifted until it is positive definite.
-    const Candidate strong{"cg", device_, {{"preconditioner", "ic0"}}, why + ": CG with IC(0)"};
-    const Candidate light{"cg", device_, {{"preconditioner", "jacobi"}}, why + ": CG with Jacobi"};
-    list_.push_back(device_.on_host() ? strong : light);
-    list_.push_back(device_.on_host() ? light : strong);
-    if (is_large() && !is_mesh()) list_.push_back(multigrid);
+    const auto strong = [&] { add_limited("cg", "ic0", 1, passes_of_ic0, {}, why + ": CG with IC(0)"); };
+    if (device_.on_host()) strong();
+    add_limited("cg", "jacobi", 1, passes_of_jacobi, {}, why + ": CG with Jacobi");
+    if (!device_.on_host()) strong();
+    if (is_large() && !is_mesh())
+      add_limited("cg", "amg", 1, passes_of_multigrid, multigrid_iterations, multigrid);
   }
 
   [[nodiscard]] bool is_large() const { return sparse_ && structure_.rows >= multigrid_rows; }
@@ -248,15 +277,17 @@ class Candidates {
            structure_.weakly_dominant_rows == structure_.rows;
   }
 
+  void upwind_multigrid() {
+    if (!is_large() || !is_mesh()) return;
+    add_limited("bicgstab", "amg", 2, passes_of_multigrid, multigrid_iterations,
+                "A is unsymmetric, with dominant rows: BiCGStab with algebraic multigrid");
+  }
+
   void krylov() {
     const std::string shape =
         structure_.symmetric_values ? "A is symmetric, not surely definite" : "A is unsymmetric";
     if (structure_.symmetric_values) {
       add("minres", {{"max_iterations", 3000}}, shape + ": MINRES, which keeps few vectors");
-    }
-    if (is_large() && is_mesh() && plausibly_elliptic()) {
-      add("bicgstab", {{"preconditioner", "amg"}, {"max_iterations", multigrid_iterations}},
-          shape + ", with dominant rows: BiCGStab with algebraic multigrid");
     }
     if (sparse_ && structure_.zero_diagonals == 0) {
       add("gmres", {{"preconditioner", "ilu0"}, {"max_iterations", 1000}}, shape + ": GMRES with ILU(0)");
@@ -283,6 +314,8 @@ class Candidates {
   bool sparse_;
   DominanceKind graph_;
   bool strongly_dominant_;
+  bool plausibly_spd_;
+  bool factor_deferred_;
   std::vector<Candidate> list_;
 };
 

@@ -14,8 +14,15 @@ struct DirectCost {
 
 [[nodiscard]] DirectCost dense_cost(const MethodSelection& selection);
 
+/// Seconds that a fill-reducing ordering and the symbolic factorisation take.
+[[nodiscard]] double ordering_seconds(const MethodSelection& selection);
+
 /// Cost with memory for the factor, and about as much again for update matrices and copies.
 [[nodiscard]] DirectCost sparse_cost(const MethodSelection& selection, const Device& device);
+
+/// Whether a sparse factorisation takes more than the given time even if `factor` is an estimate, three times
+/// too large.
+[[nodiscard]] bool is_certainly_slow(const MethodSelection& selection, double seconds);
 
 /// Device of a sparse factorisation: the host if it is faster there, or if the factor exceeds the GPU's
 /// memory.

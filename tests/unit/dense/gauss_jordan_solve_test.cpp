@@ -254,7 +254,8 @@ TYPED_TEST(GaussJordanSolveOf, Refinement_NeverIncreasesTheResidual) {
       Solver<T> s = solver<T>(Device(), {{"refine", refine}, {"tolerance", 0.0}});
       s.setup(a);
       Dense<T> x(Device(), n, 1);
-      ASSERT_EQ(s.solve(b, x).columns.size(), 1U);
+      // A correction by a measured error makes x better, and may increase the residual.
+      ASSERT_EQ(s.solve(b, x, {.measure_error = false}).columns.size(), 1U);
       Dense<T> r = b;
       multiply<T>(T{-1}, a, x, T{1}, r);
       const double residual = norm_inf<T>(DenseView<const T>(r));

@@ -413,13 +413,13 @@ Outcome LocalProblem::factor_small(const LocalConstraints& constraints, const Co
     mechanisms += std::abs(value) <= zero ? 1 : 0;
   }
   if (mechanisms > 0) {
-    return {Status::singular, "its constraints (" + std::to_string(constraints.corners.size()) +
-                                  " corner values and " + std::to_string(averages) + " averages) leave it " +
-                                  std::to_string(mechanisms) +
-                                  (mechanisms == 1 ? " mechanism: " : " mechanisms: ") +
-                                  "motions without energy that no constraint sees; use more "
-                                  "of corners, edges and faces, edge_ends, or near-null-space vectors "
-                                  "for averages of rotations"};
+    return {Status::breakdown, "its constraints (" + std::to_string(constraints.corners.size()) +
+                                   " corner values and " + std::to_string(averages) + " averages) leave it " +
+                                   std::to_string(mechanisms) +
+                                   (mechanisms == 1 ? " mechanism: " : " mechanisms: ") +
+                                   "motions without energy that no constraint sees; use more "
+                                   "of corners, edges and faces, edge_ends, or near-null-space vectors "
+                                   "for averages of rotations"};
   }
   if (negative != averages) {
     return {Status::not_spd, "its constrained problem has " + std::to_string(std::abs(negative - averages)) +
@@ -431,7 +431,7 @@ Outcome LocalProblem::factor_small(const LocalConstraints& constraints, const Co
   }
   const int n = static_cast<int>(size);
   if (n > 0 && lapack::getrf(n, n, small_.data(), n, small_pivots_.data()) > 0) {
-    return {Status::singular, "its constrained problem is singular"};
+    return {Status::breakdown, "its constrained problem is singular"};
   }
   return {};
 }

@@ -4,10 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
-#include "linalg/spmv/multiply.hpp"
 #include "support/hash.hpp"
-
-#include <echelon/matrix/matrix.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -43,33 +40,45 @@ struct ScaledMagnitude {
 
 }  // namespace contraction_detail
 
-/// Applies I - C A, by which each step of refinement multiplies the error, to a vector until a millionth of
-/// it is left. Returns the factor of the first step that does not halve it, or nothing if every step does.
-///
-/// ||I - C A|| < 1 proves that A is regular: a vector of A's null space would not shrink at all.
+/// How the errors of solutions shrink under refinement.
+struct Contraction {
+  /// ||e|| after the first step as a fraction of that before: about the machine epsilon times the condition
+  /// number, where C is accurate.
+  double first = 0;
+  /// Factor of the first step that does not halve e; empty if every step does.
+  std::optional<double> failed = {};
+};
+
+/// Applies I - C A, by which each step of refinement multiplies the error e, to a vector until a millionth of
+/// it is left. ||I - C A|| < 1 proves that A is regular: a vector of A's null space, or one that rounding
+/// errors of C hide, would not shrink at all.
 ///
 /// `v` and `product` hold n elements; `largest` is one element; all in the backend's memory. `scale`: what
-/// A's columns were multiplied by before C was computed, or null. `subtract(product, v)` queues
-/// v = v - C product. 2 n^2 flops and a multiplication with C for each step, 3 to 8 as a rule; waits for
-/// each.
-template <class B, class T, class S, class Subtract>
-std::optional<double> find_no_contraction(B& backend, const MatrixRef<T>& A, const S* scale, T* v, T* product,
-                                          Largest* largest, const Subtract& subtract) {
+/// A's columns were multiplied by before C was computed, or null; the norm is that of the scaled unknowns.
+/// `multiply(v, product)` queues product = A v, and `subtract(product, v)` v = v - C product. Both are called
+/// for each step, 3 to 8 times as a rule; waits for each.
+template <class B, class T, class S, class Multiply, class Subtract>
+Contraction measure_contraction(B& backend, std::int64_t n, const S* scale, T* v, T* product,
+                                Largest* largest, const Multiply& multiply, const Subtract& subtract) {
   using namespace contraction_detail;
   constexpr double small = 1e-6;
-  const std::int64_t n = A.rows();
-  if (n == 0) return std::nullopt;
+  Contraction found;
+  if (n == 0) return found;
   backend.for_each(n, HashedVector<S, T>{scale, v});
   double before = 1;
-  while (before > small) {
-    multiply<T>(backend, T{1}, A, v, T{0}, product);
+  for (bool first = true; before > small; first = false) {
+    multiply(v, product);
     subtract(product, v);
     backend.reduce(n, ScaledMagnitude<S, T>{scale, v}, Store<Largest>{largest});
     const double after = backend.read(largest).value;
-    if (!(after <= before / 2)) return after / before;
+    if (first) found.first = after;
+    if (!(after <= before / 2)) {
+      found.failed = after / before;
+      return found;
+    }
     before = after;
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace echelon

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Null vectors of symmetric matrices: constants on connected components, and given vectors that A maps to
+/// zero.
+#pragma once
+
+#include "backend/target.hpp"
+#include "linalg/components.hpp"
+#include "linalg/constant_modes.hpp"
+#include "linalg/magnitudes.hpp"
+#include "linalg/spmv/multiply.hpp"
+#include "linalg/vector/functors.hpp"
+#include "solver/null_space.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/dense.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+/// Largest dimension of a null space that is projected out. A larger one indicates many disconnected parts,
+/// for which the projections would take longer than a cycle.
+inline constexpr std::int64_t most_null_vectors = 8;
+
+/// The elements of a matrix of doubles, as T.
+template <class T>
+Dense<T> rounded_to(const Dense<double>& A) {
+  const std::vector<double> elements = A.to(Device()).to_vector();
+  const std::vector<T> rounded(elements.begin(), elements.end());
+  return {A.rows(), A.columns(), Array<T>(A.device(), std::span<const T>(rounded))};
+}
+
+template <class T>
+struct ScaleColumn {
+  double factor;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(factor * static_cast<double>(x[i]));
+  }
+};
+
+template <class B, class T>
+double norm(B& backend, std::int64_t n, const T* x) {
+  Array<double> sum(backend.device(), 1);
+  backend.reduce(n, Product<const T*, const T*>{x, x}, StoreDouble{sum.data()});
+  return std::sqrt(backend.read(sum.data()));
+}
+
+/// Computes ||A x|| / (max |a_ij| ||x||); infinite if that is not defined. Waits.
+template <class B, class T>
+double relative_product(B& backend, const Csr<T>& A, const T* x) {
+  Array<T> y(backend.device(), A.rows());
+  Array<double> largest(backend.device(), 1);
+  backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()}, StoreDouble{largest.data()});
+  const T factor =
+      static_cast<T>(1 / backend.read(largest.data()));  // scaling, as elements are squared below
+  const double length = norm(backend, A.rows(), x);
+  if (!std::isfinite(factor) || !(length > 0)) return std::numeric_limits<double>::infinity();
+  multiply(backend, factor, MatrixRef<T>(A), x, T{0}, y.data());
+  return norm(backend, A.rows(), y.data()) / length;
+}
+
+/// Largest ||A x|| / (max |a_ij| ||x||) for which x counts as a null vector.
+template <class T>
+inline constexpr double null_vector_level = 1000 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+/// Selects the columns of `candidates` that A maps to zero, up to rounding. Costs one product for each.
+template <class B, class T>
+Dense<T> null_vectors_among(B& backend, const Csr<T>& A, const Dense<T>& candidates) {
+  const std::int64_t n = A.rows();
+  std::vector<std::int64_t> found;
+  for (std::int64_t k = 0; k < candidates.columns(); ++k) {
+    if (relative_product(backend, A, candidates.data() + k * n) <= null_vector_level<T>) found.push_back(k);
+  }
+  Dense<T> vectors(backend.device(), n, static_cast<std::int64_t>(found.size()));
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    backend.copy(n, candidates.data() + found[k] * n, vectors.data() + static_cast<std::int64_t>(k) * n);
+  }
+  return vectors;
+}
+
+/// Makes all columns zero in the listed rows: for a symmetric A whose rows these are, null vectors remain
+/// null vectors.
+template <class B, class T>
+void clear_rows(B& backend, const Array<std::int32_t>& list, Dense<T>& columns) {
+  for (std::int64_t k = 0; k < columns.columns(); ++k) {
+    backend.for_each(list.size(), ClearListed<T>{list.data(), columns.data() + k * columns.rows()});
+  }
+}
+
+/// The indicators of the components of a mode in the columns of a matrix on the host.
+template <class V>
+Dense<V> indicators(const std::vector<std::int32_t>& component, const std::vector<std::int64_t>& listed) {
+  const auto n = static_cast<std::int64_t>(component.size());
+  Dense<V> columns(Device(), n, static_cast<std::int64_t>(listed.size()));
+  for (std::size_t k = 0; k < listed.size(); ++k) {
+    V* const column = columns.data() + static_cast<std::int64_t>(k) * n;
+    for (std::int64_t i = 0; i < n; ++i) {
+      column[i] = component[static_cast<std::size_t>(i)] == listed[k] ? V{1} : V{0};
+    }
+  }
+  return columns;
+}
+
+/// Constants on the connected components of a symmetric A that A maps close to zero.
+template <class T>
+struct ConstantsOnComponents {
+  Dense<T> singular;  ///< exact null vectors
+  Dense<T> rounded;   ///< null vectors up to rounding
+  std::vector<RowSum> rows = {};
+  std::vector<std::int32_t> component = {};  ///< of each row
+  std::vector<std::int64_t> weak = {};       ///< components whose constants are close to null vectors
+};
+
+/// Finds the constants, those of zero rows excluded. If those of one kind are more than `most_null_vectors`,
+/// there are none of this kind, except that the constant stands for the exact null vectors of all components.
+/// Waits.
+template <class B, class T>
+ConstantsOnComponents<T> find_constants(B& backend, const Csr<T>& A) {
+  const Components components = find_components(backend, A);
+  std::vector<std::int32_t> component = components.of_vertex.to_vector();
+  std::vector<RowSum> rows = sum_rows_exactly(backend, A);
+  const std::vector<ConstantMode> modes =
+      constant_modes(rows, component, components.count, std::numeric_limits<T>::epsilon());
+  std::vector<bool> is_zero_row(modes.size(), true);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].magnitudes > 0) is_zero_row[static_cast<std::size_t>(component[i])] = false;
+  }
+  const auto list = [&](ConstantMode mode) {
+    std::vector<std::int64_t> listed;
+    for (std::size_t c = 0; c < modes.size(); ++c) {
+      if (modes[c] == mode && !is_zero_row[c]) listed.push_back(static_cast<std::int64_t>(c));
+    }
+    return listed;
+  };
+  const auto few = [](std::vector<std::int64_t> listed) {
+    if (std::ssize(listed) > most_null_vectors) listed.clear();
+    return listed;
+  };
+  const Device& device = backend.device();
+  const std::vector<std::int64_t> singular = list(ConstantMode::singular);
+  Dense<T> exact = indicators<T>(component, few(singular));
+  if (std::ssize(singular) > most_null_vectors) {
+    exact = Dense<T>(Device(), A.rows(), 1);
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      exact(i, 0) =
+          modes[static_cast<std::size_t>(component[static_cast<std::size_t>(i)])] == ConstantMode::singular
+              ? T{1}
+              : T{0};
+    }
+  }
+  Dense<T> rounded = indicators<T>(component, few(list(ConstantMode::rounded)));
+  return {exact.to(device), rounded.to(device), std::move(rows), std::move(component),
+          few(list(ConstantMode::weak))};
+}
+
+/// Orthonormal null vectors of A in the making.
+template <class B, class T>
+class NullVectors {
+ public:
+  NullVectors(B& backend, const Csr<T>& A, const Array<std::int32_t>& zero_rows)
+      : backend_(backend), A_(A), zero_rows_(zero_rows) {}
+
+  /// Adds the parts of columns, which are zero in the zero rows of A thereafter, that are orthogonal to those
+  /// added before. If `tested`, parts that A does not map to zero are omitted.
+  void add(Dense<T> columns, bool tested) {
+    clear_rows(backend_, zero_rows_, columns);
+    for (std::int64_t k = 0; k < columns.columns(); ++k) {
+      Array<T> vector(backend_.device(), A_.rows());
+      backend_.copy(A_.rows(), columns.data() + k * A_.rows(), vector.data());
+      if (!make_orthonormal(vector)) continue;
+      if (tested && !(relative_product(backend_, A_, vector.data()) <= null_vector_level<T>)) continue;
+      vectors_.push_back(std::move(vector));
+    }
+  }
+  [[nodiscard]] std::int64_t count() const { return std::ssize(vectors_); }
+
+  /// The vectors as columns, without `omitted` ones from `first` on.
+  [[nodiscard]] Dense<T> basis(std::int64_t first, std::int64_t omitted) const {
+    Dense<T> columns(backend_.device(), A_.rows(), count() - omitted);
+    std::int64_t at = 0;
+    for (std::int64_t k = 0; k < count(); ++k) {
+      if (k >= first && k < first + omitted) continue;
+      backend_.copy(A_.rows(), vectors_[static_cast<std::size_t>(k)].data(),
+                    columns.data() + at++ * A_.rows());
+    }
+    return columns;
+  }
+
+ private:
+  /// The Gram-Schmidt process, applied twice. False if little of the vector is left.
+  bool make_orthonormal(Array<T>& vector) const {
+    const std::int64_t n = A_.rows();
+    Array<double> part(backend_.device(), 1);
+    const double before = norm(backend_, n, vector.data());
+    for (int pass = 0; pass < 2; ++pass) {
+      for (const Array<T>& other : vectors_) {
+        backend_.reduce(n, Product<const T*, const T*>{other.data(), vector.data()},
+                        StoreDouble{part.data()});
+        backend_.for_each(n, SubtractColumns<T>{other.data(), n, 1, part.data(), vector.data()});
+      }
+    }
+    const double after = norm(backend_, n, vector.data());
+    if (!(after > 1e-6 * before)) return false;
+    backend_.for_each(n, ScaleColumn<T>{1 / after, vector.data()});
+    return true;
+  }
+
+  B& backend_;
+  const Csr<T>& A_;
+  const Array<std::int32_t>& zero_rows_;
+  std::vector<Array<T>> vectors_;
+};
+
+}  // namespace echelon
