@@ -908,6 +908,20 @@ class Interrupts(ToolTest):
             stdout, _ = process.communicate(timeout=60)
             self.assertEqual((process.returncode, stdout), (-number, ""))  # 128 + number in a shell
 
+    def test_signal_during_metis(self):
+        matrix = self.folder / "box.petsc"
+        self.run_tool("generate", "poisson-3d", "--rows", "50000", "-o", str(matrix), "--quiet")
+        for number in [signal.SIGTERM, signal.SIGINT]:
+            for delay in [0.1, 0.2, 0.4]:
+                process = self.started("solve", matrix, "--method", "sparse-cholesky", "-p", "ordering=metis", "--json",
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                time.sleep(delay)
+                process.send_signal(number)
+                stdout, stderr = process.communicate(timeout=60)
+                if process.returncode != SOLVED:  # the signal came before the end
+                    self.assertEqual(process.returncode, NOT_CONVERGED, stderr)
+                    self.assertEqual(json.loads(stdout)["status"], "cancelled")
+
     def test_progress_on_terminal_only(self):
         leader, follower = pty.openpty()
         process = self.slow(stdout=subprocess.PIPE, stderr=follower, env={**os.environ, "TERM": "xterm"})
