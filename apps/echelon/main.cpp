@@ -113,6 +113,7 @@ ExitCode run_and_report(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   try {
+    echelon::tool::reserve_standard_streams();
     echelon::tool::set_wait_policy(argv);
     return echelon::tool::run_and_report({argv + 1, argv + argc});
   } catch (...) {  // for want of memory, not even an error could be reported
