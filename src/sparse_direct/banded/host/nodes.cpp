@@ -9,6 +9,7 @@
 #include "sparse_direct/banded/host/rows.hpp"
 #include "sparse_direct/banded/host/substitute.hpp"
 #include "sparse_direct/banded/host/substitute_transposed.hpp"
+#include "support/first_exception.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -31,7 +32,7 @@ int threads_for_level(const Device& device, const BandPlan& plan, std::int64_t l
 }
 
 /// Calls work(node, item, scratch) for the nodes of a level and items 0, ..., items - 1 of each, with
-/// `scratch_size` elements for each thread.
+/// `scratch_size` elements for each thread. Rethrows an exception of `work`.
 template <class T, class Work>
 void for_each_node(const Device& device, const BandPlan& plan, std::int64_t level, std::int64_t items,
                    std::int64_t scratch_size, const Work& work) {
@@ -40,10 +41,13 @@ void for_each_node(const Device& device, const BandPlan& plan, std::int64_t leve
   const int threads = threads_for_level(device, plan, level, items);
   std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads));
   for (std::vector<T>& own : scratch) own.resize(static_cast<std::size_t>(scratch_size));
+  FirstException exception;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (std::int64_t task = 0; task < count * items; ++task) {
-    work(begin + task % count, task / count, scratch[static_cast<std::size_t>(omp_get_thread_num())].data());
+    T* const own = scratch[static_cast<std::size_t>(omp_get_thread_num())].data();
+    exception.catch_from([&] { work(begin + task % count, task / count, own); });
   }
+  exception.rethrow();
 }
 
 /// Eliminates a partition of the shape that the kernel is made for.
