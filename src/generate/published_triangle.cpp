@@ -193,7 +193,7 @@ Arrangement lay_out(const Plan& plan, std::uint64_t seed) {
     }
   };
   FirstException exception;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static)
   for (std::int64_t b = 0; b < plan.blocks(); ++b) exception.catch_from([&] { lay_out_block(b); });
   exception.rethrow();
   OpenMp(device).exclusive_scan(plan.rows(), result.row_offsets.data(), result.row_offsets.data());
@@ -273,7 +273,7 @@ Csr<T> published_triangle(std::int64_t rows, std::uint64_t seed, bool diagonal_c
   Array<std::int32_t> column_indices(Device(), nonzeros);
   Array<T> values(Device(), nonzeros);
   FirstException exception;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static)
   for (std::int64_t b = 0; b < plan.blocks(); ++b) {
     exception.catch_from([&] {
       fill_block(plan, layout, b, Random(seed, elements, static_cast<std::uint64_t>(b)), column_indices,

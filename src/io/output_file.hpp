@@ -2,6 +2,7 @@
 /// Files that appear whole or not at all.
 #pragma once
 
+#include "backend/api_boundary.hpp"
 #include "io/text/sink.hpp"
 
 #include <memory>
@@ -45,5 +46,15 @@ class OutputFile : public TextSink {
   int file_ = -1;
   std::unique_ptr<Gzip> gzip_;
 };
+
+/// Calls write(sink) with a sink for the file, which appears if the call succeeds.
+template <class Write>
+void write_file(const std::string& path, const Write& write) {
+  at_api_boundary([&] {
+    OutputFile file(path);
+    write(file);
+    file.commit();
+  });
+}
 
 }  // namespace echelon::io

@@ -87,6 +87,7 @@ struct SolverState {
   double setup_seconds = 0;
   std::unique_ptr<ResidualCheck<T>> residual_check;  // for setup
   WorkspacePool<SolveWorkspace<T>> workspaces;
+  const Solver<T>* preconditioner = nullptr;  ///< that set_preconditioner was given
 };
 
 /// Power of two by which numbers of the given norm are multiplied so that it becomes moderate; 0 if it is.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/metis.hpp"
 
+#include "backend/memory_limits.hpp"
 #include "sparse_direct/ordering/own_signals.hpp"
 
 #include <echelon/error.hpp>
@@ -70,8 +71,10 @@ std::vector<std::int32_t> call_metis(const std::string& name, std::size_t result
   auto* const status = static_cast<idx_t*>(memory.data());
   const PrivateRandomState random;
   const CallEnd end = call_with_own_signals([&] { *status = call(status + 1); });
-  // METIS raises a signal without its handlers when it frees memory after a failed allocation.
-  if (end == CallEnd::raised || *status == METIS_ERROR_MEMORY) throw OutOfMemory("host", 0, 0);
+  // After a failed allocation METIS returns METIS_ERROR_MEMORY or, where it raises SIGTERM, METIS_ERROR; or
+  // it raises a signal when it has removed its handlers and frees memory.
+  const bool exhausted = *status == METIS_ERROR_MEMORY || *status == METIS_ERROR;
+  if (end == CallEnd::raised || exhausted) throw host_out_of_memory(0);
   if (end == CallEnd::killed) throw Error(name + " was ended by a signal");
   if (*status != METIS_OK) throw Error(name + " failed with status " + std::to_string(*status));
   return {status + 1, status + 1 + results};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/own_signals.hpp"
 
-#include <echelon/error.hpp>
+#include "backend/memory_limits.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -80,7 +80,7 @@ int run_in_new_process(void* f) {
 SharedMemory::SharedMemory(std::size_t bytes)
     : bytes_(std::max<std::size_t>(bytes, 1)),
       data_(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-  if (data_ == MAP_FAILED) throw OutOfMemory("host", bytes, 0);
+  if (data_ == MAP_FAILED) throw host_out_of_memory(bytes);
 }
 
 SharedMemory::~SharedMemory() {
@@ -89,13 +89,13 @@ SharedMemory::~SharedMemory() {
 
 CallEnd call_with_own_signals(const std::function<void()>& f) {
   const SharedMemory stack(stack_bytes);
-  if (::mprotect(stack.data(), guard_bytes, PROT_NONE) != 0) throw OutOfMemory("host", stack_bytes, 0);
+  if (::mprotect(stack.data(), guard_bytes, PROT_NONE) != 0) throw host_out_of_memory(stack_bytes);
   const HandlersWait wait;
   void* argument = const_cast<std::function<void()>*>(&f);  // NOLINT(*-const-cast): the type of clone()
   const pid_t process =  // CLONE_VFORK returns when the new process has ended
       ::clone(run_in_new_process, static_cast<char*>(stack.data()) + stack_bytes,  // NOLINT(*-vararg)
               CLONE_VM | CLONE_VFORK, argument);
-  if (process < 0) throw OutOfMemory("host", 0, 0);
+  if (process < 0) throw host_out_of_memory(stack_bytes);
   int status = 0;
   while (::waitpid(process, &status, __WCLONE) < 0 && errno == EINTR) {
   }
