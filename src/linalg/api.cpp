@@ -3,8 +3,7 @@
 #include "backend/dispatch.hpp"
 #include "linalg/operations.hpp"
 #include "linalg/residual_check.hpp"
-#include "matrix/check_view.hpp"
-#include "matrix/overlap.hpp"
+#include "matrix/view_checks.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>

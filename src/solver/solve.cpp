@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
 #include "matrix/assign.hpp"
-#include "matrix/check_view.hpp"
+#include "matrix/view_checks.hpp"
 #include "solver/certify_answer.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/selection/method_selection.hpp"

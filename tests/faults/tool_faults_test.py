@@ -69,7 +69,7 @@ class Memory(Faults):
                 if done.returncode == SOLVED:
                     self.assertLess(json.loads(done.stdout)["backward_error"], 1e-6, where)
                 else:
-                    self.assertRegex(done.stderr, "out of memory|no thread can be started", where)
+                    self.assertRegex(done.stderr + done.stdout, "out.of.memory|no thread can be started", where)
         print(f"address space: {ends[SOLVED]} solved, {ends[RESOURCES]} refused")
         self.assertGreater(ends[SOLVED], 0)
         self.assertGreater(ends[RESOURCES], 0)
@@ -84,6 +84,28 @@ class Memory(Faults):
             done = subprocess.run([TOOL, "solve", matrix, "--json", "--quiet"], capture_output=True, text=True,
                                   timeout=120, env={**ENVIRONMENT, "OMP_STACKSIZE": stack})
             self.assertEqual(done.returncode, SOLVED, done.stderr)
+
+
+    def test_no_thread_can_be_started(self):
+        if os.geteuid() != 0:
+            self.skipTest("another user, without other processes, is needed")
+        nobody = 65534
+
+        def become_nobody():
+            resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+            os.setgroups([])
+            os.setuid(nobody)
+        self.folder.chmod(0o755)
+        matrix = self.folder / "A.mtx"
+        matrix.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n")
+        for verb, code in [("info", SOLVED), ("solve", RESOURCES)]:
+            try:
+                done = subprocess.run([TOOL, verb, matrix, "--json"], capture_output=True, text=True,
+                                      timeout=60, preexec_fn=become_nobody, env={**ENVIRONMENT, "OMP_NUM_THREADS": "4"})
+            except PermissionError:
+                self.skipTest("the tool is not for other users")
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertTrue(code == SOLVED or "no thread can be started" in done.stderr, done.stderr)
 
 
 class Writes(Faults):
