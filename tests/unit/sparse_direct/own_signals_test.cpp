@@ -53,14 +53,25 @@ bool is_blocked(int number) {
   return sigismember(&mask, number) == 1;
 }
 
-TEST(OwnSignals, Call_ResultsArrive) {
+class OwnSignals : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    GTEST_SKIP() << "with the thread sanitizer, calls have no process of their own";
+#endif
+#endif
+  }
+};
+
+TEST_F(OwnSignals, Call_ResultsArrive) {
   const SharedMemory memory(sizeof(int));
   auto* const result = static_cast<int*>(memory.data());
   EXPECT_EQ(call_with_own_signals([&] { *result = 42; }), CallEnd::returned);
   EXPECT_EQ(*result, 42);
 }
 
-TEST(OwnSignals, RaisedSignals_StayInTheCall) {
+TEST_F(OwnSignals, RaisedSignals_StayInTheCall) {
   for (const int number : {SIGABRT, SIGTERM}) {
     const CountedSignal handler(number);
     EXPECT_EQ(call_with_own_signals([&] { (void)raise(number); }), CallEnd::raised);
@@ -70,7 +81,7 @@ TEST(OwnSignals, RaisedSignals_StayInTheCall) {
   }
 }
 
-TEST(OwnSignals, HandlersOfTheCall_StayInTheCall) {
+TEST_F(OwnSignals, HandlersOfTheCall_StayInTheCall) {
   const CountedSignal handler(SIGTERM);
   const SharedMemory memory(sizeof(bool));
   const CallEnd end = call_with_own_signals([&] {
@@ -84,11 +95,11 @@ TEST(OwnSignals, HandlersOfTheCall_StayInTheCall) {
   EXPECT_EQ(received, 0);
 }
 
-TEST(OwnSignals, Fault_EndsTheCallOnly) {
+TEST_F(OwnSignals, Fault_EndsTheCallOnly) {
   EXPECT_EQ(call_with_own_signals([] { (void)raise(SIGKILL); }), CallEnd::killed);
 }
 
-TEST(OwnSignals, SignalToTheProcess_ReachesItsHandler) {
+TEST_F(OwnSignals, SignalToTheProcess_ReachesItsHandler) {
   const CountedSignal handler(SIGTERM);
   const pid_t caller = getpid();
   const CallEnd end = call_with_own_signals([&] { kill(caller, SIGTERM); });
@@ -96,13 +107,13 @@ TEST(OwnSignals, SignalToTheProcess_ReachesItsHandler) {
   EXPECT_EQ(received, 1);
 }
 
-TEST(OwnSignals, StandardErrorOfTheCall_Discarded) {
+TEST_F(OwnSignals, StandardErrorOfTheCall_Discarded) {
   testing::internal::CaptureStderr();
   call_with_own_signals([] { (void)!write(STDERR_FILENO, "text", 4); });
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(OwnSignals, Metis_HandlersUnchangedAtAnyTime) {
+TEST_F(OwnSignals, Metis_HandlersUnchangedAtAnyTime) {
   const CountedSignal terminate(SIGTERM);
   const CountedSignal abort(SIGABRT);
   const PatternStorage grid = grid_pattern(60, 60);
