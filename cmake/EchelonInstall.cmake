@@ -6,7 +6,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/echelon)
 install(TARGETS echelon EXPORT echelonTargets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/echelon ${PROJECT_BINARY_DIR}/include/echelon TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT echelonTargets NAMESPACE echelon:: DESTINATION ${package_dir})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE ${PROJECT_SOURCE_DIR}/SECURITY.md TYPE DOC)
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/echelonConfig.cmake.in
   ${PROJECT_BINARY_DIR}/echelonConfig.cmake INSTALL_DESTINATION ${package_dir})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Warnings and sanitizers for the project's own targets. Warnings are private: they do not reach programs that link the
+# Warnings, sanitizers and hardening for the project's own targets. Warnings are private: they do not reach programs that link the
 # library. With NOT_SANITIZED the target is linked with the sanitizers but compiled without them.
 function(echelon_warnings target)
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
@@ -27,4 +27,16 @@ function(echelon_warnings target)
     endif()
     target_link_options(${target} PUBLIC -fsanitize=${ECHELON_SANITIZE})
   endif()
+endfunction()
+
+# Checks at run time of code that reads files of strangers: canaries on the stack, bounds of buffers that the C library
+# writes to. Numerical kernels are compiled without them.
+set(ECHELON_HARDENING)
+if(NOT ECHELON_SANITIZE)
+  set(ECHELON_HARDENING $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-fstack-protector-strong$<SEMICOLON>-U_FORTIFY_SOURCE$<SEMICOLON>-D_FORTIFY_SOURCE=2>)
+endif()
+
+# Binds all symbols when a program starts or a library is loaded, so that their table is read-only afterwards.
+function(echelon_bind_now target)
+  target_link_options(${target} PRIVATE $<$<CONFIG:Release>:LINKER:-z,now>)
 endfunction()

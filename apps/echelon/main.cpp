@@ -9,6 +9,7 @@
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -113,9 +114,12 @@ ExitCode run_and_report(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   try {
+    echelon::tool::reserve_standard_streams();
     echelon::tool::set_wait_policy(argv);
     return echelon::tool::run_and_report({argv + 1, argv + argc});
-  } catch (...) {  // for want of memory, not even an error could be reported
+  } catch (...) {  // for want of memory, the error could not be reported in full
+    constexpr std::string_view text = "echelon: error: out of memory\n";
+    static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
     return echelon::tool::exit_resources;
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/memory.hpp"
+#include "backend/thread_start.hpp"
 
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>
@@ -17,8 +18,6 @@
 namespace echelon {
 
 namespace {
-constexpr int most_threads = 4096;
-
 int parse_number(std::string_view text, std::string_view digits, int low, int high) {
   int value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -77,8 +76,8 @@ Device Device::parse(std::string_view text) {
 }
 
 int Device::threads() const {
-  if (kind_ == DeviceKind::serial) return 1;
-  return number_ > 0 ? number_ : default_threads();
+  if (kind_ == DeviceKind::serial) return startable_threads(1);
+  return startable_threads(number_ > 0 ? number_ : default_threads());
 }
 
 std::string Device::name() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/memory.hpp"
 
+#include "backend/memory_limits.hpp"
+
 #include <echelon/array.hpp>
 #include <echelon/error.hpp>
 
@@ -10,50 +12,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <string>
 
 namespace echelon {
 
 namespace {
-
-/// Number that follows `key` in a file of keys and numbers; 0 if the key is absent.
-std::size_t number_behind(const std::string& key, const char* path) {
-  std::ifstream file(path);
-  std::string word;
-  while (file >> word) {
-    std::size_t number = 0;
-    if (word == key && file >> number) return number;
-  }
-  return 0;
-}
-
-/// Number in a one-line file; the largest value if the file is absent or holds no number ("max").
-std::size_t number_in(const char* path) {
-  std::ifstream file(path);
-  std::size_t value = 0;
-  return file >> value ? value : std::numeric_limits<std::size_t>::max();
-}
-
-/// Memory of the machine, or of the control group if that has less. The control group's page cache counts as
-/// available: it is evicted when memory is allocated.
-MemoryInfo host_memory() {
-  const char* meminfo = "/proc/meminfo";
-  MemoryInfo info{number_behind("MemTotal:", meminfo) * 1024, number_behind("MemAvailable:", meminfo) * 1024};
-  const std::size_t limit = number_in("/sys/fs/cgroup/memory.max");
-  const std::size_t used = number_in("/sys/fs/cgroup/memory.current");
-  constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
-  if (limit != unknown && used != unknown) {
-    const char* statistics = "/sys/fs/cgroup/memory.stat";
-    const std::size_t cached =
-        number_behind("active_file", statistics) + number_behind("inactive_file", statistics);
-    const std::size_t held = used - std::min(used, cached);
-    info.total = std::min(info.total, limit);
-    info.available = std::min(info.available, limit - std::min(limit, held));
-  }
-  return info;
-}
 
 /// Size from which a request is compared with the available memory, because Linux overcommits.
 constexpr std::size_t worth_checking = std::size_t{64} << 20;
@@ -74,26 +38,23 @@ std::size_t padded(std::size_t bytes) {
 void* allocate_host(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   if (bytes >= worth_checking) {
-    const std::size_t available = host_memory().available;
-    if (available > 0 && bytes > available) throw OutOfMemory("host", bytes, available);
+    if (bytes > host_memory().info.available) throw host_out_of_memory(bytes);
   }
   void* pointer = std::aligned_alloc(alignment_of(bytes), padded(bytes));
-  if (pointer == nullptr) throw OutOfMemory("host", bytes, host_memory().available);
+  if (pointer == nullptr) throw host_out_of_memory(bytes);
   // Pages of 2 MiB reduce the cost of address translation when memory is streamed. A refusal is harmless.
   if (bytes >= worth_huge_pages) madvise(pointer, bytes, MADV_HUGEPAGE);
   return pointer;
 }
 
-/// Shrinks an allocation. Most C libraries do so in place; one that moves the memory may lose its alignment.
+/// Shrinks an allocation. Most C libraries do so in place; one that moves the memory may lose its alignment,
+/// on which only speed depends.
 void* shrink_host(void* pointer, std::size_t bytes) {
   void* smaller = std::realloc(pointer, padded(bytes));
   if (smaller == nullptr) return pointer;  // keeps the original allocation
   if (reinterpret_cast<std::uintptr_t>(smaller) % cache_line == 0) return smaller;
   void* aligned = std::aligned_alloc(cache_line, padded(bytes));
-  if (aligned == nullptr) {
-    std::free(smaller);
-    throw OutOfMemory("host", bytes, host_memory().available);
-  }
+  if (aligned == nullptr) return smaller;
   std::memcpy(aligned, smaller, bytes);
   std::free(smaller);
   return aligned;
@@ -103,7 +64,7 @@ void* shrink_host(void* pointer, std::size_t bytes) {
 
 MemoryInfo memory(const Device& device) {
   require(device);
-  return device.on_host() ? host_memory() : cuda_memory::info(device.id());
+  return device.on_host() ? host_memory().info : cuda_memory::info(device.id());
 }
 
 namespace memory_detail {

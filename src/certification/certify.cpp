@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Certificates: the choice of the proof, and the worst bound over the columns.
+#include "backend/api_boundary.hpp"
 #include "backend/dispatch.hpp"
 #include "certification/h_matrix.hpp"
 #include "certification/inverse_bound.hpp"
@@ -302,7 +303,7 @@ ErrorCertificate certify_system(const MatrixRef<T>& A, const DenseView<const T>&
 template <class T>
 ErrorCertificate certify(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
                          std::type_identity_t<DenseView<const T>> X, const CertifyOptions& options) {
-  return certify_system<T>(A, B, X, options, std::nullopt);
+  return at_api_boundary([&] { return certify_system<T>(A, B, X, options, std::nullopt); });
 }
 template ErrorCertificate certify(MatrixRef<float>, DenseView<const float>, DenseView<const float>,
                                   const CertifyOptions&);
@@ -312,7 +313,7 @@ template ErrorCertificate certify(MatrixRef<double>, DenseView<const double>, De
 template <class T>
 ErrorCertificate refine_and_certify(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
                                     std::type_identity_t<DenseView<T>> X, const CertifyOptions& options) {
-  return certify_system<T>(A, B, X, options, X);
+  return at_api_boundary([&] { return certify_system<T>(A, B, X, options, X); });
 }
 template ErrorCertificate refine_and_certify(MatrixRef<float>, DenseView<const float>, DenseView<float>,
                                              const CertifyOptions&);

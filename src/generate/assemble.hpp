@@ -31,7 +31,7 @@ Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Row& row) {
   OpenMp host(device);
   Array<std::int64_t> offsets(device, rows + 1);
   std::int64_t* const offset = offsets.data();
-#pragma omp parallel for schedule(static) if (rows > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (rows > few_rows)
   for (std::int64_t i = 0; i < rows; ++i) {
     std::int64_t count = 0;
     row(i, [&count](std::int64_t, double) { ++count; });
@@ -40,7 +40,7 @@ Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Row& row) {
   const std::int64_t nonzeros = host.exclusive_scan(rows, offset, offset);
   Array<std::int32_t> column_indices(device, nonzeros);
   Array<T> values(device, nonzeros);
-#pragma omp parallel for schedule(static) if (rows > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (rows > few_rows)
   for (std::int64_t i = 0; i < rows; ++i) {
     std::int64_t k = offset[i];
     row(i, [&](std::int64_t column, double value) {
@@ -55,7 +55,7 @@ Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Row& row) {
 template <class T, class Element>
 Dense<T> fill_dense(std::int64_t rows, std::int64_t columns, const Element& element) {
   Dense<T> result(Device(), rows, columns);
-#pragma omp parallel for schedule(static) if (rows * columns > few_elements)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (rows * columns > few_elements)
   for (std::int64_t j = 0; j < columns; ++j) {
     for (std::int64_t i = 0; i < rows; ++i) result(i, j) = static_cast<T>(element(i, j));
   }

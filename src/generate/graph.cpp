@@ -15,7 +15,7 @@ enum GraphPurpose : std::uint32_t { edges = 100, potentials, decisions };
 /// Calls f(i, j, value) for every element; f may change the value.
 template <class F>
 void each_edge(Csr<double>& graph, const F& f) {
-#pragma omp parallel for schedule(static) if (graph.rows() > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (graph.rows() > few_rows)
   for (std::int64_t i = 0; i < graph.rows(); ++i) {
     for (std::int64_t k = graph.row_offsets()[i]; k < graph.row_offsets()[i + 1]; ++k) {
       f(i, std::int64_t{graph.column_indices()[k]}, graph.values()[k]);
@@ -35,13 +35,13 @@ std::vector<double> spread(const Csr<double>& graph, const std::vector<double>& 
   const auto& offsets = graph.row_offsets();
   std::vector<double> share(v.size());
   std::vector<double> result(v.size());
-#pragma omp parallel for schedule(static) if (graph.rows() > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (graph.rows() > few_rows)
   for (std::int64_t i = 0; i < graph.rows(); ++i) {
     double degree = 0;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) degree += graph.values()[k];
     share[static_cast<std::size_t>(i)] = degree > 0 ? v[static_cast<std::size_t>(i)] / degree : 0;
   }
-#pragma omp parallel for schedule(static) if (graph.rows() > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (graph.rows() > few_rows)
   for (std::int64_t i = 0; i < graph.rows(); ++i) {
     double sum = 0;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {

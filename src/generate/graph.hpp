@@ -61,12 +61,12 @@ Csr<double> adjacency(std::int64_t n, std::int64_t pieces, const Source& source)
   const auto take_slot = [&offsets](std::int64_t vertex) {
     return std::atomic_ref<std::int64_t>(offsets[vertex]).fetch_add(1, std::memory_order_relaxed);
   };
-#pragma omp parallel for schedule(dynamic, 1024) if (pieces > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 1024) if (pieces > few_rows)
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     each_end(piece, [&](std::int64_t from, std::int64_t, double) { take_slot(from); });
   }
   Array<HalfEdge> ends(device, host.exclusive_scan(n, offsets.data(), offsets.data()));
-#pragma omp parallel for schedule(dynamic, 1024) if (pieces > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 1024) if (pieces > few_rows)
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     each_end(piece, [&](std::int64_t from, std::int64_t to, double weight) {
       ends[take_slot(from)] = {static_cast<std::int32_t>(to), weight};
@@ -75,7 +75,7 @@ Csr<double> adjacency(std::int64_t n, std::int64_t pieces, const Source& source)
   // The second pass has advanced each offset to that of the next row.
   const auto begin = [&](std::int64_t i) { return ends.data() + (i == 0 ? 0 : offsets[i - 1]); };
   const auto end = [&](std::int64_t i) { return ends.data() + offsets[i]; };
-#pragma omp parallel for schedule(dynamic, 1024) if (n > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 1024) if (n > few_rows)
   for (std::int64_t i = 0; i < n; ++i) std::sort(begin(i), end(i));
   return assemble<double>(n, n, [&](std::int64_t i, auto put) { merged(begin(i), end(i), put); });
 }

@@ -141,7 +141,7 @@ Csr<T> jumps(const Grid& grid, const Arguments& a) {
   const double contrast = a.real("contrast");
   const bool checkerboard = a.text("pattern") == "checkerboard";
   std::vector<double> k(static_cast<std::size_t>(grid.size));
-#pragma omp parallel for schedule(static) if (grid.size > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (grid.size > few_rows)
   for (std::int64_t i = 0; i < grid.size; ++i) {
     const Point p = grid.point(i);
     const Point b{p.x / block, p.y / block, p.z / block};
@@ -159,7 +159,7 @@ Csr<T> spe10(const Grid& grid, const Arguments& a) {
   const double decades = a.real("decades");
   const bool closed = a.text("boundary") == "closed";
   std::vector<double> k(static_cast<std::size_t>(grid.size));
-#pragma omp parallel for schedule(static) if (grid.size > few_rows)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (grid.size > few_rows)
   for (std::int64_t i = 0; i < grid.size; ++i) {
     const Point p = grid.point(i);
     double sum = 0;

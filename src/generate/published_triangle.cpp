@@ -10,6 +10,7 @@
 #include "generate/assemble.hpp"
 #include "generate/functions.hpp"
 #include "generate/random.hpp"
+#include "support/first_exception.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/generate.hpp>
@@ -178,8 +179,7 @@ Arrangement lay_out(const Plan& plan, std::uint64_t seed) {
   const Device device;
   Arrangement result{Array<std::uint8_t>(device, plan.rows()), Array<std::int32_t>(device, plan.rows()),
                      Array<std::int64_t>(device, plan.rows() + 1)};
-#pragma omp parallel for schedule(static)
-  for (std::int64_t b = 0; b < plan.blocks(); ++b) {
+  const auto lay_out_block = [&](std::int64_t b) {
     const auto piece = static_cast<std::uint64_t>(b);
     const auto level = arranged_levels(plan, b, Random(seed, arrangement, piece));
     const auto counts = dependency_counts(plan, b, level, Random(seed, dependencies, piece));
@@ -191,7 +191,11 @@ Arrangement lay_out(const Plan& plan, std::uint64_t seed) {
       result.by_level[next[level[i]]++] = static_cast<std::int32_t>(row);
       result.row_offsets[row] = counts[i] + 1;
     }
-  }
+  };
+  FirstException exception;
+#pragma omp parallel for num_threads(Device().threads()) schedule(static)
+  for (std::int64_t b = 0; b < plan.blocks(); ++b) exception.catch_from([&] { lay_out_block(b); });
+  exception.rethrow();
   OpenMp(device).exclusive_scan(plan.rows(), result.row_offsets.data(), result.row_offsets.data());
   return result;
 }
@@ -268,11 +272,15 @@ Csr<T> published_triangle(std::int64_t rows, std::uint64_t seed, bool diagonal_c
   const std::int64_t nonzeros = layout.row_offsets[rows];
   Array<std::int32_t> column_indices(Device(), nonzeros);
   Array<T> values(Device(), nonzeros);
-#pragma omp parallel for schedule(static)
+  FirstException exception;
+#pragma omp parallel for num_threads(Device().threads()) schedule(static)
   for (std::int64_t b = 0; b < plan.blocks(); ++b) {
-    fill_block(plan, layout, b, Random(seed, elements, static_cast<std::uint64_t>(b)), column_indices,
-               values);
+    exception.catch_from([&] {
+      fill_block(plan, layout, b, Random(seed, elements, static_cast<std::uint64_t>(b)), column_indices,
+                 values);
+    });
   }
+  exception.rethrow();
   return Csr<T>::unchecked(rows, rows, std::move(layout.row_offsets), std::move(column_indices),
                            std::move(values));
 }

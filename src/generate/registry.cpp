@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "generate/assemble.hpp"
 #include "generate/table.hpp"
 #include "options/parse.hpp"
@@ -60,7 +61,9 @@ namespace {
 template <class T>
 std::int64_t first_not_finite(const T* values, std::int64_t count) {
   std::int64_t first = count;
-#pragma omp parallel for schedule(static) reduction(min : first) if (count > few_elements)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) \
+    reduction(min                                                         \
+              : first) if (count > few_elements)
   for (std::int64_t k = 0; k < count; ++k) {
     if (!std::isfinite(values[k])) first = std::min(first, k);
   }
@@ -174,11 +177,11 @@ const Generator& find_generator(std::string_view name) {
 
 template <>
 Matrix<float> make_matrix(std::string_view generator, const Options& options) {
-  return find_generator(generator).make_float(options);
+  return at_api_boundary([&] { return find_generator(generator).make_float(options); });
 }
 template <>
 Matrix<double> make_matrix(std::string_view generator, const Options& options) {
-  return find_generator(generator).make_double(options);
+  return at_api_boundary([&] { return find_generator(generator).make_double(options); });
 }
 
 }  // namespace echelon

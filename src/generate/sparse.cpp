@@ -103,7 +103,7 @@ template <class T>
 Dense<T> random_dense(std::int64_t rows, std::int64_t columns, Distribution distribution,
                       std::uint64_t seed) {
   Dense<T> result(Device(), rows, columns);
-#pragma omp parallel for schedule(static) if (rows * columns > few_elements)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (rows * columns > few_elements)
   for (std::int64_t j = 0; j < columns; ++j) {
     Random random(seed, numbers, static_cast<std::uint64_t>(j));
     for (std::int64_t i = 0; i < rows; ++i) result(i, j) = static_cast<T>(draw(random, distribution));

@@ -51,7 +51,7 @@ class RandomRotation {
     }
   }
   void apply(Dense<double>& matrix) const {
-#pragma omp parallel for schedule(static) if (matrix.columns() > 64)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (matrix.columns() > 64)
     for (Index j = 0; j < matrix.columns(); ++j) apply(&matrix(0, j));
   }
 
@@ -140,7 +140,7 @@ Dense<double> triangular_factor(Dense<double> a) {
     for (Index i = 0; i < n; ++i) square += a(i, k) * a(i, k);
     r(k, k) = std::sqrt(square);
     for (Index i = 0; i < n; ++i) a(i, k) /= r(k, k);
-#pragma omp parallel for schedule(static) if (n * (n - k) > few_elements)
+#pragma omp parallel for num_threads(Device().threads()) schedule(static) if (n * (n - k) > few_elements)
     for (Index j = k + 1; j < n; ++j) {
       double dot = 0;
       for (Index i = 0; i < n; ++i) dot += a(i, k) * a(i, j);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "io/host_matrix.hpp"
 #include "io/numpy/npy_reader.hpp"
 #include "io/output_file.hpp"
@@ -319,7 +320,7 @@ template MatrixFile<double> read_matrix_source(TextSource&, const std::string&, 
 
 template <class T>
 MatrixFile<T> read_matrix_file(const std::string& path, const ReadFileOptions& options) {
-  return io::read_matrix_source<T>(*io::open_text(path), path, options);
+  return at_api_boundary([&] { return io::read_matrix_source<T>(*io::open_text(path), path, options); });
 }
 
 template <class T>

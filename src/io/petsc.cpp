@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "io/binary_reader.hpp"
 #include "io/csr_assembly.hpp"
 #include "io/host_matrix.hpp"
@@ -325,7 +326,7 @@ template void write_petsc_sink(TextSink&, MatrixRef<double>, const PetscOptions&
 
 template <class T>
 PetscFile<T> read_petsc(const std::string& path, PetscScalar scalar) {
-  return io::read_petsc_source<T>(*io::open_text(path), path, scalar);
+  return at_api_boundary([&] { return io::read_petsc_source<T>(*io::open_text(path), path, scalar); });
 }
 
 template <class T>
@@ -334,9 +335,7 @@ void write_petsc(const std::string& path, MatrixRef<T> matrix, const PetscOption
     throw BadOption("index_bits",
                     fmt::format("PETSc's indices have 32 or 64 bits, not {}", options.index_bits));
   }
-  io::OutputFile file(path);
-  io::write_petsc_sink(file, matrix, options);
-  file.commit();
+  io::write_file(path, [&](io::TextSink& file) { io::write_petsc_sink(file, matrix, options); });
 }
 
 template PetscFile<float> read_petsc(const std::string&, PetscScalar);

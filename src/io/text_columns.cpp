@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "io/host_matrix.hpp"
 #include "io/output_file.hpp"
 #include "io/sources.hpp"
@@ -166,15 +167,15 @@ template void write_text_columns_sink(TextSink&, DenseView<const double>);
 
 template <class T>
 Dense<T> read_text_columns(const std::string& path, int threads) {
-  return io::read_text_columns_source<T>(*io::open_text(path), path,
-                                         {.threads = threads, .block_bytes = io::text_columns_block_bytes});
+  return at_api_boundary([&] {
+    return io::read_text_columns_source<T>(*io::open_text(path), path,
+                                           {.threads = threads, .block_bytes = io::text_columns_block_bytes});
+  });
 }
 
 template <class T>
 void write_text_columns(const std::string& path, DenseView<const T> matrix) {
-  io::OutputFile file(path);
-  io::write_text_columns_sink(file, matrix);
-  file.commit();
+  io::write_file(path, [&](io::TextSink& file) { io::write_text_columns_sink(file, matrix); });
 }
 
 template Dense<float> read_text_columns(const std::string&, int);

@@ -3,7 +3,7 @@
 #include "backend/dispatch.hpp"
 #include "linalg/operations.hpp"
 #include "linalg/residual_check.hpp"
-#include "matrix/overlap.hpp"
+#include "matrix/view_checks.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>
@@ -22,6 +22,8 @@ void check_context(const Context& context, const Device& device, const char* nam
 
 template <class T>
 void check_vectors(DenseView<const T> x, DenseView<const T> y) {
+  check_view(x, "x");
+  check_view(y, "y");
   if (x.rows() == y.rows() && x.columns() == 1 && y.columns() == 1) return;
   throw DimensionMismatch(fmt::format("x is {} by {}, y is {} by {}: two vectors of one length are needed",
                                       x.rows(), x.columns(), y.rows(), y.columns()));
@@ -29,6 +31,7 @@ void check_vectors(DenseView<const T> x, DenseView<const T> y) {
 
 template <class T>
 void check_vector(DenseView<const T> x) {
+  check_view(x, "x");
   if (x.columns() == 1) return;
   throw DimensionMismatch(fmt::format("x is {} by {}: a vector is needed", x.rows(), x.columns()));
 }
@@ -37,6 +40,8 @@ void check_vector(DenseView<const T> x) {
 template <class T>
 void check_product(const char* matrix, std::int64_t rows, std::int64_t columns, const char* factor,
                    DenseView<const T> X, const char* result, DenseView<const T> Y) {
+  check_view(X, factor);
+  check_result_view(Y, result);
   if (columns == X.rows() && rows == Y.rows() && X.columns() == Y.columns()) return;
   throw DimensionMismatch(
       fmt::format("{0} is {3} by {4}, {1} is {5} by {6}, {2} is {7} by {8}: {2} = {0} {1} "
@@ -94,7 +99,10 @@ void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T
   check_same_memory(A.device(), "A", Y.device(), "Y");
   check_context(context, A.device(), "A");
   check_apart<T>(X, "X", Y, "Y");
-  if (!A.is_sparse()) check_apart<T>(A.dense(), "A", Y, "Y");
+  if (!A.is_sparse()) {
+    check_view(A.dense(), "A");
+    check_apart<T>(A.dense(), "A", Y, "Y");
+  }
   if (alpha == T{0}) {
     scal<T>(context, beta, Y);
     return;
@@ -124,6 +132,7 @@ void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<co
 
 template <class T>
 void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
+  check_view(A, "A");
   check_product<T>("A", A.rows(), A.columns(), "B", B, "C", C);
   check_same_memory(A.device(), "A", B.device(), "B");
   check_same_memory(A.device(), "A", C.device(), "C");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "backend/backend.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/openmp/openmp.hpp"
@@ -116,9 +117,11 @@ template <class T>
 Csr<T> Csr<T>::from_triplets(std::int64_t rows, std::int64_t columns,
                              const std::vector<Triplet<T>>& triplets) {
   check_shape(rows, columns);
-  check_triplets(rows, columns, triplets);
-  OpenMp backend{Device()};
-  return merge_repeated(backend, columns, compress(backend, TripletEntries<T>(triplets), rows, columns));
+  return at_api_boundary([&] {
+    check_triplets(rows, columns, triplets);
+    OpenMp backend{Device()};
+    return merge_repeated(backend, columns, compress(backend, TripletEntries<T>(triplets), rows, columns));
+  });
 }
 
 template <class T>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/convert.hpp"
 #include "matrix/shape.hpp"
@@ -10,7 +11,9 @@ namespace echelon {
 
 template <class T>
 Dense<T> to_dense(MatrixRef<T> matrix) {
-  return on_target(matrix.device(), [&]<class Target>() { return to_dense_on<Target, T>(matrix); });
+  return at_api_boundary([&] {
+    return on_target(matrix.device(), [&]<class Target>() { return to_dense_on<Target, T>(matrix); });
+  });
 }
 
 template <class T>
@@ -26,12 +29,16 @@ Dense<T> to_dense(const Csc<T>& matrix) {
 template <class T>
 Csr<T> to_csr(MatrixRef<T> matrix) {
   check_shape(matrix.rows(), matrix.columns());
-  return on_target(matrix.device(), [&]<class Target>() { return to_csr_on<Target, T>(matrix); });
+  return at_api_boundary([&] {
+    return on_target(matrix.device(), [&]<class Target>() { return to_csr_on<Target, T>(matrix); });
+  });
 }
 
 template <class T>
 Csr<T> to_csr(const Coo<T>& matrix) {
-  return on_target(matrix.device(), [&]<class Target>() { return to_csr_on<Target, T>(matrix); });
+  return at_api_boundary([&] {
+    return on_target(matrix.device(), [&]<class Target>() { return to_csr_on<Target, T>(matrix); });
+  });
 }
 
 template <class T>
@@ -42,7 +49,9 @@ Csr<T> to_csr(const Csc<T>& matrix) {
 template <class T>
 Coo<T> to_coo(const Csr<T>& matrix) {
   check_row_indices(matrix.rows());
-  return on_target(matrix.device(), [&]<class Target>() { return to_coo_on<Target, T>(matrix); });
+  return at_api_boundary([&] {
+    return on_target(matrix.device(), [&]<class Target>() { return to_coo_on<Target, T>(matrix); });
+  });
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks arguments and calls the code for their device.
+#include "backend/api_boundary.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/convert.hpp"
@@ -62,8 +63,10 @@ Csr<T> select(const Csr<T>& A, const Array<std::int32_t>& rows, const Array<std:
   check_row_indices(rows.size());
   checked_list(A, rows, "row", A.rows(), permutation);
   const ListFacts facts = checked_list(A, columns, "column", A.columns(), permutation);
-  return on_target(A.device(), [&]<class Target>() {
-    return select_columns_on<Target, T>(select_rows_on<Target, T>(A, rows), columns, facts.descent < 0);
+  return at_api_boundary([&] {
+    return on_target(A.device(), [&]<class Target>() {
+      return select_columns_on<Target, T>(select_rows_on<Target, T>(A, rows), columns, facts.descent < 0);
+    });
   });
 }
 
@@ -71,12 +74,15 @@ template <class T>
 Csr<T> symmetrized(const Csr<T>& A, Symmetrization kind) {
   require_square(A);
   const Csr<T> flipped = transpose(A);
-  return on_target(A.device(), [&]<class Target>() { return symmetrize_on<Target, T>(A, flipped, kind); });
+  return at_api_boundary([&] {
+    return on_target(A.device(), [&]<class Target>() { return symmetrize_on<Target, T>(A, flipped, kind); });
+  });
 }
 
 template <class T>
 Csr<T> window(const Csr<T>& A, const Window& window) {
-  return on_target(A.device(), [&]<class Target>() { return window_on<Target, T>(A, window); });
+  return at_api_boundary(
+      [&] { return on_target(A.device(), [&]<class Target>() { return window_on<Target, T>(A, window); }); });
 }
 
 /// Bounds of the numbers of diagonals of any matrix; adding a row's number to them does not overflow.
@@ -89,7 +95,8 @@ std::int64_t diagonal_within(std::int64_t k) {
 template <class T>
 Csr<T> transpose(const Csr<T>& A) {
   check_row_indices(A.rows());
-  return on_target(A.device(), [&]<class Target>() { return transpose_on<Target, T>(A); });
+  return at_api_boundary(
+      [&] { return on_target(A.device(), [&]<class Target>() { return transpose_on<Target, T>(A); }); });
 }
 
 template <class T>
@@ -133,15 +140,19 @@ Csr<T> permute(const Csr<T>& A, const Array<std::int32_t>& rows, const Array<std
 template <class T>
 Csr<T> permute_rows(const Csr<T>& A, const Array<std::int32_t>& rows) {
   checked_list(A, rows, "row", A.rows(), true);
-  return on_target(A.device(), [&]<class Target>() { return select_rows_on<Target, T>(A, rows); });
+  return at_api_boundary([&] {
+    return on_target(A.device(), [&]<class Target>() { return select_rows_on<Target, T>(A, rows); });
+  });
 }
 
 template <class T>
 Csr<T> permute_columns(const Csr<T>& A, const Array<std::int32_t>& columns) {
   check_row_indices(A.rows());
   const ListFacts facts = checked_list(A, columns, "column", A.columns(), true);
-  return on_target(A.device(), [&]<class Target>() {
-    return select_columns_on<Target, T>(A, columns, facts.descent < 0);
+  return at_api_boundary([&] {
+    return on_target(A.device(), [&]<class Target>() {
+      return select_columns_on<Target, T>(A, columns, facts.descent < 0);
+    });
   });
 }
 
@@ -162,13 +173,16 @@ Csr<T> upper_triangle(const Csr<T>& A, std::int64_t k) {
 
 template <class T>
 Dense<T> diagonal(const Csr<T>& A) {
-  return on_target(A.device(), [&]<class Target>() { return diagonal_on<Target, T>(A); });
+  return at_api_boundary(
+      [&] { return on_target(A.device(), [&]<class Target>() { return diagonal_on<Target, T>(A); }); });
 }
 
 template <class T>
 Dense<T> block_diagonal(const Csr<T>& A, std::int64_t block) {
   if (block < 1) throw InvalidMatrix(fmt::format("diagonal blocks of {} rows", block));
-  return on_target(A.device(), [&]<class Target>() { return block_diagonal_on<Target, T>(A, block); });
+  return at_api_boundary([&] {
+    return on_target(A.device(), [&]<class Target>() { return block_diagonal_on<Target, T>(A, block); });
+  });
 }
 
 template Csr<float> transpose(const Csr<float>&);

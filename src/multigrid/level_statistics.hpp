@@ -5,6 +5,8 @@
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace echelon::multigrid {
@@ -18,13 +20,15 @@ inline std::vector<Statistic> level_statistics(const HierarchyDescription& descr
     nonzeros.push_back(level.nonzeros);
     bytes.push_back(static_cast<std::int64_t>(level.bytes));
   }
-  return {{"levels", static_cast<std::int64_t>(rows.size())},
-          {"coarsening", description.coarsening},
-          {"operator_complexity", description.operator_complexity},
-          {"grid_complexity", description.grid_complexity},
-          {"level_rows", rows},
-          {"level_nonzeros", nonzeros},
-          {"level_bytes", bytes}};
+  std::vector<Statistic> statistics = {{"levels", static_cast<std::int64_t>(rows.size())},
+                                       {"operator_complexity", description.operator_complexity},
+                                       {"grid_complexity", description.grid_complexity}};
+  statistics.insert(statistics.begin() + 1, Statistic{"coarsening", std::string(description.coarsening)});
+  // Lists are moved: see copy_of() in solver/column_report.cpp.
+  statistics.push_back({"level_rows", std::move(rows)});
+  statistics.push_back({"level_nonzeros", std::move(nonzeros)});
+  statistics.push_back({"level_bytes", std::move(bytes)});
+  return statistics;
 }
 
 }  // namespace echelon::multigrid

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Methods by name.
+#include "backend/api_boundary.hpp"
 #include "registry/families.hpp"
 #include "solver/make.hpp"
 #include "solver/preconditioner_option.hpp"
@@ -75,11 +76,11 @@ bool Method::runs_on(const Device& device) const {
 
 template <>
 Solver<float> make_solver(std::string_view method, const Device& device, const Options& options) {
-  return find_method(method).make_float(device, options);
+  return at_api_boundary([&] { return find_method(method).make_float(device, options); });
 }
 template <>
 Solver<double> make_solver(std::string_view method, const Device& device, const Options& options) {
-  return find_method(method).make_double(device, options);
+  return at_api_boundary([&] { return find_method(method).make_double(device, options); });
 }
 
 }  // namespace echelon

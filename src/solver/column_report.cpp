@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace echelon {
 
@@ -20,6 +22,22 @@ bool is_worse(const ColumnReport& column, const Report& report) {
   return difference > 0 || (difference == 0 && column.backward_error > report.backward_error);
 }
 
+/// Copies statistics. The copy constructor of std::variant in libstdc++ 12 frees what it has not allocated
+/// when memory does not suffice for the string or vector that it copies: these are copied before, and moved.
+std::vector<Statistic> copy_of(const std::vector<Statistic>& statistics) {
+  std::vector<Statistic> copies;
+  copies.reserve(statistics.size());
+  for (const Statistic& statistic : statistics) {
+    std::visit(
+        [&](const auto& value) {
+          auto copy = value;
+          copies.push_back({statistic.name, std::move(copy)});
+        },
+        statistic.value);
+  }
+  return copies;
+}
+
 }  // namespace
 
 Report outcome_report(const Outcome& outcome, std::string method, const Device& device) {
@@ -32,7 +50,7 @@ Report outcome_report(const Outcome& outcome, std::string method, const Device& 
   report.rank = outcome.rank;
   report.certainty = outcome.certainty;
   report.warnings = outcome.warnings;
-  report.statistics = outcome.statistics;
+  report.statistics = copy_of(outcome.statistics);
   report.method = std::move(method);
   report.device = device;
   return report;

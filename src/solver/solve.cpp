@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "matrix/assign.hpp"
+#include "matrix/view_checks.hpp"
 #include "solver/certify_answer.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/selection/method_selection.hpp"
@@ -414,11 +416,11 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
   return solution;
 }
 
-}  // namespace
-
 template <class T>
-Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B, const SolveOptions& options) {
+Solution<T> solve_system(const MatrixRef<T>& A, const DenseView<const T>& B, const SolveOptions& options) {
   check_shape(A, options.method);
+  check_view(B, "b");
+  if (!A.is_sparse() && !A.is_operator()) check_view(A.dense(), "A");
   if (B.rows() != A.rows()) {
     throw DimensionMismatch(fmt::format("A is {} by {}, b has {} rows", A.rows(), A.columns(), B.rows()));
   }
@@ -453,6 +455,13 @@ Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B, co
         certify_answer<T>(A, B, solution.x.view(), solution.report, options.cancel));
   }
   return solution;
+}
+
+}  // namespace
+
+template <class T>
+Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B, const SolveOptions& options) {
+  return at_api_boundary([&] { return solve_system<T>(A, B, options); });
 }
 
 template Solution<float> solve(MatrixRef<float>, DenseView<const float>, const SolveOptions&);

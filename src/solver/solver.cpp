@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
-#include "matrix/overlap.hpp"
+#include "matrix/view_checks.hpp"
 #include "solver/answer/columns_solve.hpp"
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
@@ -26,11 +27,26 @@
 
 namespace echelon {
 
+namespace {
+
+/// The object that a solver has, unless it was moved from.
+template <class Object>
+Object& of_solver(const std::unique_ptr<Object>& object) {
+  if (object == nullptr)
+    throw Error("the solver has been moved from: only the one that it was moved to solves");
+  return *object;
+}
+
+}  // namespace
+
 template <class T>
 Solver<T>::Solver(std::unique_ptr<SolverImplementation<T>> implementation)
-    : implementation_(std::move(implementation)), state_(std::make_unique<SolverState<T>>()) {
-  state_->residual_check =
-      on_target(device(), [this]<class Target>() { return make_residual_check<Target, T>(device()); });
+    : implementation_(std::move(implementation)) {
+  at_api_boundary([this] {
+    state_ = std::make_unique<SolverState<T>>();
+    state_->residual_check =
+        on_target(device(), [this]<class Target>() { return make_residual_check<Target, T>(device()); });
+  });
 }
 template <class T>
 Solver<T>::Solver(Solver&&) noexcept = default;
@@ -41,13 +57,16 @@ Solver<T>::~Solver() = default;
 
 template <class T>
 const Device& Solver<T>::device() const {
-  return implementation_->device();
+  return of_solver(implementation_).device();
 }
 
 template <class T>
 std::string Solver<T>::describe() const {
-  const std::string& options = implementation_->changed_options();
-  return options.empty() ? implementation_->name() : fmt::format("{} ({})", implementation_->name(), options);
+  const SolverImplementation<T>& method = of_solver(implementation_);
+  return at_api_boundary([&] {
+    const std::string& options = method.changed_options();
+    return options.empty() ? method.name() : fmt::format("{} ({})", method.name(), options);
+  });
 }
 
 namespace {
@@ -74,6 +93,7 @@ void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implemen
         "{} needs the elements of A, and a linear operator has none: {} solve with its products alone",
         implementation.name(), operator_methods()));
   }
+  if (!A.is_sparse() && !A.is_operator()) check_view(A.dense(), "A");
 }
 
 /// Report of a set-up: a successful one has the status `ready`.
@@ -96,12 +116,15 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
 
 template <class T>
 Report Solver<T>::analyze(MatrixRef<T> A) {
-  check_matrix(A, *implementation_);
-  const Stopwatch stopwatch;
-  Report report = as_setup(report_of(*implementation_, implementation_->analyze(A)));
-  state_->residual_check->synchronize();
-  report.analysis_seconds = state_->analysis_seconds = stopwatch.seconds();
-  return report;
+  SolverImplementation<T>& method = of_solver(implementation_);
+  return at_api_boundary([&] {
+    check_matrix(A, method);
+    const Stopwatch stopwatch;
+    Report report = as_setup(report_of(method, method.analyze(A)));
+    state_->residual_check->synchronize();
+    report.analysis_seconds = state_->analysis_seconds = stopwatch.seconds();
+    return report;
+  });
 }
 
 namespace {
@@ -172,12 +195,11 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
   return make_projection<T>(method.device())->find(*state.matrix.csr(), candidates);
 }
 
-}  // namespace
-
+/// Sets a method up for A, or for new values of A in its pattern.
 template <class T>
-Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control) {
-  check_matrix(A, *implementation_);
-  SolverState<T>& state = *state_;
+Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const MatrixRef<T>& A, bool update,
+              const Control& control) {
+  check_matrix(A, method);
   const Stopwatch stopwatch;
   state.ready = false;
   state.workspaces.clear();
@@ -203,27 +225,34 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control)
                                               *facts.row),
                    facts.row};
   } else {
-    implementation_->set_cancel(control.cancel);
-    state.setup =
-        update ? implementation_->update_values(state.matrix) : implementation_->setup(state.matrix);
-    implementation_->set_cancel({});
+    method.set_cancel(control.cancel);
+    state.setup = update ? method.update_values(state.matrix) : method.setup(state.matrix);
+    method.set_cancel({});
   }
-  const bool iterative = implementation_->stop() != nullptr;
+  const bool iterative = method.stop() != nullptr;
   std::optional<ProductWithOnes> ones;
   if (iterative && !facts.row && A.is_sparse() && A.rows() > 0)
     ones = state.residual_check->product_with_ones(*state.matrix.csr());
-  state.null_space = null_space_to_project(*implementation_, state, ones);
+  state.null_space = null_space_to_project(method, state, ones);
   // A constant that is a null vector bounds nothing.
   state.inverse_norm = ones && state.null_space.dimension() == 0
-                           ? inverse_norm_of_ones(*ones, A.rows(), find_method(implementation_->name()).needs)
+                           ? inverse_norm_of_ones(*ones, A.rows(), find_method(method.name()).needs)
                            : 0;
   state.residual_check->synchronize();
   state.ready = true;
-  Report report = as_setup(report_of(*implementation_, state.setup));
+  Report report = as_setup(report_of(method, state.setup));
   report.column = state.nonfinite_column;
   report.analysis_seconds = state.analysis_seconds;
   report.setup_seconds = state.setup_seconds = stopwatch.seconds();
   return report;
+}
+
+}  // namespace
+
+template <class T>
+Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control) {
+  return at_api_boundary(
+      [&] { return set_up(of_solver(implementation_), of_solver(state_), A, update, control); });
 }
 
 template <class T>
@@ -233,7 +262,7 @@ Report Solver<T>::setup(MatrixRef<T> A, const Control& control) {
 
 template <class T>
 Report Solver<T>::update_values(MatrixRef<T> A, const Control& control) {
-  const SolverState<T>& state = *state_;
+  const SolverState<T>& state = of_solver(state_);
   const bool same = state.ready && state.matrix.rows() == A.rows() && state.matrix.columns() == A.columns() &&
                     state.matrix.nonzeros() == A.nonzeros() && state.matrix.is_sparse() == A.is_sparse() &&
                     state.matrix.is_operator() == A.is_operator();
@@ -242,14 +271,23 @@ Report Solver<T>::update_values(MatrixRef<T> A, const Control& control) {
 
 template <class T>
 void Solver<T>::set_preconditioner(const Preconditioner<T>& preconditioner) {
+  SolverImplementation<T>& method = of_solver(implementation_);
   check_same_memory(device(), "the solver", preconditioner.device(), "the preconditioner");
-  implementation_->set_preconditioner(preconditioner);
+  if (preconditioner.solver() == nullptr && !preconditioner.callable()) {
+    throw Error("the preconditioner is an empty function");
+  }
+  for (const Solver<T>* other = preconditioner.solver(); other != nullptr;
+       other = of_solver(other->state_).preconditioner) {
+    if (other == this) throw Error("a solver cannot be its own preconditioner, also not by way of others");
+  }
+  at_api_boundary([&] { method.set_preconditioner(preconditioner); });
+  state_->preconditioner = preconditioner.solver();
   state_->workspaces.clear();
 }
 
 template <class T>
 std::size_t Solver<T>::bytes() const {
-  std::size_t bytes = implementation_->bytes();
+  std::size_t bytes = of_solver(implementation_).bytes();
   state_->workspaces.for_each_idle([&](const SolveWorkspace<T>& workspace) { bytes += workspace.bytes(); });
   return bytes;
 }
@@ -260,6 +298,8 @@ template <class T>
 void check_operands(const MatrixRef<T>& A, const Device& device, DenseView<const T> B, DenseView<const T> X) {
   const std::int64_t m = A.rows();
   const std::int64_t n = A.columns();
+  check_view(B, "B");
+  check_result_view(X, "X");
   if (B.rows() != m || X.rows() != n || B.columns() != X.columns()) {
     throw DimensionMismatch(
         fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both equally "
@@ -273,6 +313,12 @@ void check_operands(const MatrixRef<T>& A, const Device& device, DenseView<const
   }
   if (!A.is_sparse() && !A.is_operator() && overlap(A.dense(), X)) {
     throw OverlappingOperands("A and X share memory: write X elsewhere");
+  }
+  if (const Csr<T>* csr = A.csr()) {
+    const std::int64_t count = csr->nonzeros();
+    const DenseView<const T> values(csr->values().data(), count, 1, count, csr->device());
+    if (overlap(values, X))
+      throw OverlappingOperands("the values of A and X share memory: write X elsewhere");
   }
 }
 
@@ -292,29 +338,44 @@ void add_exact_rank(ExactRank<T>& exact, Report& report) {
   report.certainty = deficient ? Certainty::proven : Certainty::working_precision;
 }
 
-}  // namespace
+/// Whether a set-up left something to solve with.
+bool has_factor(const Outcome& setup) {
+  return setup.ok() || setup.status == Status::underdetermined ||
+         (setup.status == Status::singular && !setup.row);
+}
 
+/// Throws unless a solver is set up to precondition a matrix of order n.
 template <class T>
-Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& control) const {
-  SolverState<T>& state = *state_;
-  if (!state.ready) throw Error("solve was called before setup (or factor)");
-  check_operands<T>(state.matrix, device(), B, X);
+void check_preconditioner(const SolverState<T>& preconditioner, std::int64_t n) {
+  if (!preconditioner.ready) throw Error("the preconditioner has not been set up");
+  const MatrixRef<T>& matrix = preconditioner.matrix;
+  if (matrix.rows() != n || matrix.columns() != n) {
+    throw DimensionMismatch(
+        fmt::format("the preconditioner is set up for a matrix of {} by {}, A is {} by {}", matrix.rows(),
+                    matrix.columns(), n, n));
+  }
+  if (!has_factor(preconditioner.setup)) {
+    throw Error("the set-up of the preconditioner failed: " + preconditioner.setup.message);
+  }
+}
 
+/// Solves by a method that is set up.
+template <class T>
+Report solve_columns(const SolverImplementation<T>& method, SolverState<T>& state, DenseView<const T> B,
+                     DenseView<T> X, const Control& control) {
   const Outcome& setup = state.setup;
-  Report report = report_of(*implementation_, setup);
+  Report report = report_of(method, setup);
   report.column = state.nonfinite_column;
   report.analysis_seconds = state.analysis_seconds;
   report.setup_seconds = state.setup_seconds;
-  const bool has_factor = setup.ok() || setup.status == Status::underdetermined ||
-                          (setup.status == Status::singular && !setup.row);
-  if (!has_factor) {
+  if (!has_factor(setup)) {
     describe_nothing_computed(report);
     if (setup.status == Status::singular) add_exact_rank(*state.exact, report);
     return report;
   }
 
   const Stopwatch stopwatch;
-  const auto make = [&] { return std::make_unique<SolveWorkspace<T>>(*implementation_); };
+  const auto make = [&] { return std::make_unique<SolveWorkspace<T>>(method); };
   const std::size_t workspace_bytes =
       state.workspaces.with_workspace(make, [&](SolveWorkspace<T>& workspace) {
         const bool by_row = B.layout() == Layout::row_major || X.layout() == Layout::row_major;
@@ -322,17 +383,32 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
         if (by_row) {
           workspace.fit(X.rows(), X.columns(), X.device(), workspace.x);
           if (control.use_initial_guess) assign<T>(X, workspace.x);
-          ColumnsSolve<T>(*implementation_, state, workspace, control, report).run(b, workspace.x);
+          ColumnsSolve<T>(method, state, workspace, control, report).run(b, workspace.x);
           if (!report.columns.empty()) assign<T>(workspace.x, X);
         } else {
-          ColumnsSolve<T>(*implementation_, state, workspace, control, report).run(b, X);
+          ColumnsSolve<T>(method, state, workspace, control, report).run(b, X);
         }
         return workspace.bytes();
       });
-  report.bytes = implementation_->bytes() + workspace_bytes;
+  report.bytes = method.bytes() + workspace_bytes;
   if (report.columns.empty() && B.columns() > 0) describe_nothing_computed(report);
   report.solve_seconds = stopwatch.seconds();
   return report;
+}
+
+}  // namespace
+
+template <class T>
+Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& control) const {
+  return at_api_boundary([&] {
+    SolverState<T>& state = of_solver(state_);
+    if (!state.ready) throw Error("solve was called before setup (or factor)");
+    check_operands<T>(state.matrix, device(), B, X);
+    if (const Solver<T>* const preconditioner = state.preconditioner) {
+      check_preconditioner(of_solver(preconditioner->state_), state.matrix.rows());
+    }
+    return solve_columns(*implementation_, state, B, X, control);
+  });
 }
 
 template class Solver<float>;

@@ -760,6 +760,28 @@ class StandardStreams(ToolTest):
                                stderr=subprocess.DEVNULL, check=True, timeout=60)
         self.assertEqual(log.read_text().count("%%MatrixMarket"), 2)
 
+    def test_closed_streams_lose_nothing(self):
+        matrix = self.spd()
+        for arguments in [["-o", "-"], ["--json"], []]:
+            closed = f"exec '{TOOL}' solve '{matrix}' {' '.join(arguments)} >&-"
+            done = subprocess.run(["sh", "-c", closed], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, RESOURCES, arguments)
+            self.assertIn("standard output: cannot be written", done.stderr)
+        closed = f"exec '{TOOL}' solve '{matrix}' -o '{self.folder}/x.mtx' 0<&- 2>&-"
+        done = subprocess.run(["sh", "-c", closed], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (SOLVED, ""))
+        self.assertEqual(len(read_array(self.folder / "x.mtx")[0]), 100)
+
+    def test_broken_pipe_leaves_no_file(self):
+        scratch = self.folder / "scratch"
+        scratch.mkdir()
+        process = subprocess.Popen([TOOL, "generate", "poisson-2d", "--rows", "40000", "-o", "-"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, "TMPDIR": str(scratch)})
+        process.stdout.close()
+        self.assertEqual(process.wait(timeout=60), -signal.SIGPIPE)
+        self.assertEqual(list(scratch.iterdir()), [])
+
     def test_pipeline_of_verbs(self):
         graph = self.piped("", "generate", "grid-2d", "--rows", "9", "-p", "form=adjacency", "-o", "-").stdout
         converted = self.piped(graph, "convert", "-", "-", "--as", "laplacian", "--to", "petsc").stdout
@@ -907,6 +929,32 @@ class Interrupts(ToolTest):
             process.send_signal(number)
             stdout, _ = process.communicate(timeout=60)
             self.assertEqual((process.returncode, stdout), (-number, ""))  # 128 + number in a shell
+
+    def test_signal_during_metis(self):
+        matrix = self.folder / "box.petsc"
+        self.run_tool("generate", "poisson-3d", "--rows", "50000", "-o", str(matrix), "--quiet")
+        for number in [signal.SIGTERM, signal.SIGINT]:
+            for delay in [0.1, 0.2, 0.4]:
+                process = self.started("solve", matrix, "--method", "sparse-cholesky", "-p", "ordering=metis", "--json",
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                time.sleep(delay)
+                process.send_signal(number)
+                stdout, stderr = process.communicate(timeout=60)
+                if process.returncode != SOLVED:  # the signal came before the end
+                    self.assertEqual(process.returncode, NOT_CONVERGED, stderr)
+                    self.assertEqual(json.loads(stdout)["status"], "cancelled")
+
+    def test_killed_writer_leaves_no_file(self):
+        matrix = self.folder / "A.petsc"
+        self.run_tool("generate", "poisson-2d", "--rows", "200000", "-o", str(matrix), "--quiet")
+        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]:
+            for delay in [0.1, 0.2, 0.3]:
+                process = subprocess.Popen([TOOL, "convert", str(matrix), str(self.folder / "A.mtx.gz"), "--quiet"])
+                time.sleep(delay)
+                process.send_signal(number)
+                process.wait(timeout=60)
+                names = {path.name for path in self.folder.iterdir()}
+                self.assertLessEqual(names, {"A.petsc", "A.mtx.gz"})
 
     def test_progress_on_terminal_only(self):
         leader, follower = pty.openpty()

@@ -11,6 +11,7 @@
 
 #include <new>
 #include <string>
+#include <system_error>
 
 namespace echelon::tool {
 
@@ -61,6 +62,10 @@ Failure describe(const std::exception_ptr& failure) {
     return {exit_resources, "CudaError", e.what()};
   } catch (const std::bad_alloc&) {
     return {exit_resources, "OutOfMemory", "out of memory on the host"};
+  } catch (const std::system_error& e) {
+    const bool no_thread = e.code() == std::errc::resource_unavailable_try_again;
+    return {exit_resources, "SystemError",
+            fmt::format("{}{}", no_thread ? "no thread can be started: " : "", e.what())};
   } catch (const std::exception& e) {
     return {exit_internal, "InternalError", fmt::format("internal error, please report it: {}", e.what())};
   }

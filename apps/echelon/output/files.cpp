@@ -170,7 +170,7 @@ FileFormat output_format(const std::string& path) {
 void write_file(const std::string& path, const std::function<void(const std::string&)>& write) {
   try {
     if (path != "-") return write(path);
-    const TemporaryFile file;
+    const NamelessFile file;
     write(file.path());
     copy_to_stdout(file.path());
   } catch (const ParseError& e) {

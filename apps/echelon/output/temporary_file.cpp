@@ -3,6 +3,7 @@
 
 #include "terminal/terminal.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,8 +30,16 @@ mode_t permissions_of(const std::string& target) {
 
 }  // namespace
 
-TemporaryFile::TemporaryFile()
-    : TemporaryFile((std::filesystem::temp_directory_path() / "echelon").string()) {}
+NamelessFile::NamelessFile() : path_((std::filesystem::temp_directory_path() / "echelon.XXXXXX").string()) {
+  descriptor_ = ::mkstemp(path_.data());
+  if (descriptor_ < 0) throw WriteError(path_, system_reason(errno));
+  ::unlink(path_.c_str());
+  path_ = fmt::format("/proc/self/fd/{}", descriptor_);
+}
+
+NamelessFile::~NamelessFile() {
+  ::close(descriptor_);
+}
 
 TemporaryFile::TemporaryFile(const std::string& target) : path_(target + ".XXXXXX") {
   descriptor_ = ::mkstemp(path_.data());

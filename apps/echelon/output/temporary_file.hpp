@@ -6,11 +6,27 @@
 
 namespace echelon::tool {
 
+/// A new file in the system's folder for temporary files ($TMPDIR) that has no name there: the system removes
+/// it when the process ends, however it ends.
+class NamelessFile {
+ public:
+  /// Throws WriteError.
+  NamelessFile();
+  NamelessFile(const NamelessFile&) = delete;
+  NamelessFile& operator=(const NamelessFile&) = delete;
+  ~NamelessFile();
+
+  /// A path by which this process can open the file.
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  int descriptor_;
+  std::string path_;
+};
+
 /// A new file, removed by the destructor unless commit() has renamed it. All members throw WriteError.
 class TemporaryFile {
  public:
-  /// Creates the file in the system's folder for temporary files ($TMPDIR).
-  TemporaryFile();
   /// Creates the file beside `target`, which must be a path without symbolic links in its last part.
   explicit TemporaryFile(const std::string& target);
   TemporaryFile(const TemporaryFile&) = delete;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "terminal/terminal.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -81,6 +82,14 @@ std::FILE* report_stream() {
 
 void send_report_to_stderr() {
   stdout_receives_a_file = true;
+}
+
+void reserve_standard_streams() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;  // NOLINT(*-vararg)
+    // The lowest free number is given out first, which is this one.
+    ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // NOLINT(*-vararg)
+  }
 }
 
 void print_result(std::string_view text) {

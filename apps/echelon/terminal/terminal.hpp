@@ -38,6 +38,10 @@ enum class Colour { none, red, green, yellow, bold, faint };
 /// Sends reports to stderr from here on: stdout receives a file.
 void send_report_to_stderr();
 
+/// Opens /dev/null for standard streams that the caller has closed, so that no other file gets their numbers:
+/// reading from them or writing to them still fails. Called before any file is opened.
+void reserve_standard_streams();
+
 /// Writes to stdout. Throws WriteError, so that a lost result is not taken for success.
 void print_result(std::string_view text);
 /// Writes to report_stream(). Throws WriteError.

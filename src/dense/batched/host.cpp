@@ -3,6 +3,7 @@
 #include "backend/serial/serial.hpp"
 #include "dense/batched/operations.hpp"
 #include "dense/batched/single_matrix.hpp"
+#include "support/first_exception.hpp"
 
 #include <omp.h>
 
@@ -14,8 +15,8 @@ namespace echelon {
 
 namespace {
 
-/// Calls work(matrix, b) for every matrix b, with a SingleMatrix(device, sizes...) for each thread. These are
-/// created before the threads start, since an exception must not leave a thread.
+/// Calls work(matrix, b) for every matrix b, with a SingleMatrix(device, sizes...) for each thread. Rethrows
+/// an exception of `work`.
 template <class T, class Work, class... Sizes>
 void for_each_matrix(const Device& device, std::int64_t count, const Work& work, Sizes... sizes) {
   const int threads = static_cast<int>(std::clamp<std::int64_t>(count, 1, device.threads()));
@@ -24,9 +25,12 @@ void for_each_matrix(const Device& device, std::int64_t count, const Work& work,
   for (int t = 0; t < threads; ++t) {
     workspaces.push_back(std::make_unique<SingleMatrix<Serial, T>>(Device::serial(), sizes...));
   }
+  FirstException exception;
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t b = 0; b < count; ++b)
-    work(*workspaces[static_cast<std::size_t>(omp_get_thread_num())], b);
+  for (std::int64_t b = 0; b < count; ++b) {
+    exception.catch_from([&] { work(*workspaces[static_cast<std::size_t>(omp_get_thread_num())], b); });
+  }
+  exception.rethrow();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "dense/batched/single_matrix.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
+#include "support/first_exception.hpp"
 
 #include <omp.h>
 
@@ -16,15 +17,20 @@ namespace echelon {
 
 namespace {
 
-/// Calls work(b) for every matrix b of a batch, each on one thread, BLAS included.
+/// Calls work(b) for every matrix b of a batch, each on one thread, BLAS included. Rethrows an exception of
+/// `work`.
 template <class Work>
 void for_each_matrix(const Device& device, std::int64_t count, const Work& work) {
   const int threads = static_cast<int>(std::clamp<std::int64_t>(count, 1, device.threads()));
+  FirstException exception;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t b = 0; b < count; ++b) {
-    const blas::Threads one(Device::serial(), 1);
-    work(b);
+    exception.catch_from([&] {
+      const blas::Threads one(Device::serial(), 1);
+      work(b);
+    });
   }
+  exception.rethrow();
 }
 
 /// Replaces A by the factors of P A = L U, and assesses the pivots.

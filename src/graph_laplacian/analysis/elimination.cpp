@@ -2,6 +2,9 @@
 #include "graph_laplacian/analysis/elimination.hpp"
 
 #include "graph_laplacian/analysis/kron_reduction.hpp"
+#include "support/first_exception.hpp"
+
+#include <echelon/error.hpp>
 
 #include <algorithm>
 #include <new>
@@ -72,17 +75,24 @@ class PairReduction {
   }
 
  private:
-  /// Calls f(0), ..., f(count - 1) in parallel. Memory that does not suffice exhausts the budget.
+  /// Calls f(0), ..., f(count - 1) in parallel. Memory that does not suffice exhausts the budget; other
+  /// exceptions of f are rethrown.
   template <class F>
   void for_each(std::size_t count, const F& f) {
+    FirstException exception;
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (std::size_t s = 0; s < count; ++s) {
-      try {
-        f(s);
-      } catch (const std::bad_alloc&) {
-        budget_.exhaust();
-      }
+      exception.catch_from([&] {
+        try {
+          f(s);
+        } catch (const std::bad_alloc&) {
+          budget_.exhaust();
+        } catch (const OutOfMemory&) {
+          budget_.exhaust();
+        }
+      });
     }
+    exception.rethrow();
   }
 
   /// Vertices of the pairs [first, last), ascending.

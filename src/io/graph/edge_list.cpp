@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "io/csr_assembly.hpp"
 #include "io/graph/symmetry.hpp"
 #include "io/output_file.hpp"
@@ -503,15 +504,16 @@ template void write_edge_list_sink(TextSink&, const Csr<double>&, bool, const st
 
 template <class T>
 EdgeList<T> read_edge_list(const std::string& path, const EdgeListOptions& options) {
-  return io::read_edge_list_source<T>(*io::open_text(path), path, options, {.threads = options.threads});
+  return at_api_boundary([&] {
+    return io::read_edge_list_source<T>(*io::open_text(path), path, options, {.threads = options.threads});
+  });
 }
 
 template <class T>
 void write_edge_list(const std::string& path, const Csr<T>& adjacency, bool directed,
                      const std::vector<std::int64_t>& labels) {
-  io::OutputFile file(path);
-  io::write_edge_list_sink(file, adjacency, directed, labels);
-  file.commit();
+  io::write_file(path,
+                 [&](io::TextSink& file) { io::write_edge_list_sink(file, adjacency, directed, labels); });
 }
 
 template EdgeList<float> read_edge_list(const std::string&, const EdgeListOptions&);

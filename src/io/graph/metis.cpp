@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "io/csr_assembly.hpp"
 #include "io/graph/symmetry.hpp"
 #include "io/output_file.hpp"
@@ -417,14 +418,13 @@ template void write_metis_sink(TextSink&, const MetisGraph<double>&);
 
 template <class T>
 MetisGraph<T> read_metis(const std::string& path, int threads) {
-  return io::read_metis_source<T>(*io::open_text(path), path, {.threads = threads});
+  return at_api_boundary(
+      [&] { return io::read_metis_source<T>(*io::open_text(path), path, {.threads = threads}); });
 }
 
 template <class T>
 void write_metis(const std::string& path, const MetisGraph<T>& graph) {
-  io::OutputFile file(path);
-  io::write_metis_sink(file, graph);
-  file.commit();
+  io::write_file(path, [&](io::TextSink& file) { io::write_metis_sink(file, graph); });
 }
 
 template MetisGraph<float> read_metis(const std::string&, int);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "io/csr_assembly.hpp"
 #include "io/harwell_boeing/fortran_format.hpp"
 #include "io/sources.hpp"
@@ -482,7 +483,7 @@ template HarwellBoeingFile<double> read_harwell_boeing_source(TextSource&, const
 
 template <class T>
 HarwellBoeingFile<T> read_harwell_boeing(const std::string& path) {
-  return io::read_harwell_boeing_source<T>(*io::open_text(path), path);
+  return at_api_boundary([&] { return io::read_harwell_boeing_source<T>(*io::open_text(path), path); });
 }
 
 template HarwellBoeingFile<float> read_harwell_boeing(const std::string&);

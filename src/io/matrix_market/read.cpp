@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The text is read twice: the first pass counts the entries of each row, the second stores them. Memory is
 // that of the result; keeping all entries until their number is known would double it.
+#include "backend/api_boundary.hpp"
 #include "io/csr_assembly.hpp"
 #include "io/matrix_market/parse.hpp"
 #include "io/sources.hpp"
@@ -247,8 +248,8 @@ namespace echelon {
 
 template <class T>
 MatrixMarketFile<T> read_matrix_market_file(const std::string& path, int threads) {
-  const auto source = io::open_text(path);
-  return io::read_matrix_market_source<T>(*source, path, {.threads = threads});
+  return at_api_boundary(
+      [&] { return io::read_matrix_market_source<T>(*io::open_text(path), path, {.threads = threads}); });
 }
 
 template <class T>

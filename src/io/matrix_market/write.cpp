@@ -64,9 +64,7 @@ template void io::write_matrix_market_sink(TextSink&, MatrixRef<double>, const s
 
 template <class T>
 void write_matrix_market(const std::string& path, MatrixRef<T> matrix, const std::string& comment) {
-  io::OutputFile file(path);
-  io::write_matrix_market_sink(file, matrix, comment);
-  file.commit();
+  io::write_file(path, [&](io::TextSink& file) { io::write_matrix_market_sink(file, matrix, comment); });
 }
 
 template void write_matrix_market(const std::string&, MatrixRef<float>, const std::string&);

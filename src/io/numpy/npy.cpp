@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "io/binary_reader.hpp"
 #include "io/host_matrix.hpp"
 #include "io/numpy/npy_reader.hpp"
@@ -326,8 +327,8 @@ void write_npy_sink(TextSink& sink, DenseView<const T> matrix) {
   const HostMatrix<T> host{MatrixRef<T>(matrix)};
   const DenseView<const T>& view = host.dense();
   sink.write(header_text(view));
-  std::vector<T> column(static_cast<std::size_t>(view.rows()));
   const std::int64_t columns = view.rows() > 0 ? view.columns() : 0;
+  std::vector<T> column(static_cast<std::size_t>(columns > 0 ? view.rows() : 0));
   for (std::int64_t j = 0; j < columns; ++j) {
     for (std::int64_t i = 0; i < view.rows(); ++i) {
       column[static_cast<std::size_t>(i)] = in_order(view(i, j), std::endian::little);
@@ -345,14 +346,12 @@ template void write_npy_sink(TextSink&, DenseView<const double>);
 
 template <class T>
 Dense<T> read_npy(const std::string& path) {
-  return io::read_npy_source<T>(*io::open_text(path), path);
+  return at_api_boundary([&] { return io::read_npy_source<T>(*io::open_text(path), path); });
 }
 
 template <class T>
 void write_npy(const std::string& path, DenseView<const T> matrix) {
-  io::OutputFile file(path);
-  io::write_npy_sink(file, matrix);
-  file.commit();
+  io::write_file(path, [&](io::TextSink& file) { io::write_npy_sink(file, matrix); });
 }
 
 template Dense<float> read_npy(const std::string&);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "io/csr_assembly.hpp"
 #include "io/numpy/npy_reader.hpp"
 #include "io/numpy/zip_archive.hpp"
@@ -335,7 +336,7 @@ template NpzFile<double> read_npz_source(TextSource&, const std::string&, const 
 
 template <class T>
 NpzFile<T> read_npz(const std::string& path, const std::string& array) {
-  return io::read_npz_source<T>(*io::open_text(path), path, array);
+  return at_api_boundary([&] { return io::read_npz_source<T>(*io::open_text(path), path, array); });
 }
 
 template NpzFile<float> read_npz(const std::string&, const std::string&);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/blas/decompositions.hpp"
 
+#include "backend/memory_limits.hpp"
+
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
@@ -8,24 +10,23 @@
 
 namespace echelon::lapack {
 
-namespace {
-int check_info(int info, const char* routine) {
+int checked_info(int info, const char* routine) {
+  if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR) throw host_out_of_memory(0);
   if (info < 0) throw Error(fmt::format("LAPACK's {} refused argument {}", routine, -info));
   return info;
 }
-}  // namespace
 
 void invert_factored(int n, double* a) {
-  check_info(LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', n, a, n), "dpotri");
+  checked_info(LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', n, a, n), "dpotri");
 }
 
 bool symmetric_eigenvectors(int n, double* a, double* values) {
-  return check_info(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, values), "dsyevd") == 0;
+  return checked_info(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, values), "dsyevd") == 0;
 }
 
 bool singular_vectors(int n, double* a, double* values, double* u, double* v_transposed) {
-  return check_info(LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'A', n, n, a, n, values, u, n, v_transposed, n),
-                    "dgesdd") == 0;
+  return checked_info(LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'A', n, n, a, n, values, u, n, v_transposed, n),
+                      "dgesdd") == 0;
 }
 
 }  // namespace echelon::lapack

@@ -5,6 +5,11 @@
 
 namespace echelon::lapack {
 
+/// Checks the info of LAPACKE, and returns it if it is not negative. Throws OutOfMemory if there was no
+/// memory for a work array, and Error for an illegal argument, reported as -i: a bug of this library, or a
+/// matrix too large for LAPACK's integers.
+int checked_info(int info, const char* routine);
+
 /// Replaces the lower triangle of a, a Cholesky factor, by that of the inverse.
 void invert_factored(int n, double* a);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/blas/lapack.hpp"
 
-#include <echelon/error.hpp>
+#include "linalg/blas/decompositions.hpp"
 
-#include <fmt/format.h>
 #include <lapacke.h>
 
 #include <cstddef>
@@ -24,16 +23,6 @@ void LAPACK_GLOBAL(dsytf2_rook, DSYTF2_ROOK)(const char* part, const int* n, dou
 }
 
 namespace echelon::lapack {
-
-namespace {
-/// Checks LAPACK's info: an illegal argument, reported as -i, is a bug of this library, or a matrix too large
-/// for LAPACK's integers.
-int checked(int info, const char* routine) {
-  if (info < 0) throw Error(fmt::format("LAPACK's {} refused argument {}", routine, -info));
-  return info;
-}
-
-}  // namespace
 
 float norm_one(int n, const float* a) {
   return LAPACKE_slange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, nullptr);
@@ -56,21 +45,23 @@ double upper_norm_max(int n, const double* a) {
 }
 
 int getrf(int rows, int columns, float* a, int leading, int* pivots) {
-  return checked(LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, pivots), "sgetrf");
+  return checked_info(LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, pivots), "sgetrf");
 }
 int getrf(int rows, int columns, double* a, int leading, int* pivots) {
-  return checked(LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, pivots), "dgetrf");
+  return checked_info(LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, pivots), "dgetrf");
 }
 
 void swap_rows(int columns, float* a, int leading, int first, int last, const int* pivots) {
-  checked(LAPACKE_slaswp_work(LAPACK_COL_MAJOR, columns, a, leading, first + 1, last, pivots, 1), "slaswp");
+  checked_info(LAPACKE_slaswp_work(LAPACK_COL_MAJOR, columns, a, leading, first + 1, last, pivots, 1),
+               "slaswp");
 }
 void swap_rows(int columns, double* a, int leading, int first, int last, const int* pivots) {
-  checked(LAPACKE_dlaswp_work(LAPACK_COL_MAJOR, columns, a, leading, first + 1, last, pivots, 1), "dlaswp");
+  checked_info(LAPACKE_dlaswp_work(LAPACK_COL_MAJOR, columns, a, leading, first + 1, last, pivots, 1),
+               "dlaswp");
 }
 
 int potrf(int n, float* a, int leading) {
-  return checked(LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', n, a, leading), "spotrf");
+  return checked_info(LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', n, a, leading), "spotrf");
 }
 SymmetricStep lasyf_rook(int n, int block, float* a, int leading, int* pivots, float* work) {
   SymmetricStep step{};
@@ -84,12 +75,12 @@ SymmetricStep sytf2_rook(int n, float* a, int leading, int* pivots) {
   return step;
 }
 void sytrs_rook(int n, int columns, const float* ldl, const int* pivots, float* b, int leading) {
-  checked(LAPACKE_ssytrs_rook_work(LAPACK_COL_MAJOR, 'L', n, columns, ldl, n, pivots, b, leading),
-          "ssytrs_rook");
+  checked_info(LAPACKE_ssytrs_rook_work(LAPACK_COL_MAJOR, 'L', n, columns, ldl, n, pivots, b, leading),
+               "ssytrs_rook");
 }
 
 int potrf(int n, double* a, int leading) {
-  return checked(LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a, leading), "dpotrf");
+  return checked_info(LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a, leading), "dpotrf");
 }
 SymmetricStep lasyf_rook(int n, int block, double* a, int leading, int* pivots, double* work) {
   SymmetricStep step{};
@@ -103,37 +94,37 @@ SymmetricStep sytf2_rook(int n, double* a, int leading, int* pivots) {
   return step;
 }
 void sytrs_rook(int n, int columns, const double* ldl, const int* pivots, double* b, int leading) {
-  checked(LAPACKE_dsytrs_rook_work(LAPACK_COL_MAJOR, 'L', n, columns, ldl, n, pivots, b, leading),
-          "dsytrs_rook");
+  checked_info(LAPACKE_dsytrs_rook_work(LAPACK_COL_MAJOR, 'L', n, columns, ldl, n, pivots, b, leading),
+               "dsytrs_rook");
 }
 
 void geqrf(int n, float* a, float* tau) {
-  checked(LAPACKE_sgeqrf(LAPACK_COL_MAJOR, n, n, a, n, tau), "sgeqrf");
+  checked_info(LAPACKE_sgeqrf(LAPACK_COL_MAJOR, n, n, a, n, tau), "sgeqrf");
 }
 void geqrf(int n, double* a, double* tau) {
-  checked(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, n, n, a, n, tau), "dgeqrf");
+  checked_info(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, n, n, a, n, tau), "dgeqrf");
 }
 
 void multiply_by_q(bool transposed, int n, int columns, const float* qr, const float* tau, float* b,
                    int leading) {
-  checked(
+  checked_info(
       LAPACKE_sormqr(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b, leading),
       "sormqr");
 }
 void multiply_by_q(bool transposed, int n, int columns, const double* qr, const double* tau, double* b,
                    int leading) {
-  checked(
+  checked_info(
       LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b, leading),
       "dormqr");
 }
 
 void getrs(bool transposed, int n, int columns, const float* lu, const int* pivots, float* b, int leading) {
-  checked(
+  checked_info(
       LAPACKE_sgetrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, columns, lu, n, pivots, b, leading),
       "sgetrs");
 }
 void getrs(bool transposed, int n, int columns, const double* lu, const int* pivots, double* b, int leading) {
-  checked(
+  checked_info(
       LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, columns, lu, n, pivots, b, leading),
       "dgetrs");
 }
@@ -142,7 +133,7 @@ double reciprocal_condition(int n, const float* lu, float norm_one) {
   std::vector<float> work(4 * static_cast<std::size_t>(n));
   std::vector<lapack_int> integers(static_cast<std::size_t>(n));
   float result = 0;
-  checked(
+  checked_info(
       LAPACKE_sgecon_work(LAPACK_COL_MAJOR, '1', n, lu, n, norm_one, &result, work.data(), integers.data()),
       "sgecon");
   return static_cast<double>(result);
@@ -151,7 +142,7 @@ double reciprocal_condition(int n, const double* lu, double norm_one) {
   std::vector<double> work(4 * static_cast<std::size_t>(n));
   std::vector<lapack_int> integers(static_cast<std::size_t>(n));
   double result = 0;
-  checked(
+  checked_info(
       LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, lu, n, norm_one, &result, work.data(), integers.data()),
       "dgecon");
   return result;

@@ -2,6 +2,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "matrix/compression/compress.hpp"
+#include "support/first_exception.hpp"
 
 #include <algorithm>
 #include <array>
@@ -215,18 +216,18 @@ std::vector<std::int64_t> fill_buckets(int threads, const Entries& entries, cons
                                        std::int32_t* rows, PutEntry<T> put) {
   const auto buckets = static_cast<std::size_t>(plan.buckets);
   const int shift = plan.shift;
-  std::vector<std::vector<std::int64_t>> places(static_cast<std::size_t>(threads));
+  std::vector<std::vector<std::int64_t>> places(static_cast<std::size_t>(threads),
+                                                std::vector<std::int64_t>(buckets, 0));
   std::vector<std::int64_t> starts(buckets + 1, 0);
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static, 1)
     for (int t = 0; t < threads; ++t) {
-      std::vector<std::int64_t> counts(buckets, 0);
+      std::vector<std::int64_t>& counts = places[static_cast<std::size_t>(t)];
       const std::int64_t end = part_begin(entries.count, t + 1, threads);
       for (std::int64_t k = part_begin(entries.count, t, threads); k < end; ++k) {
         ++counts[static_cast<std::size_t>(entries.row(k) >> shift)];
       }
-      places[static_cast<std::size_t>(t)] = std::move(counts);
     }
 #pragma omp single
     {
@@ -436,10 +437,9 @@ CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const
   const auto range = [&](int t) {
     return std::pair(part_begin(entries.count, t, threads), part_begin(entries.count, t + 1, threads));
   };
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int t = 0; t < threads; ++t) {
+  const auto count_rows = [&](int t) {
     const auto [begin, end] = range(t);
-    if (begin == end) continue;
+    if (begin == end) return;
     std::int32_t first = entries.row(begin);
     std::int32_t last = first;
     for (std::int64_t k = begin; k < end; ++k) {
@@ -451,7 +451,11 @@ CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const
     part.counts.assign(static_cast<std::size_t>(last - first) + 1, 0);
     std::int64_t* counts = part.counts.data() - part.first;
     for (std::int64_t k = begin; k < end; ++k) ++counts[entries.row(k)];
-  }
+  };
+  FirstException exception;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int t = 0; t < threads; ++t) exception.catch_from([&] { count_rows(t); });
+  exception.rethrow();
   backend.for_each(rows, [&parts, offsets = result.offsets.data()](std::int64_t row) {
     std::int64_t sum = 0;
     for (RowCounts& part : parts) {

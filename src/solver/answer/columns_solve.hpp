@@ -99,6 +99,7 @@ struct SolverState {
   double setup_seconds = 0;
   std::unique_ptr<ResidualCheck<T>> residual_check;  // for setup
   WorkspacePool<SolveWorkspace<T>> workspaces;
+  const Solver<T>* preconditioner = nullptr;  ///< that set_preconditioner was given
 };
 
 /// Power of two by which numbers of the given norm are multiplied so that it becomes moderate; 0 if it is.
@@ -206,6 +207,17 @@ class ColumnsSolve {
     }
   }
 
+  /// The outcome of a set-up without its statistics, which the report has already.
+  static Outcome facts_of(const Outcome& setup) {
+    return {.status = setup.status,
+            .message = setup.message,
+            .row = setup.row,
+            .reciprocal_condition = setup.reciprocal_condition,
+            .rank = setup.rank,
+            .certainty = setup.certainty,
+            .warnings = setup.warnings};
+  }
+
   /// Makes one job for each right-hand side, with the tolerance of an iterative method.
   void make_jobs() {
     for (std::size_t j = 0; j < b_facts_.size(); ++j) {
@@ -214,9 +226,11 @@ class ColumnsSolve {
                                         .right_hand_side_norm = b.norm2,
                                         .right_hand_side_norm_inf = b.norm_inf,
                                         .matrix_norm = state_.norm_inf,
-                                        .control = &control_,
-                                        .outcome = state_.setup});
-      if (!is_iterative()) continue;
+                                        .control = &control_});
+      if (!is_iterative()) {
+        job.outcome = facts_of(state_.setup);
+        continue;
+      }
       job.tolerance = std::max(stop_->relative_tolerance(std::is_same_v<T, float>) * b.norm2,
                                std::ldexp(stop_->atol, exponents_[j]));
       job.outcome = {Status::converged};

@@ -70,9 +70,11 @@ class BandFactorizationOn {
     set_batch();
   }
 
-  /// Factors A, of the shape prepared for. Queued; does not wait.
-  void factor(B& backend, const BandMatrices<T>& A) {
-    for (std::int64_t level = 0; level < plan_.levels(); ++level) eliminate_nodes(backend, batch_, A, level);
+  /// Factors A, of the shape prepared for. Queued; does not wait. The factors are unusable after a cancel.
+  void factor(B& backend, const BandMatrices<T>& A, const std::stop_token& cancel = {}) {
+    FactorBatch<T> batch = batch_;
+    batch.cancel = &cancel;
+    for (std::int64_t level = 0; level < plan_.levels(); ++level) eliminate_nodes(backend, batch, A, level);
     backend.for_each(shape_.count + 1, Multiples{nodes_.size(), offsets_.data()});
     backend.segmented_reduce(shape_.count, offsets_.data(), FactsOfNode{node_facts_.data()}, facts_.data());
   }

@@ -5,6 +5,7 @@
 #include "sparse_direct/banded/factors.hpp"
 
 #include <cstdint>
+#include <stop_token>
 
 namespace echelon::banded {
 
@@ -35,6 +36,7 @@ struct FactorBatch {
   std::int64_t k = 0;  ///< columns of an interface
   std::int64_t block_rows = 0;
   std::int64_t node_count = 0;
+  const std::stop_token* cancel = nullptr;  ///< tested on the host during an elimination; may be null
 
   [[nodiscard]] ECHELON_ANYWHERE FactorView<T> of(std::int64_t matrix) const {
     return {first.pivots + matrix * n, first.lower + matrix * lower_stride,
@@ -88,8 +90,8 @@ enum class Substitution {
 };
 
 /// Eliminates the columns of the nodes of a level: the partitions, whose elements are those of A, where
-/// `level` is 0, and the interfaces between reduced blocks above. Defined for Serial and OpenMp in host/,
-/// for Cuda in cuda/.
+/// `level` is 0, and the interfaces between reduced blocks above. Incomplete after a cancel. Defined for
+/// Serial and OpenMp in host/, for Cuda in cuda/.
 template <class B, class T>
 void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatrices<T>& A, std::int64_t level);
 

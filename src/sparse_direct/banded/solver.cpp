@@ -238,6 +238,7 @@ class BandedLuImplementation final : public SolverImplementation<T>, public Tran
       factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
     if (this->cancel().stop_requested()) return cancelled_factorisation();
     BandFacts facts = run_factorization(backend);
+    if (this->cancel().stop_requested()) return cancelled_factorisation();
     std::vector<std::string> warnings;
     if (!(growth_ <= acceptable_growth<T>(band_.n))) {
       warnings.push_back("elements grew " + short_number(growth_) +
@@ -264,7 +265,7 @@ class BandedLuImplementation final : public SolverImplementation<T>, public Tran
   }
 
   BandFacts run_partitions(B& backend) {
-    factorization_.factor(backend, {band_.view(), 0});
+    factorization_.factor(backend, {band_.view(), 0}, this->cancel());
     return backend.read(factorization_.facts());
   }
 

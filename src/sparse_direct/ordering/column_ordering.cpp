@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/column_ordering.hpp"
 
+#include "backend/memory_limits.hpp"
+
 #include <echelon/error.hpp>
 
 #include <colamd.h>
@@ -39,7 +41,7 @@ template <class Index, class T>
 std::vector<std::int32_t> order_columns(const Csr<T>& a) {
   const std::size_t size = workspace(static_cast<Index>(a.nonzeros()), static_cast<Index>(a.rows()),
                                      static_cast<Index>(a.columns()));
-  if (size == 0) throw OutOfMemory("serial", 0, 0);
+  if (size == 0) throw host_out_of_memory(0);
   std::vector<Index> indices(size);
   std::vector<Index> begin(static_cast<std::size_t>(a.columns()) + 1, 0);
   for (const std::int32_t j : a.column_indices().span()) ++begin[j + 1];

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/metis.hpp"
 
+#include "backend/memory_limits.hpp"
+#include "sparse_direct/ordering/own_signals.hpp"
+
 #include <echelon/error.hpp>
 
 #include <metis.h>
 
 #include <array>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -30,23 +32,6 @@ class PrivateRandomState {
  private:
   std::array<char, 128> state_{};
   char* caller_;
-};
-
-/// Blocks SIGTERM in the calling thread for the lifetime of the object.
-class DelayedTermination {
- public:
-  DelayedTermination() {
-    sigset_t terminate;
-    sigemptyset(&terminate);
-    sigaddset(&terminate, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &terminate, &caller_);
-  }
-  DelayedTermination(const DelayedTermination&) = delete;
-  DelayedTermination& operator=(const DelayedTermination&) = delete;
-  ~DelayedTermination() { pthread_sigmask(SIG_SETMASK, &caller_, nullptr); }
-
- private:
-  sigset_t caller_{};
 };
 
 /// The pattern without its diagonal, as METIS takes it.
@@ -76,37 +61,42 @@ std::mutex& metis_lock() {
   return lock;
 }
 
-/// Calls a function of METIS, which is not thread-safe, and returns its status.
+/// Calls a function of METIS, which is not thread-safe and installs handlers for SIGABRT and SIGTERM, by
+/// which it leaves from a failed allocation. Returns the numbers that `call` writes to the place that it is
+/// given.
 template <class Call>
-int call_metis(const Call& call) {
+std::vector<std::int32_t> call_metis(const std::string& name, std::size_t results, const Call& call) {
   const std::lock_guard guard(metis_lock());
-  const DelayedTermination delayed;
+  const SharedMemory memory((1 + results) * sizeof(idx_t));
+  auto* const status = static_cast<idx_t*>(memory.data());
   const PrivateRandomState random;
-  const int status = call();
-  if (status == METIS_ERROR_MEMORY) throw OutOfMemory("serial", 0, 0);
-  return status;
+  const CallEnd end = call_with_own_signals([&] { *status = call(status + 1); });
+  // After a failed allocation METIS returns METIS_ERROR_MEMORY or, where it raises SIGTERM, METIS_ERROR; or
+  // it raises a signal when it has removed its handlers and frees memory.
+  const bool exhausted = *status == METIS_ERROR_MEMORY || *status == METIS_ERROR;
+  if (end == CallEnd::raised || exhausted) throw host_out_of_memory(0);
+  if (end == CallEnd::killed) throw Error(name + " was ended by a signal");
+  if (*status != METIS_OK) throw Error(name + " failed with status " + std::to_string(*status));
+  return {status + 1, status + 1 + results};
 }
 
 }  // namespace
 
 std::vector<std::int32_t> metis_ordering(const Pattern& a) {
-  std::vector<std::int32_t> permutation(static_cast<std::size_t>(a.n));
+  const auto rows = static_cast<std::size_t>(a.n);
+  std::vector<std::int32_t> permutation(rows);
   Graph graph(a);
   if (graph.neighbours.empty()) {  // METIS expects an edge
     std::iota(permutation.begin(), permutation.end(), 0);
     return permutation;
   }
-  std::vector<idx_t> order(permutation.size());
-  std::vector<idx_t> inverse(permutation.size());
   auto n = static_cast<idx_t>(a.n);
-  const int status = call_metis([&] {
-    return METIS_NodeND(&n, graph.begin.data(), graph.neighbours.data(), nullptr, nullptr, order.data(),
-                        inverse.data());
+  permutation = call_metis("METIS_NodeND", 2 * rows, [&](idx_t* order) {
+    idx_t* const inverse = order + rows;
+    return METIS_NodeND(&n, graph.begin.data(), graph.neighbours.data(), nullptr, nullptr, order, inverse);
   });
-  permutation.assign(order.begin(), order.end());
-  if (status != METIS_OK || !is_permutation(permutation, a.n)) {
-    throw Error("METIS_NodeND failed with status " + std::to_string(status));
-  }
+  permutation.resize(rows);
+  if (!is_permutation(permutation, a.n)) throw Error("METIS_NodeND returned no permutation");
   return permutation;
 }
 
@@ -120,20 +110,17 @@ std::vector<std::int32_t> metis_partition(const Pattern& a, std::span<const std:
     return part;
   }
   std::vector<idx_t> edge_weights(weights.begin(), weights.end());
-  std::vector<idx_t> result(part.size());
   auto n = static_cast<idx_t>(a.n);
   auto count = static_cast<idx_t>(parts);
   idx_t constraints = 1;
   idx_t cut = 0;
-  const int status = call_metis([&] {
+  part = call_metis("METIS_PartGraphKway", part.size(), [&](idx_t* result) {
     return METIS_PartGraphKway(&n, &constraints, graph.begin.data(), graph.neighbours.data(), nullptr,
                                nullptr, weights.empty() ? nullptr : edge_weights.data(), &count, nullptr,
-                               nullptr, nullptr, &cut, result.data());
+                               nullptr, nullptr, &cut, result);
   });
-  part.assign(result.begin(), result.end());
   for (const std::int32_t p : part) {
-    if (status == METIS_OK && p >= 0 && p < parts) continue;
-    throw Error("METIS_PartGraphKway failed with status " + std::to_string(status));
+    if (p < 0 || p >= parts) throw Error("METIS_PartGraphKway returned no partition");
   }
   return part;
 }

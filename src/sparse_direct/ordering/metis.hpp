@@ -11,8 +11,8 @@ namespace echelon::sparse_direct {
 
 /// Nested dissection by METIS_NodeND with its default options and a fixed seed: result[k] is the k-th row to
 /// eliminate. Calls are serialised by a lock: METIS draws from the C library's random numbers, whose state is
-/// kept apart from the caller's during the call. SIGTERM waits until the call has ended, since METIS installs
-/// a handler of its own for it. Another thread that calls rand() meanwhile may change the ordering. Throws
+/// kept apart from the caller's during the call. Its signal handlers are kept apart as well, by
+/// call_with_own_signals(). Another thread that calls rand() meanwhile may change the ordering. Throws
 /// OutOfMemory, and Error when METIS fails or returns no permutation. G. Karypis, V. Kumar, A fast and high
 /// quality multilevel scheme for partitioning irregular graphs, SIAM J. Sci. Comput. 20 (1998).
 [[nodiscard]] std::vector<std::int32_t> metis_ordering(const Pattern& a);

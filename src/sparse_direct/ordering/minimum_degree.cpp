@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/minimum_degree.hpp"
 
+#include "backend/memory_limits.hpp"
+
 #include <echelon/error.hpp>
 
 #include <amd.h>
@@ -25,7 +27,7 @@ SuiteSparse_long order(SuiteSparse_long n, const SuiteSparse_long* begin, const 
 
 void check(std::int64_t status, const Pattern& a) {
   if (status == AMD_OUT_OF_MEMORY) {
-    throw OutOfMemory("serial", static_cast<std::size_t>(2 * a.entries() + 9 * a.n) * sizeof(int), 0);
+    throw host_out_of_memory(static_cast<std::size_t>(2 * a.entries() + 9 * a.n) * sizeof(int));
   }
   if (status < 0) throw InvalidMatrix("AMD refuses the pattern: its columns are out of range");
 }

@@ -3,6 +3,9 @@
 
 #include <echelon/io/npy.hpp>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 namespace echelon {
 namespace {
 
@@ -180,6 +183,21 @@ TEST(NpyFault, Truncated_ParseError) {
   for (std::size_t size = 0; size < text.size(); ++size) {
     EXPECT_EQ(parse_error_of([&] { return read<double>(text.substr(0, size)); }).line(), 0) << size;
   }
+}
+
+TEST(NpyFiles, RowsWithoutColumns_NoMemory) {
+  constexpr std::int64_t rows = 1'000'000'000;
+  const ScratchFolder folder;
+  rlimit before = {};
+  getrlimit(RLIMIT_AS, &before);
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t bytes = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{1} << 28);
+  const rlimit limit = {std::min(bytes, before.rlim_max), before.rlim_max};
+  setrlimit(RLIMIT_AS, &limit);
+  EXPECT_NO_THROW(write_npy(folder.file("A.npy"), DenseView<const double>(nullptr, rows, 0, rows)));
+  EXPECT_NO_THROW(EXPECT_EQ(read_npy<double>(folder.file("A.npy")).rows(), rows));
+  setrlimit(RLIMIT_AS, &before);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "graph_laplacian/lamg/parallel/edge_list.hpp"
 #include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
+#include "support/first_exception.hpp"
 #include "support/hash.hpp"
 
 #include <algorithm>
@@ -127,16 +128,20 @@ Csr<T> accumulate_rows(B& backend, std::int64_t n, const std::int64_t* begins, c
   Array<double> sums(device, begins[n]);
   Array<std::int64_t> offsets(device, n + 1);
   const bool in_parallel = begins[n] > worth_threads;
+  FirstException exception;
   backend.parallel(in_parallel, [&](int part, int parts) {
-    RowAccumulator row_of_sums;
-    const std::int64_t end = first_row_of(n, begins, part + 1, parts);
-    for (std::int64_t row = first_row_of(n, begins, part, parts); row < end; ++row) {
-      const std::int64_t begin = begins[row];
-      row_of_sums.begin(begins[row + 1] - begin, found.data() + begin, sums.data() + begin);
-      visit(row, [&](std::int32_t column, double weight) { row_of_sums.add(column, weight); });
-      offsets[row] = row_of_sums.finish() + 1;
-    }
+    exception.catch_from([&] {
+      RowAccumulator row_of_sums;
+      const std::int64_t end = first_row_of(n, begins, part + 1, parts);
+      for (std::int64_t row = first_row_of(n, begins, part, parts); row < end; ++row) {
+        const std::int64_t begin = begins[row];
+        row_of_sums.begin(begins[row + 1] - begin, found.data() + begin, sums.data() + begin);
+        visit(row, [&](std::int32_t column, double weight) { row_of_sums.add(column, weight); });
+        offsets[row] = row_of_sums.finish() + 1;
+      }
+    });
   });
+  exception.rethrow();
   const std::int64_t nonzeros = backend.exclusive_scan(n, offsets.data(), offsets.data());
   Array<std::int32_t> columns(device, nonzeros);
   Array<T> values(device, nonzeros);

@@ -148,12 +148,22 @@ struct OldValues {
   }
 };
 
+/// Memory of one thread, allocated before the threads start: they wait for each other, so that none may
+/// throw.
+struct WorkerMemory {
+  WorkerMemory(int threads, const ChunkPlan& plan) : last_seen(static_cast<std::size_t>(threads), 0) {
+    if (plan.defer) deferred.reserve(static_cast<std::size_t>(plan.rows));
+  }
+  std::vector<std::int64_t> last_seen;  ///< of each thread's chunks, the number known to be done
+  std::vector<std::int64_t> deferred;   ///< rows of a chunk
+};
+
 /// The part of one thread. `single`: there is one right-hand side.
 template <Direction direction, bool single, class T>
 class Worker {
  public:
-  Worker(const Window<T>& window, std::int64_t thread)
-      : window_(window), thread_(thread), last_seen_(static_cast<std::size_t>(window.threads), 0) {}
+  Worker(const Window<T>& window, std::int64_t thread, WorkerMemory& memory)
+      : window_(window), thread_(thread), last_seen_(memory.last_seen), deferred_(memory.deferred) {}
 
   SkippedRows run() {
     std::atomic_ref<std::int64_t> done(window_.progress[thread_].done);
@@ -334,8 +344,8 @@ class Worker {
 
   const Window<T>& window_;
   std::int64_t thread_;
-  std::vector<std::int64_t> last_seen_;  ///< of each thread's chunks, the number known to be done
-  std::vector<std::int64_t> deferred_;
+  std::vector<std::int64_t>& last_seen_;
+  std::vector<std::int64_t>& deferred_;
   SkippedRows skipped_;
 };
 
@@ -352,6 +362,9 @@ SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepWorkspace<O
                    .ring = scratch.at_least(ring_size * half.right_hand_sides),
                    .length = ring_size,
                    .progress = progress.data()};
+  std::vector<WorkerMemory> memory;
+  memory.reserve(static_cast<std::size_t>(threads));
+  for (int t = 0; t < threads; ++t) memory.emplace_back(threads, plan);
   SkippedRows skipped;
 #pragma omp parallel num_threads(threads)
   {
@@ -365,9 +378,9 @@ SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepWorkspace<O
     SkippedRows own;
     const std::int64_t thread = omp_get_thread_num();
     if (half.right_hand_sides == 1) {
-      own = Worker<direction, true, T>(window, thread).run();
+      own = Worker<direction, true, T>(window, thread, memory[static_cast<std::size_t>(thread)]).run();
     } else {
-      own = Worker<direction, false, T>(window, thread).run();
+      own = Worker<direction, false, T>(window, thread, memory[static_cast<std::size_t>(thread)]).run();
     }
 #pragma omp critical
     skipped = combine(skipped, own);

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -31,8 +32,11 @@ class BlockedElimination {
   static constexpr std::int64_t lanes = Types::lanes;
 
  public:
-  BlockedElimination(const BandNode& node, const Loader& rows, const FactorView<T>& factors, std::int64_t k)
+  /// `cancel`: may be null.
+  BlockedElimination(const BandNode& node, const Loader& rows, const FactorView<T>& factors, std::int64_t k,
+                     const std::stop_token* cancel)
       : node_(node),
+        cancel_(cancel),
         rows_(rows),
         k_(k),
         pivots_(factors.pivots + node.first_step),
@@ -57,10 +61,12 @@ class BlockedElimination {
     std::int64_t step = 0;
     if constexpr (fixed_slots > 0) {
       for (; node_.left == 0 && step + block_columns + overrun <= node_.steps; step += block_columns) {
+        if (cancel_ != nullptr && cancel_->stop_requested()) return facts_;
         eliminate_block(step);
       }
     }
     for (; step < node_.steps; step += block_columns) {
+      if (cancel_ != nullptr && cancel_->stop_requested()) return facts_;
       const std::int64_t columns = std::min<std::int64_t>(block_columns, node_.steps - step);
       factor_panel(step, columns);
       update_rows(columns);
@@ -405,6 +411,7 @@ class BlockedElimination {
 
   VectorBits largest_{};  // magnitudes in the pivot rows behind the panels
   const BandNode& node_;
+  const std::stop_token* cancel_;
   const Loader& rows_;
   std::int64_t k_;
   std::int32_t* pivots_;

@@ -9,6 +9,7 @@
 #include "sparse_direct/banded/host/rows.hpp"
 #include "sparse_direct/banded/host/substitute.hpp"
 #include "sparse_direct/banded/host/substitute_transposed.hpp"
+#include "support/first_exception.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -31,7 +32,7 @@ int threads_for_level(const Device& device, const BandPlan& plan, std::int64_t l
 }
 
 /// Calls work(node, item, scratch) for the nodes of a level and items 0, ..., items - 1 of each, with
-/// `scratch_size` elements for each thread.
+/// `scratch_size` elements for each thread. Rethrows an exception of `work`.
 template <class T, class Work>
 void for_each_node(const Device& device, const BandPlan& plan, std::int64_t level, std::int64_t items,
                    std::int64_t scratch_size, const Work& work) {
@@ -40,10 +41,13 @@ void for_each_node(const Device& device, const BandPlan& plan, std::int64_t leve
   const int threads = threads_for_level(device, plan, level, items);
   std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads));
   for (std::vector<T>& own : scratch) own.resize(static_cast<std::size_t>(scratch_size));
+  FirstException exception;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (std::int64_t task = 0; task < count * items; ++task) {
-    work(begin + task % count, task / count, scratch[static_cast<std::size_t>(omp_get_thread_num())].data());
+    T* const own = scratch[static_cast<std::size_t>(omp_get_thread_num())].data();
+    exception.catch_from([&] { work(begin + task % count, task / count, own); });
   }
+  exception.rethrow();
 }
 
 /// Eliminates a partition of the shape that the kernel is made for.
@@ -57,7 +61,7 @@ bool eliminate_narrow(const BandNode& node, const PartitionLoader<T>& rows, cons
 
 template <std::int64_t bytes, class T>
 NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, const FactorView<T>& own,
-                              std::int64_t k) {
+                              std::int64_t k, const std::stop_token* cancel) {
   const PartitionLoader<T> rows(A, node);
   NodeFacts facts;
   const bool narrow = node.extra_slots == 0 && (eliminate_narrow<T, 2, 3, 0>(node, rows, own, facts) ||
@@ -69,15 +73,17 @@ NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, co
   constexpr std::int64_t slots = 16;
   constexpr std::int64_t ahead = 24;
   if (node.slots <= slots && node.ahead + block_columns - 1 <= ahead) {
-    return BlockedElimination<T, bytes, PartitionLoader<T>, slots, ahead>(node, rows, own, k).eliminate();
+    return BlockedElimination<T, bytes, PartitionLoader<T>, slots, ahead>(node, rows, own, k, cancel)
+        .eliminate();
   }
-  return BlockedElimination<T, bytes, PartitionLoader<T>, 0, 0>(node, rows, own, k).eliminate();
+  return BlockedElimination<T, bytes, PartitionLoader<T>, 0, 0>(node, rows, own, k, cancel).eliminate();
 }
 
 template <std::int64_t bytes, class T>
-NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, std::int64_t k) {
+NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, std::int64_t k,
+                              const std::stop_token* cancel) {
   const InterfaceLoader<T> rows(own.blocks, k, node);
-  return BlockedElimination<T, bytes, InterfaceLoader<T>, 0, 0>(node, rows, own, k).eliminate();
+  return BlockedElimination<T, bytes, InterfaceLoader<T>, 0, 0>(node, rows, own, k, cancel).eliminate();
 }
 
 /// Adds the children's sums to an interface: the left and right sums of its node begin with those of its
@@ -132,12 +138,15 @@ void eliminate_level(const Device& device, const FactorBatch<T>& factors, const 
                      std::int64_t level) {
   for_each_node<T>(device, *factors.plan, level, factors.count, 0,
                    [&](std::int64_t number, std::int64_t matrix, T* /*scratch*/) {
+                     if (factors.cancel != nullptr && factors.cancel->stop_requested()) return;
                      const BandNode& node = factors.nodes[number];
                      const FactorView<T> own = factors.of(matrix);
                      NodeFacts& facts = factors.facts[matrix * factors.node_count + number];
                      with_vector_instructions([&](auto bytes) {
-                       facts = level == 0 ? eliminate_partition<bytes()>(node, A.of(matrix), own, factors.k)
-                                          : eliminate_interface<bytes()>(node, own, factors.k);
+                       facts = level == 0
+                                   ? eliminate_partition<bytes()>(node, A.of(matrix), own, factors.k,
+                                                                  factors.cancel)
+                                   : eliminate_interface<bytes()>(node, own, factors.k, factors.cancel);
                      });
                    });
 }

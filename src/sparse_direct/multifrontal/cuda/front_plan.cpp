@@ -4,6 +4,7 @@
 #include "dense/tiles/indefinite_work.hpp"
 #include "sparse_direct/multifrontal/cuda/substitution_plan.hpp"
 
+#include <echelon/device.hpp>
 #include <echelon/error.hpp>
 
 #include <algorithm>
@@ -129,7 +130,7 @@ void set_borders(std::span<const std::int32_t> borders, FrontPlan& plan) {
 
 void find_relative_positions(const SymbolicFactor& symbolic, FrontPlan& plan) {
   plan.relative.resize(symbolic.rows.size());
-#pragma omp parallel for schedule(dynamic, 256)
+#pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 256)
   for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
     if (symbolic.parent[s] < 0) {
       place_in_border(symbolic, static_cast<std::int64_t>(s), plan);
@@ -336,7 +337,7 @@ UninitializedVector<std::int64_t> element_offsets(const FrontPlan& plan, const S
     return front.row_panel + (local_column - front.pivots) + local_row * (front.rows - front.pivots);
   };
   UninitializedVector<std::int64_t> offsets(columns.size());
-#pragma omp parallel for schedule(dynamic, 4096)
+#pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 4096)
   for (std::size_t i = 0; i < row_position.size(); ++i) {
     for (std::int64_t e = row_offsets[i]; e < row_offsets[i + 1]; ++e) {
       const auto element = static_cast<std::size_t>(e);

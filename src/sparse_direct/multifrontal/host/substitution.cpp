@@ -73,7 +73,7 @@ class VectorSubstitution {
     std::int64_t sums = 0;
     for (std::size_t r = 0; r < schedule.ranges.size() && has_top(); ++r) {
       sum_begin_.push_back(sums);
-      for (const FrontRecord* root : roots_of(r)) sums += root->size - root->eliminated;
+      for (const std::int32_t root : roots_of(r)) sums += front(root).size - front(root).eliminated;
     }
     shared_ = scratch + sums;
     own_ = shared_ + factors.largest_front;
@@ -132,11 +132,10 @@ class VectorSubstitution {
   [[nodiscard]] FrontTask<T> whole() const {
     return {0, static_cast<std::int32_t>(factors_.fronts.size()), factors_.n, nullptr};
   }
-  [[nodiscard]] std::vector<const FrontRecord*> roots_of(std::size_t r) const {
-    std::vector<const FrontRecord*> roots;
-    for (std::int32_t k = r == 0 ? 0 : schedule_.root_ends[r - 1]; k < schedule_.root_ends[r]; ++k)
-      roots.push_back(&front(schedule_.roots[static_cast<std::size_t>(k)]));
-    return roots;
+  [[nodiscard]] std::span<const std::int32_t> roots_of(std::size_t r) const {
+    const auto begin = static_cast<std::size_t>(r == 0 ? 0 : schedule_.root_ends[r - 1]);
+    return std::span(schedule_.roots)
+        .subspan(begin, static_cast<std::size_t>(schedule_.root_ends[r]) - begin);
   }
   /// Numbers of the rows behind the pivots of a front.
   [[nodiscard]] static std::span<const std::int32_t> behind(const FrontRecord& record,
@@ -165,14 +164,14 @@ class VectorSubstitution {
     const SupernodeRange range = schedule_.ranges[r];
     const FrontRecord& last = front(range.end - 1);
     T* const outside = w + factors_.largest_front;
-    const std::vector<const FrontRecord*> roots = roots_of(r);
-    for (const FrontRecord* root : roots) {
-      for (const std::int32_t number : behind(*root, numbers)) outside[number] = 0;
+    for (const std::int32_t root : roots_of(r)) {
+      for (const std::int32_t number : behind(front(root), numbers)) outside[number] = 0;
     }
     triangle.vector(factors_, {range.begin, range.end, last.first_pivot + last.eliminated, outside}, x_, w);
     T* sum = scratch_ + sum_begin_[r];
-    for (const FrontRecord* root : roots) {
-      for (const std::int32_t number : behind(*root, numbers)) *sum++ = std::exchange(outside[number], T{0});
+    for (const std::int32_t root : roots_of(r)) {
+      for (const std::int32_t number : behind(front(root), numbers))
+        *sum++ = std::exchange(outside[number], T{0});
     }
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/dissection/leaf_ordering.hpp"
 
+#include "backend/memory_limits.hpp"
+
 #include <echelon/error.hpp>
 
 #include <camd.h>
@@ -68,7 +70,7 @@ void order_by_degree(std::span<std::int32_t> vertices, const LeafGraph& graph) {
   const SuiteSparse_long status = camd_l_order(n, graph.begin.data(), graph.neighbours.data(),
                                                permutation.data(), nullptr, nullptr, graph.constraint.data());
   if (status == CAMD_OUT_OF_MEMORY) {
-    throw OutOfMemory("serial", (2 * graph.neighbours.size() + 10 * permutation.size()) * sizeof(Integer), 0);
+    throw host_out_of_memory((2 * graph.neighbours.size() + 10 * permutation.size()) * sizeof(Integer));
   }
   if (status < 0) throw InvalidMatrix("CAMD refuses the pattern: its columns are out of range");
   std::vector<std::int32_t> ordered;
