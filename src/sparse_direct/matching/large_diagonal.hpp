@@ -67,8 +67,10 @@ struct SymmetricMatching {
 };
 
 /// Symmetric counterpart of large_diagonal: s_i = sqrt(r_i c_i); the cycles of the matching are split into
-/// pairs whose off-diagonal element is large, and single rows. I. Duff, S. Pralet, Strategies for scaling and
-/// pivoting for sparse symmetric indefinite problems, SIAM J. Matrix Anal. Appl. 27 (2005).
+/// pairs whose off-diagonal element is large, and single rows. No matching, either, where all rows with small
+/// diagonal elements are dense: the elimination of the others fills their diagonals. I. Duff, S. Pralet,
+/// Strategies for scaling and pivoting for sparse symmetric indefinite problems, SIAM J. Matrix Anal. Appl.
+/// 27 (2005).
 template <class T>
 [[nodiscard]] SymmetricMatching symmetric_matching(const Csr<T>& a, const MatchingOptions& options = {});
 
