@@ -31,6 +31,7 @@ class LeafMerger {
   }
 
   void run() {
+    if (!has_candidates()) return;
     number_.reserve(factor_.parent.size());
     rows_.reserve(factor_.rows.size());
     for (std::int32_t s = 0; s < factor_.supernodes(); ++s) {
@@ -49,12 +50,21 @@ class LeafMerger {
   }
 
  private:
+  [[nodiscard]] bool are_sibling_leaves(std::int32_t s, std::int32_t t) const {
+    return factor_.parent[s] >= 0 && factor_.parent[s] == factor_.parent[t] &&
+           !has_children_[static_cast<std::size_t>(s)] && !has_children_[static_cast<std::size_t>(t)];
+  }
+  [[nodiscard]] bool has_candidates() const {
+    for (std::int32_t s = 1; s < factor_.supernodes(); ++s) {
+      if (factor_.row_begin[s + 1] - factor_.row_begin[s - 1] >= fewest_rows && are_sibling_leaves(s - 1, s))
+        return true;
+    }
+    return false;
+  }
+
   /// Merges leaf s into the last merged supernode if that stores few zeros.
   bool join(std::int32_t s) {
-    if (s == 0 || has_children_[static_cast<std::size_t>(s)] ||
-        has_children_[static_cast<std::size_t>(s) - 1] || factor_.parent[s] < 0 ||
-        factor_.parent[s] != parent_.back())
-      return false;
+    if (s == 0 || !are_sibling_leaves(s - 1, s)) return false;
     const std::int64_t pivots = supernode_begin_.back() - *(supernode_begin_.end() - 2) + factor_.pivots(s);
     const std::span<const std::int32_t> of_last =
         std::span(rows_).subspan(static_cast<std::size_t>(*(row_begin_.end() - 2)));

@@ -43,12 +43,14 @@ class Insertion {
       const std::int64_t rows = std::ssize(tree.rows_of(s));
       factor_entries_[s] += static_cast<double>(panel_entries(tree.pivots(s), rows));
       if (tree.parent[s] >= 0) factor_entries_[tree.parent[s]] += factor_entries_[s];
+      all_update_entries_ += update_entries(s);
     }
   }
 
   /// Groups children whose update matrices have at least half as many entries as the factors of their
   /// subtrees; false if there are none.
   bool find_groups() {
+    if (all_update_entries_ < worth_collecting) return false;
     const Children children(tree_.parent);
     for (std::int32_t s = 0; s < tree_.supernodes(); ++s) {
       Run run;
@@ -107,6 +109,7 @@ class Insertion {
 
   const SymbolicFactor& tree_;
   std::vector<double> factor_entries_;  // of subtrees
+  double all_update_entries_ = 0;
   std::vector<std::int32_t> group_of_;  // of each supernode, or -1; those of siblings ascend
   std::int32_t groups_ = 0;
   std::vector<std::int32_t> last_seen_;

@@ -18,4 +18,9 @@ namespace echelon::sparse_direct {
 [[nodiscard]] SymbolicFactor with_collecting_fronts(
     SymbolicFactor tree, const std::function<std::int64_t(std::int64_t, std::int64_t)>& panel_entries);
 
+/// True for a collecting front of a tree.
+[[nodiscard]] inline bool is_collecting(const SymbolicFactor& tree, std::int64_t s) {
+  return tree.pivots(s) == 0 && tree.parent[s] >= 0;
+}
+
 }  // namespace echelon::sparse_direct

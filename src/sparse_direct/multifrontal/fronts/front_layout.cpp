@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/fronts/front_layout.hpp"
 
-#include "sparse_direct/multifrontal/fronts/collecting_fronts.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 /// Index lists and offsets of a numeric factorisation, computed once for a pattern.
 #pragma once
 
+#include "sparse_direct/multifrontal/fronts/collecting_fronts.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <echelon/matrix/csr.hpp>
@@ -74,7 +75,7 @@ struct FrontLayout {
                  static_cast<std::size_t>(tree.row_begin[s + 1] - tree.row_begin[s]));
   }
   /// True for a front that adds the update matrices of its children as they are made.
-  [[nodiscard]] bool collects(std::int64_t s) const { return tree.pivots(s) == 0 && tree.parent[s] >= 0; }
+  [[nodiscard]] bool collects(std::int64_t s) const { return is_collecting(tree, s); }
   /// Number of fronts that collect nothing.
   [[nodiscard]] std::int64_t supernodes() const;
   /// Number of rows of a front below its pivots.

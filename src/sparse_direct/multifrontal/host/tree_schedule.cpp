@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 
+#include "sparse_direct/multifrontal/fronts/collecting_fronts.hpp"
 #include "sparse_direct/symbolic/closed_ranges.hpp"
 
 #include <algorithm>
@@ -123,23 +124,15 @@ std::int64_t place_updates(const FrontLayout& layout, std::span<const std::int32
   return peak;
 }
 
-/// Costs of subtrees with which a division of the tree keeps collecting fronts and their children in one
-/// range.
-std::vector<double> undivided_at_collecting_fronts(const FrontLayout& layout,
-                                                   std::span<const std::int32_t> first,
-                                                   std::vector<double> costs, double limit) {
-  for (std::int32_t s = 0; s < std::ssize(costs); ++s) {
-    if (!layout.collects(s)) continue;
-    for (std::int32_t k = first[s]; k <= s; ++k) costs[k] = std::min(costs[k], limit);
-  }
-  return costs;
-}
-
 }  // namespace
 
-TreeDivision divide_tree(const SymbolicFactor& tree, const std::vector<double>& costs, double limit) {
+TreeDivision divide_tree(const SymbolicFactor& tree, std::vector<double> costs, double limit) {
   TreeDivision division;
   const std::vector<std::int32_t> first = first_descendants(tree.parent);
+  for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
+    if (!is_collecting(tree, s)) continue;
+    for (std::int32_t k = first[s]; k <= s; ++k) costs[k] = std::min(costs[k], limit);
+  }
   double in_range = 0;
   for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
     const std::int32_t p = tree.parent[s];
@@ -175,8 +168,7 @@ TreeSchedule schedule_tree(const FrontLayout& layout, int threads) {
   if (threads > 1 && schedule.flops >= worth_threads) {
     // A front above the ranges starts when a child has finished; those without children are ranges.
     const double limit = schedule.flops / (ranges_per_thread * threads);
-    TreeDivision division =
-        divide_tree(tree, undivided_at_collecting_fronts(layout, first, flops, limit), limit);
+    TreeDivision division = divide_tree(tree, flops, limit);
     schedule.ranges = std::move(division.ranges);
     schedule.top = std::move(division.top);
     schedule.parallel = parallel_fraction(layout, flops, threads, schedule) <= worthwhile_fraction;

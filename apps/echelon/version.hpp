@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+namespace echelon::tool {
+
+/// Version, commit, compiler, BLAS, instruction sets and whether CUDA is built in, a line for each.
+[[nodiscard]] std::string version_text();
+
+}  // namespace echelon::tool
