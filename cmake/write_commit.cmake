@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Writes the header `header` with the commit of the folder `source`, if it has changed. `given`: the commit where there is
-# no repository, as in a package.
+# Writes the source file `output` with the commit of the folder `source`, if it has changed. `given`: the commit where
+# there is no repository, as in a package.
 cmake_minimum_required(VERSION 3.25)
 set(commit "${given}")
 if(NOT commit)
@@ -15,10 +15,12 @@ endif()
 if(NOT commit)
   set(commit unknown)
 endif()
-file(CONFIGURE OUTPUT ${header} @ONLY CONTENT
+file(CONFIGURE OUTPUT ${output} @ONLY CONTENT
 "// SPDX-License-Identifier: BSD-3-Clause
-/// The commit of the sources; -dirty if they differ from it. Generated.
-#pragma once
+// Generated.
+#include \"version.hpp\"
 
-#define ECHELON_COMMIT \"@commit@\"
+const char* echelon::tool::source_commit() {
+  return \"@commit@\";
+}
 ")

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "version.hpp"
 
-#include "echelon_commit.hpp"
-
 #include <echelon/device.hpp>
 #include <echelon/linalg/blas.hpp>
 
@@ -25,7 +23,7 @@ std::string compiler() {
 #endif
 }
 
-/// What OpenBLAS says about itself, and its kernels for this processor. Another BLAS has no name.
+/// OpenBLAS's description of itself, with its kernels for this processor. Another BLAS has no name.
 std::string blas() {
   using Config = char* (*)();
   const auto config = reinterpret_cast<Config>(::dlsym(RTLD_DEFAULT, "openblas_get_config"));
@@ -51,7 +49,7 @@ std::string version_text() {
   return fmt::format(
       "echelon {}\ncommit: {}\ncompiler: {}\nBLAS: {}\n"
       "instruction sets: portable, AVX2, AVX-512; on this processor {}\nCUDA: {}\n",
-      ECHELON_VERSION, ECHELON_COMMIT, compiler(), blas(), widest_instructions(),
+      ECHELON_VERSION, source_commit(), compiler(), blas(), widest_instructions(),
       cuda_built() ? "yes" : "no");
 }
 

@@ -3,7 +3,7 @@
 #include "sparse_direct/multifrontal/fronts/collecting_fronts.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 #include "support/patterns.hpp"
-#include "support/process_memory.hpp"
+#include "support/sparse_direct/process_memory.hpp"
 #include "support/sparse_systems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -248,7 +248,7 @@ TEST(MergedLeaves, DifferentRows_StayApart) {
   EXPECT_LT(static_cast<double>(factor.stored_entries), 1.15 * static_cast<double>(factor.factor_entries));
 }
 
-TEST(CollectingFronts, HoldTheRowsOfTheirChildren) {
+TEST(CollectingFronts, Rows_IncludeThoseOfChildren) {
   const auto entries = [](std::int64_t pivots, std::int64_t rows) { return pivots * (pivots + rows); };
   for (const double density : {0.3, 1.0}) {
     const SymbolicFactor before = analyzed(dense_rows_pattern(4000, 100, density));

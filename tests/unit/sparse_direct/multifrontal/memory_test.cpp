@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory that a sparse factorisation says it will take, and takes.
-#include "support/process_memory.hpp"
+#include "support/sparse_direct/process_memory.hpp"
 
 #include <echelon/echelon.hpp>
 
