@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/matching/large_diagonal.hpp"
 
+#include "matrix/rows.hpp"
 #include "sparse_direct/matching/elements.hpp"
 #include "sparse_direct/matching/weighted_matching.hpp"
 #include "sparse_direct/ordering/dense_rows.hpp"
@@ -40,12 +41,14 @@ std::vector<std::int32_t> columns_with_small_diagonal(const Csr<T>& a, const Sca
   return columns;
 }
 
-/// Whether these rows of a symmetric matrix, which have small diagonal elements as opposed to the others, are
-/// dense: they are eliminated last, when the elimination of the others has filled their diagonals. Each has
-/// nonzeros in at least as many other rows as there are of them, so that A is not singular by structure.
+/// Whether these rows, which have small diagonal elements as opposed to the others, are dense: they are
+/// eliminated last, when the elimination of the others has filled their diagonals. That takes nonzeros a_ri
+/// and a_ir for other rows i; there are at least as many as such rows, so that A is not singular by
+/// structure.
 template <class T>
 bool are_filled_by_others(const Csr<T>& a, std::span<const std::int32_t> rows) {
   const double longest = longest_sparse_row(a.rows());
+  const SparseRows<T> elements(a);
   std::vector<bool> is_listed(static_cast<std::size_t>(a.rows()), false);
   for (const std::int32_t row : rows) is_listed[static_cast<std::size_t>(row)] = true;
   return std::ranges::all_of(rows, [&](std::int32_t row) {
@@ -54,10 +57,11 @@ bool are_filled_by_others(const Csr<T>& a, std::span<const std::int32_t> rows) {
     if (!(static_cast<double>(end - begin) > longest)) return false;
     std::int64_t others = 0;
     for (std::int64_t k = begin; k < end; ++k) {
-      const bool is_other = !is_listed[static_cast<std::size_t>(a.column_indices()[k])];
-      others += is_other && a.values()[k] != T{0} ? 1 : 0;
+      const std::int32_t i = a.column_indices()[k];
+      const bool is_other = !is_listed[static_cast<std::size_t>(i)];
+      others += is_other && a.values()[k] != T{0} && elements.at(i, row) != T{0} ? 1 : 0;
     }
-    return others >= std::ssize(rows);
+    return static_cast<double>(others) > longest && others >= std::ssize(rows);
   });
 }
 
@@ -233,8 +237,9 @@ std::string_view to_string(ScalingKind kind) {
 template <class T>
 LargeDiagonal large_diagonal(const Csr<T>& a, const MatchingOptions& options) {
   LargeDiagonal result = unpermuted(infinity_norm_scaling(a));
-  if (!columns_with_small_diagonal(a, result.scaling, options.good_diagonal).empty())
-    match(a, options, result);
+  const std::vector<std::int32_t> small =
+      columns_with_small_diagonal(a, result.scaling, options.good_diagonal);
+  if (!are_filled_by_others(a, small)) match(a, options, result);
   return result;
 }
 

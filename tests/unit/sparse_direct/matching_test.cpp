@@ -358,6 +358,31 @@ TEST(SymmetricMatching, DenseRowsOnlyLackADiagonal_NoPairs) {
   EXPECT_EQ(matching.structural_rank, 420);
 }
 
+TEST(LargeDiagonal, DenseRowsOnlyLackADiagonal_RowsStay) {
+  const LargeDiagonal diagonal = large_diagonal(with_dense_rows(400, 20, 0));
+  EXPECT_FALSE(diagonal.permuted);
+  EXPECT_EQ(diagonal.structural_rank, 420);
+  EXPECT_TRUE(large_diagonal(with_dense_rows(400, 20, 1)).permuted);
+  const LargeDiagonal many = large_diagonal(with_dense_rows(400, 600, 0));
+  EXPECT_EQ(many.structural_rank, 800);
+}
+
+TEST(LargeDiagonal, DenseRowsWithoutDenseColumns_AreMatched) {
+  // Dense rows whose columns hold one element each: nothing fills their diagonals.
+  constexpr std::int32_t n = 400;
+  constexpr std::int32_t m = 3;
+  std::vector<Triplet<double>> triplets;
+  for (std::int32_t i = 0; i < n; ++i) {
+    triplets.push_back({i, i, 1});
+    for (std::int32_t j = 0; j < m; ++j) triplets.push_back({n + j, i, 0.5});
+  }
+  for (std::int32_t j = 0; j < m; ++j) triplets.push_back({j, n + j, 1});
+  const Csr<double> a = Csr<double>::from_triplets(n + m, n + m, triplets);
+  const LargeDiagonal diagonal = large_diagonal(a);
+  EXPECT_TRUE(diagonal.permuted);
+  EXPECT_EQ(diagonal.structural_rank, structural_rank<double>(a));
+}
+
 TEST(SymmetricMatching, OtherRowsLackADiagonal_Pairs) {
   const SymmetricMatching matching = symmetric_matching(with_dense_rows(400, 20, 1));
   ASSERT_EQ(matching.partner.size(), 420);
