@@ -18,6 +18,11 @@ install(FILES ${PROJECT_BINARY_DIR}/echelonConfig.cmake ${PROJECT_BINARY_DIR}/ec
               ${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake
         DESTINATION ${package_dir})
 
+if(NOT TARGET uninstall)
+  add_custom_target(uninstall VERBATIM
+    COMMAND ${CMAKE_COMMAND} -D manifest=${CMAKE_BINARY_DIR}/install_manifest.txt -P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake)
+endif()
+
 # A static library does not record its dependencies: the pkg-config file names them.
 if(BUILD_SHARED_LIBS)
   set(pc_requires .private)
@@ -26,7 +31,8 @@ else()
   set(pc_requires)
   set(pc_libs " ")
 endif()
-set(pc_libraries -lamd -lcamd -lcolamd -lsuitesparseconfig -lmetis ${OpenMP_CXX_FLAGS} -pthread)
+list(TRANSFORM OpenMP_CXX_LIB_NAMES PREPEND -l OUTPUT_VARIABLE pc_openmp)
+set(pc_libraries -lamd -lcamd -lcolamd -lsuitesparseconfig -lmetis ${pc_openmp} -pthread)
 if(ECHELON_CUDA)
   list(APPEND pc_libraries -L${CUDAToolkit_LIBRARY_DIR} -lcusolver -lcusparse -lcublas -lcudart)
 endif()

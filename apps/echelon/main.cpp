@@ -4,8 +4,8 @@
 #include "output/failure.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/wait_policy.hpp"
+#include "version.hpp"
 
-#include <echelon/device.hpp>
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ std::string help() {
   echelon --help solver:NAME      options of a method, for -p KEY=VALUE
   echelon --help ranks            options of `solve --ranks N`, for -p KEY=VALUE
   echelon --help generator:NAME   options of a generator, for -p KEY=VALUE
-  echelon --version               version; whether CUDA is built in
+  echelon --version               version, commit, compiler, BLAS, instruction sets, CUDA
 
 Reports go to stdout (one line of JSON with --json), everything else to stderr.
 The file name - stands for standard input or output.
@@ -66,10 +66,6 @@ Exit status: 0 solved, 1 not converged, 2 usage, 3 bad input, 4 singular or no s
 Example:
   echelon solve A.mtx.gz --rhs b.mtx --rtol 1e-10 -o x.mtx
 )";
-}
-
-std::string version() {
-  return fmt::format("echelon {}\nCUDA: {}\n", ECHELON_VERSION, cuda_built() ? "yes" : "no");
 }
 
 const Verb& find_verb(const std::string& name) {
@@ -94,7 +90,7 @@ ExitCode run(const Arguments& arguments) {
   const std::string& first = arguments.front();
   if (first == "--help" && arguments.size() == 2 && arguments[1] == "ranks") return print_distributed_help();
   if (first == "--help" || first == "-h" || first == "help") return print_result(help()), exit_solved;
-  if (first == "--version") return print_result(version()), exit_solved;
+  if (first == "--version") return print_result(version_text()), exit_solved;
   return find_verb(first).run({arguments.begin() + 1, arguments.end()});
 }
 

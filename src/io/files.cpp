@@ -11,10 +11,13 @@
 
 #include <echelon/error.hpp>
 #include <echelon/io/npy.hpp>
+#include <echelon/io/npz.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <utility>
 
 namespace echelon {
@@ -51,6 +54,24 @@ bool is_harwell_boeing_type(std::string_view ending) {
   return true;
 }
 
+/// The ending of a name in lower case, ".gz" ignored, with its dot; empty without one.
+std::string ending_of(const std::string& path) {
+  std::string name = io::lower_case(path);
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos ? std::string() : name.substr(dot);
+}
+
+bool is_one_of(std::initializer_list<std::string_view> endings, std::string_view ending) {
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+}
+
+/// Separator of the numbers in a text file of this name.
+char separator_of(const std::string& path) {
+  const std::string ending = ending_of(path);
+  return ending == ".csv" ? ',' : ending == ".tsv" ? '\t' : ' ';
+}
+
 }  // namespace
 
 std::string_view to_string(FileFormat format) {
@@ -77,21 +98,30 @@ FileFormat parse_file_format(const std::string& name) {
 }
 
 bool is_writable(FileFormat format) {
-  return format != FileFormat::harwell_boeing && format != FileFormat::npz;
+  return format != FileFormat::harwell_boeing;
 }
 
 std::optional<FileFormat> file_format_of_name(const std::string& path) {
-  std::string name = io::lower_case(path);
-  if (name.ends_with(".gz")) name.resize(name.size() - 3);
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string::npos) return std::nullopt;
-  const std::string ending = name.substr(dot);
+  const std::string ending = ending_of(path);
   for (const FormatName& entry : format_names()) {
     if (std::find(entry.endings.begin(), entry.endings.end(), ending) != entry.endings.end())
       return entry.format;
   }
   if (is_harwell_boeing_type(ending)) return FileFormat::harwell_boeing;
   return std::nullopt;
+}
+
+std::optional<FileFormat> output_format_of_name(const std::string& path) {
+  const std::string ending = ending_of(path);
+  if (is_one_of({".txt", ".csv", ".tsv", ".dat"}, ending)) return FileFormat::text;
+  if (is_one_of({".mat", ".h5", ".hdf5", ".json", ".xml", ".xls", ".xlsx", ".parquet", ".pkl", ".vtk"},
+                ending)) {
+    throw BadOption("format",
+                    fmt::format("'{}' cannot be written: {} is the ending of a format that Echelon does not "
+                                "write; its own are {}",
+                                path, ending, ".mtx, .npy, .npz, .petsc, .txt, .csv, .tsv, .graph, .edges"));
+  }
+  return file_format_of_name(path);
 }
 
 namespace io {
@@ -333,7 +363,8 @@ Matrix<T> read_matrix(const std::string& path, FileFormat format) {
 template <class T>
 void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileOptions& options) {
   FileFormat format = options.format;
-  if (format == FileFormat::automatic) format = file_format_of_name(path).value_or(FileFormat::matrix_market);
+  if (format == FileFormat::automatic)
+    format = output_format_of_name(path).value_or(FileFormat::matrix_market);
   if (!is_writable(format)) {
     throw BadOption("format", fmt::format("{} files can be read but not written", to_string(format)));
   }
@@ -342,8 +373,10 @@ void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileO
       if (!matrix.is_sparse()) return write_npy<T>(path, matrix.dense());
       return write_npy<T>(path, io::densified(matrix, options.dense_limit));
     case FileFormat::text:
-      if (!matrix.is_sparse()) return write_text_columns<T>(path, matrix.dense());
-      return write_text_columns<T>(path, io::densified(matrix, options.dense_limit));
+      if (!matrix.is_sparse()) return write_text_columns<T>(path, matrix.dense(), separator_of(path));
+      return write_text_columns<T>(path, io::densified(matrix, options.dense_limit), separator_of(path));
+    case FileFormat::npz:
+      return write_npz(path, matrix);
     case FileFormat::metis: {
       MetisGraph<T> graph;
       graph.adjacency = io::sparse_on_host(matrix);

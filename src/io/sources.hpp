@@ -40,13 +40,16 @@ template <class T>
 NpzFile<T> read_npz_source(TextSource& source, const std::string& name, const std::string& array = {},
                            FileRole role = FileRole::matrix);
 
+template <class T>
+void write_npz_sink(TextSink& sink, MatrixRef<T> matrix);
+
 /// Block size for text columns, larger than usual because lines of a dense matrix are long.
 inline constexpr std::size_t text_columns_block_bytes = std::size_t{1} << 22;
 template <class T>
 Dense<T> read_text_columns_source(TextSource& source, const std::string& name,
                                   const ReadOptions& options = {.block_bytes = text_columns_block_bytes});
 template <class T>
-void write_text_columns_sink(TextSink& sink, DenseView<const T> matrix);
+void write_text_columns_sink(TextSink& sink, DenseView<const T> matrix, char separator = ' ');
 
 template <class T>
 MetisGraph<T> read_metis_source(TextSource& source, const std::string& name, const ReadOptions& options = {});

@@ -145,14 +145,14 @@ Dense<T> read_text_columns_source(TextSource& source, const std::string& name, c
 }
 
 template <class T>
-void write_text_columns_sink(TextSink& sink, DenseView<const T> matrix) {
+void write_text_columns_sink(TextSink& sink, DenseView<const T> matrix, char separator) {
   const HostMatrix<T> host{MatrixRef<T>(matrix)};
   const DenseView<const T>& view = host.dense();
   TextWriter text(sink);
   const std::int64_t rows = view.columns() > 0 ? view.rows() : 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     text.number(view(i, 0));
-    for (std::int64_t j = 1; j < view.columns(); ++j) text.space().number(view(i, j));
+    for (std::int64_t j = 1; j < view.columns(); ++j) text.put(separator).number(view(i, j));
     text.end_line();
   }
   text.flush();
@@ -160,8 +160,8 @@ void write_text_columns_sink(TextSink& sink, DenseView<const T> matrix) {
 
 template Dense<float> read_text_columns_source(TextSource&, const std::string&, const ReadOptions&);
 template Dense<double> read_text_columns_source(TextSource&, const std::string&, const ReadOptions&);
-template void write_text_columns_sink(TextSink&, DenseView<const float>);
-template void write_text_columns_sink(TextSink&, DenseView<const double>);
+template void write_text_columns_sink(TextSink&, DenseView<const float>, char);
+template void write_text_columns_sink(TextSink&, DenseView<const double>, char);
 
 }  // namespace io
 
@@ -174,13 +174,13 @@ Dense<T> read_text_columns(const std::string& path, int threads) {
 }
 
 template <class T>
-void write_text_columns(const std::string& path, DenseView<const T> matrix) {
-  io::write_file(path, [&](io::TextSink& file) { io::write_text_columns_sink(file, matrix); });
+void write_text_columns(const std::string& path, DenseView<const T> matrix, char separator) {
+  io::write_file(path, [&](io::TextSink& file) { io::write_text_columns_sink(file, matrix, separator); });
 }
 
 template Dense<float> read_text_columns(const std::string&, int);
 template Dense<double> read_text_columns(const std::string&, int);
-template void write_text_columns(const std::string&, DenseView<const float>);
-template void write_text_columns(const std::string&, DenseView<const double>);
+template void write_text_columns(const std::string&, DenseView<const float>, char);
+template void write_text_columns(const std::string&, DenseView<const double>, char);
 
 }  // namespace echelon

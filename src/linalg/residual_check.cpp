@@ -177,6 +177,36 @@ struct DoubledResidualOfRow {
   }
 };
 
+#if defined(__x86_64__) && !defined(__CUDACC__) && !defined(__SANITIZE_ADDRESS__)
+#define ECHELON_HAS_FMA_CLONES
+template <class F>
+[[gnu::target("fma"), gnu::flatten]] void call_with_fma(const F& f, std::int64_t i) {
+  f(i);
+}
+#endif
+
+/// A loop body that is compiled with the fused multiply-add instruction as well, for processors that have it:
+/// std::fma is the call of a function without. The bits are the same.
+template <class F>
+struct WithFma {
+  F f;
+  bool has_fma;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+#ifdef ECHELON_HAS_FMA_CLONES
+    if (has_fma) return call_with_fma(f, i);
+#endif
+    f(i);
+  }
+};
+template <class F>
+WithFma<F> with_fma(const F& f) {
+#ifdef ECHELON_HAS_FMA_CLONES
+  return {f, __builtin_cpu_supports("fma") != 0};
+#else
+  return {f, false};
+#endif
+}
+
 /// Residuals of `height` rows of a dense A, likewise.
 template <int height, class T>
 struct DoubledResidualOfTile {
@@ -325,9 +355,9 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   VectorFacts accurate_residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
     if (A.is_operator()) return residual(A, b, x, r);
     if (const Csr<T>* csr = A.csr()) {
-      backend_.for_each(csr->rows(),
-                        DoubledResidualOfRow<T>{csr->row_offsets().data(), csr->column_indices().data(),
-                                                csr->values().data(), b, x, r});
+      backend_.for_each(csr->rows(), with_fma(DoubledResidualOfRow<T>{csr->row_offsets().data(),
+                                                                      csr->column_indices().data(),
+                                                                      csr->values().data(), b, x, r}));
       return vector(A.rows(), r);
     }
     // Each thread of a GPU has one row, so that neighbouring threads read neighbouring elements; a tile on
@@ -335,10 +365,10 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     constexpr int height = std::is_same_v<B, Cuda> ? 1 : 32;
     const DenseView<const T>& a = A.dense();
     const bool by_column = a.layout() == Layout::column_major;
-    for_each_tile(
-        backend_, (a.rows() + height - 1) / height,
-        DoubledResidualOfTile<height, T>{a.data(), a.rows(), a.columns(), by_column ? 1 : a.leading(),
-                                         by_column ? a.leading() : 1, b, x, r});
+    for_each_tile(backend_, (a.rows() + height - 1) / height,
+                  with_fma(DoubledResidualOfTile<height, T>{a.data(), a.rows(), a.columns(),
+                                                            by_column ? 1 : a.leading(),
+                                                            by_column ? a.leading() : 1, b, x, r}));
     return vector(A.rows(), r);
   }
 

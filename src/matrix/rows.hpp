@@ -52,8 +52,21 @@ struct SparseRows {
   ECHELON_ANYWHERE T value(std::int64_t, std::int64_t k) const { return values[k]; }
   /// Element (i, j), zero where none is stored; O(log(row length)).
   ECHELON_ANYWHERE T at(std::int64_t i, std::int64_t j) const {
-    const std::int64_t k = lower_bound(column_indices, begin(i), end(i), j);
+    std::int64_t k = place_in_run(begin(i), end(i), j);
+    if (k < 0) k = lower_bound(column_indices, begin(i), end(i), j);
     return k < end(i) && column_indices[k] == j ? values[k] : T{0};
+  }
+
+ private:
+  /// Place of column j among those of a long row, if all from the first or up to the last follow each other,
+  /// as in the dense rows and columns of a matrix; otherwise -1.
+  ECHELON_ANYWHERE std::int64_t place_in_run(std::int64_t begin, std::int64_t end, std::int64_t j) const {
+    constexpr std::int64_t long_row = 32;
+    if (end - begin < long_row) return -1;
+    const std::int64_t from_first = begin + (j - column_indices[begin]);
+    if (from_first >= begin && from_first < end && column_indices[from_first] == j) return from_first;
+    const std::int64_t from_last = end - 1 - (column_indices[end - 1] - j);
+    return from_last >= begin && from_last < end && column_indices[from_last] == j ? from_last : -1;
   }
 };
 

@@ -175,8 +175,8 @@ bool may_be_singular(const SolverState<T>& state, const std::optional<ProductWit
   return setup.status == Status::underdetermined || (setup.status == Status::singular && !setup.row);
 }
 
-/// The null space that solves project out: that of a sparse A, for methods that neither find it nor take
-/// matrices of any rank.
+/// The null space that solves project out: that of a sparse A, for methods that do not find it, do not take
+/// matrices of any rank, and are not made for Laplacians.
 template <class T>
 NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const SolverState<T>& state,
                                         const std::optional<ProductWithOnes>& ones) {
@@ -189,9 +189,9 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
   if (!std::all_of(elements.begin(), elements.end(), [](double v) { return std::isfinite(v); }))
     throw Error("the near-null-space vectors have a NaN or Inf");
   const bool given = ones && state.setup.ok() && candidates.columns() > 0;
-  if (!state.matrix.is_sparse() || method.takes_any_shape() ||
-      find_interface<NullSpaceFinder<T>>(method) != nullptr || !(given || may_be_singular(state, ones)))
-    return {};
+  const bool knows_it = method.takes_any_shape() || find_interface<NullSpaceFinder<T>>(method) != nullptr ||
+                        find_method(method.name()).needs == MethodNeeds::diagonally_dominant;
+  if (!state.matrix.is_sparse() || knows_it || !(given || may_be_singular(state, ones))) return {};
   return make_projection<T>(method.device())->find(*state.matrix.csr(), candidates);
 }
 

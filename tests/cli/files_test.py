@@ -10,6 +10,7 @@ import pathlib
 import re
 import struct
 import unittest
+import zipfile
 
 from cli_test import BAD_INPUT, RESOURCES, SOLVED, USAGE, ToolTest, array, coordinate, read_array, tridiagonal
 
@@ -117,7 +118,61 @@ class Files(ToolTest):
         matrix = self.file("I.mtx", coordinate(2, 2, [(1, 1, 1), (2, 2, 1)]))
         report = self.report(matrix, "--rhs", str(CORPUS / "npz" / "stored.npz"), "-o", self.out("x.mtx"))
         self.assertEqual(read_array(self.out("x.mtx"))[0], [1, 2])
-        self.error("convert", matrix, self.out("A.npz"), code=USAGE)
+
+    def solution(self, name):
+        """Solves a system with an exact solution, writes x to a file of this name, and returns its bytes."""
+        matrix = self.file("A.mtx", coordinate(2, 2, [(1, 1, 2), (1, 2, 1), (2, 2, 4)]))
+        rhs = self.file("b.txt", "2.25\n-1\n")
+        self.report(matrix, "--rhs", rhs, "-o", self.out(name))
+        return pathlib.Path(self.out(name)).read_bytes()
+
+    def test_solution_has_the_format_of_its_name(self):
+        for name in ["x.txt", "x.csv", "x.tsv", "x.dat"]:
+            self.assertEqual(self.solution(name), b"1.25\n-0.25\n", name)
+        self.assertEqual(gzip.decompress(self.solution("x.csv.gz")), b"1.25\n-0.25\n")
+        for name in ["x.mtx", "x", "x.solution"]:
+            self.assertTrue(self.solution(name).startswith(b"%%MatrixMarket matrix array"), name)
+        self.solution("x.npz")
+        with zipfile.ZipFile(self.out("x.npz")) as archive:
+            self.assertIsNone(archive.testzip())
+            self.assertEqual(archive.namelist(), ["arr_0.npy"])
+            self.assertEqual(archive.read("arr_0.npy"), self.solution("x.npy"))
+        if numpy:
+            self.assertEqual(numpy.load(self.out("x.npz"))["arr_0"].tolist(), [1.25, -0.25])
+
+    def test_other_formats_are_refused_by_name(self):
+        matrix = self.spd()
+        for name in ["x.mat", "x.h5", "x.json", "x.JSON.gz", "x.graph", "x.edges", "x.rua"]:
+            for command in [["solve", matrix, "-o"], ["invert", matrix, "-o"]]:
+                with self.subTest(f"{command[0]} {name}"):
+                    self.error(*command, self.out(name), code=USAGE)
+        for name in ["x.mat", "x.xlsx"]:
+            self.assertIn("does not write", self.error("generate", "poisson-2d", "-o", self.out(name), code=USAGE))
+            self.assertIn("does not write", self.error("convert", matrix, self.out(name), code=USAGE))
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["spd.mtx"])
+
+    def test_generated_matrix_has_the_format_of_its_name(self):
+        def generate(name):
+            self.run_tool("generate", "poisson-2d", "-p", "nx=3", "-p", "ny=2", "-o", self.out(name), "--quiet")
+            return self.out(name)
+        expected = self.entries(generate("a.mtx"))
+        lines = pathlib.Path(generate("a.csv")).read_text().splitlines()
+        rows = [[float(word) for word in line.split(",")] for line in lines]
+        self.assertEqual(len(rows), 6)
+        self.assertEqual({(i + 1, j + 1): v for i, row in enumerate(rows) for j, v in enumerate(row) if v}, expected)
+        self.convert(generate("a.npz"), self.out("b.mtx"))
+        self.assertEqual(self.entries(self.out("b.mtx")), expected)
+        with zipfile.ZipFile(self.out("a.npz")) as archive:
+            self.assertIsNone(archive.testzip())
+            self.assertEqual(sorted(archive.namelist()),
+                             ["data.npy", "format.npy", "indices.npy", "indptr.npy", "shape.npy"])
+        if scipy:
+            matrix = scipy.sparse.load_npz(self.out("a.npz"))
+            self.assertEqual(matrix.shape, (6, 6))
+            self.assertEqual(matrix.nnz, len(expected))
+        self.convert(self.out("a.csv"), self.out("c.npz"))
+        self.convert(self.out("c.npz"), self.out("c.mtx"), "--sparse")
+        self.assertEqual(self.entries(self.out("c.mtx")), expected)
 
     def test_isolated_vertices_print_note(self):
         start = self.file("a.mtx", coordinate(4, 4, [(1, 2, 1), (2, 1, 1)]))

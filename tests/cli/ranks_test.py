@@ -188,6 +188,17 @@ class Failures(RanksTest):
                              env={**os.environ, "ECHELON_MPIRUN": "no-such-program"})
         self.assertIn("no-such-program is not found: install MPI", done.stderr)
 
+    def test_root(self):
+        launcher = self.file("launcher", "#!/bin/sh\necho mpirun has detected an attempt to run as root. >&2\nexit 1\n")
+        os.chmod(launcher, 0o700)
+        error = self.run_tool("solve", self.matrix, "--ranks", "2", code=RESOURCES,
+                              env={**os.environ, "ECHELON_MPIRUN": launcher}).stderr
+        self.assertIn("OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", error)
+        if os.geteuid() == 0 and shutil.which("ompi_info"):
+            allowed = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+            env = {name: value for name, value in os.environ.items() if name not in allowed}
+            self.assertEqual(self.run_tool("solve", self.matrix, "--ranks", "2", code=RESOURCES, env=env).stderr, error)
+
     def test_no_petsc(self):
         tool = str(self.folder / "echelon")
         shutil.copy(cli_test.TOOL, tool)

@@ -140,6 +140,10 @@ void npz_in(std::string_view text) {
        read_or_refuse([&] { return io::read_npz_source<T>(*io::text_in_memory(text), "fuzz"); })) {
     check(file.matrix);
     check(file.right_hand_sides);
+    io::MemorySink sink;
+    std::visit([&](const auto& matrix) { io::write_npz_sink<T>(sink, matrix); }, file.matrix);
+    require(same(file.matrix, io::read_npz_source<T>(*io::text_in_memory(sink.text()), "again").matrix),
+            "npz: writing and reading changes the matrix");
   }
 }
 

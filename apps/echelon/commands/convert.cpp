@@ -84,7 +84,7 @@ void add_options(CLI::App& app, Conversion& conversion) {
 void check_request(Conversion& conversion) {
   WriteFileOptions& output = conversion.output;
   if (output.format == FileFormat::automatic) {
-    auto format = file_format_of_name(conversion.to);
+    auto format = output_format_of_name(conversion.to);
     if (conversion.to == "-") format = FileFormat::matrix_market;
     if (!format) {
       throw BadOption("--to", fmt::format("the format of '{}' is not clear from its name: give --to {}",

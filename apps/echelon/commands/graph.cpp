@@ -174,6 +174,7 @@ ExitCode run_components(const Arguments& arguments) {
   add_common(app, request);
   add_output(app, request, "the component of each vertex");
   if (!parse(app, arguments)) return exit_solved;
+  check_dense_format({"-o", request.output});
   check_files({request.matrix}, {{"-o", request.output}});
   const Csr<double> L = read_graph(request).laplacian;
   const graph::Components parts = graph::components(L);
@@ -366,6 +367,7 @@ ExitCode run_resistance(const Arguments& arguments) {
   if (error->count() == 0 && seed->count() > 0) throw BadOption("--seed", "--seed belongs to --error");
   check_pairs(request.pairs);
   require(request.solve.device);
+  check_dense_format({"-o", request.output});
   check_files({request.matrix, request.pairs_file}, {{"-o", request.output}});
   const Graph graph = read_graph(request);
   const Interrupt interrupt(request.quiet);
@@ -432,6 +434,7 @@ ExitCode run_potential(const Arguments& arguments) {
     throw BadOption("--sources", "GRAPH and --sources cannot both be read from standard input");
   }
   require(request.solve.device);
+  check_dense_format({"-o", request.output});
   check_files({request.matrix, request.sources}, {{"-o", request.output}});
   const Graph graph = read_graph(request);
   const Dense<double> currents = read_sources(request.sources, graph);
@@ -452,6 +455,7 @@ ExitCode run_fiedler(const Arguments& arguments) {
   add_seed(app, request, "seed of the first block");
   add_output(app, request, "the eigenvectors, a column for each,");
   if (!parse(app, arguments)) return exit_solved;
+  check_dense_format({"-o", request.output});
   check_files({request.matrix}, {{"-o", request.output}});
   const Csr<double> L = read_graph(request).laplacian;
   const Interrupt interrupt(request.quiet);

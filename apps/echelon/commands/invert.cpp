@@ -83,7 +83,8 @@ ExitCode run_invert(const Arguments& arguments) {
   CLI::App app("Inverts a square matrix and measures the accuracy.", "echelon invert");
   set_style(app);
   add_elimination_options(app, request);
-  add_file_option(app, "-o,--output", request.output, "write the inverse: .mtx, .npy, .petsc");
+  add_file_option(app, "-o,--output", request.output,
+                  "write the inverse: .mtx, .npy, .npz, .petsc, .txt, .csv");
   app.add_option_function<std::string>(
          "--factor-precision",
          [&](const std::string& word) { request.options.factor_precision = *from_word<Precision>(word); },

@@ -129,7 +129,8 @@ ExitCode run_rref(const Arguments& arguments) {
   CLI::App app("Reduces a matrix to reduced row echelon form.", "echelon rref");
   set_style(app);
   add_elimination_options(app, request);
-  add_file_option(app, "-o,--output", request.output, "write the reduced form: .mtx, .npy, .petsc");
+  add_file_option(app, "-o,--output", request.output,
+                  "write the reduced form: .mtx, .npy, .npz, .petsc, .txt, .csv");
   add_file_option(app, "--null-space", request.null_space,
                   "write a basis of the null space, one vector a column");
   if (!parse(app, arguments)) return exit_solved;

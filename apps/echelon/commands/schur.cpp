@@ -230,7 +230,7 @@ ExitCode run_schur(const Arguments& arguments) {
       "file with the unknowns that are kept: a row of A, counted from 0, on each line, or .mtx, .npy; "
       "S has their order")
       ->required();
-  add_file_option(app, "-o,--output", request.output, "write S, dense: .mtx, .npy, .petsc");
+  add_file_option(app, "-o,--output", request.output, "write S, dense: .mtx, .npy, .npz, .petsc, .txt, .csv");
   add_file_option(app, "--rhs", request.rhs, "right-hand sides b, for --reduced");
   add_file_option(app, "--reduced", request.reduced, "write b_B - A_BI A_II^-1 b_I");
   add_word_option(app, "--factorization", request.options.factorization, "factors of the interior");

@@ -119,7 +119,8 @@ void add_method_options(CLI::App& app, SolveRequest& request) {
 
 void add_output_options(CLI::App& app, SolveRequest& request) {
   add_file_option(app, "-o,--output", request.output,
-                  "write x: .npy, .petsc, else Matrix Market; gzip if the name ends in .gz; - for standard "
+                  "write x: .npy, .npz, .petsc, .txt, .csv, else Matrix Market; gzip if the name ends in "
+                  ".gz; - for standard "
                   "output (the report then goes to standard error)");
   add_file_option(app, "--plot", request.plot, "draw the convergence history")->type_name("FILE.svg");
   app.add_flag("--certify", request.certify,

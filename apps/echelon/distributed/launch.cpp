@@ -179,6 +179,10 @@ std::string explain_end(const Ended& ended, std::int64_t ranks) {
                        found[1].str(), ranks, found[2].str(), found[3].str(),
                        found[2] == "9" ? ", as the system does when memory runs out" : "");
   }
+  if (ended.errors.find("attempt to run as root") != std::string::npos) {
+    return "Open MPI starts no processes for root. Where that is intended, as in a container, set both "
+           "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in the environment";
+  }
   std::vector<std::string> last;
   std::istringstream lines(ended.errors);
   for (std::string line; std::getline(lines, line);) {

@@ -164,7 +164,7 @@ std::string reason_of(const ParseError& error) {
 }
 
 FileFormat output_format(const std::string& path) {
-  return file_format_of_name(path).value_or(FileFormat::matrix_market);
+  return output_format_of_name(path).value_or(FileFormat::matrix_market);
 }
 
 void write_file(const std::string& path, const std::function<void(const std::string&)>& write) {
@@ -180,9 +180,11 @@ void write_file(const std::string& path, const std::function<void(const std::str
 
 void check_dense_format(const OutputOption& output) {
   const FileFormat format = output_format(output.path);
-  if (format == FileFormat::matrix_market || format == FileFormat::npy || format == FileFormat::petsc) return;
+  const bool holds_vectors =
+      is_writable(format) && format != FileFormat::metis && format != FileFormat::edge_list;
+  if (holds_vectors) return;
   throw BadOption(output.option,
-                  fmt::format("{} cannot be written as {}: only as matrix-market, npy or petsc",
+                  fmt::format("{} cannot be written as {}: only as matrix-market, npy, npz, petsc or text",
                               output.option, to_string(format)));
 }
 

@@ -26,7 +26,8 @@ void check_files(const std::vector<std::string>& inputs, const std::vector<Outpu
 /// Throws BadOption unless `output` is a name in .svg, "-", or an existing device or pipe.
 void check_plot_name(const OutputOption& output);
 
-/// The format that the name's ending selects; Matrix Market if it selects none.
+/// The format that the name's ending selects; Matrix Market if it selects none. Throws BadOption for the
+/// ending of a format that is not written.
 [[nodiscard]] FileFormat output_format(const std::string& path);
 
 /// The message of `error` without the file, line and column at its beginning.

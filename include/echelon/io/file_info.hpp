@@ -14,7 +14,7 @@ enum class FileFormat {
   automatic,       ///< recognised by the content, else by the name
   matrix_market,   ///< Matrix Market, coordinate or array
   npy,             ///< one NumPy array
-  npz,             ///< NumPy archive: arrays, or a SciPy sparse matrix; read only
+  npz,             ///< NumPy archive: arrays, or a SciPy sparse matrix
   metis,           ///< METIS graph
   edge_list,       ///< lines of two vertices and possibly a weight
   petsc,           ///< PETSc binary
@@ -36,11 +36,15 @@ enum class FileRole {
 [[nodiscard]] FileFormat parse_file_format(const std::string& name);
 /// Names of all formats except "automatic".
 [[nodiscard]] std::vector<std::string> file_format_names();
-/// Whether write_matrix writes the format; Harwell-Boeing files and .npz archives are only read.
+/// Whether write_matrix writes the format; Harwell-Boeing files are only read.
 [[nodiscard]] bool is_writable(FileFormat format);
 /// Format that a file name's extension implies, ".gz" ignored; no value for other extensions. `.txt`, `.csv`,
 /// `.tsv` and `.dat` have several uses, so for these the content must decide.
 [[nodiscard]] std::optional<FileFormat> file_format_of_name(const std::string& path);
+/// Format in which a file of this name is written: that of file_format_of_name, or text for `.txt`, `.csv`,
+/// `.tsv` and `.dat`; no value for other extensions. Throws BadOption for the extension of a format of
+/// another program, such as `.mat`, `.h5` or `.json`, under whose name nothing else should be written.
+[[nodiscard]] std::optional<FileFormat> output_format_of_name(const std::string& path);
 
 struct FileInfo {
   FileFormat format = FileFormat::automatic;  ///< format that the content shows

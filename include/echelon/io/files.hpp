@@ -52,9 +52,10 @@ struct WriteFileOptions {
   std::size_t dense_limit = std::size_t{1} << 30;
 };
 
-/// Writes a matrix in the format of the name's ending, or as Matrix Market where that says nothing. Throws
-/// InvalidMatrix for a matrix that the format cannot hold, BadOption for a format that is only read,
-/// ParseError when the file cannot be written.
+/// Writes a matrix in the format of the name's ending (output_format_of_name), or as Matrix Market where that
+/// says nothing. Text has commas between numbers in `.csv`, tabs in `.tsv`, else blanks. Throws InvalidMatrix
+/// for a matrix that the format cannot hold, BadOption for a format that is not written, ParseError when the
+/// file cannot be written.
 template <class T>
 void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileOptions& options = {});
 

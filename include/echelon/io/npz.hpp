@@ -34,4 +34,10 @@ struct NpzFile {
 template <class T>
 [[nodiscard]] NpzFile<T> read_npz(const std::string& path, const std::string& array = {});
 
+/// Writes what read_npz reads back to the same bits, its members stored: a sparse matrix as
+/// scipy.sparse.save_npz stores a csr_matrix, a dense one as the array `arr_0`, as write_npy writes it. The
+/// file appears whole or not at all. A matrix on a GPU is copied. Throws ParseError if it cannot be written.
+template <class T>
+void write_npz(const std::string& path, MatrixRef<T> matrix);
+
 }  // namespace echelon

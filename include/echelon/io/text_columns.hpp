@@ -18,10 +18,11 @@ namespace echelon {
 template <class T>
 [[nodiscard]] Dense<T> read_text_columns(const std::string& path, int threads = 0);
 
-/// Writes one row on each line, numbers separated by blanks, so that reading gives the same bits; a matrix
-/// without rows or columns leaves an empty file. The file appears whole or not at all; gzip when the name
-/// ends in .gz. A matrix on a GPU is copied. Throws ParseError when it cannot be written.
+/// Writes one row on each line, numbers separated by `separator` (a blank, tab, comma or semicolon), so that
+/// reading gives the same bits; a matrix without rows or columns leaves an empty file. The file appears whole
+/// or not at all; gzip when the name ends in .gz. A matrix on a GPU is copied. Throws ParseError when it
+/// cannot be written.
 template <class T>
-void write_text_columns(const std::string& path, DenseView<const T> matrix);
+void write_text_columns(const std::string& path, DenseView<const T> matrix, char separator = ' ');
 
 }  // namespace echelon

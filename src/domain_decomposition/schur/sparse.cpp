@@ -197,12 +197,12 @@ class SparseElimination final : public Elimination<T> {
                                               " are available"};
   }
 
-  FactorResult factor_values(const T* values, const PivotThresholds<T>& thresholds) {
+  FactorResult factor_values(const ScaledValues<T>& values, const PivotThresholds<T>& thresholds) {
     return factor(layout_, schedule_, values, {threads(), options_.cancel, thresholds}, factors_);
   }
 
   Outcome factor_cholesky() {
-    const FactorResult result = factor_values(A_.values().data(), {});
+    const FactorResult result = factor_values({A_.values().data()}, {});
     if (result.end == FactorEnd::cancelled) return cancelled_factorisation();
     if (result.end == FactorEnd::not_positive)
       return interior_not_positive(result.failed->column, short_number(result.failed->value));
@@ -212,13 +212,15 @@ class SparseElimination final : public Elimination<T> {
   /// Factors with every pivot that is not exactly zero at first. Where that fails, or replaces pivots, a
   /// second factorisation delays columns at the level of rounding errors, which decide the rank.
   Outcome factor_with_pivoting() {
-    const std::vector<T> values = scaled_values();
+    const bool scaled = !scaling_.rows.empty();
+    const ScaledValues<T> values{A_.values().data(), scaled ? scaling_.rows.data() : nullptr,
+                                 scaled ? scaling_.columns.data() : nullptr};
     const double threshold =
         kind_ == FactorKind::lu ? SparseLuOptions{}.threshold : SparseLdltOptions{}.threshold;
     const auto factor_scaled = [&](double smallest) {
       constexpr double least = 0.01;  // of the threshold, where the alternative is to delay the column
-      return factor_values(values.data(), {static_cast<T>(threshold), static_cast<T>(least * threshold),
-                                           static_cast<T>(smallest), 0})
+      return factor_values(values, {static_cast<T>(threshold), static_cast<T>(least * threshold),
+                                    static_cast<T>(smallest), 0})
                  .end == FactorEnd::cancelled;
     };
     if (factor_scaled(0)) return cancelled_factorisation();
@@ -235,18 +237,6 @@ class SparseElimination final : public Elimination<T> {
 
   [[nodiscard]] std::vector<std::int32_t> columns_without_pivot() const {
     return {factors_.column_order.begin() + factors_.facts.rank, factors_.column_order.begin() + interior()};
-  }
-
-  [[nodiscard]] std::vector<T> scaled_values() const {
-    std::vector<T> values(static_cast<std::size_t>(A_.nonzeros()));
-    for (std::int64_t i = 0; i < A_.rows(); ++i) {
-      for (std::int64_t k = A_.row_offsets()[i]; k < A_.row_offsets()[i + 1]; ++k) {
-        values[static_cast<std::size_t>(k)] =
-            static_cast<T>(scaling_.rows[static_cast<std::size_t>(i)] * static_cast<double>(A_.values()[k]) *
-                           scaling_.columns[static_cast<std::size_t>(A_.column_indices()[k])]);
-      }
-    }
-    return values;
   }
 
   /// Reciprocal condition of A_II as it was scaled for the factorisation. For Cholesky factors, which are not
@@ -288,7 +278,7 @@ class SparseElimination final : public Elimination<T> {
     const SymbolicFactor& tree = layout_.tree;
     std::vector<Statistic> result = {
         {"ordering", tree.ordering},
-        {"supernodes", tree.supernodes()},
+        {"supernodes", layout_.supernodes()},
         {"largest_front", static_cast<std::int64_t>(layout_.largest_front)},
         {"factor_entries", both ? 2 * tree.factor_entries - interior() : tree.factor_entries},
         {"factor_flops", both ? 2 * tree.flops : tree.flops},

@@ -3,6 +3,7 @@
 #include "io/binary_reader.hpp"
 #include "io/host_matrix.hpp"
 #include "io/numpy/npy_reader.hpp"
+#include "io/numpy/npy_writer.hpp"
 #include "io/output_file.hpp"
 #include "io/sources.hpp"
 #include "io/text/numbers.hpp"
@@ -276,19 +277,23 @@ Dense<T> read_elements(BinaryReader& reader, const NpyHeader& header) {
 
 template <class T>
 std::string header_text(const DenseView<const T>& matrix) {
-  constexpr std::size_t fixed = 10;  // magic, version, length
-  constexpr std::size_t alignment = 64;
   const std::string shape = matrix.columns() == 1 ? fmt::format("({},)", matrix.rows())
                                                   : fmt::format("({}, {})", matrix.rows(), matrix.columns());
-  std::string text = fmt::format("{{'descr': '<f{}', 'fortran_order': {}, 'shape': {}, }}", sizeof(T),
-                                 matrix.columns() == 1 ? "False" : "True", shape);
+  return npy_header(fmt::format("<f{}", sizeof(T)), matrix.columns() != 1, shape);
+}
+
+}  // namespace
+
+std::string npy_header(std::string_view type, bool fortran_order, std::string_view shape) {
+  constexpr std::size_t fixed = 10;  // magic, version, length
+  constexpr std::size_t alignment = 64;
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", type,
+                                 fortran_order ? "True" : "False", shape);
   text.append((alignment - (fixed + text.size() + 1) % alignment) % alignment, ' ');
   text += '\n';
   const std::string length = {static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
   return std::string(magic) + '\1' + '\0' + length + text;
 }
-
-}  // namespace
 
 template <class V>
 Array<V> read_npy_elements(BinaryReader& reader, const NpyHeader& header,

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
 #include "io/csr_assembly.hpp"
+#include "io/host_matrix.hpp"
 #include "io/numpy/npy_reader.hpp"
+#include "io/numpy/npy_writer.hpp"
 #include "io/numpy/zip_archive.hpp"
+#include "io/numpy/zip_writer.hpp"
+#include "io/output_file.hpp"
 #include "io/sources.hpp"
 #include "io/text/numbers.hpp"
 #include "support/text.hpp"
@@ -13,9 +17,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -329,8 +336,54 @@ NpzFile<T> read_npz_source(TextSource& source, const std::string& name, const st
   return NpzReader<T>(source, name).read(array, role);
 }
 
+namespace {
+
+/// Writes numbers as a vector; `type` is NumPy's for them.
+template <class V>
+void write_vector(TextSink& sink, std::string_view type, std::span<const V> values) {
+  sink.write(npy_header(type, false, fmt::format("({},)", values.size())));
+  constexpr std::size_t block = std::size_t{1} << 16;
+  std::vector<V> ordered;
+  for (std::size_t at = 0; at < values.size(); at += block) {
+    ordered.clear();
+    for (const V value : values.subspan(at, std::min(block, values.size() - at)))
+      ordered.push_back(in_order(value, std::endian::little));
+    sink.write({reinterpret_cast<const char*>(ordered.data()), ordered.size() * sizeof(V)});
+  }
+}
+
+/// Writes the arrays of scipy.sparse.save_npz.
+template <class T>
+void write_sparse(ZipWriter& archive, const Csr<T>& A) {
+  const std::string element = fmt::format("<f{}", sizeof(T));
+  const std::int64_t shape[2] = {A.rows(), A.columns()};
+  archive.add("indices.npy",
+              [&](TextSink& sink) { write_vector<std::int32_t>(sink, "<i4", A.column_indices().span()); });
+  archive.add("indptr.npy",
+              [&](TextSink& sink) { write_vector<std::int64_t>(sink, "<i8", A.row_offsets().span()); });
+  archive.add("format.npy", [](TextSink& sink) { sink.write(npy_header("|S3", false, "()") + "csr"); });
+  archive.add("shape.npy", [&](TextSink& sink) { write_vector<std::int64_t>(sink, "<i8", shape); });
+  archive.add("data.npy", [&](TextSink& sink) { write_vector<T>(sink, element, A.values().span()); });
+}
+
+}  // namespace
+
+template <class T>
+void write_npz_sink(TextSink& sink, MatrixRef<T> matrix) {
+  const HostMatrix<T> host(matrix);
+  ZipWriter archive(sink);
+  if (host.csr() != nullptr) {
+    write_sparse(archive, *host.csr());
+  } else {
+    archive.add("arr_0.npy", [&](TextSink& member) { write_npy_sink<T>(member, host.dense()); });
+  }
+  archive.finish();
+}
+
 template NpzFile<float> read_npz_source(TextSource&, const std::string&, const std::string&, FileRole);
 template NpzFile<double> read_npz_source(TextSource&, const std::string&, const std::string&, FileRole);
+template void write_npz_sink(TextSink&, MatrixRef<float>);
+template void write_npz_sink(TextSink&, MatrixRef<double>);
 
 }  // namespace io
 
@@ -339,7 +392,14 @@ NpzFile<T> read_npz(const std::string& path, const std::string& array) {
   return at_api_boundary([&] { return io::read_npz_source<T>(*io::open_text(path), path, array); });
 }
 
+template <class T>
+void write_npz(const std::string& path, MatrixRef<T> matrix) {
+  io::write_file(path, [&](io::TextSink& file) { io::write_npz_sink(file, matrix); });
+}
+
 template NpzFile<float> read_npz(const std::string&, const std::string&);
 template NpzFile<double> read_npz(const std::string&, const std::string&);
+template void write_npz(const std::string&, MatrixRef<float>);
+template void write_npz(const std::string&, MatrixRef<double>);
 
 }  // namespace echelon

@@ -23,14 +23,12 @@ class TextWriter {
     buffer_.resize(static_cast<std::size_t>(result.ptr - buffer_.data()));
     return *this;
   }
-  TextWriter& space() {
-    buffer_ += ' ';
+  TextWriter& put(char c) {
+    buffer_ += c;
     return *this;
   }
-  TextWriter& tab() {
-    buffer_ += '\t';
-    return *this;
-  }
+  TextWriter& space() { return put(' '); }
+  TextWriter& tab() { return put('\t'); }
   void end_line() {
     buffer_ += '\n';
     if (buffer_.size() >= flush_at) flush();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/matching/large_diagonal.hpp"
 
+#include "matrix/rows.hpp"
 #include "sparse_direct/matching/elements.hpp"
 #include "sparse_direct/matching/weighted_matching.hpp"
+#include "sparse_direct/ordering/dense_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,8 +22,10 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
+/// Columns whose diagonal element is less than a fraction of the largest magnitude in them.
 template <class T>
-bool has_good_diagonal(const Csr<T>& a, const Scaling& scaling, double fraction) {
+std::vector<std::int32_t> columns_with_small_diagonal(const Csr<T>& a, const Scaling& scaling,
+                                                      double fraction) {
   std::vector<double> diagonal(static_cast<std::size_t>(a.rows()), 0);
   std::vector<double> largest(static_cast<std::size_t>(a.rows()), 0);
   for_each_element(a, [&](std::int64_t i, std::int64_t j, double magnitude) {
@@ -29,10 +33,36 @@ bool has_good_diagonal(const Csr<T>& a, const Scaling& scaling, double fraction)
     largest[j] = std::max(largest[j], scaled);
     if (i == j) diagonal[j] = scaled;
   });
+  std::vector<std::int32_t> columns;
   for (std::size_t j = 0; j < diagonal.size(); ++j) {
-    if (!(diagonal[j] > 0 && diagonal[j] >= fraction * largest[j])) return false;
+    if (!(diagonal[j] > 0 && diagonal[j] >= fraction * largest[j]))
+      columns.push_back(static_cast<std::int32_t>(j));
   }
-  return true;
+  return columns;
+}
+
+/// Whether these rows, which have small diagonal elements as opposed to the others, are dense: they are
+/// eliminated last, when the elimination of the others has filled their diagonals. That takes nonzeros a_ri
+/// and a_ir for other rows i; there are at least as many as such rows, so that A is not singular by
+/// structure.
+template <class T>
+bool are_filled_by_others(const Csr<T>& a, std::span<const std::int32_t> rows) {
+  const double longest = longest_sparse_row(a.rows());
+  const SparseRows<T> elements(a);
+  std::vector<bool> is_listed(static_cast<std::size_t>(a.rows()), false);
+  for (const std::int32_t row : rows) is_listed[static_cast<std::size_t>(row)] = true;
+  return std::ranges::all_of(rows, [&](std::int32_t row) {
+    const std::int64_t begin = a.row_offsets()[row];
+    const std::int64_t end = a.row_offsets()[row + 1];
+    if (!(static_cast<double>(end - begin) > longest)) return false;
+    std::int64_t others = 0;
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::int32_t i = a.column_indices()[k];
+      const bool is_other = !is_listed[static_cast<std::size_t>(i)];
+      others += is_other && a.values()[k] != T{0} && elements.at(i, row) != T{0} ? 1 : 0;
+    }
+    return static_cast<double>(others) > longest && others >= std::ssize(rows);
+  });
 }
 
 template <class T>
@@ -207,7 +237,9 @@ std::string_view to_string(ScalingKind kind) {
 template <class T>
 LargeDiagonal large_diagonal(const Csr<T>& a, const MatchingOptions& options) {
   LargeDiagonal result = unpermuted(infinity_norm_scaling(a));
-  if (!has_good_diagonal(a, result.scaling, options.good_diagonal)) match(a, options, result);
+  const std::vector<std::int32_t> small =
+      columns_with_small_diagonal(a, result.scaling, options.good_diagonal);
+  if (!are_filled_by_others(a, small)) match(a, options, result);
   return result;
 }
 
@@ -224,7 +256,8 @@ SymmetricMatching symmetric_matching(const Csr<T>& a, const MatchingOptions& opt
   const Scaling equilibrated = infinity_norm_scaling(a);  // rows and columns alike, since A is symmetric
   result.scale = equilibrated.rows;
   result.structural_rank = a.rows();
-  if (has_good_diagonal(a, equilibrated, options.good_diagonal)) return result;
+  const std::vector<std::int32_t> small = columns_with_small_diagonal(a, equilibrated, options.good_diagonal);
+  if (are_filled_by_others(a, small)) return result;
 
   WeightedMatching matching = run_matching(a, options);
   result.optimal = matching.optimal;

@@ -43,7 +43,9 @@ struct LargeDiagonal {
 /// Brings large elements to the diagonal by a maximum product matching, and scales with its dual variables:
 /// scaled elements are at most 1 and the diagonal is 1. Factors that the matching spreads over more than
 /// 1/eps beyond infinity_norm_scaling's are a sign of a nearly singular submatrix, and would hide all else in
-/// it: the permutation is kept and infinity_norm_scaling taken.
+/// it: the permutation is kept and infinity_norm_scaling taken. No matching, either, where all columns with
+/// small diagonal elements are dense, and so are their rows: the elimination of the others fills their
+/// diagonals.
 template <class T>
 [[nodiscard]] LargeDiagonal large_diagonal(const Csr<T>& a, const MatchingOptions& options = {});
 
@@ -67,8 +69,9 @@ struct SymmetricMatching {
 };
 
 /// Symmetric counterpart of large_diagonal: s_i = sqrt(r_i c_i); the cycles of the matching are split into
-/// pairs whose off-diagonal element is large, and single rows. I. Duff, S. Pralet, Strategies for scaling and
-/// pivoting for sparse symmetric indefinite problems, SIAM J. Matrix Anal. Appl. 27 (2005).
+/// pairs whose off-diagonal element is large, and single rows. No matching where large_diagonal needs none.
+/// I. Duff, S. Pralet, Strategies for scaling and pivoting for sparse symmetric indefinite problems, SIAM J.
+/// Matrix Anal. Appl. 27 (2005).
 template <class T>
 [[nodiscard]] SymmetricMatching symmetric_matching(const Csr<T>& a, const MatchingOptions& options = {});
 

@@ -33,15 +33,15 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   /// estimate of the condition number of A.
   Outcome factor_and_assess(const Csr<T>& matrix) {
     rank_description_.clear();
-    const std::vector<T> values = scaled_values(matrix, scale_of_factors_);
-    if (factor_scaled(values, 0)) return cancelled_factorisation();
+    if (factor_scaled(matrix, scale_of_factors_, 0)) return cancelled_factorisation();
     const FactorFacts& facts = this->factors_.facts;
     const bool perturbed = facts.perturbed_pivots > 0;
     Outcome outcome;
     if (facts.rank == matrix.rows() && !perturbed) outcome = assess(matrix);
     if (outcome.status == Status::singular || facts.rank < matrix.rows() ||
         (perturbed && !(this->test_factors() <= acceptable_test_error))) {
-      if (factor_scaled(values, null_pivot_tolerance<T>(matrix.rows()))) return cancelled_factorisation();
+      if (factor_scaled(matrix, scale_of_factors_, null_pivot_tolerance<T>(matrix.rows())))
+        return cancelled_factorisation();
     }
     return outcome;
   }
@@ -49,7 +49,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   /// Factors with columns whose pivots are at most `smallest` delayed to the root, where they decide the
   /// rank. Returns true when cancelled.
   bool factor_with_smallest_pivot(const Csr<T>& matrix, double smallest) {
-    return factor_scaled(scaled_values(matrix, scale_of_factors_), smallest);
+    return factor_scaled(matrix, scale_of_factors_, smallest);
   }
 
   /// Whether the factors describe A: refined solutions are accurate after perturbed pivots, and columns
@@ -75,8 +75,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   /// delayed to the root, where they decide the rank. Returns true when cancelled.
   bool factor_for_rank(const Csr<T>& part, const Scaling& scaling) {
     rank_description_.clear();
-    const std::vector<T> values = scaled_values(part, {scaling.rows, scaling.columns});
-    return factor_scaled(values, null_pivot_tolerance<T>(part.rows()));
+    return factor_scaled(part, {scaling.rows, scaling.columns}, null_pivot_tolerance<T>(part.rows()));
   }
 
   /// Completes the outcome of a set-up. `rows` and `columns` are dependent by structure and were not
@@ -135,27 +134,20 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     return assess_singular(matrix, b, x, r, rank_, rank_description_);
   }
 
-  /// Factors the scaled values. Returns true when cancelled.
-  bool factor_scaled(const std::vector<T>& values, double smallest) {
+  /// Factors the scaled matrix. Returns true when cancelled.
+  bool factor_scaled(const Csr<T>& matrix, const ScaleFactors& scale, double smallest) {
     constexpr double least = 0.01;  // of the threshold, where the alternative is to delay the column
     const PivotThresholds<T> thresholds{static_cast<T>(threshold_), static_cast<T>(least * threshold_),
                                         static_cast<T>(smallest), 0};
-    return this->factor_with(values.data(), thresholds).end == FactorEnd::cancelled;
-  }
-
-  [[nodiscard]] std::vector<T> scaled_values(const Csr<T>& matrix, const ScaleFactors& scale) {
-    std::vector<T> values(static_cast<std::size_t>(matrix.nonzeros()));
-    const auto& [rows, columns] = scale;
+    const ScaledValues<T> values{matrix.values().data(), scale.rows.data(), scale.columns.data()};
+    largest_scaled_ = 0;
     for (std::int64_t i = 0; i < matrix.rows(); ++i) {
       for (std::int64_t k = matrix.row_offsets()[i]; k < matrix.row_offsets()[i + 1]; ++k) {
-        values[static_cast<std::size_t>(k)] = static_cast<T>(
-            rows[i] * static_cast<double>(matrix.values()[k]) * columns[matrix.column_indices()[k]]);
+        const T element = values.at(k, i, matrix.column_indices()[k]);
+        largest_scaled_ = std::max(largest_scaled_, std::fabs(static_cast<double>(element)));
       }
     }
-    largest_scaled_ = 0;
-    for (const T value : values)
-      largest_scaled_ = std::max(largest_scaled_, std::fabs(static_cast<double>(value)));
-    return values;
+    return this->factor_with(values, thresholds).end == FactorEnd::cancelled;
   }
 
   static constexpr double acceptable_test_error =

@@ -297,7 +297,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
     factors_ = {};
   }
 
-  [[nodiscard]] FactorResult factor_with(const T* values, const PivotThresholds<T>& thresholds) {
+  [[nodiscard]] FactorResult factor_with(const ScaledValues<T>& values,
+                                         const PivotThresholds<T>& thresholds) {
     return factor(layout_, schedule_, values, {threads(), this->cancel(), thresholds}, factors_);
   }
 
@@ -320,7 +321,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     const bool both = layout_.kind == FactorKind::lu;
     const SymbolicFactor& tree = layout_.tree;
     return {{"ordering", tree.ordering},
-            {"supernodes", tree.supernodes()},
+            {"supernodes", layout_.supernodes()},
             {"largest_front", static_cast<std::int64_t>(layout_.largest_front)},
             {"factor_entries", both ? 2 * tree.factor_entries - tree.n : tree.factor_entries},
             {"factor_flops", both ? 2 * tree.flops : tree.flops},

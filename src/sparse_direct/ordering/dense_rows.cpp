@@ -24,8 +24,12 @@ PatternStorage induced_pattern(const Pattern& a, std::span<const std::int32_t> r
   return result;
 }
 
+double longest_sparse_row(std::int64_t n) {
+  return std::max(16.0, 10 * std::sqrt(static_cast<double>(n)));
+}
+
 std::vector<std::int32_t> with_dense_rows_last(const Pattern& a, const OrderingFunction& order) {
-  const double longest = std::max(16.0, 10 * std::sqrt(static_cast<double>(a.n)));
+  const double longest = longest_sparse_row(a.n);
   const auto length = [&](std::int64_t row) { return a.row_begin[row + 1] - a.row_begin[row]; };
   const auto is_dense = [&](std::int64_t row) { return static_cast<double>(length(row)) > longest; };
   std::int64_t first_dense = 0;

@@ -10,9 +10,12 @@
 
 namespace echelon::sparse_direct {
 
+/// Most entries of a row that is not dense, in a pattern of n rows: AMD's rule.
+[[nodiscard]] double longest_sparse_row(std::int64_t n);
+
 using OrderingFunction = std::function<std::vector<std::int32_t>(const Pattern&)>;
 
-/// Orders a pattern without its dense rows, those with more than max(16, 10 sqrt(n)) entries, and puts these
+/// Orders a pattern without its dense rows, those with more than longest_sparse_row entries, and puts these
 /// last, by ascending length: they are connected to nearly everything, and hide the structure of the others.
 [[nodiscard]] std::vector<std::int32_t> with_dense_rows_last(const Pattern& a, const OrderingFunction& order);
 

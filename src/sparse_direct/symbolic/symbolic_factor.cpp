@@ -6,6 +6,7 @@
 #include "sparse_direct/ordering/dense_rows.hpp"
 #include "sparse_direct/ordering/row_groups.hpp"
 #include "sparse_direct/symbolic/closed_ranges.hpp"
+#include "sparse_direct/symbolic/leaves.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 
 #include <algorithm>
@@ -209,7 +210,8 @@ OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
 /// The assembly tree of supernodes. `permutation` holds the rows of `a` by columns of the supernodes, and
 /// then those of the border.
 SymbolicFactor assembly_tree(const Pattern& a, const SupernodeForest& supernodes,
-                             std::span<const std::int32_t> permutation, int threads) {
+                             std::span<const std::int32_t> permutation, const AnalysisOptions& options) {
+  const int threads = options.ordering.threads;
   const StackOrder stack = smallest_stack_order(supernodes);
   SymbolicFactor factor;
   factor.n = a.n;
@@ -219,6 +221,7 @@ SymbolicFactor assembly_tree(const Pattern& a, const SupernodeForest& supernodes
   factor.permutation.insert(factor.permutation.end(), permutation.begin() + factor.interior(),
                             permutation.end());
   RowLists(a, factor, threads).run();
+  merge_leaves(options.amalgamation, factor);
   return factor;
 }
 
@@ -227,7 +230,7 @@ SymbolicFactor factor_of(const Pattern& a, const OrderedForest& ordered, const A
   const EliminationForest& forest = ordered.forest;
   SymbolicFactor factor = assembly_tree(
       a, amalgamated(fundamental_supernodes(forest.parent, forest.counts), options.amalgamation, threads),
-      forest.permutation, threads);
+      forest.permutation, options);
   factor.ordering = ordered.ordering;
   factor.factor_entries = forest.factor_entries;
   factor.flops = forest.flops;
@@ -379,7 +382,7 @@ SymbolicFactor analyze_bordered(const Pattern& a, std::span<const std::int32_t> 
   SupernodeForest supernodes =
       amalgamated(fundamental_supernodes(forest.parent, forest.counts), options.amalgamation, threads);
   add_border_front(std::ssize(border), supernodes);
-  SymbolicFactor factor = assembly_tree(pattern, supernodes, permutation, threads);
+  SymbolicFactor factor = assembly_tree(pattern, supernodes, permutation, options);
   std::iota(factor.rows.end() - std::ssize(border), factor.rows.end(),
             static_cast<std::int32_t>(factor.interior()));
   factor.ordering = std::move(ordered.ordering);

@@ -7,6 +7,7 @@
 namespace echelon {
 namespace {
 
+using testing::content_of;
 using testing::expect_same_bits;
 using testing::expect_words;
 using testing::memory;
@@ -49,6 +50,17 @@ TEST(TextColumns, WriteAndRead_SameBits) {
                                                                       "blocks", {threads, 2000}));
       }
     }
+  }
+}
+
+TEST(TextColumns, Separators_ReadBackToTheSameBits) {
+  const ScratchFolder folder;
+  Dense<double> matrix(Device(), 3, 2);
+  for (std::int64_t k = 0; k < 6; ++k) matrix[k] = std::sqrt(static_cast<double>(k)) - 1;
+  for (const char separator : {',', ';', '\t'}) {
+    write_text_columns<double>(folder.file("a.txt"), matrix, separator);
+    EXPECT_EQ(content_of(folder.file("a.txt")).substr(0, 3), std::string("-1") + separator);
+    expect_same_bits(matrix, read_text_columns<double>(folder.file("a.txt")));
   }
 }
 

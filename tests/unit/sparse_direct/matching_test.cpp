@@ -335,5 +335,66 @@ TEST(SymmetricMatching, OddCycle_KeepsTheLargestDiagonalSingle) {
   EXPECT_EQ(matching.partner, (std::vector<std::int32_t>{2, 1, 0}));
 }
 
+/// [I A; A^T 0] with a dense A of n by m; `missing` leading elements of the identity are left out.
+Csr<double> with_dense_rows(std::int32_t n, std::int32_t m, std::int32_t missing) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> value;
+  std::vector<Triplet<double>> triplets;
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (i >= missing) triplets.push_back({i, i, 1});
+    for (std::int32_t j = 0; j < m; ++j) {
+      const double v = value(random);
+      triplets.push_back({i, n + j, v});
+      triplets.push_back({n + j, i, v});
+    }
+  }
+  return Csr<double>::from_triplets(n + m, n + m, triplets);
+}
+
+TEST(SymmetricMatching, DenseRowsOnlyLackADiagonal_NoPairs) {
+  const SymmetricMatching matching = symmetric_matching(with_dense_rows(400, 20, 0));
+  EXPECT_TRUE(matching.partner.empty());
+  EXPECT_EQ(matching.kind, ScalingKind::infinity_norm);
+  EXPECT_EQ(matching.structural_rank, 420);
+}
+
+TEST(LargeDiagonal, DenseRowsOnlyLackADiagonal_RowsStay) {
+  const LargeDiagonal diagonal = large_diagonal(with_dense_rows(400, 20, 0));
+  EXPECT_FALSE(diagonal.permuted);
+  EXPECT_EQ(diagonal.structural_rank, 420);
+  EXPECT_TRUE(large_diagonal(with_dense_rows(400, 20, 1)).permuted);
+  const LargeDiagonal many = large_diagonal(with_dense_rows(400, 600, 0));
+  EXPECT_EQ(many.structural_rank, 800);
+}
+
+TEST(LargeDiagonal, DenseRowsWithoutDenseColumns_AreMatched) {
+  // Dense rows whose columns hold one element each: nothing fills their diagonals.
+  constexpr std::int32_t n = 400;
+  constexpr std::int32_t m = 3;
+  std::vector<Triplet<double>> triplets;
+  for (std::int32_t i = 0; i < n; ++i) {
+    triplets.push_back({i, i, 1});
+    for (std::int32_t j = 0; j < m; ++j) triplets.push_back({n + j, i, 0.5});
+  }
+  for (std::int32_t j = 0; j < m; ++j) triplets.push_back({j, n + j, 1});
+  const Csr<double> a = Csr<double>::from_triplets(n + m, n + m, triplets);
+  const LargeDiagonal diagonal = large_diagonal(a);
+  EXPECT_TRUE(diagonal.permuted);
+  EXPECT_EQ(diagonal.structural_rank, structural_rank<double>(a));
+}
+
+TEST(SymmetricMatching, OtherRowsLackADiagonal_Pairs) {
+  const SymmetricMatching matching = symmetric_matching(with_dense_rows(400, 20, 1));
+  ASSERT_EQ(matching.partner.size(), 420);
+  EXPECT_GE(matching.partner[0], 400);
+}
+
+TEST(SymmetricMatching, MoreDenseRowsThanOthers_StructuralRank) {
+  const Csr<double> a = with_dense_rows(400, 600, 0);
+  const SymmetricMatching matching = symmetric_matching(a);
+  EXPECT_EQ(matching.structural_rank, 800);
+  EXPECT_EQ(matching.structural_rank, structural_rank<double>(a));
+}
+
 }  // namespace
 }  // namespace echelon::sparse_direct

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -19,7 +20,7 @@ std::size_t bytes_of(const std::vector<V>& v) {
 }
 
 std::size_t bytes_of(const ElementMap& map) {
-  return bytes_of(map.begin) + bytes_of(map.source) + bytes_of(map.place);
+  return bytes_of(map.begin) + map.source.bytes() + bytes_of(map.place);
 }
 
 void find_children(FrontLayout& layout) {
@@ -77,9 +78,9 @@ void find_positions(FrontLayout& layout) {
 }
 
 /// Turns counts in begin[j + 1] into offsets, and makes the other arrays as long as they have to be.
-void count_to_offsets(ElementMap& map) {
+void count_to_offsets(ElementMap& map, std::int64_t nonzeros) {
   std::partial_sum(map.begin.begin(), map.begin.end(), map.begin.begin());
-  map.source.resize(static_cast<std::size_t>(map.begin.back()));
+  map.source.resize(map.begin.back(), nonzeros);
   map.place.resize(static_cast<std::size_t>(map.begin.back()));
 }
 
@@ -102,11 +103,35 @@ std::vector<std::int32_t> supernodes_of_columns(const SymbolicFactor& tree) {
 
 }  // namespace
 
+void ElementSources::resize(std::int64_t count, std::int64_t nonzeros) {
+  const bool wide = nonzeros > std::numeric_limits<std::uint32_t>::max();
+  narrow_.resize(wide ? 0 : static_cast<std::size_t>(count));
+  wide_.resize(wide ? static_cast<std::size_t>(count) : 0);
+}
+
+void ElementSources::set(std::int64_t k, std::int64_t source) {
+  if (wide_.empty()) {
+    narrow_[static_cast<std::size_t>(k)] = static_cast<std::uint32_t>(source);
+  } else {
+    wide_[static_cast<std::size_t>(k)] = source;
+  }
+}
+
+std::size_t ElementSources::bytes() const {
+  return bytes_of(narrow_) + bytes_of(wide_);
+}
+
 std::size_t FrontLayout::bytes() const {
   return bytes_of(row_permutation) + bytes_of(tree.permutation) + bytes_of(tree.supernode_begin) +
          bytes_of(tree.parent) + bytes_of(tree.row_begin) + bytes_of(tree.rows) +
          bytes_of(position_in_parent) + bytes_of(child_begin) + bytes_of(children) + bytes_of(columns) +
          bytes_of(rows) + bytes_of(panel_begin);
+}
+
+std::int64_t FrontLayout::supernodes() const {
+  std::int64_t count = 0;
+  for (std::int64_t s = 0; s < tree.supernodes(); ++s) count += collects(s) ? 0 : 1;
+  return count;
 }
 
 std::int64_t FrontLayout::panel_entries(std::int64_t pivots, std::int64_t rows_below) const {
@@ -125,8 +150,10 @@ template <class T>
 FrontLayout lay_out(SymbolicFactor tree, FactorKind kind, const Csr<T>& a,
                     std::span<const std::int32_t> row_permutation) {
   FrontLayout layout;
-  layout.tree = std::move(tree);
   layout.kind = kind;
+  layout.tree = with_collecting_fronts(std::move(tree), [&](std::int64_t pivots, std::int64_t rows_below) {
+    return layout.panel_entries(pivots, rows_below);
+  });
   const std::int64_t n = layout.tree.n;
   const std::vector<std::int32_t> inverse = inverse_permutation(layout.tree.permutation);
   const std::vector<std::int32_t> supernode = supernodes_of_columns(layout.tree);
@@ -155,11 +182,11 @@ FrontLayout lay_out(SymbolicFactor tree, FactorKind kind, const Csr<T>& a,
   layout.rows.begin.assign(static_cast<std::size_t>(n) + 1, 0);
   for_each_element(
       [](ElementMap& map, std::int32_t line, std::int32_t, std::int64_t) { ++map.begin[line + 1]; });
-  count_to_offsets(layout.columns);
-  count_to_offsets(layout.rows);
+  count_to_offsets(layout.columns, a.nonzeros());
+  count_to_offsets(layout.rows, a.nonzeros());
   for_each_element([](ElementMap& map, std::int32_t line, std::int32_t other, std::int64_t k) {
     const std::int64_t at = map.begin[line]++;
-    map.source[at] = k;
+    map.source.set(at, k);
     map.place[at] = other;
   });
   restore_offsets(layout.columns);

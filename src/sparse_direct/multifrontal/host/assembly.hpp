@@ -44,17 +44,37 @@ void add_run(std::span<const std::int32_t> positions, const T* source, T* target
 
 }  // namespace assembly_detail
 
+/// Elements of the matrix to be factored, in the places of the CSR arrays of A: values[k], times the factors
+/// of its row and its column of A where these are given.
+template <class T>
+struct ScaledValues {
+  const T* values = nullptr;
+  const double* row_scale = nullptr;  ///< both or none
+  const double* column_scale = nullptr;
+
+  [[nodiscard]] T at(std::int64_t k, std::int64_t row, std::int64_t column) const {
+    if (row_scale == nullptr) return values[k];
+    return static_cast<T>(row_scale[row] * static_cast<double>(values[k]) * column_scale[column]);
+  }
+};
+
 /// Adds elements of A to the columns, and for LU to the rows, of the own pivots of front s.
 template <class T>
-void add_elements(const FrontLayout& layout, std::int64_t s, const T* values, const FrontMemory<T>& front) {
+void add_elements(const FrontLayout& layout, std::int64_t s, const ScaledValues<T>& values,
+                  const FrontMemory<T>& front) {
   const std::int32_t first = layout.tree.supernode_begin[s];
   const std::int64_t shift = front.delayed_in();
+  const std::int32_t* below = layout.tree.rows.data() + layout.tree.row_begin[s];
+  const std::int32_t* row_of = layout.row_permutation.data();
+  const std::int32_t* column_of = layout.tree.permutation.data();
   for (std::int64_t j = 0; j < front.own_pivots; ++j) {
     T* column = front.lower + j * front.size;
     const ElementMap& map = layout.columns;
     for (std::int64_t k = map.begin[first + j]; k < map.begin[first + j + 1]; ++k) {
       const std::int64_t place = map.place[k];
-      column[place < front.own_pivots ? place : place + shift] = values[map.source[k]];
+      const bool is_pivot = place < front.own_pivots;
+      const std::int64_t row = is_pivot ? first + place : below[place - front.own_pivots];
+      column[is_pivot ? place : place + shift] = values.at(map.source[k], row_of[row], column_of[first + j]);
     }
   }
   if (front.upper == nullptr) return;
@@ -62,20 +82,22 @@ void add_elements(const FrontLayout& layout, std::int64_t s, const T* values, co
     T* row = front.upper + i * front.below();
     const ElementMap& map = layout.rows;
     for (std::int64_t k = map.begin[first + i]; k < map.begin[first + i + 1]; ++k) {
-      row[map.place[k]] = values[map.source[k]];
+      row[map.place[k]] = values.at(map.source[k], row_of[first + i], column_of[below[map.place[k]]]);
     }
   }
 }
 
 /// Adds the elements of A in the rows and columns of a border to its Schur complement.
 template <class T>
-void add_border_elements(const FrontLayout& layout, const T* values, T* update) {
+void add_border_elements(const FrontLayout& layout, const ScaledValues<T>& values, T* update) {
   const ElementMap& map = layout.columns;
   const std::int64_t first = layout.tree.interior();
   const std::int64_t size = layout.tree.border();
   for (std::int64_t j = 0; j < size; ++j) {
     for (std::int64_t k = map.begin[first + j]; k < map.begin[first + j + 1]; ++k) {
-      update[map.place[k] - first + j * size] += values[map.source[k]];
+      const std::int32_t row = map.place[k];
+      update[row - first + j * size] +=
+          values.at(map.source[k], layout.row_permutation[row], layout.tree.permutation[first + j]);
     }
   }
 }

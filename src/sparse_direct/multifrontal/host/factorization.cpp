@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/host/factorization.hpp"
 
-#include "sparse_direct/multifrontal/host/assembly.hpp"
 #include "sparse_direct/multifrontal/host/complete_pivoting.hpp"
 #include "sparse_direct/multifrontal/host/inertia.hpp"
 #include "sparse_direct/multifrontal/host/kernels.hpp"
@@ -66,7 +65,7 @@ class TaskThreads final : public ProductThreads<T> {
 template <class T>
 class Factorization {
  public:
-  Factorization(const FrontLayout& layout, const TreeSchedule& schedule, const T* values,
+  Factorization(const FrontLayout& layout, const TreeSchedule& schedule, const ScaledValues<T>& values,
                 const FactorOptions<T>& options, MultifrontalFactors<T>& factors)
       : layout_(layout),
         tree_(layout.tree),
@@ -195,6 +194,7 @@ class Factorization {
     FrontRecord& record = factors_.fronts[s];
     record.eliminated = eliminate(s, front, worker);
     if (tree_.parent[s] >= 0) worker.facts.delayed_pivots += record.pivots - record.eliminated;
+    if (tree_.parent[s] >= 0 && layout_.collects(tree_.parent[s])) add_to_collecting_parent(s, worker);
     if (separate_.empty()) return;
     for (const std::int32_t child : children) separate_[child] = Array<T>();
   }
@@ -221,15 +221,32 @@ class Factorization {
     factors_.fronts[s] = {.values = layout_.panel_begin[s],
                           .size = static_cast<std::int32_t>(pivots + below),
                           .pivots = static_cast<std::int32_t>(pivots)};
-    if (below > 0) {
-      if (schedule_.update_begin[s] >= 0) {
-        updates_[s] = worker.stack.data() + schedule_.update_begin[s];
-      } else {
-        separate_[s] = Array<T>(Device::serial(), below * below);
-        updates_[s] = separate_[s].data();
-      }
-    }
+    if (!layout_.collects(s)) place_update(s, worker);
     return memory_of(s);
+  }
+
+  void place_update(std::int32_t s, Worker<T>& worker) {
+    const std::int64_t below = layout_.below(s);
+    if (below == 0) return;
+    if (schedule_.update_begin[s] >= 0) {
+      updates_[s] = worker.stack.data() + schedule_.update_begin[s];
+    } else {
+      separate_[s] = Array<T>(Device::serial(), below * below);
+      updates_[s] = separate_[s].data();
+    }
+  }
+
+  /// Adds the update matrix of front s to that of its parent, for which the first child finds a place.
+  /// Children follow each other on one thread.
+  void add_to_collecting_parent(std::int32_t s, Worker<T>& worker) {
+    const std::int32_t parent = tree_.parent[s];
+    const bool is_first = updates_[parent] == nullptr;
+    if (is_first) place_update(parent, worker);
+    FrontMemory<T> front;
+    front.size = layout_.below(parent);
+    front.update = updates_[parent];
+    if (is_first) clear_update(front, worker);
+    add_update_of(s, front, worker);
   }
 
   [[nodiscard]] FrontMemory<T> memory_of(std::int32_t s) {
@@ -254,21 +271,16 @@ class Factorization {
   }
 
   void assemble(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
-    clear(front, worker);
+    const bool collects = layout_.collects(s);
+    clear_panel(front, worker);
+    if (!collects) clear_update(front, worker);
     add_elements(layout_, s, values_, front);
     if (is_border(s)) add_border_elements(layout_, values_, front.update);
     std::int64_t at = front.own_pivots;
     for (const std::int32_t child : layout_.children_of(s)) {
-      const auto positions = layout_.positions_of(child);
-      const auto rows = static_cast<std::int64_t>(positions.size());
-      divide(worker, rows, rows, [&](std::int64_t begin, std::int64_t end) {
-        if (layout_.symmetric()) {
-          add_update<true>(positions, updates_[child], begin, end, front);
-        } else {
-          add_update<false>(positions, updates_[child], begin, end, front);
-        }
-      });
+      if (!collects) add_update_of(child, front, worker);
       if (front.delayed_in() == 0) continue;
+      const auto positions = layout_.positions_of(child);
       const FrontMemory<T> memory = memory_of(child);
       if (layout_.symmetric()) {
         add_delayed<true>(positions, memory, at, front);
@@ -279,14 +291,30 @@ class Factorization {
     }
   }
 
-  void clear(const FrontMemory<T>& front, Worker<T>& worker) {
-    const std::int64_t below = front.below();
-    const std::int64_t panel = layout_.panel_entries(front.pivots, below);
+  /// Adds the update matrix of a child to a front.
+  void add_update_of(std::int32_t child, const FrontMemory<T>& front, Worker<T>& worker) {
+    const auto positions = layout_.positions_of(child);
+    const auto rows = static_cast<std::int64_t>(positions.size());
+    divide(worker, rows, rows, [&](std::int64_t begin, std::int64_t end) {
+      if (layout_.symmetric()) {
+        add_update<true>(positions, updates_[child], begin, end, front);
+      } else {
+        add_update<false>(positions, updates_[child], begin, end, front);
+      }
+    });
+  }
+
+  void clear_panel(const FrontMemory<T>& front, Worker<T>& worker) {
+    const std::int64_t panel = layout_.panel_entries(front.pivots, front.below());
     divide(worker, front.pivots, panel / std::max<std::int64_t>(front.pivots, 1),
            [&](std::int64_t begin, std::int64_t end) {
              const std::int64_t length = panel / front.pivots;
              std::fill_n(front.lower + begin * length, (end - begin) * length, T{0});
            });
+  }
+
+  void clear_update(const FrontMemory<T>& front, Worker<T>& worker) {
+    const std::int64_t below = front.below();
     divide(worker, below, below, [&](std::int64_t begin, std::int64_t end) {
       if (!layout_.symmetric()) {
         std::fill_n(front.update + begin * below, (end - begin) * below, T{0});
@@ -317,9 +345,10 @@ class Factorization {
     threads->run(static_cast<int>(division.parts), &Division::work, &division);
   }
 
-  /// Eliminates front s. Returns the number of eliminated pivots.
+  /// Eliminates front s. Returns the number of eliminated pivots. A collecting front passes delayed pivots
+  /// on, since its elements of their columns are those of the children, where no threshold allowed them.
   std::int32_t eliminate(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
-    if (front.pivots == 0) return 0;
+    if (front.pivots == 0 || layout_.collects(s)) return 0;
     switch (layout_.kind) {
       case FactorKind::cholesky:
         return eliminate_cholesky(s, front, worker);
@@ -489,8 +518,13 @@ class Factorization {
       row_number[k] = k;
       if (!symmetric) column_number[k] = k;
     }
+    std::size_t count = 0;
+    for (const FrontRecord& front : factors_.fronts)
+      count += static_cast<std::size_t>(front.size - front.eliminated);
     factors_.row_numbers.clear();
+    factors_.row_numbers.reserve(count);
     factors_.column_numbers.clear();
+    factors_.column_numbers.reserve(symmetric ? 0 : count);
     for (std::int32_t s = 0; s < tree_.supernodes(); ++s) {
       const FrontMemory<T> front = memory_of(s);
       factors_.fronts[s].below = static_cast<std::int64_t>(factors_.row_numbers.size());
@@ -509,7 +543,7 @@ class Factorization {
 
   const FrontLayout& layout_;
   const SymbolicFactor& tree_;
-  const T* values_;
+  ScaledValues<T> values_;
   const FactorOptions<T>& options_;
   MultifrontalFactors<T>& factors_;
   const FrontKernels<T>& kernels_;
@@ -531,14 +565,14 @@ class Factorization {
 }  // namespace
 
 template <class T>
-FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const T* values,
+FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const ScaledValues<T>& values,
                     const FactorOptions<T>& options, MultifrontalFactors<T>& factors) {
   return Factorization<T>(layout, schedule, values, options, factors).run();
 }
 
-template FactorResult factor(const FrontLayout&, const TreeSchedule&, const float*,
+template FactorResult factor(const FrontLayout&, const TreeSchedule&, const ScaledValues<float>&,
                              const FactorOptions<float>&, MultifrontalFactors<float>&);
-template FactorResult factor(const FrontLayout&, const TreeSchedule&, const double*,
+template FactorResult factor(const FrontLayout&, const TreeSchedule&, const ScaledValues<double>&,
                              const FactorOptions<double>&, MultifrontalFactors<double>&);
 
 }  // namespace echelon::sparse_direct

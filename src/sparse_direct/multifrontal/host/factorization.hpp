@@ -4,6 +4,7 @@
 
 #include "sparse_direct/multifrontal/fronts/factors.hpp"
 #include "sparse_direct/multifrontal/fronts/front_layout.hpp"
+#include "sparse_direct/multifrontal/host/assembly.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 
 #include <cstddef>
@@ -42,11 +43,11 @@ template <class T>
 [[nodiscard]] FactorMemory predict_memory(const FrontLayout& layout, const TreeSchedule& schedule,
                                           int threads);
 
-/// Factors the matrix with these (scaled) values, in the places of the CSR arrays for which the layout was
-/// made; `schedule` is for the same number of threads. Reuses the memory of `factors` if it is large enough.
+/// Factors the matrix with these values, in the places of the CSR arrays for which the layout was made;
+/// `schedule` is for the same number of threads. Reuses the memory of `factors` if it is large enough.
 /// The bits do not depend on the number of threads. Throws OutOfMemory.
 template <class T>
-FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const T* values,
+FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const ScaledValues<T>& values,
                     const FactorOptions<T>& options, MultifrontalFactors<T>& factors);
 
 }  // namespace echelon::sparse_direct

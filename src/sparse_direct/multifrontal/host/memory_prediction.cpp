@@ -112,7 +112,8 @@ template <class T>
 FactorMemory predict_memory(const FrontLayout& layout, const TreeSchedule& schedule, int threads) {
   const std::int64_t work =
       SimulatedSchedule(layout, schedule, schedule.parallel ? threads : 1).peak_entries();
-  return {static_cast<std::size_t>(layout.panel_begin.back()) * sizeof(T) + layout.bytes(),
+  const std::size_t numbers = layout.tree.rows.size() * sizeof(std::int32_t) * (layout.symmetric() ? 1 : 2);
+  return {static_cast<std::size_t>(layout.panel_begin.back()) * sizeof(T) + layout.bytes() + numbers,
           static_cast<std::size_t>(work) * sizeof(T)};
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 
+#include "sparse_direct/multifrontal/fronts/collecting_fronts.hpp"
 #include "sparse_direct/symbolic/closed_ranges.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -66,11 +68,25 @@ double parallel_fraction(const FrontLayout& layout, const std::vector<double>& f
   return std::max(path / schedule.flops, 1.0 / threads);
 }
 
+/// Collecting fronts of a range in the order in which their update matrices are stored.
+std::vector<std::int32_t> collecting_fronts(const FrontLayout& layout, std::span<const std::int32_t> first,
+                                            SupernodeRange range) {
+  std::vector<std::int32_t> fronts;
+  for (std::int32_t s = range.end; s-- > range.begin;) {
+    if (layout.collects(s)) fronts.push_back(s);
+  }
+  std::stable_sort(fronts.begin(), fronts.end(),
+                   [&](std::int32_t a, std::int32_t b) { return first[a] < first[b]; });
+  return fronts;
+}
+
 /// Offsets of the update matrices of a range in a stack with two ends; returns its size. Matrices of even
 /// depth in the tree are at one end, those of odd depth at the other. The matrix of a front is stored at one
 /// end while those of its children, which are the last ones at the other end, are added to it and then
-/// removed.
-std::int64_t place_updates(const FrontLayout& layout, SupernodeRange range, TreeSchedule& schedule) {
+/// removed. That of a collecting front is stored before those of its descendants, and each child is removed
+/// as soon as it is added.
+std::int64_t place_updates(const FrontLayout& layout, std::span<const std::int32_t> first,
+                           SupernodeRange range, TreeSchedule& schedule) {
   const SymbolicFactor& tree = layout.tree;
   std::vector<std::uint8_t> odd(static_cast<std::size_t>(range.end - range.begin), 0);
   const auto is_inside = [&](std::int32_t s) { return s >= range.begin && s < range.end; };
@@ -81,14 +97,25 @@ std::int64_t place_updates(const FrontLayout& layout, SupernodeRange range, Tree
   const auto entries_of = [&](std::int64_t s) { return layout.below(s) * layout.below(s); };
   std::int64_t used[2] = {0, 0};
   std::int64_t peak = 0;
-  for (std::int32_t s = range.begin; s < range.end; ++s) {
+  const auto place = [&](std::int32_t s) {
     const int end = odd[s - range.begin];
     if (is_inside(tree.parent[s])) {
       schedule.update_begin[s] = used[end];
       used[end] += entries_of(s);
     }
     peak = std::max(peak, used[0] + used[1]);
-    for (const std::int32_t child : layout.children_of(s)) used[1 - end] -= entries_of(child);
+  };
+  const std::vector<std::int32_t> collecting = collecting_fronts(layout, first, range);
+  auto next = collecting.begin();
+  for (std::int32_t s = range.begin; s < range.end; ++s) {
+    for (; next != collecting.end() && first[*next] == s; ++next) place(*next);
+    if (!layout.collects(s)) {
+      place(s);
+      for (const std::int32_t child : layout.children_of(s))
+        used[1 - odd[s - range.begin]] -= entries_of(child);
+    }
+    const std::int32_t p = tree.parent[s];
+    if (is_inside(p) && layout.collects(p)) used[odd[s - range.begin]] -= entries_of(s);
   }
   for (std::int32_t s = range.begin; s < range.end; ++s) {
     if (odd[s - range.begin] == 0 || schedule.update_begin[s] < 0) continue;
@@ -99,9 +126,13 @@ std::int64_t place_updates(const FrontLayout& layout, SupernodeRange range, Tree
 
 }  // namespace
 
-TreeDivision divide_tree(const SymbolicFactor& tree, const std::vector<double>& costs, double limit) {
+TreeDivision divide_tree(const SymbolicFactor& tree, std::vector<double> costs, double limit) {
   TreeDivision division;
   const std::vector<std::int32_t> first = first_descendants(tree.parent);
+  for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
+    if (!is_collecting(tree, s)) continue;
+    for (std::int32_t k = first[s]; k <= s; ++k) costs[k] = std::min(costs[k], limit);
+  }
   double in_range = 0;
   for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
     const std::int32_t p = tree.parent[s];
@@ -129,13 +160,15 @@ TreeSchedule schedule_tree(const FrontLayout& layout, int threads) {
   schedule.update_begin.assign(tree.parent.size(), -1);
   if (count == 0) return schedule;
   schedule.subtree_flops = flops_of_subtrees(layout);
+  const std::vector<std::int32_t> first = first_descendants(tree.parent);
   const std::vector<double>& flops = schedule.subtree_flops;
   for (std::int32_t s = 0; s < count; ++s) {
     if (tree.parent[s] < 0) schedule.flops += flops[s];
   }
   if (threads > 1 && schedule.flops >= worth_threads) {
     // A front above the ranges starts when a child has finished; those without children are ranges.
-    TreeDivision division = divide_tree(tree, flops, schedule.flops / (ranges_per_thread * threads));
+    const double limit = schedule.flops / (ranges_per_thread * threads);
+    TreeDivision division = divide_tree(tree, flops, limit);
     schedule.ranges = std::move(division.ranges);
     schedule.top = std::move(division.top);
     schedule.parallel = parallel_fraction(layout, flops, threads, schedule) <= worthwhile_fraction;
@@ -145,7 +178,7 @@ TreeSchedule schedule_tree(const FrontLayout& layout, int threads) {
     schedule.top.clear();
   }
   for (const SupernodeRange range : schedule.ranges) {
-    schedule.stack_entries.push_back(place_updates(layout, range, schedule));
+    schedule.stack_entries.push_back(place_updates(layout, first, range, schedule));
   }
   return schedule;
 }

@@ -22,9 +22,9 @@ struct TreeDivision {
 };
 
 /// Gathers neighbouring subtrees of the same parent whose costs together are within the limit into ranges. A
-/// front without children has a range of its own if it is above the limit. `costs`: of each subtree.
-[[nodiscard]] TreeDivision divide_tree(const SymbolicFactor& tree, const std::vector<double>& costs,
-                                       double limit);
+/// front without children has a range of its own if it is above the limit. A collecting front and its
+/// descendants stay in one range. `costs`: of each subtree.
+[[nodiscard]] TreeDivision divide_tree(const SymbolicFactor& tree, std::vector<double> costs, double limit);
 
 struct TreeSchedule {
   /// Fronts with fewer rows are factored by one thread.

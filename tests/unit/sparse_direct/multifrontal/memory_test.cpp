@@ -1,40 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory that a sparse factorisation says it will take, and takes.
+#include "support/sparse_direct/process_memory.hpp"
+
 #include <echelon/echelon.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <variant>
-
-// Defined where the library is compiled with the address sanitizer, whose own memory counts.
-extern "C" void __asan_init() __attribute__((weak));
 
 namespace echelon {
 namespace {
 
-/// A size in /proc/self/status, in bytes; 0 where there is none.
-double process_bytes(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind(name + ":", 0) != 0) continue;
-    std::istringstream words(line.substr(name.size() + 1));
-    double kilobytes = 0;
-    words >> kilobytes;
-    return 1024 * kilobytes;
-  }
-  return 0;
-}
-
-/// Forgets the largest size of the process so far; false where that is not possible.
-bool reset_peak() {
-  std::ofstream file("/proc/self/clear_refs");
-  file << 5 << std::flush;
-  return file.good();
-}
+using test::process_bytes;
+using test::reset_peak;
 
 double predicted_bytes(const Report& report) {
   return static_cast<double>(std::get<std::int64_t>(report.find_statistic("predicted_bytes")->value));
@@ -43,7 +23,7 @@ double predicted_bytes(const Report& report) {
 class SparseFactorMemory : public testing::TestWithParam<const char*> {};
 
 TEST_P(SparseFactorMemory, OneThread_WithinTenPercentOfThePrediction) {
-  if (__asan_init != nullptr) GTEST_SKIP() << "the address sanitizer takes memory of its own";
+  if (test::allocates_for_a_sanitizer()) GTEST_SKIP() << "the address sanitizer takes memory of its own";
   const auto A =
       std::get<Csr<double>>(make_matrix<double>("poisson-3d", {{"nx", 40}, {"ny", 40}, {"nz", 40}}));
   Solver<double> solver = make_solver<double>(GetParam(), Device::serial(), {{"condition", false}});
