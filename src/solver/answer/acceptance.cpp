@@ -140,6 +140,10 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job) {
     outcome.certainty = proven ? Certainty::proven : Certainty::working_precision;
     outcome.status = proven ? Status::inconsistent : Status::singular;
   }
+  if (outcome.status == Status::singular && !outcome.row && exact.nonsingular()) {
+    outcome.status = Status::stagnated;
+    outcome.message = "A is nonsingular, but was taken for a singular matrix: " + outcome.message;
+  }
   if (!outcome.ok() || !check_finite(answer.x, outcome)) return;
   const bool met = std::isfinite(answer.r.norm2) && answer.r.norm2 <= job.tolerance;
   if (met || job.limited_by_rounding) return;

@@ -14,7 +14,7 @@ namespace {
 constexpr double dense_flops_per_core = 3e10;
 constexpr double dense_flops_per_gpu = 1e12;
 /// On t threads a factorisation takes 1 / t^0.7 of the time on one.
-constexpr double sparse_flops_per_core = 5e9;
+constexpr double sparse_flops_per_core = 1e10;
 constexpr double parallel_power = 0.7;
 /// Seconds of a core for each row and stored element: minimum degree and the symbolic factorisation take 0.2
 /// to 0.3 us on meshes.
@@ -49,7 +49,8 @@ double ordering_seconds(const MethodSelection& selection) {
 
 DirectCost sparse_cost(const MethodSelection& selection, const Device& device) {
   if (!selection.factor) return {};
-  const double flops = selection.factor->flops;
+  // The prediction is that of LU.
+  const double flops = selection.factor->flops / (selection.structure.symmetric_values ? 2 : 1);
   const double rate =
       sparse_flops_per_core * std::pow(device.on_host() ? device.threads() : 1, parallel_power);
   const double seconds = device.on_host() ? flops / rate : sparse_gpu_latency + flops / sparse_flops_per_gpu;

@@ -93,6 +93,19 @@ Structure structure_of_graph(const Csr<T>& L) {
   return structure;
 }
 
+/// Completes the structure of a graph by what an SDDM matrix is known to be.
+void describe_sddm(Structure& structure, bool strongly_dominant) {
+  structure.positive_diagonals = structure.weakly_dominant_rows = structure.rows;
+  structure.strictly_dominant_rows = strongly_dominant ? structure.rows : 0;
+}
+
+/// Whether A on the host equals its transpose exactly.
+template <class T>
+bool is_symmetric(const Csr<T>& A) {
+  OpenMp backend{Device()};
+  return find_asymmetry(backend, A, 0).value == FirstIndex::none;
+}
+
 /// Takes A as symmetric if it differs from its transpose by a few units in the last place of its largest
 /// element.
 template <class T>
@@ -161,8 +174,14 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
     selection.strongly_dominant = is_strongly_dominant(host, excess);
     return selection;
   }
-  selection.structure = analyze_structure(MatrixRef<T>(host));
-  allow_rounding_asymmetry<T>(selection);
+  const bool is_known =
+      kind == DominanceKind::sddm && suits_multigrid(selection.structure) && is_symmetric(host);
+  if (is_known) {
+    describe_sddm(selection.structure, is_strongly_dominant(host, excess));
+  } else {
+    selection.structure = analyze_structure(MatrixRef<T>(host));
+    allow_rounding_asymmetry<T>(selection);
+  }
   if (selection.has_narrow_band()) return selection;
   selection.factor_deferred = selection.plausibly_spd() && ordering_seconds(selection) > direct_first_seconds;
   if (!selection.factor_deferred) selection.find_factor_cost(host);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Estimated costs of factorisations, and the time of choosing.
+#include "solver/factor_estimate.hpp"
+
+#include "solver/selection/method_selection.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace echelon::test {
+namespace {
+
+Csr<double> generated(const std::string& name, const Options& options) {
+  return std::get<Csr<double>>(find_generator(name).make_double(options));
+}
+
+TEST(FactorEstimate, Meshes_WithinAFactorOfThePrediction) {
+  struct Case {
+    std::string name;
+    Options options;
+  };
+  const std::vector<Case> cases = {{"poisson-2d", {{"nx", 500}, {"ny", 500}}},
+                                   {"poisson-3d", {{"nx", 45}, {"ny", 45}, {"nz", 45}}},
+                                   {"convection-diffusion-2d", {{"nx", 400}, {"ny", 300}}},
+                                   {"tridiagonal", {{"n", 200'000}}}};
+  for (const auto& [name, options] : cases) {
+    const Csr<double> A = generated(name, options);
+    const CostPrediction estimate = estimate_factor_cost(A);
+    const CostPrediction predicted = predict_factor_cost(A);
+    constexpr double factor = 4;
+    EXPECT_LE(estimate.flops, factor * predicted.flops) << name;
+    EXPECT_GE(estimate.flops, predicted.flops / factor) << name;
+    EXPECT_LE(static_cast<double>(estimate.bytes), factor * static_cast<double>(predicted.bytes)) << name;
+    EXPECT_GE(static_cast<double>(estimate.bytes), static_cast<double>(predicted.bytes) / factor) << name;
+  }
+}
+
+TEST(FactorEstimate, AwkwardMatrices_HaveAnEstimate) {
+  const Csr<double> disconnected = generated("diagonally-dominant", {{"n", 3000}});
+  EXPECT_GT(estimate_factor_cost(disconnected).flops, 0);
+  // Rows without neighbours: the search goes on with the next row.
+  std::vector<Triplet<double>> diagonal;
+  for (std::int32_t i = 0; i < 50'000; ++i) diagonal.push_back({i, i, 1});
+  const CostPrediction cost = estimate_factor_cost(Csr<double>::from_triplets(50'000, 50'000, diagonal));
+  EXPECT_LE(cost.flops, 1e6);
+}
+
+TEST(ChoosingCost, LargeMesh_NoOrderingBeforeCg) {
+  const Csr<double> A = generated("jumps-3d", {{"nx", 95}, {"ny", 95}, {"nz", 95}});
+  MethodSelection selection = MethodSelection::of(MatrixRef<double>(A), Device());
+  EXPECT_TRUE(selection.factor_deferred);
+  EXPECT_FALSE(selection.factor.has_value());
+  const std::vector<Candidate> first = selection.candidates();
+  ASSERT_FALSE(first.empty());
+  EXPECT_EQ(first.front().method, "cg");
+  selection.complete(MatrixRef<double>(A));
+  const std::vector<Candidate> all = selection.candidates();
+  ASSERT_GT(all.size(), first.size());
+  for (std::size_t k = 0; k < first.size(); ++k) EXPECT_EQ(all[k].method, first[k].method);
+}
+
+TEST(ChoosingCost, TimeIsReported) {
+  const Csr<double> A = generated("convection-diffusion-2d", {{"nx", 60}, {"ny", 60}});
+  const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
+  const Report report = solve(A, b).report;
+  EXPECT_TRUE(report.solved());
+  EXPECT_GT(report.choosing_seconds, 0);
+  SolveOptions named;
+  named.method = "sparse-lu";
+  EXPECT_EQ(solve(A, b, named).report.choosing_seconds, 0);
+}
+
+std::int64_t most_iterations(const Candidate& candidate) {
+  std::int64_t most = -1;
+  for (const auto& [name, value] : candidate.parameters.entries()) {
+    if (name == "max_iterations") most = std::get<std::int64_t>(value.get());
+  }
+  return most;
+}
+
+TEST(ChoosingCost, AttemptsBeforeAFactorisation_AreLimited) {
+  // The square of the 5-point Laplacian: CG with IC(0) takes thousands of iterations.
+  const Csr<double> L = generated("poisson-2d", {{"nx", 120}, {"ny", 120}});
+  const Csr<double> A = multiply(L, L);
+  MethodSelection selection = MethodSelection::of(MatrixRef<double>(A), Device::serial());
+  ASSERT_TRUE(selection.factor.has_value());
+  for (const double flops : {2e10, 1e11}) {
+    selection.factor->flops = flops;
+    const std::vector<Candidate> list = selection.candidates();
+    ASSERT_EQ(list.front().method, "cg");
+    std::size_t attempts = 0;
+    for (; list[attempts].method == "cg"; ++attempts) {
+      EXPECT_GE(most_iterations(list[attempts]), 30);
+      EXPECT_LE(most_iterations(list[attempts]), 1e-6 * flops);
+    }
+    EXPECT_EQ(list[attempts].method, "sparse-cholesky");
+  }
+}
+
+}  // namespace
+}  // namespace echelon::test
