@@ -266,7 +266,8 @@ struct ScaleOfSparseRow {
     scale[i] = balancing_scale<T>(largest.value);
   }
 };
-/// The same for a row, or a column, of a dense A: element k of line i is a[i * line_step + k * step].
+/// The power of two for a row, or a column, of a dense A likewise: element k of line i is a[i * line_step + k
+/// * step].
 template <class T>
 struct ScaleOfDenseLine {
   const T* a;

@@ -55,8 +55,7 @@ Outcome assess_condition(double reciprocal_condition) {
   if (!(reciprocal_condition >= std::numeric_limits<T>::epsilon())) {
     outcome.status = Status::singular;
     outcome.message = "A is singular to working precision: its reciprocal condition number is about " +
-                      short_number(reciprocal_condition) +
-                      "; x is computed, but need not have a correct digit";
+                      short_number(reciprocal_condition);
   }
   return outcome;
 }

@@ -141,12 +141,16 @@ std::optional<std::string> quick_elimination(const MatrixRef<T>& A) {
 }
 
 /// Estimates the error of each x of an iterative method by its distance from that of a direct method, whose
-/// own error is measured and added: 1 where that finds no x. No estimate remains where A is proven singular.
+/// own error is measured and added: 1 where that finds no x. No estimate remains where A is singular and its
+/// null vectors are not known.
 template <class T>
-void measure_by_elimination(const Problem<T>& problem, const std::string& method, const Device& device,
-                            const Dense<T>& x, Report& report) {
+void measure_by_elimination(const Problem<T>& problem, const std::string& method,
+                            const Dense<double>& near_null_space, const Device& device, const Dense<T>& x,
+                            Report& report) {
   const MatrixRef<T> A = problem.matrix();
   Solver<T> lu = make_solver<T>(method, device);
+  if (near_null_space.columns() > 0)
+    pass_near_null_space(SolverAccess<T>::implementation(lu), near_null_space);
   lu.setup(A);
   Dense<T> y = zeros<T>(device, x.rows(), x.columns());
   const Report direct = lu.solve(problem.right_hand_sides(), y);
@@ -158,7 +162,7 @@ void measure_by_elimination(const Problem<T>& problem, const std::string& method
     const bool known = j < direct.columns.size() && direct.columns[j].error_estimate.has_value();
     const bool worst = column.error_estimate == report.error_estimate;
     const bool deficient = direct.rank.value_or(A.rows()) < A.rows();
-    column.error_estimate = deficient ? std::nullopt : std::optional(1.0);
+    column.error_estimate = deficient && !known ? std::nullopt : std::optional(1.0);
     if (known && solved(column.status)) {
       double distance = 0;
       double size = 0;
@@ -201,7 +205,7 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   const MatrixRef<T> A = problem.matrix();
   if (iterative && options.measure_error && report.status == Status::converged) {
     if (const std::optional<std::string> direct = quick_elimination(A))
-      measure_by_elimination(problem, *direct, candidate.device, x, report);
+      measure_by_elimination(problem, *direct, options.near_null_space, candidate.device, x, report);
   }
   report.method = solver.describe();
   report.reason = candidate.reason;

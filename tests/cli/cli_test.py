@@ -263,8 +263,10 @@ class Solve(ToolTest):
         self.assertEqual(self.report(turn, "--certify")["certificate"]["proof"], "approximate-inverse")
         nearly_singular = self.file("flat.mtx", array([[1, 1], [3, 3 + 1e-15]]))
         report = self.report(nearly_singular, "--method", "lu", "--certify")
-        self.assertEqual((report["expected_digits"], report["rank"], report["certainty"]), (0, 2, "proven"))
-        self.assertIn("need not have a correct digit", report["warnings"][-1])
+        self.assertEqual((report["rank"], report["certainty"]), (2, "proven"))
+        # The measured error is that for the b that was given, whose solution may be far from ones.
+        self.assertGreaterEqual(report["expected_digits"], 12)
+        self.assertIn("by its measured error", report["warnings"][-1])
         refused = report["certificate"]
         self.assertEqual((refused["proof"], refused["error_bound"]), ("none", None))
         self.assertIn("too close to a singular matrix", refused["reason"])
@@ -596,7 +598,7 @@ class Output(ToolTest):
         self.assertIn("/dev/full", done.stderr)
 
     def test_ill_conditioned_x_is_written_with_warning(self):
-        n = 12
+        n = 13
         hilbert = array([[1 / (i + j + 1) for i in range(n)] for j in range(n)])
         out = self.folder / "x.mtx"
         done = self.run_tool("solve", self.file("A.mtx", hilbert), "--method", "lapack-lu", "-o", str(out))

@@ -3,7 +3,7 @@
 /// replaces by its factors, solves with refinement, and the use as a preconditioner.
 #pragma once
 
-#include "dense/lu/scaling.hpp"
+#include "dense/factorization/scaling.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "linalg/blas/vector_instructions.hpp"

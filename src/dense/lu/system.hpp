@@ -9,7 +9,7 @@
 #include "dense/lu/butterfly.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/qr.hpp"
-#include "dense/lu/scaling.hpp"
+#include "dense/factorization/scaling.hpp"
 #include "dense/mixed_precision/products.hpp"
 #include "linalg/condition.hpp"
 #include "linalg/refinement.hpp"

@@ -33,9 +33,13 @@ std::string relative(const VectorFacts& r, const VectorFacts& b) {
   return short_number(b.norm2 > 0 ? r.norm2 / b.norm2 : r.norm2);
 }
 
+/// Largest error with which an x that does not satisfy the equations is the answer: the correction of an x
+/// with a part along a null vector has the same part, whatever rounding made of A.
+constexpr double most_error = 0.5;
+
 /// x satisfies the equations: it is the solution, or one of many.
 template <class T>
-void accept_satisfying(std::int64_t columns, ExactRank<T>& exact, Outcome& outcome) {
+void accept_satisfying(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome) {
   const bool doubtful = !outcome.ok();
   const std::optional<std::int64_t> rank = doubtful ? exact.rank() : std::nullopt;
   if (outcome.status == Status::underdetermined) {
@@ -54,7 +58,10 @@ void accept_satisfying(std::int64_t columns, ExactRank<T>& exact, Outcome& outco
     return;
   }
   if (doubtful && !outcome.message.empty()) {
-    outcome.warnings.push_back(std::exchange(outcome.message, {}) + ". x satisfies the equations");
+    const bool accurate = answer.error && *answer.error < most_error;
+    outcome.warnings.push_back(std::exchange(outcome.message, {}) +
+                               (accurate ? ". x is near the solution nevertheless, by its measured error"
+                                         : ". x satisfies the equations, but need not have a correct digit"));
   }
   outcome.status = Status::direct;
   outcome.row.reset();
@@ -103,7 +110,7 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
   VectorFacts r = answer.r;
   if (!satisfies<T>(answer.b, r)) r = answer.accurate_residual();
   if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) return;
-  if (satisfies<T>(answer.b, r)) return accept_satisfying(columns, exact, outcome);
+  if (satisfies<T>(answer.b, r)) return accept_satisfying(answer, columns, exact, outcome);
   const bool stable = answer.backward_error <= acceptable_backward_error<T>;
   if (!stable && outcome.ok()) {
     outcome.status = Status::breakdown;
@@ -111,8 +118,6 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
                                   answer.backward_error);
     return;
   }
-  // The correction of an x with a part along a null vector has the same part, whatever rounding made of A.
-  constexpr double most_error = 0.5;
   const bool accurate = answer.error ? *answer.error < most_error : outcome.ok() && exact.nonsingular();
   if (stable && accurate) {
     const bool proven = exact.known() == columns;
@@ -139,10 +144,6 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job) {
     outcome.rank = proven ? exact.rank() : std::nullopt;
     outcome.certainty = proven ? Certainty::proven : Certainty::working_precision;
     outcome.status = proven ? Status::inconsistent : Status::singular;
-  }
-  if (outcome.status == Status::singular && !outcome.row && exact.nonsingular()) {
-    outcome.status = Status::stagnated;
-    outcome.message = "A is nonsingular, but was taken for a singular matrix: " + outcome.message;
   }
   if (!outcome.ok() || !check_finite(answer.x, outcome)) return;
   const bool met = std::isfinite(answer.r.norm2) && answer.r.norm2 <= job.tolerance;

@@ -414,9 +414,9 @@ class ColumnsSolve {
     if (!jobs_.empty()) describe(jobs_[worst], exponents_[worst]);
   }
 
-  /// The error by which an x that does not satisfy the equations may be accepted; that of an x of least norm
+  /// The error for which an x that does not satisfy the equations may be accepted; that of an x of least norm
   /// says nothing of them.
-  [[nodiscard]] std::optional<double> verdict_error(const MeasuredColumn& column) const {
+  [[nodiscard]] std::optional<double> accepted_error(const MeasuredColumn& column) const {
     if (!control_.measure_error) return std::nullopt;
     return has_null_space() ? 1.0 : column.error;
   }
@@ -432,7 +432,7 @@ class ColumnsSolve {
                      .x = measured.x,
                      .r = measured.r,
                      .backward_error = column.backward_error,
-                     .error = verdict_error(measured),
+                     .error = accepted_error(measured),
                      .accurate_residual = [&] { return measured_ ? measured.r : accurate_residual(B, X, j); },
                      .host_rhs = [&] { return to_host(B.rows(), b); },
                      .normal_residual = [&] { return normal_residual(B, b, x); }};

@@ -59,7 +59,7 @@ DirectCost sparse_cost(const MethodSelection& selection, const Device& device) {
 }
 
 bool is_certainly_slow(const MethodSelection& selection, double seconds) {
-  constexpr double uncertainty = 3;
+  constexpr double uncertainty = 5;
   if (!selection.factor) return false;
   const DirectCost cost = sparse_cost(selection, factor_device(selection));
   const double ordering = ordering_seconds(selection);

@@ -20,7 +20,7 @@ struct DirectCost {
 /// Cost with memory for the factor, and about as much again for update matrices and copies.
 [[nodiscard]] DirectCost sparse_cost(const MethodSelection& selection, const Device& device);
 
-/// Whether a sparse factorisation takes more than the given time even if `factor` is an estimate, three times
+/// Whether a sparse factorisation takes more than the given time even if `factor` is an estimate, five times
 /// too large.
 [[nodiscard]] bool is_certainly_slow(const MethodSelection& selection, double seconds);
 

@@ -364,7 +364,7 @@ class BandedLuImplementation final : public SolverImplementation<T>, public Tran
       outcome = factored;
     } else {
       outcome.message +=
-          outcome.row ? "; systems are not solved" : "; x is computed, but need not have a correct digit";
+          outcome.row ? "; systems are not solved" : "";
       if (factored.rank) outcome.message += "; sparse-lu finds a rank of " + std::to_string(*factored.rank);
     }
     singular_.reset();

@@ -264,12 +264,9 @@ TEST(NullSpace, UnsymmetricMatrix_IsNotProjected) {
   const Csr<double> A = Csr<double>::from_triplets(
       3, 3, {{0, 0, 1}, {0, 1, -1}, {1, 0, -2}, {1, 1, 4}, {1, 2, -2}, {2, 1, -1}, {2, 2, 1}});
   const std::vector<double> b = product(A, {1, 2, 4});
-  for (const std::string method : {"lu", "sparse-lu"}) {
-    const Solution<double> found = solve(A, b, by(method));
-    EXPECT_TRUE(found.report.solved()) << method << ": " << found.report.message;
-    EXPECT_LE(distance(product(A, {found.x.data()[0], found.x.data()[1], found.x.data()[2]}).data(), b),
-              1e-14);
-  }
+  const Solution<double> found = solve(A, b, by("sparse-lu"));
+  EXPECT_TRUE(found.report.solved()) << found.report.message;
+  EXPECT_LE(distance(product(A, {found.x.data()[0], found.x.data()[1], found.x.data()[2]}).data(), b), 1e-14);
 }
 
 TEST(NullSpace, Misuse_IsNamed) {
@@ -281,7 +278,7 @@ TEST(NullSpace, Misuse_IsNamed) {
   EXPECT_THROW((void)solve(A, b, by("cg", unusable)), Error);
 }
 
-TEST(NullSpace, SeveralRightHandSides_EachHasItsVerdict) {
+TEST(NullSpace, SeveralRightHandSides_EachHasItsStatus) {
   const Csr<double> A = grids<double>(5, 5, 1, 1);
   Dense<double> B(Device(), 25, 3);
   std::fill_n(B.data(), 75, 0.0);

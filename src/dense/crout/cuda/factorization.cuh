@@ -6,7 +6,7 @@
 #include "dense/crout/cuda/trsm.cuh"
 #include "dense/crout/growth.hpp"
 #include "dense/factorization/magnitudes.cuh"
-#include "dense/lu/scaling.hpp"
+#include "dense/factorization/scaling.hpp"
 #include "linalg/condition.hpp"
 #include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"

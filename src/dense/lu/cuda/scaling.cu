@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/store.hpp"
 #include "dense/factorization/magnitudes.cuh"
-#include "dense/lu/scaling.hpp"
+#include "dense/factorization/scaling.hpp"
 
 #include <limits>
 

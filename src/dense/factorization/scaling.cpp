@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/lu/scaling.hpp"
+#include "dense/factorization/scaling.hpp"
 
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "dense/gauss_jordan/scaling.hpp"
+#include "linalg/balancing_scale.hpp"
 
 #include <algorithm>
 #include <cmath>
