@@ -227,7 +227,7 @@ class Failures(RanksTest):
             report = json.loads(done.stdout)
             if "status" in report:
                 self.assertEqual(report["status"], "out_of_memory")
-                self.assertRegex(report["message"], "process 1 of 2: out of memory.*all processes have ended")
+                self.assertRegex(report["message"], "process 1 of 2: [Oo]ut of memory.*all processes have ended")
         self.assertIn(RESOURCES, outcomes)
 
     def test_process_that_ends(self):
