@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph_laplacian/lamg/graph.hpp"
 
+#include "linalg/dominance.hpp"
+#include "support/machine_epsilon.hpp"
+
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -43,19 +47,34 @@ struct Members {
   Array<std::int32_t> vertices;
 };
 
+/// A multiple of the largest difference of an element of row i from its mirror in an A that counts as
+/// symmetric.
+template <class T>
+T rounding_of_row(const Csr<T>& A, std::int64_t i) {
+  constexpr double units = 64;
+  double sum = 0;
+  for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k)
+    sum += std::abs(static_cast<double>(A.values()[k]));
+  return static_cast<T>(units * machine_epsilon<T> * sum);
+}
+
 }  // namespace
 
 template <class T>
 Graph<T> graph_of(const Csr<T>& A) {
   if (A.nonzeros() > std::numeric_limits<std::int32_t>::max()) return {};
   const auto n = static_cast<std::int32_t>(A.rows());
+  const FindAsymmetry<T> mirror{A.row_offsets().data(), A.column_indices().data(), A.values().data()};
   Graph<T> graph(n, A.nonzeros());
   std::int32_t out = 0;
   for (std::int32_t i = 0; i < n; ++i) {
     T degree = 0;
+    // Rounding errors of an A that counts as symmetric can be an edge on one side only: there is none.
+    const T rounding = rounding_of_row(A, i);
     const auto put_range = [&](std::int64_t& k, std::int64_t end, std::int64_t bound) {
       for (; k < end && A.column_indices()[k] < bound; ++k) {
-        const T value = A.values()[k];
+        T value = A.values()[k];
+        if (value < 0 && -value <= rounding && !(mirror.transposed(A.column_indices()[k], i) < 0)) value = 0;
         graph.neighbours[out] = A.column_indices()[k];
         graph.weights[out] = -value;
         out += value < 0 ? 1 : 0;

@@ -81,6 +81,26 @@ std::int64_t expect_solved(const Csr<double>& A, const std::string& what, std::i
   return solved.report.iterations;
 }
 
+TEST(Lamg, RoundingErrorsOnOneSideOfTheDiagonal_AreNoEdges) {
+  // Products such as B^T D B have elements that cancel on one side only.
+  std::vector<Triplet<double>> triplets;
+  const std::int32_t n = 300;
+  for (std::int32_t i = 0; i < n; ++i) {
+    triplets.push_back({i, i, 3});
+    if (i > 0) triplets.push_back({i, i - 1, -1});
+    if (i + 1 < n) triplets.push_back({i, i + 1, -1});
+    for (std::int32_t j = 0; j + 2 < i; j += 2) triplets.push_back({i, j, -1e-16});
+  }
+  const Csr<double> A = Csr<double>::from_triplets(n, n, triplets);
+  const std::vector<double> b(static_cast<std::size_t>(n), 1.0);
+  Solver<double> lamg = make_solver<double>("lamg", Device::serial());
+  ASSERT_TRUE(lamg.setup(A).ready());
+  std::vector<double> x(b.size());
+  const Report report = lamg.solve(b, x);
+  EXPECT_EQ(report.status, Status::converged) << report.message;
+  EXPECT_NEAR(x[150], 1, 1e-6);
+}
+
 TEST(Lamg, TreesAndSmallGraphs_OneCycle) {
   for (const std::string family : {"path", "star", "random-tree", "complete-binary-tree", "ring"}) {
     for (const int n : {3, 4, 100, 20000}) {
