@@ -72,8 +72,8 @@ struct SolveOptions {
   /// B's; default: zero. Direct methods ignore it.
   InitialGuess initial_guess = {};
   /// Near-null-space vectors of A, with a row for each of A, on the host: see
-  /// <echelon/methods/multigrid/near_null_space.hpp>. Default, without columns: constants. All methods project
-  /// those that a symmetric sparse A maps to zero out of B and X; `amg` coarsens by all.
+  /// <echelon/methods/multigrid/near_null_space.hpp>. Default, without columns: constants. All methods
+  /// project those that a symmetric sparse A maps to zero out of B and X; `amg` coarsens by all.
   Dense<double> near_null_space = {};
   /// Accept an x of least residual where no x satisfies the equations, see Control::least_squares.
   bool least_squares = false;

@@ -128,8 +128,8 @@ std::ostream& operator<<(std::ostream& out, const Report& report) {
   }
   if (!report.statistics.empty()) text += "\n";
   text += fmt::format("  seconds: choosing {:.3g}, set-up {:.3g}, solve {:.3g}, transfer {:.3g}\n",
-                      report.choosing_seconds, report.analysis_seconds + report.setup_seconds, report.solve_seconds,
-                      report.transfer_seconds);
+                      report.choosing_seconds, report.analysis_seconds + report.setup_seconds,
+                      report.solve_seconds, report.transfer_seconds);
   for (const std::string& warning : report.warnings) text += fmt::format("  warning: {}\n", warning);
   return out << text;
 }

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "backend/store.hpp"
+#include "dense/factorization/scaling.hpp"
 #include "dense/gauss_jordan/rank.hpp"
 #include "dense/gauss_jordan/refinement.hpp"
 #include "dense/lu/butterfly.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/qr.hpp"
-#include "dense/factorization/scaling.hpp"
 #include "dense/mixed_precision/products.hpp"
 #include "linalg/condition.hpp"
 #include "linalg/refinement.hpp"

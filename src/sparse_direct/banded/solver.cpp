@@ -363,8 +363,7 @@ class BandedLuImplementation final : public SolverImplementation<T>, public Tran
     if (factored.status == Status::cancelled) {
       outcome = factored;
     } else {
-      outcome.message +=
-          outcome.row ? "; systems are not solved" : "";
+      outcome.message += outcome.row ? "; systems are not solved" : "";
       if (factored.rank) outcome.message += "; sparse-lu finds a rank of " + std::to_string(*factored.rank);
     }
     singular_.reset();

@@ -20,11 +20,11 @@ namespace echelon {
 [[nodiscard]] Dense<double> rigid_body_modes(const Dense<double>& coordinates,
                                              std::span<const std::int64_t> unknowns = {});
 
-/// Gives `vectors` (a column for each vector, a row for each of A, on the host) to a solver for later set-ups;
-/// without columns, constants are restored. Those that a symmetric sparse A maps to zero are projected out of
-/// b and x. `amg`, and methods that it preconditions, then coarsen by aggregation. The set-up throws
-/// DimensionMismatch if A has another number of rows, and Error if an element is not finite; that of `amg`
-/// also Error if all are zero, and BadOption if classical coarsening is requested.
+/// Gives `vectors` (a column for each vector, a row for each of A, on the host) to a solver for later
+/// set-ups; without columns, constants are restored. Those that a symmetric sparse A maps to zero are
+/// projected out of b and x. `amg`, and methods that it preconditions, then coarsen by aggregation. The
+/// set-up throws DimensionMismatch if A has another number of rows, and Error if an element is not finite;
+/// that of `amg` also Error if all are zero, and BadOption if classical coarsening is requested.
 template <class T>
 void set_near_null_space(Solver<T>& solver, const Dense<double>& vectors);
 

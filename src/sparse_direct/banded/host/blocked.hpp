@@ -48,12 +48,12 @@ class BlockedElimination {
         ahead_pitch_(round_up_to_vector(ahead_, lanes) + lanes),
         pitch_(ahead_pitch_ + round_up_to_vector(node.left, lanes)),
         slots_(fixed_slots > 0 ? fixed_slots : round_up_to_vector(node.slots, lanes)),
-        slot_mask_(static_cast<Bits>(std::bit_ceil(static_cast<std::uint64_t>(slots_)) - 1)),
         window_(std::max(fixed_slots, (node.slots + std::int64_t{7}) / 8 * 8) * pitch_),
         pivot_rows_(block_columns * pitch_),
         panel_(block_columns * slots_),
         multipliers_(block_columns * slots_),
-        slots_in_use_(static_cast<std::size_t>(node.slots)) {}
+        slots_in_use_(static_cast<std::size_t>(node.slots)),
+        slot_mask_(static_cast<Bits>(std::bit_ceil(static_cast<std::uint64_t>(slots_)) - 1)) {}
 
   NodeFacts eliminate() {
     for (std::int32_t s = 0; s < node_.slots; ++s) take_row(s, 0);
@@ -423,12 +423,12 @@ class BlockedElimination {
   std::int64_t ahead_pitch_;  // elements of a row before its left interface; zeros behind the columns
   std::int64_t pitch_;        // elements of a row
   std::int64_t slots_;        // elements of a column of the panel
-  Bits slot_mask_;            // bits that hold the number of a slot
+  std::int64_t next_row_ = 0;
+  NodeFacts facts_;
   VectorArray<T> window_, pivot_rows_, panel_, multipliers_;
   std::vector<Slot> slots_in_use_;
-  std::int64_t next_row_ = 0;
+  Bits slot_mask_;  // bits that hold the number of a slot
   Bits largest_in_panels_ = 0;
-  NodeFacts facts_;
 };
 
 }  // namespace echelon::banded
