@@ -78,7 +78,8 @@ void apply_control_groups(HostMemory& memory, const std::string& root) {
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    std::string controllers(1, ',');
+    controllers.append(line, first + 1, second - first - 1).push_back(',');
     const std::string path = line.substr(second + 1);
     if (controllers == ",,") {
       apply_groups(memory, groups, path, version_2);
