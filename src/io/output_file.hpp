@@ -12,7 +12,7 @@
 namespace echelon::io {
 
 /// Writes to a new file, which commit() puts in the place of `path`; without commit() it is removed. The new
-/// file has no name until then, so that a process that ends early leaves none behind; on a file system
+/// file has no name until then, so that a process that ends early leaves no file; on a file system
 /// without nameless files it is `path`.PID-K.tmp. It gets the permissions of the file that it replaces, and
 /// its owner where the process may give files away. A symbolic link is followed, also if the file that it
 /// leads to does not exist. A pipe, a device such as /dev/stdout or a file without a name is written

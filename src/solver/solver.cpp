@@ -288,7 +288,7 @@ void Solver<T>::set_preconditioner(const Preconditioner<T>& preconditioner) {
 
 template <class T>
 std::size_t Solver<T>::bytes() const {
-  std::size_t bytes = of_solver(implementation_).bytes();
+  std::size_t bytes = of_solver(implementation_).bytes() + state_->null_space.vectors.bytes();
   state_->workspaces.for_each_idle([&](const SolveWorkspace<T>& workspace) { bytes += workspace.bytes(); });
   return bytes;
 }
@@ -391,7 +391,7 @@ Report solve_columns(const SolverImplementation<T>& method, SolverState<T>& stat
         }
         return workspace.bytes();
       });
-  report.bytes = method.bytes() + workspace_bytes;
+  report.bytes = method.bytes() + state.null_space.vectors.bytes() + workspace_bytes;
   if (report.columns.empty() && B.columns() > 0) describe_nothing_computed(report);
   report.solve_seconds = stopwatch.seconds();
   return report;

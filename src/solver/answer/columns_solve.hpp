@@ -3,16 +3,13 @@
 /// them.
 #pragma once
 
-#include "backend/dispatch.hpp"
-#include "matrix/assign.hpp"
 #include "solver/answer/acceptance.hpp"
 #include "solver/answer/error_measurement.hpp"
 #include "solver/answer/exact_rank.hpp"
-#include "solver/answer/null_space_projection.hpp"
+#include "solver/answer/solver_state.hpp"
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
-#include "support/workspace_pool.hpp"
 
 #include <echelon/matrix/transform.hpp>
 #include <echelon/solver.hpp>
@@ -33,74 +30,6 @@
 #include <vector>
 
 namespace echelon {
-
-template <class T>
-[[nodiscard]] std::unique_ptr<NullSpaceProjection<T>> make_projection(const Device& device) {
-  return on_target(device, [&]<class Target>() { return make_null_space_projection<Target, T>(device); });
-}
-
-/// Memory of one solve in progress: the workspace of the method, and that of the residual check.
-template <class T>
-struct SolveWorkspace {
-  std::unique_ptr<Workspace> method;
-  std::unique_ptr<ResidualCheck<T>> residual_check;
-  MeasurementWorkspace<T> measurement;
-  std::optional<Contraction> contraction;              // of the factors, once it is known
-  std::unique_ptr<NullSpaceProjection<T>> projection;  // where A has a null space
-  Dense<T> residuals;                                  // of the columns that are checked together
-  Dense<T> b, x;        // column-major copies of row-major operands, or of a B that X overwrites
-  Dense<T> consistent;  // B without its part along null vectors
-
-  /// Allocates if the shapes differ from those of the previous call.
-  static void fit(std::int64_t rows, std::int64_t columns, const Device& device, Dense<T>& copy) {
-    if (copy.rows() == rows && copy.columns() == columns) return;
-    copy = Dense<T>();
-    copy = Dense<T>(device, rows, columns);
-  }
-  [[nodiscard]] DenseView<const T> copy_of_rhs(DenseView<const T> B) {
-    fit(B.rows(), B.columns(), B.device(), b);
-    assign<T>(B, b);
-    return b;
-  }
-
-  /// Memory for the residuals of as many of the columns as are checked together.
-  void fit_residuals(DenseView<const T> B) {
-    const auto together = B.device().on_host() ? std::int64_t{1} : static_cast<std::int64_t>(usual_columns);
-    fit(B.rows(), std::min(B.columns(), together), B.device(), residuals);
-  }
-
-  explicit SolveWorkspace(const SolverImplementation<T>& implementation)
-      : method(implementation.make_workspace()),
-        residual_check(on_target(implementation.device(), [&]<class Target>() {
-          return make_residual_check<Target, T>(implementation.device());
-        })) {}
-  [[nodiscard]] std::size_t bytes() const {
-    return method->bytes() + measurement.bytes() + residuals.bytes() + b.bytes() + x.bytes() +
-           consistent.bytes();
-  }
-};
-
-/// State after a set-up. `matrix` is A or, if its norm is far from 1, a copy of 2^exponent A, so that no
-/// square or product of elements leaves the range of T; right-hand sides are scaled likewise.
-template <class T>
-struct SolverState {
-  MatrixRef<T> matrix;
-  Matrix<T> scaled_copy;
-  int exponent = 0;
-  NullSpaceBasis<T> null_space;  ///< that solves project out of b and x; that of a regular A has no columns
-  /// Lower bound of ||A^-1||_2 that the product with the vector of ones gives; 0 for a direct method.
-  double inverse_norm = 0;
-  std::unique_ptr<ExactRank<T>> exact = std::make_unique<ExactRank<T>>();
-  bool ready = false;
-  Outcome setup;
-  std::optional<std::int64_t> nonfinite_column;
-  double norm_inf = 0;
-  double analysis_seconds = 0;
-  double setup_seconds = 0;
-  std::unique_ptr<ResidualCheck<T>> residual_check;  // for setup
-  WorkspacePool<SolveWorkspace<T>> workspaces;
-  const Solver<T>* preconditioner = nullptr;  ///< that set_preconditioner was given
-};
 
 /// Power of two by which numbers of the given norm are multiplied so that it becomes moderate; 0 if it is.
 template <class T>
@@ -276,8 +205,7 @@ class ColumnsSolve {
     const std::int64_t dimension = state_.null_space.dimension();
     outcome.status = Status::underdetermined;
     outcome.message = fmt::format(
-        "A maps {} to zero{}: x satisfies the equations and is orthogonal to {}; x plus {} satisfies them, "
-        "too",
+        "A maps {} to zero{}: x is orthogonal to {}, and x plus {} satisfies the equations as well as x does",
         dimension == 1 ? "a known vector" : fmt::format("{} known independent vectors", dimension),
         state_.null_space.proven == dimension ? "" : " up to rounding", dimension == 1 ? "it" : "them",
         dimension == 1 ? "any multiple of it" : "any combination of them");

@@ -27,7 +27,7 @@ class BackendProjection final : public NullSpaceProjection<T> {
     vectors.add(std::move(constants.singular), false);
     const std::int64_t proven = vectors.count();
     if (candidates.columns() > 0)
-      vectors.add(null_vectors_among(backend_, A, rounded_to<T>(candidates.to(device))), true);
+      vectors.add(null_vectors_among(backend_, A, rounded_to<T>(candidates).to(device)), true);
     if (vectors.count() > most_null_vectors) return none;
     return {vectors.basis(0, 0), proven};
   }
