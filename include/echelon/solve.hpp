@@ -133,6 +133,9 @@ struct Candidate {
   std::string reason;
   /// Rough estimate of the time of a direct method; unset: not known.
   std::optional<double> seconds = {};
+  /// If not 0: the iterations within which an iterative method has to converge to be worth its time. `auto`
+  /// gives the attempt up once the residual shows that it will not.
+  std::int64_t trial_iterations = 0;
 };
 
 /// Candidates of `auto` for A, best first. Analyses A's structure (see structure.hpp) in O(nonzeros).

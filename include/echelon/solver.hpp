@@ -178,10 +178,6 @@ struct Method {
   std::function<void(const Device&, const Options&)> check_options = {};
   std::function<Solver<float>(Device, const Options&)> make_float = {};
   std::function<Solver<double>(Device, const Options&)> make_double = {};
-  /// Prediction for a square A, whatever its values; empty for methods without one. A on a GPU is copied to
-  /// the host.
-  std::function<CostPrediction(const Csr<float>& A)> predict_float = {};
-  std::function<CostPrediction(const Csr<double>& A)> predict_double = {};
 
   [[nodiscard]] bool runs_on(const Device& device) const;
 };

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/target.hpp"
+#include "matrix/structure.hpp"
+
+#include "backend/backend.hpp"
+#include "backend/openmp/openmp.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
-
-#include <echelon/matrix/structure.hpp>
+#include "support/hash.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -66,29 +69,27 @@ struct RowFacts {
   FirstIndex nonfinite_row = {};
   std::int64_t nonfinite_column = 0;
 
-  friend RowFacts combine(const RowFacts& a, const RowFacts& b) {
-    RowFacts c = a;
-    c.zeros += b.zeros;
-    c.longest = std::max(a.longest, b.longest);
-    c.shortest = std::min(a.shortest, b.shortest);
-    c.empty += b.empty;
-    c.lower_bandwidth = std::max(a.lower_bandwidth, b.lower_bandwidth);
-    c.upper_bandwidth = std::max(a.upper_bandwidth, b.upper_bandwidth);
-    c.zero_diagonals += b.zero_diagonals;
-    c.positive_diagonals += b.positive_diagonals;
-    c.negative_diagonals += b.negative_diagonals;
-    c.strictly_dominant += b.strictly_dominant;
-    c.weakly_dominant += b.weakly_dominant;
-    c.largest = combine(a.largest, b.largest);
-    c.smallest = std::min(a.smallest, b.smallest);
-    c.unmatched_places += b.unmatched_places;
-    c.unequal_values += b.unequal_values;
-    c.half_asymmetry = combine(a.half_asymmetry, b.half_asymmetry);
-    c.minor_not_positive |= b.minor_not_positive;
-    c.minor_negative |= b.minor_negative;
-    c.nonfinite_row = combine(a.nonfinite_row, b.nonfinite_row);
-    if (b.nonfinite_row.value < a.nonfinite_row.value) c.nonfinite_column = b.nonfinite_column;
-    return c;
+  void add(const RowFacts& b) {
+    zeros += b.zeros;
+    longest = std::max(longest, b.longest);
+    shortest = std::min(shortest, b.shortest);
+    empty += b.empty;
+    lower_bandwidth = std::max(lower_bandwidth, b.lower_bandwidth);
+    upper_bandwidth = std::max(upper_bandwidth, b.upper_bandwidth);
+    zero_diagonals += b.zero_diagonals;
+    positive_diagonals += b.positive_diagonals;
+    negative_diagonals += b.negative_diagonals;
+    strictly_dominant += b.strictly_dominant;
+    weakly_dominant += b.weakly_dominant;
+    largest = combine(largest, b.largest);
+    smallest = std::min(smallest, b.smallest);
+    unmatched_places += b.unmatched_places;
+    unequal_values += b.unequal_values;
+    half_asymmetry = combine(half_asymmetry, b.half_asymmetry);
+    minor_not_positive |= b.minor_not_positive;
+    minor_negative |= b.minor_negative;
+    if (b.nonfinite_row.value < nonfinite_row.value) nonfinite_column = b.nonfinite_column;
+    nonfinite_row = combine(nonfinite_row, b.nonfinite_row);
   }
 };
 
@@ -108,17 +109,19 @@ struct ReadDiagonal {
   void operator()(std::int64_t i) const { diagonal[i] = static_cast<double>(rows.at(i, i)); }
 };
 
+/// What is done with a_ij and a_ji.
+enum class Mirror { compared, equal, different };
+
 template <class Rows>
 struct DescribeRow {
   Rows rows;
-  bool square;
+  Mirror mirror;
   std::int64_t diagonal_length;
   const double* diagonal;
   unsigned char* column_is_used;
   unsigned char* row_is_strict;
 
-  RowFacts operator()(std::int64_t i) const {
-    RowFacts facts;
+  void operator()(std::int64_t i, RowFacts& facts) const {
     CertifiedSum excess;  // sum of the off-diagonal magnitudes minus the diagonal's
     std::int64_t length = 0;
     for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
@@ -128,21 +131,22 @@ struct DescribeRow {
       ++length;
       excess.add(i == j ? -std::abs(a_ij) : std::abs(a_ij));
       describe_element(i, j, a_ij, facts);
-      if (square) compare_with_mirror(i, j, a_ij, facts);
+      if (mirror == Mirror::compared) compare_with_mirror(i, j, a_ij, facts);
+      if (mirror == Mirror::equal && i < j) assess_minor(diagonal[i], diagonal[j], a_ij, facts);
     }
-    facts.zeros = rows.end(i) - rows.begin(i) - length;
-    facts.longest = facts.shortest = length;
-    facts.empty = length == 0 ? 1 : 0;
+    facts.zeros += rows.end(i) - rows.begin(i) - length;
+    facts.longest = std::max(facts.longest, length);
+    facts.shortest = std::min(facts.shortest, length);
+    facts.empty += length == 0 ? 1 : 0;
     const bool strict = excess.upper_bound() < 0;
     row_is_strict[i] = strict ? 1 : 0;
-    facts.strictly_dominant = strict ? 1 : 0;
-    facts.weakly_dominant = excess.upper_bound() <= 0 ? 1 : 0;
+    facts.strictly_dominant += strict ? 1 : 0;
+    facts.weakly_dominant += excess.upper_bound() <= 0 ? 1 : 0;
     if (i < diagonal_length) {
-      facts.zero_diagonals = diagonal[i] == 0 ? 1 : 0;
-      facts.positive_diagonals = diagonal[i] > 0 ? 1 : 0;
-      facts.negative_diagonals = diagonal[i] < 0 ? 1 : 0;
+      facts.zero_diagonals += diagonal[i] == 0 ? 1 : 0;
+      facts.positive_diagonals += diagonal[i] > 0 ? 1 : 0;
+      facts.negative_diagonals += diagonal[i] < 0 ? 1 : 0;
     }
-    return facts;
   }
 
   void describe_element(std::int64_t i, std::int64_t j, double a_ij, RowFacts& facts) const {
@@ -227,22 +231,33 @@ double relative_asymmetry(const RowFacts& facts, bool square) {
   return facts.half_asymmetry.value == 0 ? 0 : 2 * (facts.half_asymmetry.value / facts.largest.value);
 }
 
+/// The facts about all rows: each thread describes a part of them.
+template <class Rows>
+RowFacts describe_rows(const Device& device, std::int64_t rows, std::int64_t elements,
+                       const DescribeRow<Rows>& describe_row) {
+  constexpr std::int64_t elements_for_threads = 10'000;
+  std::vector<RowFacts> of_part(static_cast<std::size_t>(device.threads()));
+  OpenMp(device).parallel(elements > elements_for_threads, [&](int part, int parts) {
+    RowFacts facts;
+    for (std::int64_t i = rows * part / parts; i < rows * (part + 1) / parts; ++i) describe_row(i, facts);
+    of_part[static_cast<std::size_t>(part)] = facts;
+  });
+  RowFacts all;
+  for (const RowFacts& facts : of_part) all.add(facts);
+  return all;
+}
+
 template <class T, class Rows>
-Structure describe(const MatrixRef<T>& A, const Rows& rows) {
-  const bool square = A.rows() == A.columns();
+Structure describe(const MatrixRef<T>& A, const Rows& rows, Mirror mirror) {
+  const bool square = A.rows() == A.columns() && mirror != Mirror::different;
   std::vector<double> diagonal(static_cast<std::size_t>(std::min(A.rows(), A.columns())));
   std::vector<unsigned char> used(static_cast<std::size_t>(A.columns()), 0);
   std::vector<unsigned char> strict(static_cast<std::size_t>(A.rows()), 0);
   const auto diagonal_length = static_cast<std::int64_t>(diagonal.size());
-  RowFacts facts;
-  on_backend(A.device(), [&]<class B>() {
-    B backend(A.device());
-    backend.for_each(diagonal_length, ReadDiagonal<Rows>{rows, diagonal.data()});
-    backend.reduce(
-        A.rows(),
-        DescribeRow<Rows>{rows, square, diagonal_length, diagonal.data(), used.data(), strict.data()},
-        [&](const RowFacts& all) { facts = all; });
-  });
+  OpenMp(A.device()).for_each(diagonal_length, ReadDiagonal<Rows>{rows, diagonal.data()});
+  const RowFacts facts = describe_rows<Rows>(A.device(), A.rows(), A.nonzeros(),
+                                             {rows, square ? mirror : Mirror::different, diagonal_length,
+                                              diagonal.data(), used.data(), strict.data()});
 
   Structure s;
   s.rows = A.rows();
@@ -293,10 +308,60 @@ std::string_view to_string(Definiteness definiteness) {
 template <class T>
 Structure analyze_structure(MatrixRef<T> A) {
   const HostCopy<T> host(A);
-  return with_rows(host.matrix(), [&](const auto& rows) { return describe(host.matrix(), rows); });
+  return with_rows(host.matrix(),
+                   [&](const auto& rows) { return describe(host.matrix(), rows, Mirror::compared); });
+}
+
+namespace {
+
+/// Sums of hashes of (i, j, a_ij) and of (j, i, a_ij), modulo 2^64.
+struct HashSums {
+  std::uint64_t own = 0;
+  std::uint64_t transposed = 0;
+  friend HashSums combine(HashSums a, HashSums b) { return {a.own + b.own, a.transposed + b.transposed}; }
+};
+
+template <class T>
+struct HashRow {
+  SparseRows<T> rows;
+  HashSums operator()(std::int64_t i) const {
+    HashSums sums;
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+      const auto value = static_cast<double>(rows.value(i, k));
+      if (value == 0) continue;
+      sums.own += hash(i, rows.column(k), value);
+      sums.transposed += hash(rows.column(k), i, value);
+    }
+    return sums;
+  }
+  static std::uint64_t hash(std::int64_t i, std::int64_t j, double value) {
+    const auto place = static_cast<std::uint64_t>(i) * golden_ratio_64 + static_cast<std::uint64_t>(j);
+    return hash_bits(hash_bits(place + golden_ratio_64) ^ std::bit_cast<std::uint64_t>(value));
+  }
+};
+
+}  // namespace
+
+template <class T>
+bool is_probably_symmetric(const Csr<T>& A) {
+  HashSums sums;
+  OpenMp(A.device()).reduce(A.rows(), HashRow<T>{SparseRows<T>(A)}, [&](const HashSums& all) { sums = all; });
+  return sums.own == sums.transposed;
+}
+
+template <class T>
+Structure structure_with_known_symmetry(MatrixRef<T> A, bool is_symmetric) {
+  const HostCopy<T> host(A);
+  return with_rows(host.matrix(), [&](const auto& rows) {
+    return describe(host.matrix(), rows, is_symmetric ? Mirror::equal : Mirror::different);
+  });
 }
 
 template Structure analyze_structure(MatrixRef<float>);
 template Structure analyze_structure(MatrixRef<double>);
+template bool is_probably_symmetric(const Csr<float>&);
+template bool is_probably_symmetric(const Csr<double>&);
+template Structure structure_with_known_symmetry(MatrixRef<float>, bool);
+template Structure structure_with_known_symmetry(MatrixRef<double>, bool);
 
 }  // namespace echelon

@@ -43,11 +43,11 @@ std::span<const Method> methods() {
 }
 
 const Method& find_method(std::string_view name) {
-  std::vector<std::string> names;
   for (const Method& method : methods()) {
     if (method.name == name) return method;
-    names.push_back(method.name);
   }
+  std::vector<std::string> names;
+  for (const Method& method : methods()) names.push_back(method.name);
   throw BadOption("method", fmt::format("there is no method '{}'", name), nearest_name(name, names));
 }
 

@@ -2,16 +2,13 @@
 /// Options and registry rows of sparse direct methods.
 #include "registry/families.hpp"
 #include "registry/row.hpp"
-#include "sparse_direct/left_looking/prediction.hpp"
 
 #include <echelon/methods/banded_lu.hpp>
 #include <echelon/methods/mapped_echelon.hpp>
 #include <echelon/methods/sparse_cholesky.hpp>
 #include <echelon/methods/sparse_ldlt.hpp>
 #include <echelon/methods/sparse_lu.hpp>
-#include <echelon/sparse_direct.hpp>
 
-#include <optional>
 #include <vector>
 
 namespace echelon {
@@ -115,19 +112,6 @@ template Options to_options(SparseLuOptions);
 
 namespace registry {
 
-namespace {
-
-/// Predicted cost of a sparse factorisation in the order that is fastest to find, left-looking if that is
-/// faster.
-template <class T>
-CostPrediction predict(const Csr<T>& A) {
-  if (const std::optional<CostPrediction> cost = sparse_direct::predict_left_looking(A)) return *cost;
-  const FactorPrediction prediction = predict_factor(A, Ordering::amd);
-  return {prediction.flops, prediction.bytes};
-}
-
-}  // namespace
-
 std::vector<Method> sparse_direct_methods() {
   using enum MethodKind;
   using enum MethodNeeds;
@@ -153,9 +137,7 @@ std::vector<Method> sparse_direct_methods() {
       row<SparseLuOptions>({.summary = "sparse LU factorisation with threshold pivoting",
                             .kind = direct,
                             .dense = false,
-                            .usable_as_preconditioner = true,
-                            .predict_float = predict<float>,
-                            .predict_double = predict<double>}),
+                            .usable_as_preconditioner = true}),
   };
 }
 

@@ -118,6 +118,12 @@ class SolverImplementation {
   /// Analyses the pattern only; by default it does nothing. Its statistics appear in its own report only:
   /// `setup` has to return those that solves report as well.
   virtual Outcome analyze(const MatrixRef<T>& /*A*/) { return {}; }
+  /// Predicts the cost of a factorisation of A, which is checked as for set-ups, by the quickest analysis;
+  /// none where memory does not suffice, or the method has no prediction. A setup() for A keeps the analysis,
+  /// unless a better one may save its own time.
+  [[nodiscard]] virtual std::optional<CostPrediction> predict_cost(const MatrixRef<T>& /*A*/) {
+    return std::nullopt;
+  }
   /// Prepares for solves. A has a shape that the method accepts, is on its device and has finite values.
   /// Status::direct means ready; solves are also possible with `underdetermined`, and with `singular` without
   /// a row.

@@ -16,9 +16,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -125,34 +127,38 @@ void check_guess(const InitialGuess& guess, std::int64_t rows, std::int64_t colu
       fmt::format("the initial guess is {} by {}, x is {} by {}", x->rows(), x->columns(), rows, columns));
 }
 
-/// The direct method that measures the error of an iterative one: of a few milliseconds, or, for a sparse A
-/// of the most elements, of some tens of milliseconds with its analysis. Empty where each takes longer.
+/// A direct solver that measures the error of an iterative method: of a few milliseconds, or, for a sparse A
+/// of the most elements, of some tens of milliseconds with its analysis by AMD. Empty where each takes
+/// longer. A sparse A is eliminated on the host, and as a symmetric one if the iterative method needs that.
 template <class T>
-std::optional<std::string> quick_elimination(const MatrixRef<T>& A) {
+std::optional<Solver<T>> quick_elimination(const MatrixRef<T>& A, const Device& device, MethodNeeds needs) {
   constexpr std::int64_t dense_rows = 256;
-  constexpr std::int64_t most_nonzeros = 120'000;
-  constexpr double most_flops = 1e8;
   if (A.is_operator() || A.rows() == 0) return std::nullopt;
   const auto n = static_cast<double>(A.rows());
-  if (A.rows() <= dense_rows || (!A.is_sparse() && 2.0 / 3 * n * n * n <= most_flops)) return "lu";
-  if (!A.is_sparse() || A.nonzeros() > most_nonzeros) return std::nullopt;
-  return predict_factor_cost(*A.csr()).flops <= most_flops ? std::optional<std::string>("sparse-lu")
-                                                           : std::nullopt;
+  if (A.rows() <= dense_rows || (!A.is_sparse() && 2.0 / 3 * n * n * n <= measuring_flops))
+    return make_solver<T>("lu", device);
+  if (!A.is_sparse() || A.nonzeros() > most_measured_nonzeros) return std::nullopt;
+  const Device host = device.on_host() ? device : Device();
+  const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(host);
+  const bool symmetric = needs == MethodNeeds::symmetric || needs == MethodNeeds::diagonally_dominant ||
+                         needs == MethodNeeds::symmetric_positive_definite;
+  AnalyzedSolver<T> direct = analyze_factorization(symmetric ? "sparse-ldlt" : "sparse-lu",
+                                                   A.device().on_host() ? *A.csr() : copy, host);
+  return direct.cost.flops <= measuring_flops ? std::optional(std::move(direct.solver)) : std::nullopt;
 }
 
 /// Estimates the error of each x of an iterative method by its distance from that of a direct method, whose
 /// own error is measured and added: 1 where that finds no x. No estimate remains where A is singular and its
 /// null vectors are not known.
 template <class T>
-void measure_by_elimination(const Problem<T>& problem, const std::string& method,
-                            const Dense<double>& near_null_space, const Device& device, const Dense<T>& x,
-                            Report& report) {
+void measure_by_elimination(Problem<T>& problem, Solver<T>& lu, const Dense<double>& near_null_space,
+                            const Dense<T>& x, Report& report) {
+  problem.move_to(lu.device());
   const MatrixRef<T> A = problem.matrix();
-  Solver<T> lu = make_solver<T>(method, device);
   if (near_null_space.columns() > 0)
     pass_near_null_space(SolverAccess<T>::implementation(lu), near_null_space);
   lu.setup(A);
-  Dense<T> y = zeros<T>(device, x.rows(), x.columns());
+  Dense<T> y = zeros<T>(lu.device(), x.rows(), x.columns());
   const Report direct = lu.solve(problem.right_hand_sides(), y);
   const Dense<T> there = y.to(Device::serial());
   const Dense<T> here = x.to(Device::serial());
@@ -178,10 +184,25 @@ void measure_by_elimination(const Problem<T>& problem, const std::string& method
   }
 }
 
+/// The candidate as a solver: the one that was analysed to choose it, in some seconds, or a new one.
+template <class T>
+Solver<T> solver_for(const Candidate& candidate, const SolveOptions& options, bool iterative,
+                     std::optional<AnalyzedSolver<T>>& analyzed, double& analysis_seconds) {
+  if (analyzed && analyzed->method == candidate.method && analyzed->solver.device() == candidate.device &&
+      candidate.parameters.empty()) {
+    Solver<T> solver = std::move(analyzed->solver);
+    analysis_seconds = analyzed->seconds;
+    analyzed.reset();
+    return solver;
+  }
+  return make_solver<T>(candidate.method, candidate.device,
+                        iterative ? with_stop(candidate.parameters, options) : candidate.parameters);
+}
+
 /// Runs one method from set-up to report; x is on the candidate's device.
 template <class T>
 Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<T>& problem, Dense<T>& x,
-               const Control& control) {
+               const Control& control, std::optional<AnalyzedSolver<T>>& analyzed) {
   const Method& method = find_method(candidate.method);
   if (method.kind == MethodKind::preconditioner) {
     throw BadOption("method",
@@ -190,9 +211,8 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
                                 method.name, method.name));
   }
   const bool iterative = method.kind == MethodKind::iterative;
-  Solver<T> solver =
-      make_solver<T>(candidate.method, candidate.device,
-                     iterative ? with_stop(candidate.parameters, options) : candidate.parameters);
+  double analysis_seconds = 0;
+  Solver<T> solver = solver_for(candidate, options, iterative, analyzed, analysis_seconds);
   if (options.near_null_space.columns() > 0)
     pass_near_null_space(SolverAccess<T>::implementation(solver), options.near_null_space);
   const double transfer_seconds = problem.move_to(candidate.device);
@@ -204,11 +224,14 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   Report report = solver.solve(problem.right_hand_sides(), x, with_guess);
   const MatrixRef<T> A = problem.matrix();
   if (iterative && options.measure_error && report.status == Status::converged) {
-    if (const std::optional<std::string> direct = quick_elimination(A))
-      measure_by_elimination(problem, *direct, options.near_null_space, candidate.device, x, report);
+    const Stopwatch stopwatch;
+    if (std::optional<Solver<T>> direct = quick_elimination(A, candidate.device, method.needs))
+      measure_by_elimination(problem, *direct, options.near_null_space, x, report);
+    report.solve_seconds += stopwatch.seconds();
   }
   report.method = solver.describe();
   report.reason = candidate.reason;
+  report.analysis_seconds += analysis_seconds;
   report.transfer_seconds = transfer_seconds;
   if (options.method != "auto" && !iterative && (options.rtol || options.atol || options.max_iterations)) {
     report.warnings.emplace_back("rtol, atol and max_iterations have no effect on a direct method");
@@ -219,6 +242,47 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   return report;
 }
 
+/// Control of an attempt that is given up once its residual shows that it will not converge within a number
+/// of iterations.
+class Trial {
+ public:
+  Trial(const Control& given, std::int64_t iterations)
+      : control_(given), link_(given.cancel, [this] { stop_.request_stop(); }) {
+    control_.cancel = stop_.get_token();
+    control_.on_progress = [this, report = given.on_progress, iterations](const Progress& progress) {
+      if (report) report(progress);
+      if (progress.iteration >= first_look && expected_iterations(progress) > static_cast<double>(iterations))
+        stop_.request_stop();
+    };
+  }
+  [[nodiscard]] const Control& control() const { return control_; }
+
+  /// Names the end of an attempt that was given up and not cancelled by the caller.
+  static void name_end(Report& report, const Control& given) {
+    if (report.status != Status::cancelled || given.cancel.stop_requested()) return;
+    report.status = Status::max_iterations;
+    report.message = fmt::format("given up after {} iterations, since the residual decreases too slowly",
+                                 report.iterations);
+    for (ColumnReport& column : report.columns) {
+      if (column.status == Status::cancelled) column.status = Status::max_iterations;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t first_look = 8;
+
+  /// Iterations to the tolerance if the residual goes on to fall as it did on average.
+  static double expected_iterations(const Progress& progress) {
+    if (!(progress.relative_residual < 1)) return std::numeric_limits<double>::infinity();
+    return static_cast<double>(progress.iteration) * std::log(progress.tolerance) /
+           std::log(progress.relative_residual);
+  }
+
+  std::stop_source stop_;
+  Control control_;
+  std::stop_callback<std::function<void()>> link_;
+};
+
 /// Tries candidates one after another and keeps the best answer: a solution, or else the one with the
 /// smallest residual.
 template <class T>
@@ -226,6 +290,9 @@ class Attempts {
  public:
   Attempts(const SolveOptions& options, Problem<T>& problem, const Control& control)
       : options_(options), problem_(problem), control_(control), columns_(problem.matrix().columns()) {}
+
+  /// Keeps a solver that was analysed for A, for the candidate that names its method.
+  void keep(std::optional<AnalyzedSolver<T>> analyzed) { analyzed_ = std::move(analyzed); }
 
   /// Runs until a solution is found, a direct method reports that A is singular, or no other method can help.
   void run(const std::vector<Candidate>& candidates) {
@@ -293,11 +360,20 @@ class Attempts {
     }
   }
 
+  Report run_candidate(const Candidate& candidate, Dense<T>& x) {
+    if (candidate.trial_iterations == 0)
+      return attempt(candidate, options_, problem_, x, control_, analyzed_);
+    const Trial trial(control_, candidate.trial_iterations);
+    Report report = attempt(candidate, options_, problem_, x, trial.control(), analyzed_);
+    Trial::name_end(report, control_);
+    return report;
+  }
+
   void add(const Candidate& candidate, bool direct) {
     const Stopwatch stopwatch;
     Solution<T> next;
     try {
-      next.report = attempt(candidate, options_, problem_, next.x, control_);
+      next.report = run_candidate(candidate, next.x);
     } catch (const OutOfMemory& error) {
       next.report.status = Status::out_of_memory;
       next.report.message = error.what();
@@ -351,6 +427,7 @@ class Attempts {
   Problem<T>& problem_;
   const Control& control_;
   std::int64_t columns_;  // of A
+  std::optional<AnalyzedSolver<T>> analyzed_;
   Solution<T> best_;
   std::vector<std::pair<Attempt, bool>> attempts_;  // attempts, each with whether it is the best one
   bool finished_ = false;
@@ -366,13 +443,17 @@ class Attempts {
 /// Returns the seconds of that.
 template <class T>
 double run_all(MethodSelection& selection, MatrixRef<T> A, Attempts<T>& attempts) {
+  const Stopwatch listing;
   const std::vector<Candidate> first = selection.candidates();
+  attempts.keep(selection.take_analyzed<T>());
+  double seconds = listing.seconds();
   attempts.run(first);
-  if (!selection.factor_deferred || attempts.has_ended()) return 0;
-  const Stopwatch stopwatch;
+  if (!selection.factor_deferred || attempts.has_ended()) return seconds;
+  const Stopwatch completing;
   selection.complete(A);
   const std::vector<Candidate> all = selection.candidates();
-  const double seconds = stopwatch.seconds();
+  attempts.keep(selection.take_analyzed<T>());
+  seconds += completing.seconds();
   attempts.run({all.begin() + std::ssize(first), all.end()});
   return seconds;
 }
@@ -409,9 +490,13 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
       choosing_seconds += again.seconds() + run_all(others, A, attempts);
     }
   }
-  if (attempts.singular_and_unsolved()) attempts.run_singular(selection.singular_candidates());
+  if (attempts.singular_and_unsolved()) {
+    selection.complete(A);
+    attempts.run_singular(selection.singular_candidates());
+  }
   Solution<T> solution = attempts.take();
-  solution.report.choosing_seconds = choosing_seconds;
+  // The analysis by which a factorisation was chosen is a part of its own.
+  solution.report.choosing_seconds = choosing_seconds - solution.report.analysis_seconds;
   if (selection.nearly_symmetric) {
     solution.report.warnings.push_back(fmt::format(
         "A was taken as symmetric: it differs from its transpose by {:.1e} of its largest element",
@@ -447,7 +532,8 @@ Solution<T> solve_system(const MatrixRef<T>& A, const DenseView<const T>& B, con
       device = device.on_host() ? Device::cuda() : Device::openmp();
     }
     const Candidate asked{options.method, device, options.parameters, "asked for"};
-    solution.report = attempt(asked, options, problem, solution.x, control);
+    std::optional<AnalyzedSolver<T>> none;
+    solution.report = attempt(asked, options, problem, solution.x, control, none);
   }
   if (!same_memory(solution.x.device(), home)) {
     const Stopwatch stopwatch;

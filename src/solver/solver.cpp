@@ -211,6 +211,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   if (state.exponent != 0 && scale_matrix(A, state.exponent, *state.residual_check, state.scaled_copy)) {
     state.matrix = state.scaled_copy;
     facts = state.residual_check->matrix(state.matrix);
+    if (!update) method.analyze(state.matrix);  // an analysis of A itself may have kept scale factors
   } else {
     state.exponent = 0;
   }

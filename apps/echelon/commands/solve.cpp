@@ -175,13 +175,15 @@ void check_request(const SolveRequest& request) {
     if (request.precision != "double")
       throw BadOption("--precision", "with --ranks, PETSc computes in double");
     check_distributed(options, *request.ranks);
-  } else if (options.method != "auto") {
+  } else if (options.method == "auto") {
+    if (!options.parameters.empty())
+      throw BadOption("parameter", "-p sets an option of a method: name the method with --method NAME");
+    static_cast<void>(methods());  // made once in a process, which is no part of the solve's time
+  } else {
     const Method& method = find_method(options.method);
     const Device device = options.device.value_or(method.runs_on(Device()) ? Device() : Device::cuda());
     require(device);
     method.check_options(device, options.parameters);
-  } else if (!options.parameters.empty()) {
-    throw BadOption("parameter", "-p sets an option of a method: name the method with --method NAME");
   }
   check_near_null_space(request.near_null_space);
   check_dense_format({"--output", request.output});

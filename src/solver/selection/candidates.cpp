@@ -3,6 +3,8 @@
 #include "solver/selection/direct_cost.hpp"
 #include "solver/selection/method_selection.hpp"
 
+#include <echelon/linalg/blas.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,13 +24,18 @@ namespace {
 constexpr double direct_before_krylov_seconds = 60;
 constexpr double direct_at_last_seconds = 1200;
 
-/// Time of dense elimination of a sparse matrix below which it comes first, since no analysis is faster.
-/// Above, it comes first only if a sparse factorisation takes longer, because the factor would be full.
+/// Time of dense elimination up to which it comes first for a sparse matrix of few rows, or with at least
+/// this share of the elements stored. Otherwise it comes first only if a sparse factorisation takes longer,
+/// because the factor would be full.
 constexpr double dense_first_seconds = 0.005;
+constexpr std::int64_t dense_first_rows = 64;
+constexpr double dense_first_share = 0.25;
 
 /// Number of rows from which ldlt is faster than lu on one thread, see docs/benchmarks/lu.md; on several
 /// threads it is slower up to 2000 rows, since LAPACK's panels run on one.
 constexpr std::int64_t ldlt_rows = 1500;
+/// Number of rows from which the instructions that the BLAS uses decide between Cholesky and lu.
+constexpr std::int64_t blas_rows = 100;
 
 /// Limits for graphs that are expanders: a largest degree of this multiple of the mean degree (hubs), or a
 /// mean degree of this size. CG with a diagonal preconditioner needs few iterations on them, see
@@ -40,8 +47,10 @@ constexpr std::int64_t laplacian_jacobi_iterations = 80;
 /// Sizes from which multigrid is the first preconditioner if it is likely to suit A; on smaller matrices
 /// incomplete factors take less time, see docs/choosing.md.
 constexpr std::int64_t multigrid_rows = 20'000;
-/// Longest row of a mesh, as a multiple of the mean: graphs with hubs cannot be coarsened like meshes.
-constexpr double longest_mesh_row = 50;
+/// Least number of iterations that a limit by time allows.
+constexpr std::int64_t least_iterations = 30;
+/// Share of the time of a factorisation that a trial of a Krylov method may take.
+constexpr double trial_share = 0.25;
 /// Number of iterations after which multigrid, or Jacobi for a dominant A, is considered to have failed.
 constexpr std::int64_t multigrid_iterations = 200;
 constexpr std::int64_t dominant_iterations = 100;
@@ -71,7 +80,12 @@ class Candidates {
         graph_(selection.graph),
         strongly_dominant_(selection.strongly_dominant),
         plausibly_spd_(selection.plausibly_spd()),
-        factor_deferred_(selection.factor_deferred) {}
+        plausibly_elliptic_(selection.plausibly_elliptic()),
+        is_mesh_(selection.is_mesh()),
+        iterative_first_(selection.iterative_first),
+        trial_(selection.trial),
+        factor_deferred_(selection.factor_deferred),
+        ordering_seconds_(ordering_seconds(selection)) {}
 
   std::vector<Candidate> take() {
     list_methods();
@@ -82,7 +96,8 @@ class Candidates {
   /// that none does.
   std::vector<Candidate> take_singular() {
     if (sparse_ && (band_ || affordable(direct_before_krylov_seconds))) {
-      add("sparse-lu", direct_device_.on_host() ? direct_device_ : Device(), {},
+      add(structure_.symmetric_values ? "sparse-ldlt" : "sparse-lu",
+          direct_device_.on_host() ? direct_device_ : Device(), {},
           "A is singular: a factorisation tells its rank, and whether b lies in its range", direct_.seconds);
     }
     // For a dense A elimination determines the rank and consistency at little more than the cost of a
@@ -107,26 +122,51 @@ class Candidates {
       if (graph_ == DominanceKind::laplacian) krylov();
       return;
     }
+    if (trial_) trial();
     if (band_) banded();
-    const bool full_factor = !direct_.fits || dense_.seconds <= direct_.seconds;
-    if (dense_.fits &&
-        (dense_.seconds <= dense_first_seconds || (full_factor && dense_.seconds <= direct_first_seconds))) {
-      dense("A is small: elimination is certain and quick");
-    }
-    if (affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
-    if (plausibly_spd_) {
-      conjugate_gradients(structure_.definiteness == Definiteness::positive_definite
-                              ? "A is symmetric and positive definite (diagonally dominant)"
-                              : "A is symmetric with a positive diagonal, so perhaps positive definite");
+    if (!iterative_first_ && !factor_deferred_) factor_first();
+    if (factor_deferred_ && band_) return;
+    if (iterative_first_ || !factor_deferred_) {
+      if (plausibly_spd_) {
+        conjugate_gradients(structure_.definiteness == Definiteness::positive_definite
+                                ? "A is symmetric and positive definite (diagonally dominant)"
+                                : "A is symmetric with a positive diagonal, so perhaps positive definite");
+      }
+      if (plausibly_elliptic_) upwind_multigrid();
     }
     if (factor_deferred_) return;
-    const bool before_krylov = !affordable(direct_first_seconds) && affordable(direct_before_krylov_seconds);
-    if (plausibly_elliptic()) upwind_multigrid();
-    if (before_krylov) direct("a factorisation is certain");
+    const bool was_first = !iterative_first_ && affordable(direct_first_seconds);
+    if (!was_first && affordable(direct_before_krylov_seconds)) direct("a factorisation is certain");
     krylov();
     if (!affordable(direct_before_krylov_seconds) && affordable(direct_at_last_seconds)) {
       direct("as a last resort, a factorisation");
     }
+  }
+
+  /// Adds a factorisation that is certain and takes little time.
+  void factor_first() {
+    const double elements = static_cast<double>(structure_.rows) * static_cast<double>(structure_.rows);
+    // The ordering has been computed.
+    const bool full_factor = !direct_.fits || dense_.seconds <= direct_.seconds - ordering_seconds_;
+    const bool full_matrix = dense_.seconds <= dense_first_seconds &&
+                             (structure_.rows <= dense_first_rows ||
+                              static_cast<double>(structure_.nonzeros) >= dense_first_share * elements);
+    if (dense_.fits && (full_matrix || (full_factor && dense_.seconds <= direct_first_seconds))) {
+      dense("A is small: elimination is certain and quick");
+    }
+    if (affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
+  }
+
+  /// Adds a Krylov method with Jacobi that is given up unless it converges in a small part of the time of a
+  /// factorisation, or of its ordering where that is all that is known.
+  void trial() {
+    const bool symmetric = plausibly_spd_;
+    const double passes = symmetric ? 1 : 2;
+    add(symmetric ? "cg" : "bicgstab", {{"preconditioner", "jacobi"}},
+        symmetric ? "A is symmetric with a positive diagonal: a trial of CG with Jacobi"
+                  : "A has a full diagonal: a trial of BiCGStab with Jacobi");
+    const double seconds = direct_.fits ? std::max(direct_.seconds, ordering_seconds_) : ordering_seconds_;
+    list_.back().trial_iterations = iterations_within(trial_share * seconds, passes);
   }
 
   /// Adds a Krylov method that multiplies `products` times by A in each iteration, and has a preconditioner
@@ -136,7 +176,8 @@ class Candidates {
   void add_limited(const std::string& method, const std::string& preconditioner, double products,
                    double passes, std::optional<std::int64_t> most, std::string reason) {
     Options parameters = {{"preconditioner", preconditioner}};
-    if (!affordable(direct_first_seconds) && affordable(direct_at_last_seconds)) {
+    const bool is_followed = iterative_first_ || !affordable(direct_first_seconds);
+    if (is_followed && affordable(direct_at_last_seconds)) {
       const std::int64_t within = iterations_within(direct_.seconds, products * (1 + passes));
       most = std::min(most.value_or(within), within);
     }
@@ -148,7 +189,6 @@ class Candidates {
   static constexpr double passes_of_multigrid = 4;
 
   [[nodiscard]] std::int64_t iterations_within(double seconds, double passes) const {
-    constexpr std::int64_t least_iterations = 30;
     constexpr double bytes_per_second_of_core = 8e9;
     constexpr double bytes_per_second_of_gpu = 2e12;
     const double bytes =
@@ -212,7 +252,9 @@ class Candidates {
   void dense(const std::string& why) {
     if (!dense_.fits) return;
     const std::string size = fmt::format("{} (n = {})", why, structure_.rows);
-    if (plausibly_spd_) {
+    // lu has kernels of its own, and Cholesky those of the BLAS.
+    const bool slow_blas = device_.on_host() && structure_.rows >= blas_rows && !host_blas().warning.empty();
+    if (plausibly_spd_ && !slow_blas) {
       add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_.seconds / 2);
       if (structure_.definiteness == Definiteness::positive_definite) return;
     }
@@ -251,34 +293,25 @@ class Candidates {
                   why + ": CG with Jacobi, which is quick where the dominance is strong");
     }
     const std::string multigrid = why + ": CG with algebraic multigrid";
-    if (is_large() && is_mesh()) {
+    if (is_large() && is_mesh_) {
       add_limited("cg", "amg", 1, passes_of_multigrid, multigrid_iterations,
                   multigrid + ", whose iterations hardly grow with a mesh");
     }
+    if (factor_deferred_) return;  // what follows is limited by the time of a factorisation
     // Incomplete factors then reduce the iterations most, but their triangular solves are slow on a GPU.
     // ILU(0) can be indefinite; IC(0) is shifted until it is positive definite.
     const auto strong = [&] { add_limited("cg", "ic0", 1, passes_of_ic0, {}, why + ": CG with IC(0)"); };
     if (device_.on_host()) strong();
     add_limited("cg", "jacobi", 1, passes_of_jacobi, {}, why + ": CG with Jacobi");
     if (!device_.on_host()) strong();
-    if (is_large() && !is_mesh())
+    if (is_large() && !is_mesh_)
       add_limited("cg", "amg", 1, passes_of_multigrid, multigrid_iterations, multigrid);
   }
 
   [[nodiscard]] bool is_large() const { return sparse_ && structure_.rows >= multigrid_rows; }
-  /// Whether the rows are of similar length, as those of a mesh are.
-  [[nodiscard]] bool is_mesh() const {
-    const double mean = static_cast<double>(structure_.nonzeros) / static_cast<double>(structure_.rows);
-    return static_cast<double>(structure_.longest_row) <= longest_mesh_row * mean;
-  }
-  /// Whether an unsymmetric A may be an upwind discretisation of convection and diffusion: an M-matrix.
-  [[nodiscard]] bool plausibly_elliptic() const {
-    return !structure_.symmetric_values && structure_.positive_diagonals == structure_.rows &&
-           structure_.weakly_dominant_rows == structure_.rows;
-  }
 
   void upwind_multigrid() {
-    if (!is_large() || !is_mesh()) return;
+    if (!is_large() || !is_mesh_) return;
     add_limited("bicgstab", "amg", 2, passes_of_multigrid, multigrid_iterations,
                 "A is unsymmetric, with dominant rows: BiCGStab with algebraic multigrid");
   }
@@ -315,7 +348,12 @@ class Candidates {
   DominanceKind graph_;
   bool strongly_dominant_;
   bool plausibly_spd_;
+  bool plausibly_elliptic_;
+  bool is_mesh_;
+  bool iterative_first_;
+  bool trial_;
   bool factor_deferred_;
+  double ordering_seconds_;
   std::vector<Candidate> list_;
 };
 

@@ -33,13 +33,17 @@ constexpr double few_flops_per_byte = 2;
 
 }  // namespace
 
+bool fits(double bytes, const Device& device, double share) {
+  constexpr double always_available = 64 << 20;
+  return bytes <= always_available || bytes < share * static_cast<double>(memory(device).available);
+}
+
 DirectCost dense_cost(const MethodSelection& selection) {
   const double size = static_cast<double>(selection.structure.rows);
   const double bytes = size * size * static_cast<double>(selection.element_size);
   const double rate =
       selection.device.on_host() ? dense_flops_per_core * selection.device.threads() : dense_flops_per_gpu;
-  return {2.0 / 3.0 * size * size * size / rate,
-          bytes < 0.8 * static_cast<double>(memory(selection.device).available) && size < 2e9};
+  return {2.0 / 3.0 * size * size * size / rate, fits(bytes, selection.device, 0.8) && size < 2e9};
 }
 
 double ordering_seconds(const MethodSelection& selection) {
@@ -49,13 +53,12 @@ double ordering_seconds(const MethodSelection& selection) {
 
 DirectCost sparse_cost(const MethodSelection& selection, const Device& device) {
   if (!selection.factor) return {};
-  // The prediction is that of LU.
-  const double flops = selection.factor->flops / (selection.structure.symmetric_values ? 2 : 1);
+  const double flops = selection.factor->flops;
   const double rate =
       sparse_flops_per_core * std::pow(device.on_host() ? device.threads() : 1, parallel_power);
   const double seconds = device.on_host() ? flops / rate : sparse_gpu_latency + flops / sparse_flops_per_gpu;
   return {ordering_seconds(selection) + seconds,
-          2 * static_cast<double>(selection.factor->bytes) < static_cast<double>(memory(device).available)};
+          fits(static_cast<double>(selection.factor->bytes), device, 0.5)};
 }
 
 bool is_certainly_slow(const MethodSelection& selection, double seconds) {

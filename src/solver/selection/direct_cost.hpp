@@ -12,6 +12,10 @@ struct DirectCost {
   bool fits = false;
 };
 
+/// Whether a share of the available memory of a device holds so many bytes. The system is asked only for more
+/// than a small amount.
+[[nodiscard]] bool fits(double bytes, const Device& device, double share);
+
 [[nodiscard]] DirectCost dense_cost(const MethodSelection& selection);
 
 /// Seconds that a fill-reducing ordering and the symbolic factorisation take.

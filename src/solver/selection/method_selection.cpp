@@ -5,23 +5,37 @@
 #include "backend/backend.hpp"
 #include "backend/openmp/openmp.hpp"
 #include "linalg/dominance.hpp"
+#include "matrix/host_copy.hpp"
+#include "matrix/rows.hpp"
+#include "matrix/structure.hpp"
 #include "solver/factor_estimate.hpp"
+#include "solver/implementation.hpp"
+#include "solver/selection/dense_structure.hpp"
 #include "solver/selection/direct_cost.hpp"
+#include "support/stopwatch.hpp"
 
 #include <echelon/matrix/structure.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <limits>
-#include <type_traits>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
 namespace {
 
 /// Elements of an SDDM matrix, about 10,000 edges, from which the method for graphs comes before a
-/// factorisation, whose prediction alone takes longer.
+/// factorisation of many flops.
 constexpr std::int64_t sddm_nonzeros = 30'000;
+
+/// Sizes from which a preconditioned Krylov method with multigrid takes less time than a factorisation of an
+/// upwind discretisation, and than the method for graphs for a mesh, see docs/benchmarks/choosing.md.
+constexpr std::int64_t upwind_rows = 50'000;
+constexpr std::int64_t mesh_rows = 40'000;
 
 /// Stored elements from which the cost of a factorisation is estimated before it is predicted, which takes a
 /// good part of a second or more: no prediction is needed if the estimate excludes that it comes first.
@@ -36,23 +50,62 @@ Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) 
   return A.device();
 }
 
+/// Rows at equal distances, of about 10,000 elements.
+template <class T>
+std::vector<std::int64_t> sampled_rows(const Csr<T>& A) {
+  constexpr std::int64_t most_elements = 10'000;
+  const std::int64_t count =
+      A.nonzeros() == 0 ? 0 : std::min(A.rows(), most_elements * A.rows() / A.nonzeros() + 1);
+  std::vector<std::int64_t> rows;
+  for (std::int64_t k = 0; k < count; ++k) rows.push_back(k * A.rows() / count);
+  return rows;
+}
+
+/// Whether the sampled rows have the signs of a Laplacian and the same elements as their columns.
+template <class T>
+bool sample_suits_graph(const Csr<T>& A) {
+  const SparseRows<T> rows(A);
+  for (const std::int64_t i : sampled_rows(A)) {
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+      const T value = rows.value(i, k);
+      const std::int64_t j = rows.column(k);
+      if ((i == j ? value < 0 : value > 0) || value != rows.at(j, i)) return false;
+    }
+  }
+  return true;
+}
+
+/// Whether some rows, of 10,000 elements at most, show that A differs from its transpose by more than
+/// rounding can explain: by more than 1e-6 of the largest element of a row.
+template <class T>
+bool clearly_unsymmetric(const Csr<T>& A) {
+  constexpr double slight = 1e-6;
+  const SparseRows<T> rows(A);
+  for (const std::int64_t i : sampled_rows(A)) {
+    double largest = 0;
+    double difference = 0;
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+      const auto value = static_cast<double>(rows.value(i, k));
+      largest = std::max(largest, std::abs(value));
+      difference = std::max(difference, std::abs(value - static_cast<double>(rows.at(rows.column(k), i))));
+    }
+    if (difference > slight * largest) return true;
+  }
+  return false;
+}
+
 /// Class of a host matrix: a Laplacian, SDDM, or none of these. Symmetry is tested on some rows only: the
 /// methods for graphs test the others. `excess` has an element for each row.
 template <class T>
 DominanceKind graph_kind(const Csr<T>& A, Array<T>& excess) {
-  constexpr std::int64_t most_elements = 10000;
   const auto is_nonzero = [](T value) { return value != T{0}; };
-  if (std::none_of(A.values().data(), A.values().data() + A.nonzeros(), is_nonzero))
+  if (std::none_of(A.values().data(), A.values().data() + A.nonzeros(), is_nonzero) ||
+      !sample_suits_graph(A)) {
     return DominanceKind::none;
+  }
   OpenMp backend{Device()};
   const DominanceKind kind = classify_rows(backend, A, excess.data()).kind();
-  if (kind != DominanceKind::laplacian && kind != DominanceKind::sddm) return DominanceKind::none;
-  const FindAsymmetry<T> find{A.row_offsets().data(), A.column_indices().data(), A.values().data()};
-  const std::int64_t tested = std::min(A.rows(), most_elements * A.rows() / A.nonzeros() + 1);
-  for (std::int64_t k = 0; k < tested; ++k) {
-    if (find(k * A.rows() / tested).value != FirstIndex::none) return DominanceKind::none;
-  }
-  return kind;
+  return kind == DominanceKind::laplacian || kind == DominanceKind::sddm ? kind : DominanceKind::none;
 }
 
 /// Whether the excess of every row is a tenth of its diagonal element or more.
@@ -69,41 +122,37 @@ bool is_strongly_dominant(const Csr<T>& A, const Array<T>& excess) {
   return true;
 }
 
-/// Whether all rows are about as long, as those of a mesh are, and the matrix is so large that multigrid
-/// takes less time than the method for graphs: 0.75 of it on one core for 128^3 points, 0.55 on 16.
+/// Whether A is so large and all its rows are about as long, as those of a mesh are, that multigrid takes
+/// less time than the method for graphs.
 bool suits_multigrid(const Structure& structure) {
-  constexpr std::int64_t least_rows = 500'000;
   constexpr double evenness = 2;
   const double mean = static_cast<double>(structure.nonzeros) / static_cast<double>(structure.rows);
-  return structure.rows >= least_rows && static_cast<double>(structure.longest_row) <= evenness * mean;
+  return structure.rows >= mesh_rows && static_cast<double>(structure.longest_row) <= evenness * mean;
 }
 
-/// Structure of a Laplacian or SDDM matrix as far as the choice needs it, without a pass over the elements.
+/// Sizes of A, as far as a choice by the pattern of its rows alone needs them, without a pass over the
+/// elements.
 template <class T>
-Structure structure_of_graph(const Csr<T>& L) {
+Structure sizes_of(const Csr<T>& A) {
   Structure structure;
-  structure.rows = L.rows();
-  structure.columns = L.columns();
-  structure.nonzeros = L.nonzeros();
-  structure.symmetric_pattern = structure.symmetric_values = true;
-  structure.definiteness = Definiteness::positive_semidefinite;
-  for (std::int64_t i = 0; i < L.rows(); ++i) {
-    structure.longest_row = std::max(structure.longest_row, L.row_offsets()[i + 1] - L.row_offsets()[i]);
+  structure.rows = A.rows();
+  structure.columns = A.columns();
+  structure.nonzeros = A.nonzeros();
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    structure.longest_row = std::max(structure.longest_row, A.row_offsets()[i + 1] - A.row_offsets()[i]);
   }
   return structure;
 }
 
-/// Completes the structure of a graph by what an SDDM matrix is known to be.
+/// Completes the structure of a Laplacian or SDDM matrix by what it is known to be.
+void describe_graph(Structure& structure) {
+  structure.symmetric_pattern = structure.symmetric_values = true;
+  structure.definiteness = Definiteness::positive_semidefinite;
+}
 void describe_sddm(Structure& structure, bool strongly_dominant) {
+  describe_graph(structure);
   structure.positive_diagonals = structure.weakly_dominant_rows = structure.rows;
   structure.strictly_dominant_rows = strongly_dominant ? structure.rows : 0;
-}
-
-/// Whether A on the host equals its transpose exactly.
-template <class T>
-bool is_symmetric(const Csr<T>& A) {
-  OpenMp backend{Device()};
-  return find_asymmetry(backend, A, 0).value == FirstIndex::none;
 }
 
 /// Takes A as symmetric if it differs from its transpose by a few units in the last place of its largest
@@ -120,20 +169,32 @@ void allow_rounding_asymmetry(MethodSelection& selection) {
 }  // namespace
 
 template <class T>
-CostPrediction predict_factor_cost(const Csr<T>& A) {
-  const Method& method = find_method("sparse-lu");
-  if constexpr (std::is_same_v<T, double>) {
-    return method.predict_double(A);
-  } else {
-    return method.predict_float(A);
-  }
+AnalyzedSolver<T> analyze_factorization(const std::string& method, const Csr<T>& A, const Device& device) {
+  constexpr CostPrediction unaffordable{std::numeric_limits<double>::infinity(),
+                                        std::numeric_limits<std::size_t>::max()};
+  const Stopwatch stopwatch;
+  Solver<T> solver = make_solver<T>(method, device);
+  const std::optional<CostPrediction> cost =
+      SolverAccess<T>::implementation(solver).predict_cost(MatrixRef<T>(A));
+  return {method, std::move(solver), cost.value_or(unaffordable), stopwatch.seconds()};
 }
-template CostPrediction predict_factor_cost(const Csr<float>&);
-template CostPrediction predict_factor_cost(const Csr<double>&);
+template AnalyzedSolver<float> analyze_factorization(const std::string&, const Csr<float>&, const Device&);
+template AnalyzedSolver<double> analyze_factorization(const std::string&, const Csr<double>&, const Device&);
 
 bool MethodSelection::plausibly_spd() const {
   return structure.symmetric_values && structure.positive_diagonals == structure.rows &&
          structure.definiteness != Definiteness::indefinite;
+}
+
+bool MethodSelection::plausibly_elliptic() const {
+  return !structure.symmetric_values && structure.positive_diagonals == structure.rows &&
+         structure.weakly_dominant_rows == structure.rows;
+}
+
+bool MethodSelection::is_mesh() const {
+  constexpr double longest_mesh_row = 50;  // as a multiple of the mean: graphs with hubs are no meshes
+  const double mean = static_cast<double>(structure.nonzeros) / static_cast<double>(structure.rows);
+  return static_cast<double>(structure.longest_row) <= longest_mesh_row * mean;
 }
 
 /// A narrow band has factors that take at most 1/32 of the memory of a dense factorisation: a small matrix
@@ -142,8 +203,7 @@ bool MethodSelection::has_narrow_band() const {
   if (!band) return false;
   const double rows = static_cast<double>(structure.rows);
   const double bytes = static_cast<double>(band->bytes);
-  return 32 * bytes <= rows * rows * static_cast<double>(element_size) &&
-         bytes < 0.5 * static_cast<double>(memory(device).available) &&
+  return 32 * bytes <= rows * rows * static_cast<double>(element_size) && fits(bytes, device, 0.5) &&
          band->seconds <=
              least_sparse_seconds(rows + static_cast<double>(structure.nonzeros), device, band->renumbered);
 }
@@ -152,56 +212,114 @@ template <class T>
 MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm) {
   const Device target = select_device(A, device);
   require(target);
-  if (!A.is_sparse() || A.rows() != A.columns()) {
-    MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse()};
-    if (A.rows() == A.columns()) allow_rounding_asymmetry<T>(selection);
-    return selection;
-  }
-  const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(Device());
-  const Csr<T>& host = A.device().on_host() ? *A.csr() : copy;
-  Array<T> excess(Device(), host.rows());
-  const DominanceKind kind = graph_kind(host, excess);
-  MethodSelection selection{target, structure_of_graph(host), sizeof(T), true};
-  if (kind == DominanceKind::laplacian) {
-    selection.graph = kind;
-    return selection;
-  }
-  selection.band = predict_band(host, target);
-  if (as_sddm && kind == DominanceKind::sddm && target.on_host() && host.nonzeros() >= sddm_nonzeros &&
-      !suits_multigrid(selection.structure) && !selection.has_narrow_band()) {
-    selection.band.reset();
-    selection.graph = kind;
-    selection.strongly_dominant = is_strongly_dominant(host, excess);
-    return selection;
-  }
-  const bool is_known =
-      kind == DominanceKind::sddm && suits_multigrid(selection.structure) && is_symmetric(host);
-  if (is_known) {
-    describe_sddm(selection.structure, is_strongly_dominant(host, excess));
-  } else {
-    selection.structure = analyze_structure(MatrixRef<T>(host));
+  if (A.rows() != A.columns()) return {target, analyze_structure(A), sizeof(T), A.is_sparse()};
+  const HostCopy<T> copy(A);
+  if (!A.is_sparse()) {
+    MethodSelection selection{target, structure_of_dense(copy.matrix().dense()), sizeof(T), false};
     allow_rounding_asymmetry<T>(selection);
+    return selection;
   }
-  if (selection.has_narrow_band()) return selection;
-  selection.factor_deferred = selection.plausibly_spd() && ordering_seconds(selection) > direct_first_seconds;
-  if (!selection.factor_deferred) selection.find_factor_cost(host);
+  const Csr<T>& host = *copy.matrix().csr();
+  MethodSelection selection{target, sizes_of(host), sizeof(T), true};
+  selection.choose_family(host, as_sddm);
   return selection;
 }
 template MethodSelection MethodSelection::of(MatrixRef<float>, const std::optional<Device>&, bool);
 template MethodSelection MethodSelection::of(MatrixRef<double>, const std::optional<Device>&, bool);
 
 template <class T>
-void MethodSelection::find_factor_cost(const Csr<T>& A) {
-  if (A.nonzeros() >= estimated_nonzeros) factor = estimate_factor_cost(A);
-  if (!factor || !is_certainly_slow(*this, direct_first_seconds)) factor = predict_factor_cost(A);
+void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
+  Array<T> excess(Device(), A.rows());
+  const DominanceKind kind = graph_kind(A, excess);
+  if (kind == DominanceKind::laplacian) {
+    describe_graph(structure);
+    graph = kind;
+    return;
+  }
+  band = predict_natural_band(A, device);
+  if (has_narrow_band()) {
+    factor_deferred = true;
+    return;
+  }
+  const bool is_graph =
+      as_sddm && kind == DominanceKind::sddm && device.on_host() && A.nonzeros() >= sddm_nonzeros;
+  const bool is_grid = kind == DominanceKind::sddm && suits_multigrid(structure) && is_probably_symmetric(A);
+  const auto take_as_graph = [&] {
+    describe_graph(structure);
+    band.reset();
+    factor.reset();
+    graph = kind;
+    strongly_dominant = is_strongly_dominant(A, excess);
+  };
+  if (is_graph && !is_grid && A.nonzeros() > most_measured_nonzeros) return take_as_graph();
+  if (is_grid) {
+    describe_sddm(structure, is_strongly_dominant(A, excess));
+  } else {
+    describe_structure(A);
+  }
+  order_families(is_grid);
+  if (factor_deferred) return;
+  find_direct_costs(A);
+  if (has_narrow_band()) return;
+  const bool long_factorization = factor->flops > measuring_flops;
+  trial = may_be_tried() && long_factorization;
+  if (is_graph && long_factorization) take_as_graph();
+}
+
+void MethodSelection::order_families(bool is_grid) {
+  const bool long_ordering = ordering_seconds(*this) > direct_first_seconds;
+  iterative_first = is_grid || (is_mesh() && ((plausibly_elliptic() && structure.rows >= upwind_rows) ||
+                                              (plausibly_spd() && long_ordering)));
+  trial = !is_grid && may_be_tried() && structure.nonzeros > most_measured_nonzeros;
+  factor_deferred = iterative_first || trial;
+}
+
+bool MethodSelection::may_be_tried() const {
+  return device.on_host() && structure.zero_diagonals == 0 &&
+         (plausibly_spd() || !structure.symmetric_values);
+}
+
+template <class T>
+void MethodSelection::describe_structure(const Csr<T>& A) {
+  const MatrixRef<T> matrix(A);
+  if (clearly_unsymmetric(A)) {
+    structure = structure_with_known_symmetry(matrix, false);
+  } else if (is_probably_symmetric(A)) {  // which every method for symmetric matrices tests
+    structure = structure_with_known_symmetry(matrix, true);
+  } else {
+    structure = analyze_structure(matrix);
+  }
+  allow_rounding_asymmetry<T>(*this);
+}
+
+template <class T>
+void MethodSelection::find_direct_costs(const Csr<T>& A) {
+  band = predict_band(A, device);
+  if (has_narrow_band()) return;
+  if (A.nonzeros() >= estimated_nonzeros) {
+    factor = estimate_factor_cost(A);
+    if (structure.symmetric_values) factor = CostPrediction{factor->flops / 2, factor->bytes / 2};
+  }
+  if (factor && is_certainly_slow(*this, direct_first_seconds)) return;
+  const std::string method = plausibly_spd()              ? "sparse-cholesky"
+                             : structure.symmetric_values ? "sparse-ldlt"
+                                                          : "sparse-lu";
+  AnalyzedSolver<T> found = analyze_factorization(method, A, device.on_host() ? device : Device());
+  factor = found.cost;
+  analyzed = std::move(found);
 }
 
 template <class T>
 void MethodSelection::complete(MatrixRef<T> A) {
   if (!factor_deferred) return;
   factor_deferred = false;
-  const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(Device());
-  find_factor_cost(A.device().on_host() ? *A.csr() : copy);
+  const HostCopy<T> copy(A);
+  const Csr<T>& host = *copy.matrix().csr();
+  if (has_narrow_band()) {
+    describe_structure(host);
+  } else {
+    find_direct_costs(host);
+  }
 }
 template void MethodSelection::complete(MatrixRef<float>);
 template void MethodSelection::complete(MatrixRef<double>);

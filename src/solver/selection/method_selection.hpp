@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <variant>
 #include <vector>
 
 namespace echelon {
@@ -19,9 +21,20 @@ namespace echelon {
 /// because its accuracy does not depend on the condition number of A as CG's does.
 inline constexpr double direct_first_seconds = 1;
 
-/// Cost of a sparse LU factorisation of any square A of the pattern, by an ordering and a symbolic analysis.
+/// A method set up to the analysis of a matrix: Solver::setup for the same matrix does not repeat it.
 template <class T>
-[[nodiscard]] CostPrediction predict_factor_cost(const Csr<T>& A);
+struct AnalyzedSolver {
+  std::string method;
+  Solver<T> solver;
+  /// Cost of the factorisation that the analysis prepared.
+  CostPrediction cost;
+  double seconds = 0;  ///< of the analysis
+};
+
+/// Analyses a square A on the host for a sparse factorisation on a host device.
+template <class T>
+[[nodiscard]] AnalyzedSolver<T> analyze_factorization(const std::string& method, const Csr<T>& A,
+                                                      const Device& device);
 
 /// Facts on which the choice of methods depends.
 struct MethodSelection {
@@ -31,11 +44,18 @@ struct MethodSelection {
   bool sparse = true;
   /// Prediction for a band factorisation of a square sparse A.
   std::optional<BandPrediction> band = {};
-  /// Cost of a sparse factorisation; unset for a dense A, for an A with a narrow band, and if it is deferred.
+  /// Cost of the sparse factorisation that suits A by its symmetry; unset for a dense A, for an A with a
+  /// narrow band, and if it is deferred.
   std::optional<CostPrediction> factor = {};
-  /// Whether `factor` is to be found by complete(), where the candidates before a factorisation have failed:
-  /// an ordering alone takes longer than a factorisation that comes first may.
+  /// Whether an iterative method comes before a factorisation: it is expected to take less time, or an
+  /// ordering alone takes longer than a factorisation that comes first may.
+  bool iterative_first = false;
+  /// Whether a Krylov method with Jacobi is tried for a small part of the time that an ordering takes.
+  bool trial = false;
+  /// Whether `factor` is to be found by complete(), where the candidates before a factorisation have failed.
   bool factor_deferred = false;
+  /// The factorisation, on the host, whose analysis predicted `factor`; none where that is an estimate.
+  std::variant<std::monostate, AnalyzedSolver<float>, AnalyzedSolver<double>> analyzed = {};
   /// Class of A if the methods for graphs suit it, a Laplacian or one with excess (SDDM); `band` and `factor`
   /// are then unset.
   DominanceKind graph = DominanceKind::none;
@@ -55,6 +75,16 @@ struct MethodSelection {
   template <class T>
   void complete(MatrixRef<T> A);
 
+  /// The factorisation that was analysed, which leaves the selection.
+  template <class T>
+  [[nodiscard]] std::optional<AnalyzedSolver<T>> take_analyzed() {
+    auto* const held = std::get_if<AnalyzedSolver<T>>(&analyzed);
+    if (held == nullptr) return std::nullopt;
+    std::optional<AnalyzedSolver<T>> taken = std::move(*held);
+    analyzed = std::monostate();
+    return taken;
+  }
+
   /// Whether LU of a band is expected to be faster than other direct methods.
   [[nodiscard]] bool has_narrow_band() const;
   /// Whether A equals its transpose, has a positive diagonal, and nothing shows that it is indefinite.
@@ -65,9 +95,32 @@ struct MethodSelection {
   /// consistent system, then, if n^3 flops are affordable, elimination with a rank decision.
   [[nodiscard]] std::vector<Candidate> singular_candidates() const;
 
+  /// Whether an unsymmetric A may be an upwind discretisation of convection and diffusion: an M-matrix.
+  [[nodiscard]] bool plausibly_elliptic() const;
+  /// Whether the rows are of similar length, as those of a mesh are.
+  [[nodiscard]] bool is_mesh() const;
+
  private:
+  /// Completes the selection for a square sparse A on the host.
   template <class T>
-  void find_factor_cost(const Csr<T>& A);
+  void choose_family(const Csr<T>& A, bool as_sddm);
+  /// Decides whether iterative methods come before a factorisation; `is_grid`: multigrid suits an SDDM
+  /// matrix.
+  void order_families(bool is_grid);
+  /// Whether a Krylov method with Jacobi may be tried.
+  [[nodiscard]] bool may_be_tried() const;
+  /// Finds the structure of A as far as the choice needs it.
+  template <class T>
+  void describe_structure(const Csr<T>& A);
+  /// Finds `band`, perhaps after a renumbering, and unless that is narrow, `factor`.
+  template <class T>
+  void find_direct_costs(const Csr<T>& A);
 };
+
+/// A sparse factorisation of fewer flops measures the error of an iterative method: that takes as long as to
+/// factor in the first place.
+inline constexpr double measuring_flops = 1e8;
+/// Stored elements of a sparse A above which the error of an iterative method is not measured so.
+inline constexpr std::int64_t most_measured_nonzeros = 120'000;
 
 }  // namespace echelon

@@ -45,9 +45,14 @@ std::int64_t widest_band(std::int64_t n, const Device& device, double seconds) {
 }  // namespace
 
 template <class T>
+BandPrediction predict_natural_band(const Csr<T>& A, const Device& device) {
+  return prediction_for(A, BandOrder(), device);
+}
+
+template <class T>
 BandPrediction predict_band(const Csr<T>& A, const Device& device) {
   const double entries = static_cast<double>(A.rows() + A.nonzeros());
-  const BandPrediction natural = prediction_for(A, BandOrder(), device);
+  const BandPrediction natural = predict_natural_band(A, device);
   // The method computes the numbering a second time.
   const double numbering =
       2 * (device.on_host() ? ordering_seconds(entries) : ordering_seconds_beside_gpu(entries));
@@ -60,6 +65,8 @@ BandPrediction predict_band(const Csr<T>& A, const Device& device) {
   return renumbered.seconds < natural.seconds ? renumbered : natural;
 }
 
+template BandPrediction predict_natural_band(const Csr<float>&, const Device&);
+template BandPrediction predict_natural_band(const Csr<double>&, const Device&);
 template BandPrediction predict_band(const Csr<float>&, const Device&);
 template BandPrediction predict_band(const Csr<double>&, const Device&);
 

@@ -29,7 +29,9 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
  private:
   void analyze_matrix(const Csr<T>& A, bool /*same_pattern*/) override {
     AnalysisOptions analysis;
-    analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
+    analysis.ordering = {.ordering = this->common_options().ordering,
+                         .minimum_degree = this->known_minimum_degree(),
+                         .threads = this->threads()};
     this->lay_out_fronts(analyze_symmetric(A, analysis), FactorKind::cholesky, A, {});
   }
 

@@ -58,6 +58,11 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   }
 
  private:
+  [[nodiscard]] CostPrediction analyzed_cost() const override {
+    if (!uses_blocks_) return Base::analyzed_cost();
+    return {blocks_.flops, static_cast<std::size_t>(blocks_.entries) * (sizeof(T) + sizeof(std::int32_t))};
+  }
+
   void analyze_matrix(const Csr<T>& A, bool same_pattern) override {
     if (!same_pattern) {
       fronts_are_quicker_ = false;
@@ -154,7 +159,9 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   void lay_out_matrix(const Csr<T>& A) {
     AnalysisOptions analysis;
     analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
-    if (blocks_.blocks() == 1 && blocks_.rows == permuted_rows(blocks_.columns)) {
+    if (std::ssize(this->known_minimum_degree()) == A.rows()) {
+      analysis.ordering.minimum_degree = this->known_minimum_degree();
+    } else if (blocks_.blocks() == 1 && blocks_.rows == permuted_rows(blocks_.columns)) {
       analysis.ordering.minimum_degree = blocks_.columns;  // known from a rejected left-looking factorisation
     }
     const PatternStorage pattern = symmetrized_pattern(A, diagonal_.row_permutation);

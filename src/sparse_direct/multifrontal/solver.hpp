@@ -27,6 +27,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -159,6 +160,21 @@ class MultifrontalSolver : public SolverImplementation<T> {
     });
   }
 
+  [[nodiscard]] std::optional<CostPrediction> predict_cost(const MatrixRef<T>& A) final {
+    const bool automatic = options_.ordering == Ordering::automatic;
+    if (automatic) options_.ordering = Ordering::amd;
+    const Outcome outcome = analyze(A);
+    if (automatic) options_.ordering = Ordering::automatic;
+    if (!outcome.ok()) return std::nullopt;
+    const SymbolicFactor& tree = layout_.tree;  // empty without fronts
+    if (automatic && pays_for_dissection(tree.n, A_->nonzeros(), tree.flops)) {
+      predicted_key_ = key_;
+      key_ = {};
+      minimum_degree_ = tree.permutation;
+    }
+    return analyzed_cost();
+  }
+
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const final {
     return std::make_unique<Vectors>(this->device());
   }
@@ -221,6 +237,12 @@ class MultifrontalSolver : public SolverImplementation<T> {
     }
   }
 
+  /// Cost of the factorisation that the analysis prepared.
+  [[nodiscard]] virtual CostPrediction analyzed_cost() const {
+    const double triangles = layout_.kind == FactorKind::lu ? 2 : 1;
+    return {triangles * layout_.tree.flops, predicted_.factor_bytes};
+  }
+
   /// Calls lay_out_fronts; if `same_pattern`, only when another permutation is needed.
   virtual void analyze_matrix(const Csr<T>& A, bool same_pattern) = 0;
   [[nodiscard]] virtual bool analysis_depends_on_values() const { return false; }
@@ -261,6 +283,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
   /// Matrix A of the last set-up.
   [[nodiscard]] const Csr<T>& matrix() const { return *A_; }
   [[nodiscard]] bool has_matrix() const { return A_ != nullptr; }
+  /// Order of AMD of the pattern in analysis, if a prediction has computed it.
+  [[nodiscard]] std::span<const std::int32_t> known_minimum_degree() const { return minimum_degree_; }
   [[nodiscard]] const MultifrontalOptions& common_options() const { return options_; }
   [[nodiscard]] int threads() const { return this->device().threads(); }
 
@@ -418,8 +442,10 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
   void renew_analysis(const Csr<T>& A, const PatternKey& key) {
     const bool same_pattern = key == key_;
-    key_ = {};
+    if (!(key == predicted_key_)) minimum_degree_ = {};
+    key_ = predicted_key_ = {};
     analyze_matrix(A, same_pattern);
+    minimum_degree_ = {};
     key_ = key;
   }
 
@@ -548,7 +574,9 @@ class MultifrontalSolver : public SolverImplementation<T> {
   FactorMemory predicted_;
   const Csr<T>* A_ = nullptr;
   Csr<T> converted_;
-  PatternKey key_;         // of the analysis
+  PatternKey key_;                 // of the analysis
+  PatternKey predicted_key_ = {};  // of the pattern whose order of AMD is known
+  std::vector<std::int32_t> minimum_degree_;
   bool is_fresh_ = false;  // analysed, and not factored since
 };
 

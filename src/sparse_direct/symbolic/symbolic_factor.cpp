@@ -155,12 +155,6 @@ bool has_little_fill(const Pattern& a, const EliminationForest& forest) {
   return forest.flops < 200 * entries || entries < 5 * lower_triangle;
 }
 
-/// True if dissection may save its own time. It takes about the time of 12,000 flops on one core for each row
-/// and of 4000 for each entry, and saves half of the flops of minimum degree on matrices that suit it.
-bool pays_for_dissection(const Pattern& a, const EliminationForest& forest) {
-  return forest.flops > 20'000.0 * static_cast<double>(a.n) + 6'000.0 * static_cast<double>(a.entries());
-}
-
 /// True if METIS may save its own time. On one core it takes about the time of 250,000 flops for each row,
 /// and saves a sixth of the flops of dissection on most meshes, a third on some.
 bool pays_for_metis(const Pattern& a, const EliminationForest& forest) {
@@ -200,7 +194,7 @@ OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
     const bool in_doubt = dissection_first == has_little_fill(a, best.forest);
     if (in_doubt) try_ordering(dissection_first ? Ordering::amd : Ordering::dissection);
     if (options.for_gpu) return best;
-  } else if (pays_for_dissection(a, best.forest)) {
+  } else if (pays_for_dissection(a.n, a.entries(), best.forest.flops)) {
     try_ordering(Ordering::dissection);
   }
   if (pays_for_metis(a, best.forest)) try_ordering(Ordering::metis);
@@ -349,6 +343,10 @@ bool is_large_mesh(const Pattern& a) {
   std::int64_t longest = 0;
   for (std::int64_t i = 0; i < a.n; ++i) longest = std::max(longest, a.row_begin[i + 1] - a.row_begin[i]);
   return a.n >= large && a.entries() >= 4 * a.n && longest * a.n <= 5 * a.entries();
+}
+
+bool pays_for_dissection(std::int64_t n, std::int64_t entries, double flops) {
+  return flops > 20'000.0 * static_cast<double>(n) + 6'000.0 * static_cast<double>(entries);
 }
 
 OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options) {

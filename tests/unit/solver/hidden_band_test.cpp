@@ -117,7 +117,7 @@ TEST(HiddenBand, Reason_HasTheHalfBandwidths) {
 }
 
 TEST(HiddenBand, GridsAndRandomPatterns_HaveNone) {
-  EXPECT_EQ(first_method(shuffled(convection_diffusion(150, 0.3).csr<double>())), "sparse-lu");
+  EXPECT_NE(first_method(shuffled(convection_diffusion(150, 0.3).csr<double>())), "banded-lu");
   std::vector<Triplet<double>> elements;
   std::mt19937 random(1);
   std::uniform_int_distribution<std::int32_t> row(0, 1999);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the choice of a method for a dense matrix depends on.
+#pragma once
+
+#include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/structure.hpp>
+
+namespace echelon {
+
+/// Symmetry, diagonal and definiteness of a square dense A on the host, in one pass over the elements in
+/// parallel; the other properties, which take several passes, stay unset. Definiteness is `indefinite` if a
+/// diagonal element or a 2-by-2 minor shows it, otherwise `unknown`.
+template <class T>
+[[nodiscard]] Structure structure_of_dense(DenseView<const T> A);
+
+}  // namespace echelon
