@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "backend/target.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
@@ -292,8 +293,10 @@ std::string_view to_string(Definiteness definiteness) {
 
 template <class T>
 Structure analyze_structure(MatrixRef<T> A) {
-  const HostCopy<T> host(A);
-  return with_rows(host.matrix(), [&](const auto& rows) { return describe(host.matrix(), rows); });
+  return at_api_boundary([&] {
+    const HostCopy<T> host(A);
+    return with_rows(host.matrix(), [&](const auto& rows) { return describe(host.matrix(), rows); });
+  });
 }
 
 template Structure analyze_structure(MatrixRef<float>);
