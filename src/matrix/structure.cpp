@@ -308,10 +308,55 @@ std::string_view to_string(Definiteness definiteness) {
 
 template <class T>
 Structure analyze_structure(MatrixRef<T> A) {
-#include "backend/api_boundary.hpp"
-#include "backend/backend.hpp"
-#include "backend/openmp/openmp.hpp"
-#include "matrix/structure.hpp"
+  return at_api_boundary([&] {
+    const HostCopy<T> host(A);
+    return with_rows(host.matrix(),
+                     [&](const auto& rows) { return describe(host.matrix(), rows, Mirror::compared); });
+  });
+}
+
+namespace {
+
+/// Sums of hashes of (i, j, a_ij) and of (j, i, a_ij), modulo 2^64.
+struct HashSums {
+  std::uint64_t own = 0;
+  std::uint64_t transposed = 0;
+  friend HashSums combine(HashSums a, HashSums b) { return {a.own + b.own, a.transposed + b.transposed}; }
+};
+
+template <class T>
+struct HashRow {
+  SparseRows<T> rows;
+  HashSums operator()(std::int64_t i) const {
+    HashSums sums;
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+      const auto value = static_cast<double>(rows.value(i, k));
+      if (value == 0) continue;
+      sums.own += hash(i, rows.column(k), value);
+      sums.transposed += hash(rows.column(k), i, value);
+    }
+    return sums;
+  }
+  static std::uint64_t hash(std::int64_t i, std::int64_t j, double value) {
+    const auto place = static_cast<std::uint64_t>(i) * golden_ratio_64 + static_cast<std::uint64_t>(j);
+    return hash_bits(hash_bits(place + golden_ratio_64) ^ std::bit_cast<std::uint64_t>(value));
+  }
+};
+
+}  // namespace
+
+template <class T>
+bool is_probably_symmetric(const Csr<T>& A) {
+  HashSums sums;
+  OpenMp(A.device()).reduce(A.rows(), HashRow<T>{SparseRows<T>(A)}, [&](const HashSums& all) { sums = all; });
+  return sums.own == sums.transposed;
+}
+
+template <class T>
+Structure structure_with_known_symmetry(MatrixRef<T> A, bool is_symmetric) {
+  const HostCopy<T> host(A);
+  return with_rows(host.matrix(), [&](const auto& rows) {
+    return describe(host.matrix(), rows, is_symmetric ? Mirror::equal : Mirror::different);
   });
 }
 
