@@ -190,7 +190,8 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
     throw Error("the near-null-space vectors have a NaN or Inf");
   const bool given = ones && state.setup.ok() && candidates.columns() > 0;
   if (!state.matrix.is_sparse() || !(given || may_be_singular(state, ones))) return {};
-  const bool knows_it = method.takes_any_shape() || find_interface<NullSpaceFinder<T>>(method) != nullptr ||
+  const bool knows_it = method.takes_any_shape() ||
+                        method_with(method, [](const auto& m) { return m.finds_null_space(); }) != nullptr ||
                         find_method(method.name()).needs == MethodNeeds::diagonally_dominant;
   if (knows_it) return {};
   return make_projection<T>(method.device())->find(*state.matrix.csr(), candidates);

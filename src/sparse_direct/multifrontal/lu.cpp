@@ -37,7 +37,7 @@ constexpr double most_growth_of_entries = 4;
 constexpr double diagonal_preference = 0.01;
 
 template <class B, class T>
-class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T> {
+class LuSolver final : public PivotingSolver<B, T> {
   using Base = PivotingSolver<B, T>;
 
  public:
