@@ -381,7 +381,11 @@ class ColumnsSolve {
             .r = measured.r,
             .backward_error = figures_of(j).backward_error,
             .error = accepted_error(measured),
-            .accurate_residual = [=, this] { return measured_ ? columns_[j].r : accurate_residual(B, x, j); },
+            .accurate_residual =
+                [=, this] {
+                  if (!measured_) columns_[j].r = accurate_residual(B, x, j);
+                  return columns_[j].r;
+                },
             .host_rhs = [=, this] { return to_host(B.rows(), b); },
             .projected_residual = [=, this] { return projected_residual(B, b, x); }};
   }

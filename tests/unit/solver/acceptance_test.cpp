@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Statements about an answer: solved, singular or inconsistent, with proofs, and the digits that it
 /// promises.
+#include "support/big_float.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -10,8 +11,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace echelon::test {
@@ -260,6 +264,67 @@ TEST(Acceptance, LeastSquares_OnRequestOnly) {
   const auto [ungraded_x, solved] = solve(sparse<double>({{2, 1}, {1, 2}}), std::vector<double>{1, 2},
                                           {.method = "lu", .least_squares = true});
   EXPECT_EQ(solved.status, Status::direct);
+}
+
+/// ||b - A x|| / ||b|| with a residual in 512 bits.
+template <class T>
+double relative_residual(const Dense<T>& A, const std::vector<T>& b, const Dense<T>& x) {
+  double residual = 0;
+  double size = 0;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    const double rhs = b[static_cast<std::size_t>(i)];
+    BigFloat r = rhs;
+    for (std::int64_t j = 0; j < A.columns(); ++j) r = r - BigFloat(A(i, j)) * BigFloat(x[j]);
+    residual = std::hypot(residual, r.to_double());
+    size = std::hypot(size, rhs);
+  }
+  return residual / size;
+}
+
+/// Condition numbers far above 1 / eps, without growth of elements: a direct method has an x, and its
+/// residual alone decides.
+TYPED_TEST(AcceptanceOf, SingularToWorkingPrecision_ResidualDecides) {
+  using T = TypeParam;
+  const bool wide = std::is_same_v<T, double>;
+  const std::vector<std::pair<std::string, std::vector<std::int64_t>>> families = {
+      {"hilbert", wide ? std::vector<std::int64_t>{12, 13, 14, 16, 20, 40, 70}
+                       : std::vector<std::int64_t>{6, 7, 9, 12, 30}},
+      {"pascal", wide ? std::vector<std::int64_t>{18, 20, 22} : std::vector<std::int64_t>{9, 10, 12}},
+      {"cauchy", wide ? std::vector<std::int64_t>{12, 20} : std::vector<std::int64_t>{7, 10}}};
+  for (const auto& [family, orders] : families) {
+    for (const std::int64_t n : orders) {
+      const auto A = std::get<Dense<T>>(make_matrix<T>(family, {{"n", n}}));
+      std::vector<T> b(static_cast<std::size_t>(n), T{0});
+      for (const bool sum : {true, false}) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          double value = i == n / 2 ? 1 : 0;
+          for (std::int64_t j = 0; sum && j < n; ++j) value += static_cast<double>(A(i, j));
+          b[static_cast<std::size_t>(i)] = static_cast<T>(value);
+        }
+        const bool solved_by_lu = solve(A, b, {.method = "lu"}).report.solved();
+        for (const Method& method : methods()) {
+          const bool square = method.needs == MethodNeeds::square || method.needs == MethodNeeds::any_shape;
+          if (method.kind != MethodKind::direct || !square || !method.runs_on(Device())) continue;
+          SCOPED_TRACE(method.name + " " + family + " " + std::to_string(n) + (sum ? " sums" : " unit"));
+          const auto [x, report] = solve(A, b, {.method = method.name});
+          if (method.name == "mapped-echelon" && report.status == Status::underdetermined) continue;
+          if (report.columns.empty()) {  // a pivot that is exactly zero
+            EXPECT_EQ(report.status, Status::singular) << report;
+            EXPECT_TRUE(report.row.has_value()) << report;
+            continue;
+          }
+          const double residual = relative_residual(A, b, x);
+          EXPECT_NEAR(report.relative_residual, residual,
+                      1e-3 * residual + 100 * std::numeric_limits<T>::epsilon())
+              << report;
+          const bool satisfied = residual <= (wide ? 1e-8 : 1e-4);
+          EXPECT_TRUE(report.solved() || (report.status == Status::singular && !satisfied)) << report;
+          EXPECT_FALSE(report.row.has_value());
+          EXPECT_TRUE(method.name != "gauss-jordan" || report.solved() == solved_by_lu) << report;
+        }
+      }
+    }
+  }
 }
 
 /// One Ritz value says nothing about the smallest eigenvalue.
