@@ -42,7 +42,8 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
 
  public:
   LuSolver(const Device& device, const SparseLuOptions& options)
-      : Base(device, {options.ordering, options.refine, options.condition}, options.threshold),
+      : Base(device, {options.ordering, options.refine, options.condition, options.condition_of_updates},
+             options.threshold),
         factorization_(options.factorization) {}
 
   [[nodiscard]] std::size_t bytes() const override {
@@ -188,6 +189,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
       if (std::optional<Outcome> outcome = factor_blocks(A)) return *std::move(outcome);
       tried_blocks = true;
       uses_blocks_ = false;
+      this->forget_condition();
       analyze_fronts(A, false);
     }
     return factor_fronts(A, !tried_blocks);
@@ -208,7 +210,9 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
     }
     if (end == LeftLookingEnd::cancelled) return cancelled_factorisation();
     if (end != LeftLookingEnd::finished || !(growth() <= acceptable_growth<T>(A.rows()))) return std::nullopt;
-    Outcome outcome = this->assess(matrix);
+    PivotRatio pivots;
+    for (const T pivot : left_.pivot) pivots.add(std::abs(static_cast<double>(pivot)));
+    Outcome outcome = this->assess(matrix, pivots.value());
     const bool doubtful = is_nearly_singular(outcome);
     if (outcome.status == Status::singular && !is_regular_triangle(matrix)) return std::nullopt;
     const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(matrix), {A.rows(), doubtful});
@@ -273,6 +277,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
                           {.ordering = this->common_options().ordering, .threads = this->threads()});
     uses_blocks_ = true;
     keeps_pivots_ = false;
+    this->forget_condition();
     if (std::optional<Outcome> outcome = factor_blocks(A)) {
       if (outcome->status != Status::cancelled) release_fronts_and_core();
       outcome->warnings.emplace_back(
@@ -282,6 +287,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
       return outcome;
     }
     uses_blocks_ = false;
+    this->forget_condition();
     analyze_fronts(A, false);
     return std::nullopt;
   }
