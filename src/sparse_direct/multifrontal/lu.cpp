@@ -271,6 +271,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
 
   /// Factors A left-looking after fronts have failed; empty, with fronts laid out again, if that fails too.
   std::optional<Outcome> factor_by_blocks_instead(const Csr<T>& A) {
+    release_fronts_and_core();  // their rank says nothing
     drops_zeros_ = false;
     set_diagonal(A, large_diagonal_of_rows(A, {.good_diagonal = diagonal_threshold()}));
     blocks_ = block_order(A, diagonal_.row_permutation,
@@ -279,7 +280,6 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
     keeps_pivots_ = false;
     this->forget_condition();
     if (std::optional<Outcome> outcome = factor_blocks(A)) {
-      if (outcome->status != Status::cancelled) release_fronts_and_core();
       outcome->warnings.emplace_back(
           "the multifrontal factorisation rejected pivots that do not depend on others: factored "
           "left-looking "
