@@ -109,8 +109,8 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
   if (!is_answer(outcome) || !check_finite(answer.x, outcome)) return;
   VectorFacts r = answer.r;
   if (!satisfies<T>(answer.b, r)) r = answer.accurate_residual();
-  if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) return;
   if (satisfies<T>(answer.b, r)) return accept_satisfying(answer, columns, exact, outcome);
+  if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) return;
   const bool stable = answer.backward_error <= acceptable_backward_error<T>;
   if (!stable && outcome.ok()) {
     outcome.status = Status::breakdown;

@@ -209,7 +209,8 @@ class ColumnsSolve {
       Outcome& outcome = jobs_[j].outcome;
       const std::int64_t rank = outcome.rank.value_or(X.rows());
       if (!is_iterative()) name_solution_of_least_norm(outcome);
-      name_part_outside_range<T>(outside_[j], X.rows(), jobs_[j]);
+      if (is_iterative() || outside_[j].norm() > satisfying_residual<T> * b_facts_[j].norm2)
+        name_part_outside_range<T>(outside_[j], X.rows(), jobs_[j]);
       outcome.rank = std::min(rank, X.rows() - state_.null_space.dimension());
     }
   }
