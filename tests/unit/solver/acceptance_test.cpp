@@ -350,7 +350,7 @@ TYPED_TEST(AcceptanceOf, SingularToWorkingPrecision_ResidualDecides) {
   }
 }
 
-/// The same verdict for A x = b and -A x = -b, also where the sum of b is small, and by direct methods.
+/// A x = b and -A x = -b have one status, also where the sum of b is small, and by direct methods.
 TEST(Acceptance, SignOfASystem_ChangesNothing) {
   for (const std::size_t n : {7, 40, 100}) {
     const Rows L = graph_laplacian(n, [](std::size_t i, std::size_t j) { return i + 1 == j || j + 1 == i; });
