@@ -341,12 +341,6 @@ void add_exact_rank(ExactRank<T>& exact, Report& report) {
   report.certainty = deficient ? Certainty::proven : Certainty::working_precision;
 }
 
-/// Whether a set-up left something to solve with.
-bool has_factor(const Outcome& setup) {
-  return setup.ok() || setup.status == Status::underdetermined ||
-         (setup.status == Status::singular && !setup.row);
-}
-
 /// Throws unless a solver is set up to precondition a matrix of order n.
 template <class T>
 void check_preconditioner(const SolverState<T>& preconditioner, std::int64_t n) {
@@ -372,9 +366,13 @@ Report solve_columns(const SolverImplementation<T>& method, SolverState<T>& stat
   report.analysis_seconds = state.analysis_seconds;
   report.setup_seconds = state.setup_seconds;
   if (!has_factor(setup)) {
-    describe_nothing_computed(report);
     if (setup.status == Status::singular) add_exact_rank(*state.exact, report);
-    return report;
+    const bool decomposed =
+        control.least_squares && setup.status == Status::singular && is_decomposable(state.matrix);
+    if (!decomposed) {
+      describe_nothing_computed(report);
+      return report;
+    }
   }
 
   const Stopwatch stopwatch;
