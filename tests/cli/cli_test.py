@@ -251,6 +251,16 @@ class Solve(ToolTest):
             self.assertIn(words, done.stdout)
         self.assertNotIn("\033", done.stdout)
 
+    def test_least_squares_on_request(self):
+        # x_0 + x_1 = 1 and x_0 + x_1 = 3: the means, and of these the least.
+        A = self.file("twice.mtx", array([[1, 1], [1, 1]]))
+        b = self.file("b.txt", "1\n3\n")
+        for method in ["auto", "lu", "sparse-lu", "gauss-jordan", "crout"]:
+            self.run_tool("solve", A, "--rhs", b, "--method", method, code=NO_SOLUTION)
+            report = self.report(A, "--rhs", b, "--method", method, "--least-squares")
+            self.assertEqual(report["status"], "least_squares", method)
+            self.assertAlmostEqual(report["relative_residual"], (2 / 10) ** 0.5, 12)
+
     def test_certify_bounds_the_error(self):
         report = self.report(self.spd(), "--certify")
         certificate = report["certificate"]
