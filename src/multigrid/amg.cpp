@@ -349,7 +349,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
                              : "the near-null-space vectors have elements that are not finite");
     }
     if (kind_ == AmgCoarsening::classical) {
-      throw BadOption("coarsening", "classical coarsening has no use for near-null-space vectors");
+      throw BadOption("coarsening", "classical coarsening takes no near-null-space vectors");
     }
   }
 

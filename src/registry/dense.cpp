@@ -26,7 +26,7 @@ template Options to_options(CholeskyOptions);
 std::vector<Option<CusolverLuOptions>> CusolverLuOptions::table() {
   return {{"refine",
            +[](CusolverLuOptions& o) -> std::int64_t& { return o.refine; },
-           "at most so many steps of iterative refinement",
+           "maximum number of refinement steps",
            {0, 10}}};
 }
 template Options to_options(CusolverLuOptions);
@@ -34,8 +34,8 @@ template Options to_options(CusolverLuOptions);
 std::vector<Option<GaussJordanOptions>> GaussJordanOptions::table() {
   return {{"tolerance",
            +[](GaussJordanOptions& o) -> std::optional<double>& { return o.tolerance; },
-           "a column is dependent on those before it when its pivot is at most so many ||A||_inf; default "
-           "4 sqrt(max(m, n)) times the machine epsilon",
+           "a column is dependent on those before it when its pivot is at most this many times ||A||_inf; "
+           "default 4 sqrt(max(m, n)) times the machine epsilon",
            {0, 1}},
           {"equilibrate", +[](GaussJordanOptions& o) -> bool& { return o.equilibrate; },
            "scale rows and columns first, by powers of two"},

@@ -79,7 +79,7 @@ std::vector<Option<LamgOptions>> LamgOptions::table() {
         "long"},
        {"jacobi_iterations",
         +[](LamgOptions& o) -> std::int64_t& { return o.jacobi_iterations; },
-        "in parallel: no levels where CG with the diagonal is predicted to need at most so many iterations",
+        "in parallel: no levels where CG with the diagonal is predicted to need at most this many iterations",
         {0}}});
 }
 template Options to_options(LamgOptions);

@@ -19,7 +19,7 @@ std::vector<Option<BandedLuOptions>> BandedLuOptions::table() {
            "narrower, else natural"},
           {"refine",
            +[](BandedLuOptions& o) -> std::int64_t& { return o.refine; },
-           "at most so many steps of iterative refinement",
+           "maximum number of refinement steps",
            {0, 10}},
           {"condition", +[](BandedLuOptions& o) -> bool& { return o.condition; },
            "estimate the condition number in every set-up, for at most 12 substitutions"},
@@ -40,7 +40,7 @@ std::vector<Option<MappedEchelonOptions>> MappedEchelonOptions::table() {
            "real, or mod:p for exact arithmetic modulo a prime p < 2^31"},
           {"tolerance",
            +[](MappedEchelonOptions& o) -> std::optional<double>& { return o.tolerance; },
-           "an element of at most so many times the sum of the magnitudes of its terms is zero; default 32 "
+           "an element of at most this many times the sum of the magnitudes of its terms is zero; default 32 "
            "times the machine epsilon, and small pivots are tested for being amplified rounding errors",
            {0, 1}},
           {"refine",
@@ -53,7 +53,7 @@ template Options to_options(MappedEchelonOptions);
 std::vector<Option<SparseCholeskyOptions>> SparseCholeskyOptions::table() {
   return {
       {"ordering", enum_field<&SparseCholeskyOptions::ordering>(),
-       "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+       "order of elimination, which determines the fill; auto: the one of amd and dissection, and "
        "of metis before long factorisations on the host, with the fewest predicted flops"},
       {"refine",
        +[](SparseCholeskyOptions& o) -> std::int64_t& { return o.refine; },
@@ -68,7 +68,7 @@ template Options to_options(SparseCholeskyOptions);
 std::vector<Option<SparseLdltOptions>> SparseLdltOptions::table() {
   return {
       {"ordering", enum_field<&SparseLdltOptions::ordering>(),
-       "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+       "order of elimination, which determines the fill; auto: the one of amd and dissection, and "
        "of metis before long factorisations on the host, with the fewest predicted flops"},
       {"threshold",
        +[](SparseLdltOptions& o) -> double& { return o.threshold; },
@@ -89,7 +89,7 @@ template Options to_options(SparseLdltOptions);
 std::vector<Option<SparseLuOptions>> SparseLuOptions::table() {
   return {
       {"ordering", enum_field<&SparseLuOptions::ordering>(),
-       "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+       "order of elimination, which determines the fill; auto: the one of amd and dissection, and "
        "of metis before long factorisations on the host, with the fewest predicted flops"},
       {"factorization", enum_field<&SparseLuOptions::factorization>(),
        "host: left-looking, column by column in the blocks of a block triangular form, is quicker for "

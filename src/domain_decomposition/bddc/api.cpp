@@ -154,8 +154,8 @@ template <class T>
 bddc::SubdomainUser& user_of(Solver<T>& solver, const char* what) {
   auto* user = find_interface<bddc::SubdomainUser>(SolverAccess<T>::implementation(solver));
   if (user == nullptr) {
-    throw Error("'" + solver.describe() + "' has no use for " + what +
-                ": bddc has, and methods that are preconditioned by it");
+    throw Error("'" + solver.describe() + "' does not take " + what +
+                ": only bddc does, and methods that are preconditioned by it");
   }
   return *user;
 }
