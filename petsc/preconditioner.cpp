@@ -156,7 +156,7 @@ PetscErrorCode apply_to(PC pc, MethodPreconditioner& method, DenseView<const dou
   return success;
 }
 
-/// Methods that, set up for A^T, are the transpose of the method for A, besides the factorisations.
+/// Methods that, set up for A^T, are the transpose of the method for A, apart from the factorisations.
 constexpr std::array<std::string_view, 4> transposable = {"jacobi", "ilu0", "ic0", "ssor"};
 
 /// Sets up the method for A^T.

@@ -4,7 +4,7 @@
 // prints tables in Markdown for the 7-point Laplacian A on SIDE^3 points (default: 126, 2 million rows), the
 // prolongation P from aggregates of 8 points, and S = (I - 2/3 D^-1 A) P.
 // First table: the whole operation, pattern and values, compared with each of cuSPARSE's algorithms.
-// cuSPARSE has 32-bit offsets. Both allocate from CUDA's pool; the peak is the memory besides the operands,
+// cuSPARSE has 32-bit offsets. Both allocate from CUDA's pool; the peak is the memory excluding the operands,
 // including the result. Second table: values alone, with and without stored positions, compared with the
 // compute phase of SpGEMMreuse. Third table: the smallest sizes from which the GPU is faster than 2 and than
 // all cores of the host, for A A and A + A^2, with operands on the device that computes. Wall-clock times

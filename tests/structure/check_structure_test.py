@@ -10,7 +10,7 @@ from check_structure import MOST_FILES, Structure
 
 class CheckStructure(unittest.TestCase):
     def faults(self, files):
-        """What is found in a tree of these files, but for exceptions that the tree has no use for."""
+        """Faults of a tree of these files, excluding exceptions that the tree does not need."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in files.items():
                 path = Path(folder) / name

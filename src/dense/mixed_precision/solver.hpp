@@ -81,9 +81,9 @@ struct LargestOf {
 }  // namespace mixed_precision
 
 /// `Implementation<B, T>` is a direct method for a backend, made from (device, options), with a member
-/// besides those of SolverImplementation: `substitute(workspace, X)` queues X = A^-1 X for column-major X
-/// without refinement; and, where A has to have a property that rounding may bring about, the static
-/// `check_matrix(backend, A)`, whose outcome is not ok without it. Here it is used in float, with
+/// in addition to those of SolverImplementation: `substitute(workspace, X)` queues X = A^-1 X for
+/// column-major X without refinement; and, where A has to have a property that rounding may bring about, the
+/// static `check_matrix(backend, A)`, whose outcome is not ok without it. Here it is used in float, with
 /// factor_precision passed on, and in T where that is not accurate enough: by the set-up, or for the first
 /// right-hand side that needs it and all later ones.
 ///

@@ -21,7 +21,7 @@ class MethodPreconditioner {
  public:
   explicit MethodPreconditioner(const Device& device) : device_(device) {}
 
-  /// Makes the preconditioner that an option names; there is none after "none".
+  /// Makes the preconditioner that an option names; none for "none".
   void make(const std::string& name, const Options& options) {
     const Method* method = find_preconditioner(name, options);
     if (method != nullptr) named_ = make_solver<T>(method->name, device_, options);
@@ -70,7 +70,7 @@ class MethodPreconditioner {
     return own != nullptr ? own->applied_operator() : AppliedOperator::symmetric;
   }
 
-  /// The preconditioner as one that several vectors are applied to together; null if it is none.
+  /// The preconditioner as one that applies to several vectors together; null if it cannot.
   [[nodiscard]] const ColumnsPreconditioner<T>* of_columns() const {
     return named_ ? dynamic_cast<const ColumnsPreconditioner<T>*>(named()) : nullptr;
   }
