@@ -233,7 +233,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     const double norm_inf = make_residual_check<ThisTarget, T>(this->device())->matrix(A_).norm_inf;
     const Refined refined = refine(*space, norm_inf, b, x, this->cancel()).front();
     if (this->cancel().stop_requested()) {
-      outcome = cancelled_factorisation();
+      outcome = cancelled_factorization();
       return {};
     }
     if (!refined.accurate) return describe_inaccuracy(refined.backward_error);

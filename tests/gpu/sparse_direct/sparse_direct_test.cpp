@@ -155,7 +155,7 @@ void expect_cancelled_and_usable(const Device& gpu, const Csr<T>& a) {
   EXPECT_LT(method.solve(b, x).backward_error, 20 * std::numeric_limits<T>::epsilon());
 }
 
-TYPED_TEST(GpuSparseDirectOf, Cancelled_BeforeAndWithinTheFactorisation) {
+TYPED_TEST(GpuSparseDirectOf, Cancelled_BeforeAndWithinTheFactorization) {
   using T = TypeParam;
   const Csr<T> a = poisson_2d<T>(60, 60).to(this->gpu);
   expect_cancelled_and_usable<SparseCholesky<T>>(this->gpu, a);

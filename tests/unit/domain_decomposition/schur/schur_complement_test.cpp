@@ -71,7 +71,7 @@ TYPED_TEST(SchurComplementOf, DefiniteSystems_MatchBlockElimination) {
   }
 }
 
-TYPED_TEST(SchurComplementOf, DefiniteSystems_MatchWithEveryFactorisation) {
+TYPED_TEST(SchurComplementOf, DefiniteSystems_MatchWithEveryFactorization) {
   for (const SchurFactorization factorization :
        {SchurFactorization::automatic, SchurFactorization::ldlt, SchurFactorization::lu}) {
     check_schur_of<TypeParam>(Device::serial(), grid_system(9, 8, 1), factorization);
