@@ -77,7 +77,7 @@ PetscErrorCode Factor::read_options(Mat F, Mat A) {
                             known == PETSC_TRUE && positive_definite == PETSC_TRUE);
   }
   if (find_method(method).kind != MethodKind::direct)
-    throw BadOption("method", "method '" + method + "' is no factorisation; -pc_type echelon has it");
+    throw BadOption("method", "method '" + method + "' is not a factorisation; use it by -pc_type echelon");
   choice_.method = method;
   return reader.read_method(choice_);
 }

@@ -41,19 +41,19 @@ std::vector<Option<GaussJordanOptions>> GaussJordanOptions::table() {
            "scale rows and columns first, by powers of two"},
           {"refine",
            +[](GaussJordanOptions& o) -> std::int64_t& { return o.refine; },
-           "most steps of iterative refinement; 10 where A is nearly singular, unless 0",
+           "maximum number of refinement steps; 10 where A is nearly singular, unless 0",
            {0, 10}},
           {"block",
            +[](GaussJordanOptions& o) -> std::int64_t& { return o.block; },
            "columns of a panel; 0: chosen by the size of A",
            {0, 4096}},
           {"factor_precision", enum_field<&GaussJordanOptions::factor_precision>(),
-           "of the elimination for square A; answers are refined, and what does not become as accurate as "
-           "asked for is repeated in the working precision. On the host, tf32 is single"},
+           "of the elimination for square A; answers are refined, and those that miss the requested accuracy "
+           "are computed again in the working precision. On the host, tf32 is single"},
           {"accuracy",
            +[](GaussJordanOptions& o) -> std::optional<double>& { return o.accuracy; },
            "the backward error that a lower factor_precision has to reach, for solving no more than 1e-10 "
-           "(float: 1e-4); default: sqrt(n) times the machine epsilon, and as far below as refinement comes",
+           "(float: 1e-4); default: sqrt(n) times the machine epsilon, and as far below as refinement gets",
            {0, 1}}};
 }
 template Options to_options(GaussJordanOptions);

@@ -79,8 +79,8 @@ EchelonForm<T> RowReduction<T>::reduce(MatrixRef<T> A) const {
 template <class T>
 GeneralSolution<T> RowReduction<T>::solve(MatrixRef<T> A, DenseView<const T> B) const {
   if (A.rows() != B.rows()) {
-    throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need equally many rows", A.rows(),
-                                        A.columns(), B.rows(), B.columns()));
+    throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need the same number of rows",
+                                        A.rows(), A.columns(), B.rows(), B.columns()));
   }
   check_same_memory(device_, "the elimination", A.device(), "A");
   check_same_memory(device_, "the elimination", B.device(), "B");
