@@ -57,7 +57,7 @@ SparseSystem two_parts() {
   return s;
 }
 
-/// Rows of a random matrix in another order, so that its diagonal is of no use for pivots.
+/// Rows of a random matrix in another order, so that its diagonal has no usable pivots.
 SparseSystem with_rows_exchanged(SparseSystem system) {
   for (auto& e : system.elements) e.row = static_cast<std::int32_t>((e.row + 1) % system.n);
   system.name += " with other rows";
