@@ -335,7 +335,7 @@ void print_updates_header() {
 }
 
 /// Measures update(product, C), values of a known pattern, of a product with stored positions and of one
-/// without, beside the compute phase of SpGEMMreuse.
+/// without, compared with the compute phase of SpGEMMreuse.
 template <class T, class Product, class F>
 void compare_updates(const char* name, double floor, const ec::Csr<T>& expected, Product with,
                      Product without, double theirs, F update) {

@@ -519,7 +519,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   std::int64_t aggressive_levels_ = 0;
   Csr<T> copy_;                               // A in CSR if A is dense
   Dense<T> near_null_space_{Device(), 0, 0};  // no columns: constants
-  Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis, beside the zero rows' unit vectors
+  Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis, excluding unit vectors of zero rows
   std::int64_t proven_ = 0;                   // its first columns, which are exact null vectors
   WeakModes<B, T> weak_;                      // constants that are almost null vectors
   Array<std::int32_t> zero_rows_;

@@ -242,7 +242,7 @@ Csr<T> saddle_point_on_grid(std::int32_t side, bool constraints_first) {
   return builder.build();
 }
 
-/// Inertia of the factors beside that of the host's.
+/// Inertia of the factors, compared with that of the host's.
 template <class T>
 void expect_inertia_of_host(const Report& on_gpu, const Csr<T>& a) {
   EXPECT_TRUE(on_gpu.warnings.empty()) << on_gpu.warnings[0];

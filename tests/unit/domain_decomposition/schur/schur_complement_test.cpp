@@ -154,7 +154,7 @@ TEST(SchurComplement, IndefiniteComplement_IsSolvedAsWell) {
 }
 
 TEST(SchurComplement, DelayedPivots_AreEliminatedBeforeTheInterface) {
-  // Pivots of about 1e-9 beside elements of the interface of magnitude 1 wait for the last front.
+  // Pivots of about 1e-9, with elements of the interface of magnitude 1, wait for the last front.
   const double small = 1e-9;
   Elements elements;
   const std::int32_t pairs = 12;
