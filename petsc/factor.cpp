@@ -257,7 +257,7 @@ PetscErrorCode Factor::inertia(Mat F, PetscInt* negative, PetscInt* zero, PetscI
   const bool definite = choice_.method == "sparse-cholesky" || choice_.method == "cholesky" || n == 0;
   const auto below = definite ? std::int64_t{0} : integer_statistic(setup_, "negative_eigenvalues");
   const auto above = definite ? n : integer_statistic(setup_, "positive_eigenvalues");
-  PetscCheck(!schur_, PETSC_COMM_SELF, PETSC_ERR_SUP, "the inertia is not known beside a Schur complement");
+  PetscCheck(!schur_, PETSC_COMM_SELF, PETSC_ERR_SUP, "the inertia is not known with a Schur complement");
   PetscCheck(below && above && (!definite || F->factorerrortype == MAT_FACTOR_NOERROR), PETSC_COMM_SELF,
              PETSC_ERR_SUP, "the inertia is known after a factorization by sparse-ldlt or ldlt, not %s",
              choice_.method.c_str());
