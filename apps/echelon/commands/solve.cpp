@@ -126,9 +126,10 @@ void add_output_options(CLI::App& app, SolveRequest& request) {
   app.add_flag("--certify", request.certify,
                "prove a bound on the error of x, for a dense A, one of order up to 4096, an H-matrix, or a "
                "symmetric positive definite A");
-  app.add_flag("--certify-refined", request.certify_refined,
-               "refine x to nearly its last bit first, if A is proven to be invertible as a dense "
-               "matrix; the report has the residual before that");
+  app.add_flag(
+      "--certify-refined", request.certify_refined,
+      "as --certify, after refining x to nearly its last bit, if A is proven to be invertible as a dense "
+      "matrix; the report has the residual before that");
   app.add_flag("--json", request.json, "print the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "print no progress and no notes");
 }
