@@ -19,9 +19,9 @@ build: packages ## install the packages and build everything for the host
 	cmake --preset release
 	cmake --build --preset release
 
-test: ## install the packages, build, and run every test; OPTIONS= are passed to CMake
+test: ## install the packages, build, and run every test
 	@scripts/install-packages build test
-	cmake --preset release $(OPTIONS)
+	cmake --preset release
 	cmake --build --preset release
 	ctest --preset release
 

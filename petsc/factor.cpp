@@ -226,9 +226,11 @@ bool Factor::substitute(DenseView<const double> b, DenseView<double> x) {
   return substitution_measured_ = true;
 }
 
+/// Solve with refinement. Of the refined solves after a factorisation, the first one measures the error of x.
 Report Factor::solve_checked(DenseView<const double> B, DenseView<double> X, bool transposed) {
+  const Control control = {.measure_error = check_ == Check::always || !checked_};
   const auto on_device = [&](DenseView<const double> right, DenseView<double> left) -> Report {
-    if (!transposed || symmetric()) return solver().solve(right, left);
+    if (!transposed || symmetric()) return solver().solve(right, left, control);
     if (auto* sparse = std::get_if<SparseLu<double>>(&solver_)) return sparse->solve_transposed(right, left);
     if (auto* dense = std::get_if<Lu<double>>(&solver_)) return dense->solve_transposed(right, left);
     throw Error("method '" + choice_.method + "' does not solve with the transpose; sparse-lu and lu do");

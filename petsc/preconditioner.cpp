@@ -21,7 +21,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace echelon::petsc {
@@ -98,14 +97,15 @@ PetscErrorCode make_method(Mat A, MethodPreconditioner& method) {
   Options options = method.choice.options;
   PetscInt block_size = 1;
   PetscCall(MatGetBlockSize(A, &block_size));
-  const bool is_amg = method.choice.method == "amg";
-  if (is_amg && block_size > 1 && block_size <= 16 && !method.choice.has("block_size"))
+  const bool coarsens_by_vectors = find_method(method.choice.method).takes_near_null_space;
+  if (coarsens_by_vectors && block_size > 1 && block_size <= 16 && !method.choice.has("block_size"))
     options.set("block_size", block_size);
   method.solver = make_solver<double>(method.choice.method, method.choice.device, options);
   Dense<double> vectors;
   PetscCall(copy_near_null_space(A, vectors));
   const bool classical = method.choice.has("coarsening");
-  if (is_amg && vectors.columns() > 0 && !classical) set_near_null_space(*method.solver, vectors);
+  if (coarsens_by_vectors && vectors.columns() > 0 && !classical)
+    set_near_null_space(*method.solver, vectors);
   return success;
 }
 
@@ -156,16 +156,11 @@ PetscErrorCode apply_to(PC pc, MethodPreconditioner& method, DenseView<const dou
   return success;
 }
 
-/// Methods that, set up for A^T, are the transpose of the method for A, apart from the factorisations.
-constexpr std::array<std::string_view, 4> transposable = {"jacobi", "ilu0", "ic0", "ssor"};
-
 /// Sets up the method for A^T.
 PetscErrorCode set_up_transposed(PC pc) {
   MethodPreconditioner& method = method_of(pc);
   if (method.transposed) return success;
-  const bool direct = find_method(method.choice.method).kind == MethodKind::direct;
-  PetscCheck(direct || std::ranges::find(transposable, method.choice.method) != transposable.end(),
-             PETSC_COMM_SELF, PETSC_ERR_SUP,
+  PetscCheck(find_method(method.choice.method).transposable, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "method %s has no transposed application: factorizations, jacobi, ilu0, ic0 and ssor have",
              method.choice.method.c_str());
   auto transposed = std::make_unique<MethodPreconditioner>();

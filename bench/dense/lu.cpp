@@ -102,7 +102,7 @@ std::vector<MethodSeconds> method_seconds(const ec::Dense<T>& A, const ec::Devic
     for (std::size_t m = 0; m < 2; ++m) {
       auto solver = ec::make_solver<T>(m == 0 ? "lapack-lu" : "lu", device);
       const ec::Report setup = solver.setup(A);
-      const ec::Report report = solver.solve(right, x);
+      const ec::Report report = solver.solve(right, x, {.measure_error = false});
       if (run == 0) continue;
       least[m].setup = std::min(least[m].setup, setup.setup_seconds);
       least[m].solve = std::min(least[m].solve, report.solve_seconds);

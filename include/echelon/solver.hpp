@@ -171,6 +171,9 @@ struct Method {
   bool dense = true;
   bool operators = false;  ///< works on a LinearOperator
   bool usable_as_preconditioner = false;
+  /// Whether the method, set up for A^T, applies the transpose of what it applies for A; every direct method.
+  bool transposable = false;
+  bool takes_near_null_space = false;  ///< coarsens by near-null-space vectors
 
   std::vector<OptionInfo> options = {};
   /// Checks options without making the method: throws BadOption or NotBuilt if making it on a device with

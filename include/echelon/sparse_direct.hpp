@@ -36,8 +36,9 @@ struct BlockTriangularForm {
 };
 
 /// Block triangular form of a square matrix, from a maximum matching and the strongly connected components of
-/// its graph. Stored zeros count as entries: the form holds for all values. A on a GPU is copied to the host.
-/// O(nonzeros sqrt(n)) time at worst, close to O(nonzeros) for most matrices; 60 bytes a row. Throws
+/// its graph; of a symmetric pattern with a full diagonal, from its connected components, which OpenMP's
+/// threads find. Stored zeros count as entries: the form holds for all values. A on a GPU is copied to the
+/// host. O(nonzeros sqrt(n)) time at worst, close to O(nonzeros) for most matrices; 60 bytes a row. Throws
 /// DimensionMismatch unless A is square.
 /// I. Duff, J. Reid, An implementation of Tarjan's algorithm for the block triangularization of a matrix, ACM
 /// Trans. Math. Softw. 4 (1978).

@@ -391,6 +391,10 @@ void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileO
   }
 }
 
+void write_bytes(const std::string& path, std::string_view bytes) {
+  io::write_file(path, [&](io::TextSink& file) { file.write(bytes); });
+}
+
 template MatrixFile<float> read_matrix_file(const std::string&, const ReadFileOptions&);
 template MatrixFile<double> read_matrix_file(const std::string&, const ReadFileOptions&);
 template Matrix<float> read_matrix(const std::string&, FileFormat);

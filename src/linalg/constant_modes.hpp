@@ -33,8 +33,7 @@ struct SumRowExactly {
   const std::int64_t* offsets;
   const std::int32_t* columns;
   const T* values;
-  RowSum* rows;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE RowSum operator()(std::int64_t i) const {
     ExactSum sum;
     RowSum row;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
@@ -48,16 +47,39 @@ struct SumRowExactly {
     row.sum = sum.value();
     row.is_exact = sum.exact;
     row.rounding = machine_epsilon<T> * row.magnitudes * static_cast<double>(offsets[i + 1] - offsets[i]);
-    rows[i] = row;
+    return row;
   }
 };
+
+/// rows[i] = the sum of row i.
+template <class T>
+struct StoreRowSum {
+  SumRowExactly<T> sum;
+  RowSum* rows;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { rows[i] = sum(i); }
+};
+
+/// is_zero[i] = 1 if row i sums to zero up to rounding.
+template <class T>
+struct FindZeroRowSum {
+  SumRowExactly<T> sum;
+  std::uint8_t* is_zero;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const RowSum row = sum(i);
+    is_zero[i] = row.sum <= row.rounding && -row.sum <= row.rounding ? 1 : 0;
+  }
+};
+
+template <class T>
+SumRowExactly<T> sum_rows_of(const Csr<T>& A) {
+  return {A.row_offsets().data(), A.column_indices().data(), A.values().data()};
+}
 
 /// Sums the rows of A. Waits if A is on a GPU.
 template <class B, class T>
 std::vector<RowSum> sum_rows_exactly(B& backend, const Csr<T>& A) {
   Array<RowSum> rows(backend.device(), A.rows());
-  backend.for_each(A.rows(), SumRowExactly<T>{A.row_offsets().data(), A.column_indices().data(),
-                                              A.values().data(), rows.data()});
+  backend.for_each(A.rows(), StoreRowSum<T>{sum_rows_of(A), rows.data()});
   return rows.to_vector();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/structure.hpp"
 
+#include "backend/api_boundary.hpp"
 #include "backend/backend.hpp"
 #include "backend/openmp/openmp.hpp"
 #include "matrix/host_copy.hpp"
@@ -307,9 +308,11 @@ std::string_view to_string(Definiteness definiteness) {
 
 template <class T>
 Structure analyze_structure(MatrixRef<T> A) {
-  const HostCopy<T> host(A);
-  return with_rows(host.matrix(),
-                   [&](const auto& rows) { return describe(host.matrix(), rows, Mirror::compared); });
+  return at_api_boundary([&] {
+    const HostCopy<T> host(A);
+    return with_rows(host.matrix(),
+                     [&](const auto& rows) { return describe(host.matrix(), rows, Mirror::compared); });
+  });
 }
 
 namespace {

@@ -65,14 +65,7 @@ class GivenProlongations final : public Coarsening<T> {
 };
 
 template <class B, class T>
-class MultigridMethod final : public IterativeMethod<B, T>,
-                              public HierarchyOwner,
-                              public LevelOwner<T>,
-                              public VariableOperator,
-                              public NearNullSpaceUser,
-                              public NullSpaceFinder<T>,
-                              public ColumnsPreconditioner<T>,
-                              public FloatPreconditioner<T> {
+class MultigridMethod final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
   using typename Base::IteratedColumn;
   using typename Base::SolveWorkspace;
@@ -136,7 +129,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     return make_operator();
   }
 
-  [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
+  [[nodiscard]] const HierarchyDescription* hierarchy() const override { return &description_; }
   [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
     if (!hierarchy_ || level >= hierarchy_->levels().size()) return {};
     if (level == 0) return sparse();
@@ -155,6 +148,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     near_null_space_ =
         Dense<T>(vectors.rows(), vectors.columns(), Array<T>(this->device(), std::span<const T>(rounded)));
   }
+  [[nodiscard]] bool finds_null_space() const override { return true; }
   [[nodiscard]] const Dense<T>& null_space_basis() const override { return null_space_; }
   [[nodiscard]] std::int64_t proven_null_vectors() const override { return proven_; }
   [[nodiscard]] const Array<std::int32_t>& zero_rows() const override { return zero_rows_; }

@@ -11,25 +11,36 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace echelon {
 
+namespace {
+
+/// The method, or its preconditioner, that has levels; null if neither has.
+template <class T>
+const SolverImplementation<T>* owner_of_levels(SolverImplementation<T>& method) {
+  return method_with(method, [](const auto& m) { return m.hierarchy() != nullptr; });
+}
+
+}  // namespace
+
 template <class T>
 HierarchyDescription describe_hierarchy(const Solver<T>& solver) {
   SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
-  const auto* owner = find_interface<const multigrid::HierarchyOwner>(implementation);
-  if (owner == nullptr || owner->description().levels.empty()) {
+  const SolverImplementation<T>* owner = owner_of_levels(implementation);
+  if (owner == nullptr || owner->hierarchy()->levels.empty()) {
     throw Error(fmt::format("the solver '{}' has no hierarchy", implementation.name()));
   }
-  return owner->description();
+  return *owner->hierarchy();
 }
 
 template <class T>
 Csr<T> level_matrix(const Solver<T>& solver, std::size_t level) {
   SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
-  const auto* owner = find_interface<const multigrid::LevelOwner<T>>(implementation);
+  const SolverImplementation<T>* owner = owner_of_levels(implementation);
   std::optional<Csr<T>> matrix = owner != nullptr ? owner->level_matrix(level) : std::nullopt;
   if (!matrix) {
     throw Error(fmt::format("the solver '{}' has no matrix of a level {}", implementation.name(), level));

@@ -55,7 +55,8 @@ std::vector<Method> domain_decomposition_methods() {
                         .kind = iterative,
                         .needs = diagonally_dominant,
                         .dense = false,
-                        .usable_as_preconditioner = true}),
+                        .usable_as_preconditioner = true,
+                        .takes_near_null_space = true}),
   };
 }
 

@@ -35,12 +35,14 @@ std::vector<Method> incomplete_methods() {
                        .kind = preconditioner,
                        .needs = symmetric_positive_definite,
                        .dense = false,
-                       .usable_as_preconditioner = true}),
+                       .usable_as_preconditioner = true,
+                       .transposable = true}),
       row<Ilu0Options>({.summary = "incomplete LU without fill",
                         .kind = preconditioner,
                         .needs = nonzero_diagonal,
                         .dense = false,
-                        .usable_as_preconditioner = true}),
+                        .usable_as_preconditioner = true,
+                        .transposable = true}),
   };
 }
 

@@ -101,7 +101,8 @@ std::vector<Method> relaxation_methods() {
       row<JacobiOptions>({.summary = "weighted and l1 Jacobi",
                           .kind = iterative,
                           .needs = diagonally_dominant,
-                          .usable_as_preconditioner = true}),
+                          .usable_as_preconditioner = true,
+                          .transposable = true}),
       row<SorOptions>({.summary = "successive over-relaxation",
                        .kind = iterative,
                        .needs = symmetric_positive_definite,
@@ -110,7 +111,8 @@ std::vector<Method> relaxation_methods() {
                         .kind = iterative,
                         .needs = symmetric_positive_definite,
                         .dense = false,
-                        .usable_as_preconditioner = true}),
+                        .usable_as_preconditioner = true,
+                        .transposable = true}),
       row<TriangularIterativeOptions>(
           {.summary = "Jacobi sweeps for triangular systems", .kind = iterative, .needs = triangular}),
   };

@@ -61,6 +61,7 @@ Method row(Method method) {
   method.name = O::name;
   method.serial = method.openmp = O::targets != Targets::cuda;
   method.cuda = O::targets != Targets::host;
+  method.transposable = method.transposable || method.kind == MethodKind::direct;
   method.options = describe_options<O>();
   method.check_options = check_options<O>;
   method.make_float = [](const Device& device, const Options& options) {

@@ -61,7 +61,10 @@ std::vector<Option<SparseCholeskyOptions>> SparseCholeskyOptions::table() {
        "machine epsilon and each step halves it",
        {0, 20}},
       {"condition", +[](SparseCholeskyOptions& o) -> bool& { return o.condition; },
-       "estimate the condition number in every set-up, for about ten substitutions"}};
+       "estimate the condition number in every set-up, for about ten substitutions"},
+      {"condition_of_updates", +[](SparseCholeskyOptions& o) -> bool& { return o.condition_of_updates; },
+       "host: estimate the condition number in every update of values, too, and not by the change of the "
+       "pivots"}};
 }
 template Options to_options(SparseCholeskyOptions);
 
@@ -82,7 +85,10 @@ std::vector<Option<SparseLdltOptions>> SparseLdltOptions::table() {
        {0, 20}},
       {"condition", +[](SparseLdltOptions& o) -> bool& { return o.condition; },
        "estimate the condition number in every set-up, which also detects a singular A, for about ten "
-       "substitutions"}};
+       "substitutions"},
+      {"condition_of_updates", +[](SparseLdltOptions& o) -> bool& { return o.condition_of_updates; },
+       "host: estimate the condition number in every update of values, too, and not by the change of the "
+       "pivots"}};
 }
 template Options to_options(SparseLdltOptions);
 
@@ -106,7 +112,10 @@ std::vector<Option<SparseLuOptions>> SparseLuOptions::table() {
        {0, 20}},
       {"condition", +[](SparseLuOptions& o) -> bool& { return o.condition; },
        "estimate the condition number in every set-up, which also detects a singular A, for about ten "
-       "substitutions"}};
+       "substitutions"},
+      {"condition_of_updates", +[](SparseLuOptions& o) -> bool& { return o.condition_of_updates; },
+       "host: estimate the condition number in every update of values, too, and not by the change of the "
+       "pivots"}};
 }
 template Options to_options(SparseLuOptions);
 

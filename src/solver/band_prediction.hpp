@@ -22,11 +22,11 @@ struct BandPrediction {
 /// A lower bound of the seconds that a sparse factorisation takes on one core, or with a GPU and 16 cores:
 /// ordering, symbolic factorisation and assembly without its flops. `entries`: rows and stored elements;
 /// `renumbered`: A has a narrow band after a renumbering only.
-/// Measured: 0.16 us an entry on two cores for long bands, 0.3 to 0.5 us for indefinite systems of control
-/// problems; on 16 cores 0.06 to 0.13 us for grids, and 0.12 to 0.33 us for hidden
-/// bands.
+/// Measured: 0.16 us an entry on two cores for long bands, up to 2 us for indefinite systems of control
+/// problems, and 0.6 to 1.3 us on one core for grids of width 5 to 100; on 16 cores 0.06 to 0.13 us for
+/// grids, and 0.12 to 0.33 us for hidden bands.
 [[nodiscard]] inline double least_sparse_seconds(double entries, const Device& device, bool renumbered) {
-  if (device.on_host()) return 4e-7 * entries;
+  if (device.on_host()) return 5e-7 * entries;
   return (renumbered ? 1.2e-7 : 6e-8) * entries;
 }
 

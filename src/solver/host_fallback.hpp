@@ -49,7 +49,7 @@ class HostFallback {
   [[nodiscard]] std::size_t bytes() const { return active_ ? method().bytes() + matrix_bytes_ : 0; }
 
   /// Solves for column-major views in the memory of `device`; with the transpose of the matrix, if it is
-  /// given, by a method with TransposableFactors.
+  /// given, by a method with solve_transposed().
   void solve(const Device& device, Workspace& workspace, DenseView<const T> B, DenseView<T> X,
              std::vector<Job>& jobs, const Csr<T>* transpose = nullptr) const {
     const std::size_t bytes = static_cast<std::size_t>(B.rows()) * sizeof(T);
@@ -60,8 +60,7 @@ class HostFallback {
     if (transpose == nullptr) {
       method().solve(workspace, b.view(), x.view(), jobs);
     } else {
-      const auto& factors = dynamic_cast<const TransposableFactors<T>&>(method());
-      factors.solve_transposed(transpose->to(Device()), workspace, b.view(), x.view(), jobs);
+      method().solve_transposed(transpose->to(Device()), workspace, b.view(), x.view(), jobs);
     }
     for (std::int64_t j = 0; j < B.columns(); ++j)
       memory_detail::copy(device, X.column(j), Device(), x.view().column(j), bytes);

@@ -4,9 +4,12 @@
 #pragma once
 
 #include "linalg/residual_check.hpp"
+#include "linalg/vector/float_vector.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/methods/multigrid/hierarchy.hpp>
 #include <echelon/preconditioner.hpp>
 #include <echelon/solver.hpp>
 
@@ -15,6 +18,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <type_traits>
@@ -80,6 +84,31 @@ class Workspace {
   [[nodiscard]] virtual std::size_t bytes() const { return 0; }
 };
 
+/// Kind of linear operator that a method is when used as a preconditioner.
+enum class AppliedOperator {
+  symmetric,  ///< linear, the same in each application, and symmetric if A is
+  linear,     ///< the same in each application, not symmetric
+  varying,    ///< not linear
+};
+
+/// A vector that a preconditioner is applied to, z = M^-1 r, and a workspace of its own.
+template <class T>
+struct AppliedColumn {
+  Workspace* workspace;
+  const T* r;
+  T* z;
+  const double* norm = nullptr;  ///< Euclidean norm of r, in the memory of the backend; null if unknown
+};
+
+/// Most vectors that are iterated, and preconditioned, together.
+inline constexpr std::size_t most_columns = 32;
+/// Number of vectors from which reading a matrix for all of them together saves no more time.
+inline constexpr std::size_t usual_columns = 8;
+
+namespace bddc {
+class SubdomainUser;
+}  // namespace bddc
+
 template <class T>
 class SolverImplementation {
  public:
@@ -103,7 +132,7 @@ class SolverImplementation {
 
   /// Near-null-space vectors of A for later set-ups: a row for each of A, on the host; no columns: none.
   /// Those that A maps to zero are projected out of b and x; multigrid and BDDC also coarsen by them, see
-  /// NearNullSpaceUser.
+  /// set_near_null_space().
   void keep_near_null_space(Dense<double> vectors) { near_null_space_ = std::move(vectors); }
   [[nodiscard]] const Dense<double>& near_null_space() const { return near_null_space_; }
 
@@ -146,6 +175,67 @@ class SolverImplementation {
   /// columns together take less time than one after another.
   virtual void apply_columns(Workspace& workspace, DenseView<const T> R, DenseView<T> Z) const {
     for (std::int64_t j = 0; j < R.columns(); ++j) apply(workspace, R.column(j), Z.column(j));
+  }
+  /// Applies the preconditioner to at most `most_columns` vectors with workspaces of their own; queued on the
+  /// device without waiting. Each z has the bits of apply(). Overridden where vectors together take less
+  /// time.
+  virtual void apply_to(std::span<const AppliedColumn<T>> columns) const {
+    for (const AppliedColumn<T>& column : columns) apply(*column.workspace, column.r, column.z);
+  }
+  /// Kind of operator that apply() is.
+  [[nodiscard]] virtual AppliedOperator applied_operator() const { return AppliedOperator::symmetric; }
+
+  /// Whether the preconditioner of the last set-up computes in float, so that reading its result in place
+  /// saves a pass over it in T: the next two functions may then be called.
+  [[nodiscard]] virtual bool leaves_floats() const { return false; }
+  /// apply_to() but for z, which is left where float_result() of the column's workspace reads it, with the
+  /// same bits.
+  virtual void apply_in_float(std::span<const AppliedColumn<T>> /*columns*/) const {
+    throw Error("method '" + name_ + "' does not compute in float");
+  }
+  [[nodiscard]] virtual WidenedVector<T> float_result(Workspace& /*workspace*/) const {
+    throw Error("method '" + name_ + "' does not compute in float");
+  }
+
+  /// The preconditioner that an option of the method names; null if there is none.
+  [[nodiscard]] virtual SolverImplementation<T>* named_preconditioner() const { return nullptr; }
+  /// Sets vectors v with A v close to zero, by which later set-ups coarsen: a column each, on the host.
+  /// Ignored by methods that do not coarsen by them.
+  virtual void set_near_null_space(const Dense<double>& /*vectors*/) {}
+  /// The method as one that takes matrices of subdomains or a partition of the rows; null if it takes none.
+  [[nodiscard]] virtual bddc::SubdomainUser* subdomain_user() { return nullptr; }
+
+  /// Whether set-ups find zero rows, and the null space of a symmetric A.
+  [[nodiscard]] virtual bool finds_null_space() const { return false; }
+  /// Orthonormal basis of the null space that the last set-up found, on the method's device; no columns if A
+  /// is not known to be singular.
+  [[nodiscard]] virtual const Dense<T>& null_space_basis() const {
+    static const Dense<T> none(Device(), 0, 0);
+    return none;
+  }
+  /// Number of columns of the basis, its first ones, that A and its transpose map to exactly zero; the others
+  /// are null vectors up to rounding.
+  [[nodiscard]] virtual std::int64_t proven_null_vectors() const { return 0; }
+  /// Rows of A without a nonzero, on the method's device. The basis is zero there.
+  [[nodiscard]] virtual const Array<std::int32_t>& zero_rows() const {
+    static const Array<std::int32_t> none;
+    return none;
+  }
+
+  /// Description of the levels that the last set-up made; null for a method without levels.
+  [[nodiscard]] virtual const HierarchyDescription* hierarchy() const { return nullptr; }
+  /// A copy of the matrix of a level; without a value if there is no such level, or it keeps no matrix.
+  [[nodiscard]] virtual std::optional<Csr<T>> level_matrix(std::size_t /*level*/) const {
+    return std::nullopt;
+  }
+
+  /// Matrix of the last set-up, for methods with solve_transposed().
+  [[nodiscard]] virtual MatrixRef<T> factored_matrix() const { return {}; }
+  /// Counterpart of solve() for A^T, which the caller has formed.
+  virtual void solve_transposed(const Csr<T>& /*transpose*/, Workspace& /*workspace*/,
+                                DenseView<const T> /*B*/, DenseView<T> /*X*/,
+                                std::vector<Job>& /*jobs*/) const {
+    throw Error("method '" + name_ + "' does not solve with the transpose");
   }
 
   /// Stopping criteria; null for a direct method.

@@ -35,7 +35,7 @@
 namespace echelon {
 
 template <class B, class T>
-class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwner<T> {
+class IterativeMethod : public SolverImplementation<T> {
  public:
   using SolveWorkspace = IterationWorkspace<B, T>;
 
@@ -122,7 +122,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   std::unique_ptr<Workspace> complete_workspace(std::unique_ptr<Own> workspace) const {
     workspace->residual_check = make_residual_check<ThisTarget, T>(this->device());
     workspace->preconditioner = preconditioner_.make_workspace();
-    if (const NullSpaceFinder<T>* finder = finder_of_singular()) {
+    if (const SolverImplementation<T>* finder = finder_of_singular()) {
       workspace->consistent_rhs = Array<T>(this->device(), A_.rows());
       workspace->null_space_parts =
           Array<double>(this->device(), std::max<std::int64_t>(finder->null_space_basis().columns(), 1));
@@ -161,32 +161,34 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
 
   /// Whether use_preconditioned() writes z.
   [[nodiscard]] bool stores_preconditioned() const {
-    return preconditioned() && preconditioner_.of_floats() == nullptr;
+    const SolverImplementation<T>* named = named_preconditioner();
+    return preconditioned() && (named == nullptr || !named->leaves_floats());
   }
   /// Calls use(column, M^-1 r) for the residual of each column, whose norm is that of the state. The second
   /// argument is z(column), r without a preconditioner, or a vector in float that is widened on access.
   template <class Z, class Use>
   void use_preconditioned(std::span<const IteratedColumn> columns, Z z, Use use) const {
-    const auto apply = [&](const auto& preconditioner, auto apply_to) {
-      std::array<AppliedColumn<T>, most_columns> applied{};
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        SolveWorkspace& own = *columns[c].workspace;
-        applied[c] = {own.preconditioner.get(), own.r.data(), z(columns[c]), &own.state()->residual};
-      }
-      (preconditioner.*apply_to)({applied.data(), columns.size()});
-    };
-    if (const FloatPreconditioner<T>* floats = preconditioner_.of_floats()) {
-      apply(*floats, &FloatPreconditioner<T>::apply_in_float);
+    const SolverImplementation<T>* named = named_preconditioner();
+    if (named == nullptr) {
       for (const IteratedColumn& column : columns) {
-        use(column, floats->float_result(*column.workspace->preconditioner));
+        SolveWorkspace& own = *column.workspace;
+        use(column, precondition(own, own.r.data(), z(column)));
       }
       return;
     }
-    const ColumnsPreconditioner<T>* together = preconditioner_.of_columns();
-    if (together != nullptr) apply(*together, &ColumnsPreconditioner<T>::apply_to);
-    for (const IteratedColumn& column : columns) {
-      SolveWorkspace& own = *column.workspace;
-      use(column, together != nullptr ? z(column) : precondition(own, own.r.data(), z(column)));
+    std::array<AppliedColumn<T>, most_columns> vectors{};
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      SolveWorkspace& own = *columns[c].workspace;
+      vectors[c] = {own.preconditioner.get(), own.r.data(), z(columns[c]), &own.state()->residual};
+    }
+    const std::span<const AppliedColumn<T>> applied(vectors.data(), columns.size());
+    if (named->leaves_floats()) {
+      named->apply_in_float(applied);
+      for (const IteratedColumn& column : columns)
+        use(column, named->float_result(*column.workspace->preconditioner));
+    } else {
+      named->apply_to(applied);
+      for (const IteratedColumn& column : columns) use(column, static_cast<const T*>(z(column)));
     }
   }
 
@@ -214,13 +216,11 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   }
 
   /// The preconditioner, or the method itself, if it has found that A is singular; otherwise null.
-  [[nodiscard]] const NullSpaceFinder<T>* finder_of_singular() const {
+  [[nodiscard]] const SolverImplementation<T>* finder_of_singular() const {
     const SolverImplementation<T>* method = named_preconditioner();
     if (method == nullptr) method = this;
-    const auto* finder = dynamic_cast<const NullSpaceFinder<T>*>(method);
-    const bool is_singular =
-        finder != nullptr && (finder->null_space_basis().columns() > 0 || finder->zero_rows().size() > 0);
-    return is_singular ? finder : nullptr;
+    const bool is_singular = method->null_space_basis().columns() > 0 || method->zero_rows().size() > 0;
+    return is_singular ? method : nullptr;
   }
 
   /// The workspace of column `number` among those that are solved together.
@@ -253,7 +253,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
 
   /// Replaces b by its part in the range of a singular A, if the rest makes b inconsistent.
   void remove_inconsistent_part(SolvedColumn& column) const {
-    const NullSpaceFinder<T>* finder = finder_of_singular();
+    const SolverImplementation<T>* finder = finder_of_singular();
     if (finder == nullptr) return;
     SolveWorkspace& workspace = *column.workspace;
     T* const consistent = workspace.consistent_rhs.data();

@@ -114,14 +114,14 @@ std::ostream& operator<<(std::ostream& out, const Report& report) {
   if (report.reciprocal_condition) {
     text += fmt::format("  reciprocal condition number about {:.1e}\n", *report.reciprocal_condition);
   }
-  if (const auto digits = report.expected_digits()) {
-    text += fmt::format("  expect about {} correct digits\n", *digits);
-  }
   if (report.certified()) {
     text += fmt::format("  certified: |x - x*| <= {:.2e}, relative {:.2e}\n", report.certificate->error_bound,
                         report.certificate->relative_error_bound);
-  } else if (report.certificate != nullptr) {
-    text += fmt::format("  not certified: {}\n", report.certificate->reason);
+  } else {
+    if (const auto digits = report.expected_digits())
+      text += fmt::format("  expect about {} correct digits\n", *digits);
+    if (report.certificate != nullptr)
+      text += fmt::format("  not certified: {}\n", report.certificate->reason);
   }
   for (std::size_t i = 0; i < report.statistics.size(); ++i) {
     text += fmt::format("{}{}", i == 0 ? "  statistics: " : ", ", to_string(report.statistics[i]));

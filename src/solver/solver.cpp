@@ -190,7 +190,8 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
     throw Error("the near-null-space vectors have a NaN or Inf");
   const bool given = ones && state.setup.ok() && candidates.columns() > 0;
   if (!state.matrix.is_sparse() || !(given || may_be_singular(state, ones))) return {};
-  const bool knows_it = method.takes_any_shape() || find_interface<NullSpaceFinder<T>>(method) != nullptr ||
+  const bool knows_it = method.takes_any_shape() ||
+                        method_with(method, [](const auto& m) { return m.finds_null_space(); }) != nullptr ||
                         find_method(method.name()).needs == MethodNeeds::diagonally_dominant;
   if (knows_it) return {};
   return make_projection<T>(method.device())->find(*state.matrix.csr(), candidates);
@@ -342,12 +343,6 @@ void add_exact_rank(ExactRank<T>& exact, Report& report) {
   report.certainty = deficient ? Certainty::proven : Certainty::working_precision;
 }
 
-/// Whether a set-up left something to solve with.
-bool has_factor(const Outcome& setup) {
-  return setup.ok() || setup.status == Status::underdetermined ||
-         (setup.status == Status::singular && !setup.row);
-}
-
 /// Throws unless a solver is set up to precondition a matrix of order n.
 template <class T>
 void check_preconditioner(const SolverState<T>& preconditioner, std::int64_t n) {
@@ -373,9 +368,13 @@ Report solve_columns(const SolverImplementation<T>& method, SolverState<T>& stat
   report.analysis_seconds = state.analysis_seconds;
   report.setup_seconds = state.setup_seconds;
   if (!has_factor(setup)) {
-    describe_nothing_computed(report);
     if (setup.status == Status::singular) add_exact_rank(*state.exact, report);
-    return report;
+    const bool decomposed =
+        control.least_squares && setup.status == Status::singular && is_decomposable(state.matrix);
+    if (!decomposed) {
+      describe_nothing_computed(report);
+      return report;
+    }
   }
 
   const Stopwatch stopwatch;

@@ -16,32 +16,14 @@
 
 namespace echelon {
 
-/// Factors of a matrix that solve systems with its transpose as well.
-template <class T>
-class TransposableFactors {
- public:
-  TransposableFactors() = default;
-  TransposableFactors(const TransposableFactors&) = delete;
-  TransposableFactors& operator=(const TransposableFactors&) = delete;
-  virtual ~TransposableFactors() = default;
-
-  /// Matrix of the last set-up.
-  [[nodiscard]] virtual MatrixRef<T> factored_matrix() const = 0;
-  /// Counterpart of SolverImplementation::solve for A^T, which the caller has formed.
-  virtual void solve_transposed(const Csr<T>& transpose, Workspace& workspace, DenseView<const T> B,
-                                DenseView<T> X, std::vector<Job>& jobs) const = 0;
-};
-
 /// Solver for A^T that refers to factors of A.
 template <class T>
 class TransposedSolver final : public SolverImplementation<T> {
  public:
   /// `setup`: report of the set-up for A.
-  TransposedSolver(const SolverImplementation<T>& implementation, const TransposableFactors<T>& factors,
-                   const Report& setup)
+  TransposedSolver(const SolverImplementation<T>& implementation, const Report& setup)
       : SolverImplementation<T>(implementation.device()),
         implementation_(implementation),
-        factors_(factors),
         outcome_{.status = setup.status,
                  .message = setup.message,
                  .row = setup.row,
@@ -62,31 +44,29 @@ class TransposedSolver final : public SolverImplementation<T> {
   }
   void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
              std::vector<Job>& jobs) const override {
-    factors_.solve_transposed(*transpose_, workspace, B, X, jobs);
+    implementation_.solve_transposed(*transpose_, workspace, B, X, jobs);
   }
   [[nodiscard]] std::size_t bytes() const override { return implementation_.bytes() + transpose_->bytes(); }
 
  private:
   const SolverImplementation<T>& implementation_;
-  const TransposableFactors<T>& factors_;
   Outcome outcome_;
   const Csr<T>* transpose_ = nullptr;
 };
 
-/// Solves A^T X = B for a solver whose implementation has TransposableFactors. The report is that of a solve
+/// Solves A^T X = B for a solver whose method has solve_transposed(). The report is that of a solve
 /// with the transpose, which is formed; N elements and 8 n bytes of additional memory.
 template <class T>
 [[nodiscard]] Report solve_with_transpose(const Solver<T>& solver, DenseView<const T> B, DenseView<T> X) {
   const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
-  const auto& factors = dynamic_cast<const TransposableFactors<T>&>(implementation);
-  const MatrixRef<T> A = factors.factored_matrix();
+  const MatrixRef<T> A = implementation.factored_matrix();
   const Dense<T> no_rhs(solver.device(), A.rows(), 0);
   Dense<T> nothing(solver.device(), A.rows(), 0);
   Report setup = solver.solve(no_rhs, nothing);  // throws when there was no set-up
   const bool has_factors = setup.status == Status::direct || (setup.status == Status::singular && !setup.row);
   if (!has_factors) return setup;
   const Csr<T> transposed = A.is_sparse() ? transpose(*A.csr()) : transpose(to_csr(A));
-  Solver<T> of_transpose(std::make_unique<TransposedSolver<T>>(implementation, factors, setup));
+  Solver<T> of_transpose(std::make_unique<TransposedSolver<T>>(implementation, setup));
   of_transpose.setup(transposed);
   return of_transpose.solve(B, X);
 }

@@ -258,7 +258,8 @@ class Solve(ToolTest):
         self.assertGreaterEqual(certificate["error_bound"], report["distance_from_ones"])
         self.assertLess(certificate["error_bound"], 1e-9)
         text = self.run_tool("solve", self.spd(), "--certify").stdout
-        self.assertIn("|x_i - x*_i| <= ", text)
+        self.assertRegex(text, r"\n  accuracy +\|x_i - x\*_i\| <= ")
+        self.assertNotIn("expect about", text)
         turn = self.file("turn.mtx", coordinate(2, 2, [(1, 1, 1), (1, 2, 3), (2, 1, -2), (2, 2, 1)]))
         self.assertEqual(self.report(turn, "--certify")["certificate"]["proof"], "approximate-inverse")
         nearly_singular = self.file("flat.mtx", array([[1, 1], [3, 3 + 1e-15]]))
@@ -270,6 +271,8 @@ class Solve(ToolTest):
         refused = report["certificate"]
         self.assertEqual((refused["proof"], refused["error_bound"]), ("none", None))
         self.assertIn("too close to a singular matrix", refused["reason"])
+        text = " ".join(self.run_tool("solve", nearly_singular, "--method", "lu", "--certify").stdout.split())
+        self.assertRegex(text, r"accuracy expect about \d+ correct digits in [a-z ]+; no bound was proven: ")
         self.assertIsNone(self.report(self.spd())["certificate"])
 
     def test_certify_refined_makes_the_error_small(self):

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Loaded by LD_PRELOAD: the write() number WRITE_NUMBER (from 0) to a file other than the standard streams
-/// fails with the error number WRITE_ERROR.
+/// fails with the error number WRITE_ERROR, or, if that is absent, the process gets the signal WRITE_SIGNAL.
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 
 namespace {
@@ -20,7 +21,9 @@ int number_of(const char* variable) {
 extern "C" ssize_t write(int descriptor, const void* bytes, size_t size) {
   static std::atomic<int> writes = 0;
   if (descriptor > STDERR_FILENO && writes++ == number_of("WRITE_NUMBER")) {
-    errno = number_of("WRITE_ERROR");
+    const int error = number_of("WRITE_ERROR");
+    if (error < 0) std::raise(number_of("WRITE_SIGNAL"));
+    errno = error;
     return -1;
   }
   return syscall(SYS_write, descriptor, bytes, size);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Faults inside the library: `faults allocations SECONDS [NAME]...` lets every k-th allocation of each
-/// method fail, with a stride that fits the time; `faults parsers FOLDER...` reads every file there in every
-/// format, with little memory. Each case runs in a process of its own.
+/// method and entry point fail, with a stride that fits the time; `faults parsers FOLDER...` reads every file
+/// there in every format, with little memory. Each case runs in a process of its own.
+#include "faults/case.hpp"
 #include "faults/failing_allocation.hpp"
 #include "support/problems.hpp"
 
@@ -27,15 +28,6 @@
 namespace echelon::faults {
 
 namespace {
-
-/// How a run ended; what is not listed ends the program.
-enum class End { right, out_of_memory, wrong };
-
-/// A computation that starts anew with each call.
-struct Case {
-  std::string name;
-  std::function<End()> run;
-};
 
 /// A system whose solution is 1 in every row.
 struct System {
@@ -116,6 +108,7 @@ std::vector<Case> cases() {
   const Csr<double> large = test::poisson(100);  // of more entries than one thread converts
   all.push_back(conversion_case("conversions", large, false));
   all.push_back(conversion_case("conversions-shuffled", large, true));
+  for (Case& c : entry_point_cases()) all.push_back(std::move(c));
   return all;
 }
 

@@ -112,34 +112,71 @@ class Writes(Faults):
     def content(self, path):
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
-    def test_every_write_fails_once(self):
+    def is_old_or_whole(self, path, expected):
+        """Another output of the command may fail after this one is written."""
+        return path.read_bytes() == b"old" or self.content(path) == expected
+
+    def commands(self):
+        """Commands that write a file, and the file."""
         matrix = self.matrix("poisson-2d", 40000)
-        ends = collections.Counter()
+        edges = self.folder / "graph.edges"
+        edges.write_text("".join(f"{i} {i + 1}\n" for i in range(20000)))
         for name in ["out.mtx.gz", "out.mtx", "out.petsc"]:
-            out = self.folder / name
-            convert = [TOOL, "convert", matrix, out, "--quiet"]
-            subprocess.run(convert, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+            yield ["convert", matrix, self.folder / name], self.folder / name
+        yield ["info", matrix, "--plot", self.folder / "out.svg"], self.folder / "out.svg"
+        yield (["convert", edges, "/dev/null", "--to", "matrix-market", "--labels", self.folder / "out.labels.gz"],
+               self.folder / "out.labels.gz")
+
+    def expect_no_leftovers(self, out, where):
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"A.petsc", "graph.edges", out.name}, where)
+
+    def run_with_fault(self, command, write, **fault):
+        environment = {**ENVIRONMENT, "LD_PRELOAD": FAILING_WRITES, "WRITE_NUMBER": str(write),
+                       **{name: str(value) for name, value in fault.items()}}
+        return subprocess.run([TOOL, *command, "--quiet"], env=environment, capture_output=True, text=True, timeout=30)
+
+    def test_every_write_fails_once(self):
+        ends = collections.Counter()
+        for command, out in self.commands():
+            subprocess.run([TOOL, *command, "--quiet"], check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
             expected = self.content(out)
             for number in [errno.EIO, errno.ENOSPC, errno.EINTR]:
                 for k in range(1000):
                     out.write_text("old")
-                    environment = {**ENVIRONMENT, "LD_PRELOAD": FAILING_WRITES, "WRITE_NUMBER": str(k),
-                                   "WRITE_ERROR": str(number)}
-                    done = subprocess.run(convert, env=environment, capture_output=True, text=True, timeout=30)
-                    where = f"{name}, write {k}: {os.strerror(number)}"
+                    done = self.run_with_fault(command, k, WRITE_ERROR=number)
+                    where = f"{out.name}, write {k}: {os.strerror(number)}"
                     self.assertIn(done.returncode, [SOLVED, RESOURCES], where)
                     ends[done.returncode] += 1
                     if done.returncode == RESOURCES:
                         self.assertIn(os.strerror(number), done.stderr, where)
-                        self.assertEqual(out.read_text(), "old", where)
+                        self.assertTrue(self.is_old_or_whole(out, expected), where)
                     else:
                         self.assertEqual(self.content(out), expected, where)
-                    self.assertLessEqual({path.name for path in self.folder.iterdir()},
-                                         {"A.petsc", "out.mtx.gz", "out.mtx", "out.petsc"}, where)
+                    self.expect_no_leftovers(out, where)
                     if (done.returncode == SOLVED and number != errno.EINTR) or k > 20:
                         break
+            out.unlink()
         print(f"writes: {ends[SOLVED]} written, {ends[RESOURCES]} refused")
         self.assertGreater(ends[RESOURCES], 0)
+
+    def test_process_killed_while_writing_leaves_nothing(self):
+        killed = 0
+        for command, out in self.commands():
+            subprocess.run([TOOL, *command, "--quiet"], check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+            expected = self.content(out)
+            for k in range(1000):
+                out.write_text("old")
+                done = self.run_with_fault(command, k, WRITE_SIGNAL=int(signal.SIGKILL))
+                if done.returncode == SOLVED:
+                    break
+                where = f"{out.name}, write {k}: {done.stderr}"
+                self.assertEqual(done.returncode, -signal.SIGKILL, where)
+                self.assertTrue(self.is_old_or_whole(out, expected), where)
+                self.expect_no_leftovers(out, where)
+                killed += 1
+            out.unlink()
+        print(f"kills while writing: {killed}")
+        self.assertGreaterEqual(killed, 5)
 
 
 class Signals(Faults):

@@ -7,11 +7,9 @@
 #include <echelon/error.hpp>
 #include <echelon/io/matrix_market.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -96,17 +94,6 @@ void check_distinct(const std::vector<std::string>& inputs, const std::vector<Ou
       }
     }
   }
-}
-
-/// Closes `descriptor`. gzip if the name ends in .gz.
-void write_descriptor(int descriptor, const std::string& path, std::string_view text) {
-  const gzFile file = gzdopen(descriptor, path.ends_with(".gz") ? "wb" : "wbT");
-  if (file == nullptr) fail(path, ENOMEM);
-  errno = 0;
-  const bool written = text.empty() || gzfwrite(text.data(), text.size(), 1, file) == 1;
-  const int write_error = errno;
-  const bool closed = gzclose(file) == Z_OK;
-  if (!written || !closed) fail(path, write_error != 0 ? write_error : errno);
 }
 
 void check_writable(const std::string& path) {
@@ -204,16 +191,7 @@ template void write_dense(const std::string&, const Dense<double>&, const std::s
 
 void write_text(const std::string& path, std::string_view text) {
   if (path == "-") return print_result(text);
-  const auto status = status_of(path);
-  if (status && !S_ISREG(status->st_mode)) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);  // NOLINT(*-vararg)
-    if (descriptor < 0) fail(path, errno);
-    return write_descriptor(descriptor, path, text);
-  }
-  const std::string target = resolved(path);
-  TemporaryFile file(target);
-  write_descriptor(file.release_descriptor(), path, text);
-  file.commit(target);
+  write_file(path, [&](const std::string& file) { write_bytes(file, text); });
 }
 
 }  // namespace echelon::tool

@@ -45,8 +45,7 @@ void check_dense_format(const OutputOption& output);
 template <class T>
 void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment);
 
-/// Replaces the file's content as a whole: if writing fails, the old content stays. Keeps the permissions of
-/// an existing file. gzip if the name ends in .gz. Throws WriteError.
+/// Writes a file as write_bytes does, or to stdout for "-". Throws WriteError.
 void write_text(const std::string& path, std::string_view text);
 
 }  // namespace echelon::tool

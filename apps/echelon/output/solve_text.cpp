@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -146,10 +147,16 @@ std::string statistics_text(const Report& report) {
   return text;
 }
 
-std::string certificate_text(const ErrorCertificate& certificate) {
-  if (!certificate.proven()) return "none: " + certificate.reason;
-  return fmt::format("|x_i - x*_i| <= {:.2e}, {:.2e} relative to the largest element, proven: {}",
-                     certificate.error_bound, certificate.relative_error_bound, certificate.reason);
+/// One statement about the error of x: the proven bound, or else the estimate.
+std::string error_text(const Report& report, const std::optional<ErrorCertificate>& certificate) {
+  if (certificate && certificate->proven()) {
+    return fmt::format("|x_i - x*_i| <= {:.2e}, {:.2e} relative to the largest element, proven: {}",
+                       certificate->error_bound, certificate->relative_error_bound, certificate->reason);
+  }
+  std::string text = report.error_estimate ? accuracy_text(report) : "";
+  if (certificate)
+    text += fmt::format("{}no bound was proven: {}", text.empty() ? "" : "; ", certificate->reason);
+  return text;
 }
 
 void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
@@ -164,8 +171,8 @@ void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
   if (has_solution(report) || report.reciprocal_condition) {
     rows.emplace_back("condition", condition_text(report));
   }
-  if (report.error_estimate) rows.emplace_back("accuracy", accuracy_text(report));
-  if (outcome.certificate) rows.emplace_back("certificate", certificate_text(*outcome.certificate));
+  const std::string error = error_text(report, outcome.certificate);
+  if (!error.empty()) rows.emplace_back("accuracy", error);
 }
 
 }  // namespace

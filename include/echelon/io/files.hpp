@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace echelon {
@@ -58,5 +59,9 @@ struct WriteFileOptions {
 /// file cannot be written.
 template <class T>
 void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileOptions& options = {});
+
+/// Writes a file of any content as write_matrix writes matrices: it appears whole or not at all, and is
+/// compressed by gzip if its name ends in .gz. Throws ParseError when it cannot be written.
+void write_bytes(const std::string& path, std::string_view bytes);
 
 }  // namespace echelon

@@ -19,6 +19,10 @@ struct SparseCholeskyOptions {
   std::int64_t refine = 10;
   /// Estimate the condition number in every set-up: about ten substitutions.
   bool condition = true;
+  /// Estimate it in every update of values, too. By default, and on the host, the last estimate is multiplied
+  /// by the change of the ratio of the smallest to the largest pivot, unless that is more than tenfold or A
+  /// comes near a singular matrix.
+  bool condition_of_updates = false;
 
   /// Describes each option.
   static std::vector<Option<SparseCholeskyOptions>> table();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The public batch operations: checks of arguments, and dispatch to the host or CUDA.
+#include "backend/api_boundary.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "dense/batched/operations.hpp"
@@ -60,43 +61,49 @@ void check_systems(const DenseBatch<U>& A, const DenseBatch<T>& B) {
 
 template <class T>
 Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options) {
-  check_square(A);
-  const double tolerance = checked_tolerance<T>(options, A.rows());
-  Array<BatchOutcome> outcomes(A.device(), A.count());
-  on_target(A.device(), [&]<class Target>() { invert_batch_on<Target, T>(A, tolerance, outcomes.data()); });
-  return outcomes;
+  return at_api_boundary([&] {
+    check_square(A);
+    const double tolerance = checked_tolerance<T>(options, A.rows());
+    Array<BatchOutcome> outcomes(A.device(), A.count());
+    on_target(A.device(), [&]<class Target>() { invert_batch_on<Target, T>(A, tolerance, outcomes.data()); });
+    return outcomes;
+  });
 }
 
 template <class T>
 Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T>& B,
                                 const BatchOptions& options) {
-  check_square(A);
-  check_layout(B, "B");
-  const double tolerance = checked_tolerance<T>(options, A.rows());
-  check_systems<const T, T>(A, B);
-  Array<BatchOutcome> outcomes(A.device(), A.count());
-  on_target(A.device(), [&]<class Target>() {
-    solve_batch_on<Target, T>(A, B, tolerance, options.refine, outcomes.data());
+  return at_api_boundary([&] {
+    check_square(A);
+    check_layout(B, "B");
+    const double tolerance = checked_tolerance<T>(options, A.rows());
+    check_systems<const T, T>(A, B);
+    Array<BatchOutcome> outcomes(A.device(), A.count());
+    on_target(A.device(), [&]<class Target>() {
+      solve_batch_on<Target, T>(A, B, tolerance, options.refine, outcomes.data());
+    });
+    return outcomes;
   });
-  return outcomes;
 }
 
 template <class T>
 BatchFactors<T>::BatchFactors(const DenseBatch<T>& A, BatchFactorization kind, const BatchOptions& options) {
-  check_square(A);
-  const double tolerance = checked_tolerance<T>(options, A.rows());
-  if (!A.device().on_host() && A.rows() > max_gpu_rows) {
-    throw InvalidMatrix(
-        fmt::format("the matrices of a batch have {} rows, and more than {} are too many for "
-                    "batches on a GPU: factor them one after the other",
-                    A.rows(), max_gpu_rows));
-  }
-  auto factors = std::make_shared<batch_detail::Factors<T>>();
-  factors->A = A;
-  factors->kind = kind;
-  factors->outcomes = Array<BatchOutcome>(A.device(), A.count());
-  on_target(A.device(), [&]<class Target>() { factor_batch_on<Target, T>(*factors, tolerance); });
-  factors_ = std::move(factors);
+  at_api_boundary([&] {
+    check_square(A);
+    const double tolerance = checked_tolerance<T>(options, A.rows());
+    if (!A.device().on_host() && A.rows() > max_gpu_rows) {
+      throw InvalidMatrix(
+          fmt::format("the matrices of a batch have {} rows, and more than {} are too many for "
+                      "batches on a GPU: factor them one after the other",
+                      A.rows(), max_gpu_rows));
+    }
+    auto factors = std::make_shared<batch_detail::Factors<T>>();
+    factors->A = A;
+    factors->kind = kind;
+    factors->outcomes = Array<BatchOutcome>(A.device(), A.count());
+    on_target(A.device(), [&]<class Target>() { factor_batch_on<Target, T>(*factors, tolerance); });
+    factors_ = std::move(factors);
+  });
 }
 
 template <class T>
@@ -111,9 +118,11 @@ std::size_t BatchFactors<T>::bytes() const {
 
 template <class T>
 void BatchFactors<T>::solve(const DenseBatch<T>& B) const {
-  check_layout(B, "B");
-  check_systems<T, T>(factors_->A, B);
-  on_target(B.device(), [&]<class Target>() { substitute_batch_on<Target, T>(*factors_, B); });
+  at_api_boundary([&] {
+    check_layout(B, "B");
+    check_systems<T, T>(factors_->A, B);
+    on_target(B.device(), [&]<class Target>() { substitute_batch_on<Target, T>(*factors_, B); });
+  });
 }
 
 template class BatchFactors<float>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The public operations: checks of arguments, and dispatch to the host or CUDA.
+#include "backend/api_boundary.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "dense/gauss_jordan/operations.hpp"
@@ -57,66 +58,80 @@ class RowReduction<T>::Workspaces {
 
 template <class T>
 RowReduction<T>::RowReduction(const Device& device, const GaussJordanOptions& options)
-    : device_(device), options_(options), workspaces_(std::make_shared<Workspaces>(device)) {
-  static_cast<void>(parse_options<GaussJordanOptions>("gauss-jordan", to_options(options)));  // checks them
-  require(device);
+    : device_(device), options_(options) {
+  at_api_boundary([&] {
+    workspaces_ = std::make_shared<Workspaces>(device);
+    static_cast<void>(parse_options<GaussJordanOptions>("gauss-jordan", to_options(options)));  // checks them
+    require(device);
+  });
 }
 
 template <class T>
 EchelonForm<T> RowReduction<T>::reduce(Dense<T> A) const {
-  check_same_memory(device_, "the elimination", A.device(), "A");
-  return workspaces_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
-    return reduce_on<Target, T>(workspace, options_, std::move(A));
+  return at_api_boundary([&] {
+    check_same_memory(device_, "the elimination", A.device(), "A");
+    return workspaces_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
+      return reduce_on<Target, T>(workspace, options_, std::move(A));
+    });
   });
 }
 
 template <class T>
 EchelonForm<T> RowReduction<T>::reduce(MatrixRef<T> A) const {
-  check_same_memory(device_, "the elimination", A.device(), "A");
-  return reduce(to_dense(A));
+  return at_api_boundary([&] {
+    check_same_memory(device_, "the elimination", A.device(), "A");
+    return reduce(to_dense(A));
+  });
 }
 
 template <class T>
 GeneralSolution<T> RowReduction<T>::solve(MatrixRef<T> A, DenseView<const T> B) const {
-  if (A.rows() != B.rows()) {
-    throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need the same number of rows",
-                                        A.rows(), A.columns(), B.rows(), B.columns()));
-  }
-  check_same_memory(device_, "the elimination", A.device(), "A");
-  check_same_memory(device_, "the elimination", B.device(), "B");
-  return workspaces_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
-    auto implementation = make_elimination_solver<Target, T>(workspace, options_);
-    implementation->set_description(std::string(GaussJordanOptions::name), {});
-    const EliminationSolver<T>& elimination = *implementation;
-    Solver<T> solver(std::move(implementation));
-    GeneralSolution<T> solution;
-    static_cast<void>(solver.setup(A));
-    solution.X = Dense<T>(device_, A.columns(), B.columns());
-    solution.report = solver.solve(B, solution.X);
-    if (solution.report.columns.empty() && B.columns() > 0) solution.X = Dense<T>();  // nothing was computed
-    if (!elimination.has_elimination()) return solution;
-    solution.facts = elimination.facts();
-    solution.pivot_columns = elimination.pivot_columns();
-    solution.null_space = elimination.null_space();
-    return solution;
+  return at_api_boundary([&] {
+    if (A.rows() != B.rows()) {
+      throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need the same number of rows",
+                                          A.rows(), A.columns(), B.rows(), B.columns()));
+    }
+    check_same_memory(device_, "the elimination", A.device(), "A");
+    check_same_memory(device_, "the elimination", B.device(), "B");
+    return workspaces_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
+      auto implementation = make_elimination_solver<Target, T>(workspace, options_);
+      implementation->set_description(std::string(GaussJordanOptions::name), {});
+      const EliminationSolver<T>& elimination = *implementation;
+      Solver<T> solver(std::move(implementation));
+      GeneralSolution<T> solution;
+      static_cast<void>(solver.setup(A));
+      solution.X = Dense<T>(device_, A.columns(), B.columns());
+      solution.report = solver.solve(B, solution.X);
+      if (solution.report.columns.empty() && B.columns() > 0)
+        solution.X = Dense<T>();  // nothing was computed
+      if (!elimination.has_elimination()) return solution;
+      solution.facts = elimination.facts();
+      solution.pivot_columns = elimination.pivot_columns();
+      solution.null_space = elimination.null_space();
+      return solution;
+    });
   });
 }
 
 template <class T>
 Report RowReduction<T>::invert(DenseView<T> A) const {
-  if (A.rows() != A.columns()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows(), A.columns()));
-  }
-  check_same_memory(device_, "the elimination", A.device(), "A");
-  return workspaces_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
-    return invert_on<Target, T>(workspace, options_, A);
+  return at_api_boundary([&] {
+    if (A.rows() != A.columns()) {
+      throw DimensionMismatch(
+          fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows(), A.columns()));
+    }
+    check_same_memory(device_, "the elimination", A.device(), "A");
+    return workspaces_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
+      return invert_on<Target, T>(workspace, options_, A);
+    });
   });
 }
 
 template <class T>
 Dense<T> null_space(const EchelonForm<T>& form) {
-  return on_target(form.R.device(), [&]<class Target>() { return null_space_on<Target, T>(form); });
+  return at_api_boundary([&] {
+    return on_target(form.R.device(), [&]<class Target>() { return null_space_on<Target, T>(form); });
+  });
 }
 
 template class RowReduction<float>;

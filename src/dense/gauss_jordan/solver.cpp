@@ -21,7 +21,8 @@ namespace echelon {
 namespace {
 
 /// Holds a factorisation in the requested lower precision, or one in the working precision where that is not
-/// accurate enough; the second is computed by the set-up, or by the first solve that needs it.
+/// accurate enough; the second is computed by the set-up, or by the first solve that needs it. Where rounding
+/// errors spoilt that too, and A is singular to working precision, factors of `lu` find the x.
 template <class B, class T>
 class GaussJordanImplementation final : public EliminationSolver<T> {
   using System = EliminatedSystem<B, T>;
@@ -42,6 +43,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
     factored_ = false;
+    lu_.reset();
     workspace_.elimination.cancel = this->cancel();
     Outcome outcome = factor();
     if (this->device().on_host()) {
@@ -53,11 +55,11 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    if (refined_ == nullptr) return make_system_workspace();
+    if (refined_ == nullptr) return make_working_workspace();
     return refined_->make_workspace(System::columns_at_once, owned_ ? nullptr : &refined_->backend());
   }
   [[nodiscard]] std::size_t bytes() const override {
-    return system_.bytes() + (refined_ != nullptr ? refined_->bytes() : 0);
+    return system_.bytes() + (refined_ != nullptr ? refined_->bytes() : 0) + (lu_ ? lu_->bytes() : 0);
   }
   [[nodiscard]] std::optional<FactorPrecision> factor_precision() const override { return factor_precision_; }
 
@@ -76,14 +78,14 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {
     if (refined_ == nullptr) {
-      solve_with_system(static_cast<SystemWorkspace&>(workspace), rhs, X, jobs);
+      solve_in_working_precision(workspace, rhs, X, jobs);
       return;
     }
     const std::vector<RefinementOutcome> columns =
         refined_->solve(static_cast<RefinedWorkspace&>(workspace), A_, rhs, X);
     for (std::size_t j = 0; j < columns.size(); ++j) jobs[j].iterations = columns[j].steps;
     const std::string why = describe_inaccuracy(columns);
-    if (!why.empty()) solve_in_working_precision(rhs, X, jobs, why);
+    if (!why.empty()) solve_again(rhs, X, jobs, why);
   }
 
   void apply(Workspace& workspace, const T* r, T* z) const override {
@@ -93,6 +95,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
       refined_->apply(static_cast<RefinedWorkspace&>(workspace), r, z);
       return;
     }
+    if (lu_) return SolverAccess<T>::implementation(*lu_).apply(workspace, r, z);
     auto& system_workspace = static_cast<SystemWorkspace&>(workspace);
     system_workspace.backend.fill(n, T{0}, z);
     system_.add_solution(system_workspace, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
@@ -112,6 +115,12 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   /// Makes a workspace with a backend of its own, unless the solver may use the backend of the set-up.
   [[nodiscard]] std::unique_ptr<SystemWorkspace> make_system_workspace() const {
     return system_.make_workspace(System::columns_at_once, owned_ ? nullptr : &system_.backend());
+  }
+
+  /// Workspace for a solve with factors in the working precision.
+  [[nodiscard]] std::unique_ptr<Workspace> make_working_workspace() const {
+    if (lu_) return SolverAccess<T>::implementation(*lu_).make_workspace();
+    return make_system_workspace();
   }
 
   /// Factors in the requested precision, or in the working precision where that is not accurate enough.
@@ -141,7 +150,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     Outcome outcome = system_.factor(A_);
     if (!outcome.ok()) return outcome;
     const std::string failure = system_.growth_failure(A_);
-    if (!failure.empty()) return {Status::breakdown, failure};
+    if (!failure.empty()) return assess_growth(failure);
     factored_ = true;
     if (system_.rank() == A_.columns()) {
       outcome = assess_condition<T>(system_.reciprocal_condition());
@@ -154,8 +163,29 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     return outcome;
   }
 
-  void solve_with_system(SystemWorkspace& workspace, DenseView<const T> rhs, DenseView<T> X,
-                         std::vector<Job>& jobs) const {
+  /// Outcome where growth of elements, or a condition above 1 / eps, spoilt the elimination, whose rank and
+  /// condition number say nothing then: `lu` tells which. A matrix that is singular to working precision
+  /// remains so, and is solved with these factors.
+  Outcome assess_growth(const std::string& failure) const {
+    Outcome outcome = {Status::breakdown, failure};
+    if (A_.rows() != A_.columns()) return outcome;
+    lu_ = make_solver<T>("lu", this->device());
+    const Report factored = lu_->setup(A_);
+    if (factored.status != Status::singular || factored.row) {
+      lu_.reset();
+      return outcome;
+    }
+    factored_ = true;
+    outcome.status = Status::singular;
+    outcome.message = factored.message + " by lu, whose factors were taken";
+    outcome.reciprocal_condition = factored.reciprocal_condition;
+    return outcome;
+  }
+
+  void solve_in_working_precision(Workspace& factors, DenseView<const T> rhs, DenseView<T> X,
+                                  std::vector<Job>& jobs) const {
+    if (lu_) return SolverAccess<T>::implementation(*lu_).solve(factors, rhs, X, jobs);
+    auto& workspace = static_cast<SystemWorkspace&>(factors);
     system_.solve(workspace, A_, rhs, X);
     for (Job& job : jobs) {
       const Outcome outcome =
@@ -165,8 +195,8 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   }
 
   /// Solves for right-hand sides whose refinement is not accurate; the first call factors A again.
-  void solve_in_working_precision(DenseView<const T> rhs, DenseView<T> X, std::vector<Job>& jobs,
-                                  const std::string& why) const {
+  void solve_again(DenseView<const T> rhs, DenseView<T> X, std::vector<Job>& jobs,
+                   const std::string& why) const {
     const std::lock_guard lock(mutex_);
     Outcome outcome = factored_ ? Outcome{} : factor_in_working_precision();
     outcome.message = "by an elimination in the working precision, since " + why +
@@ -177,8 +207,8 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
       job.factor_precision = report_factor_precision<B, T>(options_, why);
     }
     if (!factored_) return;
-    const auto workspace = make_system_workspace();
-    solve_with_system(*workspace, rhs, X, jobs);
+    const auto workspace = make_working_workspace();
+    solve_in_working_precision(*workspace, rhs, X, jobs);
   }
 
   GaussJordanOptions options_;
@@ -188,9 +218,11 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   BackendWorkspace<B, T>& workspace_;
   std::unique_ptr<Refined> refined_;
   std::optional<FactorPrecision> factor_precision_;
-  mutable std::mutex mutex_;  // guards system_ and factored_ once refined_ exists
+  mutable std::mutex mutex_;  // guards system_, lu_ and factored_ once refined_ exists
   mutable System system_;
   mutable bool factored_ = false;
+  mutable std::optional<Solver<T>>
+      lu_;  // where A is singular to working precision, and growth spoilt system_
 };
 
 }  // namespace

@@ -152,12 +152,14 @@ Csr<double> symmetric_magnitudes(const Csr<double>& A) {
 
 template <class T>
 bddc::SubdomainUser& user_of(Solver<T>& solver, const char* what) {
-  auto* user = find_interface<bddc::SubdomainUser>(SolverAccess<T>::implementation(solver));
+  SolverImplementation<T>* const user =
+      method_with(SolverAccess<T>::implementation(solver),
+                  [](SolverImplementation<T>& method) { return method.subdomain_user() != nullptr; });
   if (user == nullptr) {
-    throw Error("'" + solver.describe() + "' does not take " + what +
-                ": only bddc does, and methods that are preconditioned by it");
+    throw Error("'" + solver.describe() + "' takes no " + what +
+                ": bddc does, and methods that are preconditioned by it");
   }
-  return *user;
+  return *user->subdomain_user();
 }
 
 }  // namespace
@@ -245,7 +247,7 @@ void set_subdomain_matrices(Solver<T>& solver, std::vector<SubdomainMatrix> subd
 
 template <class T>
 void set_partition(Solver<T>& solver, std::vector<std::int32_t> subdomain_of_row) {
-  bddc::SubdomainUser& user = user_of(solver, "a partition");
+  bddc::SubdomainUser& user = user_of(solver, "partition");
   (void)bddc::checked_partition(subdomain_of_row, std::ssize(subdomain_of_row), "row");
   user.set_partition(std::move(subdomain_of_row));
 }

@@ -52,10 +52,7 @@ struct AddVector {
 };
 
 template <class B, class T>
-class BddcMethod final : public SolverImplementation<T>,
-                         public bddc::SubdomainUser,
-                         public NearNullSpaceUser,
-                         public NullSpaceFinder<T> {
+class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainUser {
   using Preconditioner =
       std::conditional_t<std::is_same_v<B, Cuda>, bddc::DevicePreconditioner, bddc::Preconditioner>;
 
@@ -94,6 +91,8 @@ class BddcMethod final : public SolverImplementation<T>,
     partition_ = std::move(subdomain_of_row);
   }
   void set_near_null_space(const Dense<double>& vectors) override { near_null_space_ = vectors; }
+  [[nodiscard]] bddc::SubdomainUser* subdomain_user() override { return this; }
+  [[nodiscard]] bool finds_null_space() const override { return true; }
   [[nodiscard]] const Dense<T>& null_space_basis() const override { return null_space_basis_; }
   [[nodiscard]] std::int64_t proven_null_vectors() const override { return proven_; }
 

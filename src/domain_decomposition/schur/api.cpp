@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SchurComplement: arguments, the choice of the factorisation, reports, and solves of the whole system.
+#include "backend/api_boundary.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "domain_decomposition/schur/implementation.hpp"
@@ -268,9 +269,11 @@ std::vector<ColumnReport> SchurComplement<T>::State::assess(DenseView<const T> B
 template <class T>
 SchurComplement<T>::SchurComplement(MatrixRef<T> A, std::span<const std::int32_t> interface,
                                     const SchurOptions& options) {
-  check_matrix(A, options);
-  state_ = std::make_unique<State>(A, interface, options);
-  state_->eliminate();
+  at_api_boundary([&] {
+    check_matrix(A, options);
+    state_ = std::make_unique<State>(A, interface, options);
+    state_->eliminate();
+  });
 }
 template <class T>
 SchurComplement<T>::SchurComplement(SchurComplement&&) noexcept = default;
@@ -312,20 +315,24 @@ std::size_t SchurComplement<T>::bytes() const {
 
 template <class T>
 void SchurComplement<T>::State::reduce(Equations equations, DenseView<const T> B, DenseView<T> G) const {
-  require_ready();
-  check("B", B.rows(), size(), B.columns(), B.columns(), B.device());
-  check("G", G.rows(), border(), G.columns(), B.columns(), G.device());
-  elimination->reduce(equations, B, G);
+  at_api_boundary([&] {
+    require_ready();
+    check("B", B.rows(), size(), B.columns(), B.columns(), B.device());
+    check("G", G.rows(), border(), G.columns(), B.columns(), G.device());
+    elimination->reduce(equations, B, G);
+  });
 }
 
 template <class T>
 void SchurComplement<T>::State::expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B,
                                        DenseView<T> X) const {
-  require_ready();
-  check("X_B", X_B.rows(), border(), X_B.columns(), X.columns(), X_B.device());
-  check("B", B.rows(), size(), B.columns(), X.columns(), B.device());
-  check("X", X.rows(), size(), X.columns(), X.columns(), X.device());
-  if (size() > 0) elimination->expand(equations, X_B, B, X);
+  at_api_boundary([&] {
+    require_ready();
+    check("X_B", X_B.rows(), border(), X_B.columns(), X.columns(), X_B.device());
+    check("B", B.rows(), size(), B.columns(), X.columns(), B.device());
+    check("X", X.rows(), size(), X.columns(), X.columns(), X.device());
+    if (size() > 0) elimination->expand(equations, X_B, B, X);
+  });
 }
 
 template <class T>
@@ -351,65 +358,70 @@ void SchurComplement<T>::expand_transposed(DenseView<const T> X_B, DenseView<con
 
 template <class T>
 void SchurComplement<T>::extend(DenseView<const T> X_B, DenseView<T> X) const {
-  const State& s = *state_;
-  s.require_ready();
-  s.check("X_B", X_B.rows(), s.border(), X_B.columns(), X.columns(), X_B.device());
-  s.check("X", X.rows(), s.size(), X.columns(), X.columns(), X.device());
-  if (s.size() > 0) s.elimination->expand(Equations::plain, X_B, {}, X);
+  at_api_boundary([&] {
+    const State& s = *state_;
+    s.require_ready();
+    s.check("X_B", X_B.rows(), s.border(), X_B.columns(), X.columns(), X_B.device());
+    s.check("X", X.rows(), s.size(), X.columns(), X.columns(), X.device());
+    if (s.size() > 0) s.elimination->expand(Equations::plain, X_B, {}, X);
+  });
 }
 
 template <class T>
 Report SchurComplement<T>::solve(DenseView<const T> B, DenseView<T> X) const {
-  State& s = *state_;
-  s.check("B", B.rows(), s.size(), B.columns(), B.columns(), B.device());
-  s.check("X", X.rows(), s.size(), X.columns(), B.columns(), X.device());
-  Report report = s.report;
-  if (!report.ready()) return report;
-  const Stopwatch watch;
-  const Solver<T>* const solver = s.solver_of_complement();
-  report.status = Status::direct;
-  if (solver != nullptr && !s.complement_report.ready()) {
-    report.status = s.complement_report.status;
-    report.message = "in the Schur complement: " + s.complement_report.message;
+  return at_api_boundary([&] {
+    State& s = *state_;
+    s.check("B", B.rows(), s.size(), B.columns(), B.columns(), B.device());
+    s.check("X", X.rows(), s.size(), X.columns(), B.columns(), X.device());
+    Report report = s.report;
+    if (!report.ready()) return report;
+    const Stopwatch watch;
+    const Solver<T>* const solver = s.solver_of_complement();
+    report.status = Status::direct;
+    if (solver != nullptr && !s.complement_report.ready()) {
+      report.status = s.complement_report.status;
+      report.message = "in the Schur complement: " + s.complement_report.message;
+      return report;
+    }
+    if (solver != nullptr) report.statistics.push_back({"complement_method", s.complement_report.method});
+    if (s.size() == 0 || B.columns() == 0) return report;
+    Dense<T> rhs(s.device, B.rows(), B.columns());
+    Dense<T> x(s.device, B.rows(), B.columns());
+    add<T>(T{1}, B, T{0}, B, rhs.view());
+    s.solve_once(rhs.view(), x.view(), solver);
+    Dense<T> r(s.device, B.rows(), B.columns());
+    const auto worst_of = [](const std::vector<ColumnReport>& columns) {
+      return *std::max_element(columns.begin(), columns.end(),
+                               [](const ColumnReport& a, const ColumnReport& b) {
+                                 return !(b.backward_error <= a.backward_error);
+                               });
+    };
+    std::vector<ColumnReport> columns = s.assess(rhs.view(), x.view(), r.view());
+    constexpr double negligible = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    std::int64_t steps = 0;
+    while (steps < s.options.refine && worst_of(columns).backward_error > negligible) {
+      Dense<T> candidate(s.device, B.rows(), B.columns());
+      s.solve_once(r.view(), candidate.view(), solver);
+      axpy<T>(T{1}, x.view(), candidate.view());
+      std::vector<ColumnReport> refined = s.assess(rhs.view(), candidate.view(), r.view());
+      const double before = worst_of(columns).backward_error;
+      const double after = worst_of(refined).backward_error;
+      if (!(after < before)) break;
+      x = std::move(candidate);
+      columns = std::move(refined);
+      ++steps;
+      if (after > before / 2) break;
+    }
+    add<T>(T{1}, x.view(), T{0}, x.view(), X);
+    const ColumnReport worst = worst_of(columns);
+    report.columns = std::move(columns);
+    report.relative_residual = worst.relative_residual;
+    report.backward_error = worst.backward_error;
+    report.status = worst.status;
+    report.statistics.push_back({"refinement_steps", steps});
+    report.solve_seconds = watch.seconds();
     return report;
-  }
-  if (solver != nullptr) report.statistics.push_back({"complement_method", s.complement_report.method});
-  if (s.size() == 0 || B.columns() == 0) return report;
-  Dense<T> rhs(s.device, B.rows(), B.columns());
-  Dense<T> x(s.device, B.rows(), B.columns());
-  add<T>(T{1}, B, T{0}, B, rhs.view());
-  s.solve_once(rhs.view(), x.view(), solver);
-  Dense<T> r(s.device, B.rows(), B.columns());
-  const auto worst_of = [](const std::vector<ColumnReport>& columns) {
-    return *std::max_element(
-        columns.begin(), columns.end(),
-        [](const ColumnReport& a, const ColumnReport& b) { return !(b.backward_error <= a.backward_error); });
-  };
-  std::vector<ColumnReport> columns = s.assess(rhs.view(), x.view(), r.view());
-  constexpr double negligible = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
-  std::int64_t steps = 0;
-  while (steps < s.options.refine && worst_of(columns).backward_error > negligible) {
-    Dense<T> candidate(s.device, B.rows(), B.columns());
-    s.solve_once(r.view(), candidate.view(), solver);
-    axpy<T>(T{1}, x.view(), candidate.view());
-    std::vector<ColumnReport> refined = s.assess(rhs.view(), candidate.view(), r.view());
-    const double before = worst_of(columns).backward_error;
-    const double after = worst_of(refined).backward_error;
-    if (!(after < before)) break;
-    x = std::move(candidate);
-    columns = std::move(refined);
-    ++steps;
-    if (after > before / 2) break;
-  }
-  add<T>(T{1}, x.view(), T{0}, x.view(), X);
-  const ColumnReport worst = worst_of(columns);
-  report.columns = std::move(columns);
-  report.relative_residual = worst.relative_residual;
-  report.backward_error = worst.backward_error;
-  report.status = worst.status;
-  report.statistics.push_back({"refinement_steps", steps});
-  report.solve_seconds = watch.seconds();
-  return report;
+  });
 }
 
 template class SchurComplement<float>;

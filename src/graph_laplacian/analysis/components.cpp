@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/components.hpp"
 
+#include "backend/api_boundary.hpp"
 #include "backend/openmp/openmp.hpp"
 #include "graph_laplacian/analysis/connected_components.hpp"
 #include "linalg/constant_modes.hpp"
@@ -11,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -45,28 +45,30 @@ void require_symmetric(OpenMp& backend, const Csr<T>& A) {
 }  // namespace
 
 Components components(const Csr<double>& A) {
-  OpenMp backend{Device()};
-  require_symmetric(backend, A);
-  return connected_components(A);
+  return at_api_boundary([&] {
+    OpenMp backend{Device()};
+    require_symmetric(backend, A);
+    return connected_components(A);
+  });
 }
 
 template <class T>
 std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<T>& A) {
-  OpenMp backend{Device()};
-  require_symmetric(backend, A);
-  const echelon::Components parts = find_components(backend, A);
-  const std::vector<RowSum> sums = sum_rows_exactly(backend, A);
-  const auto is_zero = [&](std::int32_t row) {
-    const RowSum& sum = sums[static_cast<std::size_t>(row)];
-    return std::abs(sum.sum) <= sum.rounding;
-  };
-  std::vector<std::vector<std::int32_t>> found;
-  for (std::int64_t c = 0; c < parts.count; ++c) {
-    const std::int32_t* const begin = parts.members.data() + parts.offsets[c];
-    const std::int32_t* const end = parts.members.data() + parts.offsets[c + 1];
-    if (std::all_of(begin, end, is_zero)) found.emplace_back(begin, end);
-  }
-  return found;
+  return at_api_boundary([&] {
+    OpenMp backend{Device()};
+    require_symmetric(backend, A);
+    const echelon::Components parts = find_components(backend, A);
+    Array<std::uint8_t> is_zero(Device(), A.rows());
+    backend.for_each(A.rows(), FindZeroRowSum<T>{sum_rows_of(A), is_zero.data()});
+    std::vector<std::vector<std::int32_t>> found;
+    for (std::int64_t c = 0; c < parts.count; ++c) {
+      const std::int32_t* const begin = parts.members.data() + parts.offsets[c];
+      const std::int32_t* const end = parts.members.data() + parts.offsets[c + 1];
+      if (std::all_of(begin, end, [&](std::int32_t row) { return is_zero[row] != 0; }))
+        found.emplace_back(begin, end);
+    }
+    return found;
+  });
 }
 
 template std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<float>&);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "graph_laplacian/analysis/connected_components.hpp"
 #include "graph_laplacian/analysis/elimination.hpp"
 #include "graph_laplacian/analysis/laplacian_solver.hpp"
@@ -161,26 +162,28 @@ bool eliminate_for_edges(const Csr<double>& L, const SolveSettings& settings, Ed
 }  // namespace
 
 EdgeResistances edge_resistances(const Csr<double>& laplacian, const EdgeResistanceOptions& options) {
-  if (!(options.error >= 0) || options.error > 1) {
-    throw BadOption("error", fmt::format("{} is not a relative error from 0 to 1", options.error));
-  }
-  require_laplacian(laplacian);
-  const Components parts = connected_components(laplacian);
-  EdgeResistances result;
-  result.edges = edges_of(laplacian);
-  result.foster_rank = laplacian.rows() - parts.count;
-  const bool may_eliminate = options.solve.method.empty();
-  const bool eliminates_first = may_eliminate && options.error == 0 && options.solve.device.on_host();
-  if (eliminates_first && eliminate_for_edges(laplacian, options.solve, result)) return result;
-  if (options.error > 0) {
-    estimate_by_projections(laplacian, options, result);
-  } else {
-    solve_for_vertices(laplacian, parts, options.solve, result);
-  }
-  check_edges(options, result);
-  const bool failed = !result.report.solved() && result.report.status != Status::cancelled;
-  if (failed && may_eliminate && !eliminates_first) eliminate_for_edges(laplacian, options.solve, result);
-  return result;
+  return at_api_boundary([&] {
+    if (!(options.error >= 0) || options.error > 1) {
+      throw BadOption("error", fmt::format("{} is not a relative error from 0 to 1", options.error));
+    }
+    require_laplacian(laplacian);
+    const Components parts = connected_components(laplacian);
+    EdgeResistances result;
+    result.edges = edges_of(laplacian);
+    result.foster_rank = laplacian.rows() - parts.count;
+    const bool may_eliminate = options.solve.method.empty();
+    const bool eliminates_first = may_eliminate && options.error == 0 && options.solve.device.on_host();
+    if (eliminates_first && eliminate_for_edges(laplacian, options.solve, result)) return result;
+    if (options.error > 0) {
+      estimate_by_projections(laplacian, options, result);
+    } else {
+      solve_for_vertices(laplacian, parts, options.solve, result);
+    }
+    check_edges(options, result);
+    const bool failed = !result.report.solved() && result.report.status != Status::cancelled;
+    if (failed && may_eliminate && !eliminates_first) eliminate_for_edges(laplacian, options.solve, result);
+    return result;
+  });
 }
 
 }  // namespace echelon::graph

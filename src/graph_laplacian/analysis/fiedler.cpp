@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// LOBPCG in the complement of the components' constant vectors. An orthonormal basis of [X R P] is formed in
 /// every iteration, which stays stable where the classical form with Gram matrices breaks down.
+#include "backend/api_boundary.hpp"
 #include "graph_laplacian/analysis/connected_components.hpp"
 #include "graph_laplacian/analysis/require_laplacian.hpp"
 #include "linalg/blas/decompositions.hpp"
@@ -262,20 +263,24 @@ class Lobpcg {
 }  // namespace
 
 Eigenpairs fiedler(const Csr<double>& laplacian, const FiedlerOptions& options) {
-  require_laplacian(laplacian);
-  const Components parts = connected_components(laplacian);
-  const std::int64_t most = laplacian.rows() - parts.count;
-  if (options.count < 1 || options.count > most) {
-    throw BadOption(
-        "count", fmt::format("{} eigenvectors are wanted, but the graph has {} besides the constants of its "
-                             "components",
-                             options.count, most));
-  }
-  if (!(options.tolerance >= 0)) {
-    throw BadOption("tolerance", fmt::format("the tolerance {} is not a number from 0", options.tolerance));
-  }
-  constexpr std::int64_t guard = 3;  // additional eigenvectors, which speed up convergence of the wanted ones
-  return Lobpcg(laplacian, parts, options, std::min(most, options.count + guard)).run();
+  return at_api_boundary([&] {
+    require_laplacian(laplacian);
+    const Components parts = connected_components(laplacian);
+    const std::int64_t most = laplacian.rows() - parts.count;
+    if (options.count < 1 || options.count > most) {
+      throw BadOption(
+          "count",
+          fmt::format("{} eigenvectors are wanted, but the graph has {} besides the constants of its "
+                      "components",
+                      options.count, most));
+    }
+    if (!(options.tolerance >= 0)) {
+      throw BadOption("tolerance", fmt::format("the tolerance {} is not a number from 0", options.tolerance));
+    }
+    constexpr std::int64_t guard =
+        3;  // additional eigenvectors, which speed up convergence of the wanted ones
+    return Lobpcg(laplacian, parts, options, std::min(most, options.count + guard)).run();
+  });
 }
 
 }  // namespace echelon::graph

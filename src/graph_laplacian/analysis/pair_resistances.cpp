@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "graph_laplacian/analysis/connected_components.hpp"
 #include "graph_laplacian/analysis/elimination.hpp"
 #include "graph_laplacian/analysis/laplacian_solver.hpp"
@@ -202,31 +203,33 @@ void improve(PairSolver& solver, const SolveSettings& settings, const std::vecto
 
 Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
                         const SolveSettings& settings) {
-  require_laplacian(laplacian);
-  const Components parts = connected_components(laplacian);
-  Resistances result;
-  result.values.assign(pairs.size(), 0);
-  std::vector<std::vector<std::size_t>> pairs_of_component(static_cast<std::size_t>(parts.count));
-  for (std::size_t p = 0; p < pairs.size(); ++p) {
-    require_vertices(pairs[p], p, laplacian.rows());
-    const auto [first, second] = pairs[p];
-    const std::int32_t component = parts.of_vertex[static_cast<std::size_t>(first)];
-    if (component != parts.of_vertex[static_cast<std::size_t>(second)]) {
-      result.values[p] = std::numeric_limits<double>::infinity();
-    } else if (first != second) {
-      pairs_of_component[static_cast<std::size_t>(component)].push_back(p);
+  return at_api_boundary([&] {
+    require_laplacian(laplacian);
+    const Components parts = connected_components(laplacian);
+    Resistances result;
+    result.values.assign(pairs.size(), 0);
+    std::vector<std::vector<std::size_t>> pairs_of_component(static_cast<std::size_t>(parts.count));
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      require_vertices(pairs[p], p, laplacian.rows());
+      const auto [first, second] = pairs[p];
+      const std::int32_t component = parts.of_vertex[static_cast<std::size_t>(first)];
+      if (component != parts.of_vertex[static_cast<std::size_t>(second)]) {
+        result.values[p] = std::numeric_limits<double>::infinity();
+      } else if (first != second) {
+        pairs_of_component[static_cast<std::size_t>(component)].push_back(p);
+      }
     }
-  }
-  std::vector<Dipole> dipoles;
-  std::vector<std::size_t> computed;
-  for (const std::vector<std::size_t>& own : pairs_of_component) {
-    append_dipoles(pairs, own, dipoles);
-    computed.insert(computed.end(), own.begin(), own.end());
-  }
-  PairSolver solver(laplacian, pairs, settings);
-  solver.solve(dipoles, result);
-  if (result.report.status != Status::cancelled) improve(solver, settings, computed, result);
-  return result;
+    std::vector<Dipole> dipoles;
+    std::vector<std::size_t> computed;
+    for (const std::vector<std::size_t>& own : pairs_of_component) {
+      append_dipoles(pairs, own, dipoles);
+      computed.insert(computed.end(), own.begin(), own.end());
+    }
+    PairSolver solver(laplacian, pairs, settings);
+    solver.solve(dipoles, result);
+    if (result.report.status != Status::cancelled) improve(solver, settings, computed, result);
+    return result;
+  });
 }
 
 }  // namespace echelon::graph

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "graph_laplacian/analysis/connected_components.hpp"
 #include "graph_laplacian/analysis/laplacian_solver.hpp"
 #include "graph_laplacian/analysis/require_laplacian.hpp"
@@ -74,18 +75,20 @@ void report_removed(const std::vector<double>& removed, double limit, bool stric
 
 Potentials potentials(const Csr<double>& laplacian, DenseView<const double> currents,
                       const SolveSettings& settings, bool strict) {
-  require_laplacian(laplacian);
-  LaplacianSolver solver(laplacian, settings, {{"rtol", settings.rtol}});
-  Potentials result{Dense<double>(Device(), laplacian.rows(), currents.columns()), solver.setup()};
-  if (!result.report.ready()) {
-    std::fill_n(result.x.data(), result.x.rows() * result.x.columns(), not_computed);
+  return at_api_boundary([&] {
+    require_laplacian(laplacian);
+    LaplacianSolver solver(laplacian, settings, {{"rtol", settings.rtol}});
+    Potentials result{Dense<double>(Device(), laplacian.rows(), currents.columns()), solver.setup()};
+    if (!result.report.ready()) {
+      std::fill_n(result.x.data(), result.x.rows() * result.x.columns(), not_computed);
+      return result;
+    }
+    Dense<double> balanced = to_dense(MatrixRef<double>(currents));
+    const std::vector<double> removed = balance(connected_components(laplacian), balanced);
+    result.report = solver.solve(balanced, result.x);
+    report_removed(removed, strict ? settings.rtol : rounding_of(laplacian.rows()), strict, result.report);
     return result;
-  }
-  Dense<double> balanced = to_dense(MatrixRef<double>(currents));
-  const std::vector<double> removed = balance(connected_components(laplacian), balanced);
-  result.report = solver.solve(balanced, result.x);
-  report_removed(removed, strict ? settings.rtol : rounding_of(laplacian.rows()), strict, result.report);
-  return result;
+  });
 }
 
 }  // namespace echelon::graph

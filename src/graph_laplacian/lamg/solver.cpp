@@ -63,11 +63,7 @@ struct AddVector {
 };
 
 template <class B, class T>
-class LamgMethod final : public SolverImplementation<T>,
-                         public ColumnsPreconditioner<T>,
-                         public multigrid::HierarchyOwner,
-                         public multigrid::LevelOwner<T>,
-                         public VariableOperator {
+class LamgMethod final : public SolverImplementation<T> {
   using Form = graph_laplacian::LaplacianForm<B, T>;
   using Lifted = typename Form::template Lifted<T>;
   using Restored = typename Form::template Restored<T>;
@@ -104,7 +100,7 @@ class LamgMethod final : public SolverImplementation<T>,
   Outcome setup(const MatrixRef<T>& A) override { return build(A, false); }
   Outcome update_values(const MatrixRef<T>& A) override { return build(A, engine_ != nullptr); }
 
-  [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
+  [[nodiscard]] const HierarchyDescription* hierarchy() const override { return &description_; }
   [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
     return engine_ ? engine_->level_matrix(level) : std::nullopt;
   }

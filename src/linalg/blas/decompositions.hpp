@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// LAPACK routines for inverses and pseudo-inverses. Matrices are n by n, column-major, with leading
-/// dimension n.
+/// LAPACK routines for inverses, pseudo-inverses and least-squares solutions. Matrices are column-major and,
+/// unless stated otherwise, n by n with leading dimension n.
 #pragma once
+
+#include <optional>
 
 namespace echelon::lapack {
 
@@ -20,5 +22,12 @@ void invert_factored(int n, double* a);
 /// Singular value decomposition A = U diag(values) V^T, values descending; a is overwritten. False if the
 /// iteration does not converge.
 [[nodiscard]] bool singular_vectors(int n, double* a, double* values, double* u, double* v_transposed);
+
+/// Replaces the columns of the max(m, n) by `columns` matrix b, whose first m rows are right-hand sides, by
+/// the x of least ||b - A x||_2, and of these of least norm, in the first n rows, for the m by n matrix A in
+/// a, which is overwritten. Returns the rank: the number of singular values above `tolerance` times the
+/// largest one. Empty if the iteration does not converge.
+[[nodiscard]] std::optional<int> least_squares(int m, int n, int columns, double* a, double* b,
+                                               double tolerance);
 
 }  // namespace echelon::lapack

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace echelon::multigrid {
@@ -129,8 +128,9 @@ std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const Co
   const FactorPrediction prediction = predict_factor(A, Ordering::amd);
   if (prediction.flops <= factor_flops &&
       static_cast<double>(prediction.bytes) <= factor_bytes_per_nonzero * static_cast<double>(A.nonzeros())) {
-    for (const char* method : {"sparse-cholesky", "sparse-lu"}) {
-      if (!exact.symmetric && std::string_view(method) == "sparse-cholesky") continue;
+    for (const bool cholesky : {true, false}) {
+      if (cholesky && !exact.symmetric) continue;
+      const char* const method = cholesky ? "sparse-cholesky" : "sparse-lu";
       Solver<T> solver = make_solver<T>(method, A.device());
       if (solver.setup(A).ready()) return std::make_unique<DirectSolver<B, T>>(std::move(solver));
     }

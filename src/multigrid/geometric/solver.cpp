@@ -65,12 +65,7 @@ std::optional<Grid> find_grid(B& /*backend*/, const MultigridOptions& /*options*
 
 /// Multigrid by interpolation on a grid: makes the prolongations for A and delegates to the algebraic method.
 template <class B, class T, class O>
-class GridMultigrid final : public SolverImplementation<T>,
-                            public multigrid::HierarchyOwner,
-                            public multigrid::LevelOwner<T>,
-                            public VariableOperator,
-                            public NullSpaceFinder<T>,
-                            public ColumnsPreconditioner<T> {
+class GridMultigrid final : public SolverImplementation<T> {
  public:
   GridMultigrid(const Device& device, const O& options)
       : SolverImplementation<T>(device), options_(options), backend_(device) {
@@ -114,26 +109,17 @@ class GridMultigrid final : public SolverImplementation<T>,
   }
   void apply(Workspace& workspace, const T* r, T* z) const override { cycles_->apply(workspace, r, z); }
 
-  void apply_to(std::span<const AppliedColumn<T>> columns) const override {
-    dynamic_cast<const ColumnsPreconditioner<T>&>(*cycles_).apply_to(columns);
-  }
+  void apply_to(std::span<const AppliedColumn<T>> columns) const override { cycles_->apply_to(columns); }
 
-  [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
+  [[nodiscard]] const HierarchyDescription* hierarchy() const override { return &description_; }
   [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
-    return dynamic_cast<const multigrid::LevelOwner<T>&>(*cycles_).level_matrix(level);
+    return cycles_->level_matrix(level);
   }
-  [[nodiscard]] AppliedOperator applied_operator() const override {
-    return dynamic_cast<const VariableOperator&>(*cycles_).applied_operator();
-  }
-  [[nodiscard]] const Dense<T>& null_space_basis() const override {
-    return dynamic_cast<const NullSpaceFinder<T>&>(*cycles_).null_space_basis();
-  }
-  [[nodiscard]] std::int64_t proven_null_vectors() const override {
-    return dynamic_cast<const NullSpaceFinder<T>&>(*cycles_).proven_null_vectors();
-  }
-  [[nodiscard]] const Array<std::int32_t>& zero_rows() const override {
-    return dynamic_cast<const NullSpaceFinder<T>&>(*cycles_).zero_rows();
-  }
+  [[nodiscard]] AppliedOperator applied_operator() const override { return cycles_->applied_operator(); }
+  [[nodiscard]] bool finds_null_space() const override { return true; }
+  [[nodiscard]] const Dense<T>& null_space_basis() const override { return cycles_->null_space_basis(); }
+  [[nodiscard]] std::int64_t proven_null_vectors() const override { return cycles_->proven_null_vectors(); }
+  [[nodiscard]] const Array<std::int32_t>& zero_rows() const override { return cycles_->zero_rows(); }
 
  private:
   void make_cycles(std::vector<Csr<T>> prolongations) {
@@ -145,7 +131,7 @@ class GridMultigrid final : public SolverImplementation<T>,
 
   /// Describes the levels by their grids instead of as user-given prolongations.
   Outcome complete(Outcome outcome) {
-    description_ = dynamic_cast<const multigrid::HierarchyOwner&>(*cycles_).description();
+    description_ = *cycles_->hierarchy();
     description_.coarsening = "grid " + grid_;
     if (description_.levels.size() == grids_) description_.end = end_;
     for (Statistic& statistic : outcome.statistics) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The public class: argument checks, and dispatch to the backend.
+#include "backend/api_boundary.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
@@ -25,7 +26,7 @@ class GaussSeidelSweep<T>::Workspace {
 
 template <class T>
 GaussSeidelSweep<T>::GaussSeidelSweep(const Device& device)
-    : device_(device), workspace_(std::make_unique<Workspace>(device)) {}
+    : device_(device), workspace_(at_api_boundary([&] { return std::make_unique<Workspace>(device); })) {}
 template <class T>
 GaussSeidelSweep<T>::GaussSeidelSweep(GaussSeidelSweep&&) noexcept = default;
 template <class T>
@@ -67,31 +68,33 @@ void check_options(const SweepOptions& options) {
 template <class T>
 SweepReport GaussSeidelSweep<T>::sweep(const Csr<T>& A, DenseView<const T> B, DenseView<T> X,
                                        const SweepOptions& options) {
-  check_options(options);
-  check_operands<T>(device_, A, B, X);
-  if (B.layout() != Layout::column_major || X.layout() != Layout::column_major) {
-    Dense<T> b(device_, B.rows(), B.columns());
-    Dense<T> x(device_, X.rows(), X.columns());
-    assign<T>(B, b);
-    assign<T>(X, x);
-    const SweepReport report = sweep(A, b, x, options);
-    assign<T>(x, X);
+  return at_api_boundary([&] {
+    check_options(options);
+    check_operands<T>(device_, A, B, X);
+    if (B.layout() != Layout::column_major || X.layout() != Layout::column_major) {
+      Dense<T> b(device_, B.rows(), B.columns());
+      Dense<T> x(device_, X.rows(), X.columns());
+      assign<T>(B, b);
+      assign<T>(X, x);
+      const SweepReport report = sweep(A, b, x, options);
+      assign<T>(x, X);
+      return report;
+    }
+    const gauss_seidel::SkippedRows skipped =
+        workspace_->sweeper->sweep({.A = &A,
+                                    .right_hand_sides = X.columns(),
+                                    .b = B.data(),
+                                    .leading_b = B.leading(),
+                                    .x = X.data(),
+                                    .leading_x = X.leading(),
+                                    .kind = options.kind,
+                                    .sweeps = options.sweeps,
+                                    .omega = static_cast<T>(options.omega)});
+    SweepReport report;
+    report.skipped_rows = skipped.count;
+    if (skipped.count > 0) report.first_skipped_row = skipped.first;
     return report;
-  }
-  const gauss_seidel::SkippedRows skipped =
-      workspace_->sweeper->sweep({.A = &A,
-                                  .right_hand_sides = X.columns(),
-                                  .b = B.data(),
-                                  .leading_b = B.leading(),
-                                  .x = X.data(),
-                                  .leading_x = X.leading(),
-                                  .kind = options.kind,
-                                  .sweeps = options.sweeps,
-                                  .omega = static_cast<T>(options.omega)});
-  SweepReport report;
-  report.skipped_rows = skipped.count;
-  if (skipped.count > 0) report.first_skipped_row = skipped.first;
-  return report;
+  });
 }
 
 template class GaussSeidelSweep<float>;

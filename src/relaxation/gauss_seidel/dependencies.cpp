@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
 
@@ -48,12 +49,15 @@ Dependencies follow(const Rows& rows, std::int64_t n, bool forward) {
 
 template <class T>
 SweepDependencies analyze_dependencies(MatrixRef<T> A) {
-  if (A.rows() != A.columns()) {
-    throw DimensionMismatch(fmt::format("A is {} by {}; sweeps need a square matrix", A.rows(), A.columns()));
-  }
-  const HostCopy<T> host(A);
-  return with_rows(host.matrix(), [&](const auto& rows) {
-    return SweepDependencies{follow(rows, A.rows(), true), follow(rows, A.rows(), false)};
+  return at_api_boundary([&] {
+    if (A.rows() != A.columns()) {
+      throw DimensionMismatch(
+          fmt::format("A is {} by {}; sweeps need a square matrix", A.rows(), A.columns()));
+    }
+    const HostCopy<T> host(A);
+    return with_rows(host.matrix(), [&](const auto& rows) {
+      return SweepDependencies{follow(rows, A.rows(), true), follow(rows, A.rows(), false)};
+    });
   });
 }
 

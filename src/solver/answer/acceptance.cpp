@@ -109,8 +109,8 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
   if (!is_answer(outcome) || !check_finite(answer.x, outcome)) return;
   VectorFacts r = answer.r;
   if (!satisfies<T>(answer.b, r)) r = answer.accurate_residual();
-  if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) return;
   if (satisfies<T>(answer.b, r)) return accept_satisfying(answer, columns, exact, outcome);
+  if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) return;
   const bool stable = answer.backward_error <= acceptable_backward_error<T>;
   if (!stable && outcome.ok()) {
     outcome.status = Status::breakdown;
@@ -153,22 +153,26 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job) {
       fmt::format("the true residual is {:.3g}, above the tolerance {:.3g}", answer.r.norm2, job.tolerance);
 }
 
+bool is_ended(const Outcome& outcome) {
+  return outcome.status == Status::stagnated || outcome.status == Status::max_iterations ||
+         outcome.status == Status::diverged || outcome.status == Status::breakdown;
+}
+
+bool is_refused(const Outcome& outcome) {
+  return outcome.status == Status::inconsistent || outcome.status == Status::singular;
+}
+
 template <class T>
-void accept_least_squares(const Answer<T>& answer, Job& job) {
+bool accept_least_squares(const Answer<T>& answer, Job& job) {
   Outcome& outcome = job.outcome;
-  const bool ended = outcome.status == Status::stagnated || outcome.status == Status::max_iterations;
-  const bool unsatisfied =
-      outcome.status == Status::inconsistent || (outcome.status == Status::singular && !outcome.row);
-  if (!ended && !unsatisfied) return;
-  const double normal = answer.normal_residual();
+  const bool nothing_computed = outcome.status == Status::singular && outcome.row;
+  if (nothing_computed || !check_finite(answer.x, outcome)) return false;
   // The tolerance of an iterative method is that for the part of b in the range of A.
-  if (!(normal <= job.matrix_norm * std::max(satisfying_residual<T> * answer.r.norm2, job.tolerance))) {
-    outcome.message += "; this x is not one of least residual: ||A^T r|| / (||A|| ||r||) = " +
-                       short_number(normal / (job.matrix_norm * answer.r.norm2));
-    return;
-  }
+  const double most = std::max(satisfying_residual<T> * answer.r.norm2, job.tolerance);
+  if (!(answer.projected_residual() <= most)) return false;
   outcome.status = Status::least_squares;
   outcome.warnings.push_back(std::exchange(outcome.message, {}));
+  return true;
 }
 
 template bool satisfies<float>(const VectorFacts&, const VectorFacts&);
@@ -177,7 +181,7 @@ template void accept_direct(const Answer<float>&, std::int64_t, ExactRank<float>
 template void accept_direct(const Answer<double>&, std::int64_t, ExactRank<double>&, Outcome&);
 template void accept_iterative(const Answer<float>&, ExactRank<float>&, Job&);
 template void accept_iterative(const Answer<double>&, ExactRank<double>&, Job&);
-template void accept_least_squares(const Answer<float>&, Job&);
-template void accept_least_squares(const Answer<double>&, Job&);
+template bool accept_least_squares(const Answer<float>&, Job&);
+template bool accept_least_squares(const Answer<double>&, Job&);
 
 }  // namespace echelon

@@ -24,8 +24,8 @@ struct Answer {
   std::function<VectorFacts()> accurate_residual = {};
   /// Elements of b in host memory.
   std::function<std::vector<T>()> host_rhs = {};
-  /// Norm ||A^T r||_2; called only for an x of least residual.
-  std::function<double()> normal_residual = {};
+  /// The largest |a^T r| / ||a|| of the columns a of A; called only for an x of least residual.
+  std::function<double()> projected_residual = {};
 };
 
 /// Whether x satisfies the equations: the relative residual is at most `satisfying_residual`, and b = 0 is
@@ -47,10 +47,15 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
 template <class T>
 void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job);
 
-/// Makes an x of least residual the answer, with the status `least_squares`, if ||A^T r|| confirms it. The
-/// caller asked for such an x, and the outcome is `inconsistent`, `singular`, or that of an iteration which
-/// ended above the tolerance.
+/// Whether an iteration ended above the tolerance, which it also does where no x meets that.
+[[nodiscard]] bool is_ended(const Outcome& outcome);
+/// Whether A is `singular`, or the system `inconsistent`.
+[[nodiscard]] bool is_refused(const Outcome& outcome);
+
+/// Makes the x of a refused system, or of an iteration that ended, the answer with the status
+/// `least_squares`, if its residual is orthogonal to the columns of A, and returns whether it is. The caller
+/// asked for such an x.
 template <class T>
-void accept_least_squares(const Answer<T>& answer, Job& job);
+[[nodiscard]] bool accept_least_squares(const Answer<T>& answer, Job& job);
 
 }  // namespace echelon

@@ -6,12 +6,12 @@
 #include "solver/answer/acceptance.hpp"
 #include "solver/answer/error_measurement.hpp"
 #include "solver/answer/exact_rank.hpp"
+#include "solver/answer/least_squares.hpp"
 #include "solver/answer/solver_state.hpp"
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
 
-#include <echelon/matrix/transform.hpp>
 #include <echelon/solver.hpp>
 
 #include <fmt/format.h>
@@ -60,6 +60,22 @@ class ColumnsSolve {
     if (report_nonfinite()) return;
     const DenseView<const T> scaled = scale_rhs(B, X);
     make_jobs();
+    if (has_factor(state_.setup)) {
+      compute(scaled, X);
+    } else {
+      describe_zero(X);
+    }
+    decide(scaled, X);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) unscale(X, j);
+  }
+
+ private:
+  [[nodiscard]] bool is_iterative() const { return stop_ != nullptr; }
+  static double epsilon() { return std::numeric_limits<T>::epsilon(); }
+  static std::int64_t column_number(std::size_t j) { return static_cast<std::int64_t>(j); }
+
+  /// Computes and measures X by the method.
+  void compute(DenseView<const T> scaled, DenseView<T> X) {
     const DenseView<const T> consistent = project_rhs(scaled);
     if (is_iterative()) {
       report_.status = Status::converged;
@@ -72,16 +88,19 @@ class ColumnsSolve {
     project_answers(X);
     // A solve may have replaced factors in a lower precision.
     report_.factor_precision = implementation_.factor_precision();
-    round_to_unscaled(X);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) round_to_unscaled(X, j);
     measure(scaled, X);
-    decide(scaled, X);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) unscale(X, j);
   }
 
- private:
-  [[nodiscard]] bool is_iterative() const { return stop_ != nullptr; }
-  static double epsilon() { return std::numeric_limits<T>::epsilon(); }
-  static std::int64_t column_number(std::size_t j) { return static_cast<std::int64_t>(j); }
+  /// Makes X zero, for a method without factors.
+  void describe_zero(DenseView<T> X) {
+    const Array<T> zero(X.device(), std::vector<T>(static_cast<std::size_t>(X.rows()), T{0}));
+    for (std::int64_t j = 0; j < X.columns(); ++j) {
+      check_.copy(X.rows(), zero.data(), X.column(j));
+      columns_.push_back({.x = {}, .r = b_facts_[static_cast<std::size_t>(j)], .error = 1});
+    }
+    check_.synchronize();
+  }
 
   /// Norms and NaNs of each column.
   std::vector<VectorFacts> inspect_columns(DenseView<const T> X) {
@@ -128,12 +147,10 @@ class ColumnsSolve {
     if (exponent != 0) check_.scale(X.rows(), exponent, X.column(column_number(j)));
   }
   void unscale(DenseView<T> X, std::size_t j) { scale_column(X, j, unscaling(j)); }
-  /// Rounds X to numbers that remain as they are when they are unscaled.
-  void round_to_unscaled(DenseView<T> X) {
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      unscale(X, j);
-      scale_column(X, j, -unscaling(j));
-    }
+  /// Rounds column j of X to numbers that remain as they are when they are unscaled.
+  void round_to_unscaled(DenseView<T> X, std::size_t j) {
+    unscale(X, j);
+    scale_column(X, j, -unscaling(j));
   }
 
   /// The outcome of a set-up without its statistics, which the report has already.
@@ -156,7 +173,7 @@ class ColumnsSolve {
                                         .right_hand_side_norm_inf = b.norm_inf,
                                         .matrix_norm = state_.norm_inf,
                                         .control = &control_});
-      if (!is_iterative()) {
+      if (!is_iterative() || !has_factor(state_.setup)) {
         job.outcome = facts_of(state_.setup);
         continue;
       }
@@ -192,7 +209,8 @@ class ColumnsSolve {
       Outcome& outcome = jobs_[j].outcome;
       const std::int64_t rank = outcome.rank.value_or(X.rows());
       if (!is_iterative()) name_solution_of_least_norm(outcome);
-      name_part_outside_range<T>(outside_[j], X.rows(), jobs_[j]);
+      if (is_iterative() || outside_[j].norm() > satisfying_residual<T> * b_facts_[j].norm2)
+        name_part_outside_range<T>(outside_[j], X.rows(), jobs_[j]);
       outcome.rank = std::min(rank, X.rows() - state_.null_space.dimension());
     }
   }
@@ -256,7 +274,8 @@ class ColumnsSolve {
     const std::vector<VectorFacts> r = inspect_residuals(B, X);
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       columns_.push_back({x[j], r[j], 1});
-      if (!jobs_[j].exact && is_residual_of_rounding(j)) columns_[j].r = accurate_residual(B, X, j);
+      if (!jobs_[j].exact && is_residual_of_rounding(j))
+        columns_[j].r = accurate_residual(B, X.column(column_number(j)), j);
     }
   }
 
@@ -267,20 +286,18 @@ class ColumnsSolve {
     const double rounding = std::sqrt(rows) * epsilon() * state_.norm_inf * columns_[j].x.norm_inf;
     return columns_[j].r.norm2 <= limit && rounding > limit / 2;
   }
-  VectorFacts accurate_residual(DenseView<const T> B, DenseView<const T> X, std::size_t j) {
+  VectorFacts accurate_residual(DenseView<const T> B, const T* x, std::size_t j) {
     own_.fit_residuals(B);
-    return check_.accurate_residual(state_.matrix, B.column(column_number(j)), X.column(column_number(j)),
-                                    own_.residuals.data());
+    return check_.accurate_residual(state_.matrix, B.column(column_number(j)), x, own_.residuals.data());
   }
 
   /// Adds the error of numbers that lose bits when they are unscaled, as subnormal ones do.
   void add_unscaling_error(DenseView<const T> B, DenseView<T> X, std::size_t j) {
     T* const x = X.column(column_number(j));
     if (unscaling(j) == 0 || check_.scales_exactly(X.rows(), unscaling(j), x)) return;
-    unscale(X, j);
-    scale_column(X, j, -unscaling(j));
+    round_to_unscaled(X, j);
     columns_[j].x = check_.vector(X.rows(), x);
-    columns_[j].r = accurate_residual(B, X, j);
+    columns_[j].r = accurate_residual(B, x, j);
     const double smallest =
         std::ldexp(static_cast<double>(std::numeric_limits<T>::denorm_min()), -unscaling(j));
     columns_[j].error += smallest / columns_[j].x.norm_inf;
@@ -332,12 +349,14 @@ class ColumnsSolve {
   }
 
   /// Decides on each answer and describes the worst.
-  void decide(DenseView<const T> B, DenseView<const T> X) {
+  void decide(DenseView<const T> B, DenseView<T> X) {
+    std::vector<ColumnReport> columns;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) columns.push_back(accept(B, X, j));
+    if (control_.least_squares) accept_least_residuals(B, X, columns);
     std::size_t worst = 0;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      ColumnReport column = accept(B, X, j);
-      if (add_column(column, std::ldexp(columns_[j].r.norm2, -exponents_[j]), jobs_[j].outcome, report_))
-        worst = j;
+      const double residual = std::ldexp(columns_[j].r.norm2, -exponents_[j]);
+      if (add_column(columns[j], residual, jobs_[j].outcome, report_)) worst = j;
     }
     if (!jobs_.empty()) describe(jobs_[worst], exponents_[worst]);
   }
@@ -349,32 +368,100 @@ class ColumnsSolve {
     return has_null_space() ? 1.0 : column.error;
   }
 
+  /// Figures of x, whose facts are in columns_[j].
+  [[nodiscard]] ColumnReport figures_of(std::size_t j) const {
+    ColumnReport column = measured_column(b_facts_[j], columns_[j].x, columns_[j].r, state_.norm_inf);
+    column.iterations = jobs_[j].iterations;
+    return column;
+  }
+  Answer<T> answer_of(DenseView<const T> B, const T* x, std::size_t j) {
+    const MeasuredColumn& measured = columns_[j];
+    const T* const b = B.column(column_number(j));
+    return {.b = b_facts_[j],
+            .x = measured.x,
+            .r = measured.r,
+            .backward_error = figures_of(j).backward_error,
+            .error = accepted_error(measured),
+            .accurate_residual =
+                [=, this] {
+                  if (!measured_) columns_[j].r = accurate_residual(B, x, j);
+                  return columns_[j].r;
+                },
+            .host_rhs = [=, this] { return to_host(B.rows(), b); },
+            .projected_residual = [=, this] { return projected_residual(B, b, x); }};
+  }
+
   ColumnReport accept(DenseView<const T> B, DenseView<const T> X, std::size_t j) {
     Job& job = jobs_[j];
-    const T* const b = B.column(column_number(j));
-    const T* const x = X.column(column_number(j));
-    MeasuredColumn& measured = columns_[j];
-    ColumnReport column = measured_column(b_facts_[j], measured.x, measured.r, state_.norm_inf);
-    column.iterations = job.iterations;
-    Answer<T> answer{.b = b_facts_[j],
-                     .x = measured.x,
-                     .r = measured.r,
-                     .backward_error = column.backward_error,
-                     .error = accepted_error(measured),
-                     .accurate_residual = [&] { return measured_ ? measured.r : accurate_residual(B, X, j); },
-                     .host_rhs = [&] { return to_host(B.rows(), b); },
-                     .normal_residual = [&] { return normal_residual(B, b, x); }};
+    const Answer<T> answer = answer_of(B, X.column(column_number(j)), j);
     if (is_iterative()) {
       accept_iterative(answer, *state_.exact, job);
     } else if (!job.exact) {
       accept_direct(answer, state_.matrix.columns(), *state_.exact, job.outcome);
     }
-    if (control_.least_squares) accept_least_squares(answer, job);
+    ColumnReport column = figures_of(j);
     const bool unique = job.outcome.status != Status::underdetermined || has_null_space();
-    if (solved(job.outcome.status) && job.outcome.status != Status::least_squares && unique) {
-      column.error_estimate = error_of(j);
-    }
+    if (solved(job.outcome.status) && unique) column.error_estimate = error_of(j);
     return column;
+  }
+
+  /// Takes each refused x that has the least residual as the answer, and replaces the others by those of a
+  /// decomposition where A is small. An x of elimination is replaced in any case, since another one of least
+  /// residual has the least norm.
+  void accept_least_residuals(DenseView<const T> B, DenseView<T> X, std::vector<ColumnReport>& columns) {
+    const bool decomposed = is_decomposable(state_.matrix);
+    const bool replaces_all = decomposed && !is_iterative() && !has_null_space();
+    std::vector<std::size_t> others;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      if (!is_refused(jobs_[j].outcome) && !(is_iterative() && is_ended(jobs_[j].outcome))) continue;
+      const T* const x = X.column(column_number(j));
+      if (replaces_all || !accept_least_squares(answer_of(B, x, j), jobs_[j])) others.push_back(j);
+    }
+    if (others.empty()) return;
+    if (!decomposed) {
+      for (const std::size_t j : others) {
+        jobs_[j].outcome.message += fmt::format(
+            "; this x is not one of least residual, which is computed for any square A of order at most {}, "
+            "and for a larger symmetric one whose null vectors are known",
+            most_decomposed_rows);
+      }
+      return;
+    }
+    Dense<T> rhs(X.device(), B.rows(), column_number(others.size()));
+    for (std::size_t k = 0; k < others.size(); ++k)
+      check_.copy(B.rows(), B.column(column_number(others[k])), rhs.view().column(column_number(k)));
+    check_.synchronize();
+    const std::optional<LeastSquaresSolution<T>> found = solve_least_squares(state_.matrix, rhs);
+    if (!found) return;
+    const Dense<T> Y = found->X.to(X.device());
+    for (std::size_t k = 0; k < others.size(); ++k)
+      replace(B, X, others[k], Y.view().column(column_number(k)), *found, columns[others[k]]);
+  }
+
+  /// Replaces a refused x by the y of least residual; not that of an iteration, if y meets the tolerance that
+  /// the iteration has not met.
+  void replace(DenseView<const T> B, DenseView<T> X, std::size_t j, const T* y,
+               const LeastSquaresSolution<T>& solution, ColumnReport& column) {
+    Job& job = jobs_[j];
+    Outcome& outcome = job.outcome;
+    if (is_ended(outcome) && accurate_residual(B, y, j).norm2 <= job.tolerance) return;
+    T* const x = X.column(column_number(j));
+    check_.copy(X.rows(), y, x);
+    round_to_unscaled(X, j);
+    columns_[j] = {check_.vector(X.rows(), x), accurate_residual(B, x, j), 1};
+    column = figures_of(j);
+    outcome.row.reset();
+    if (outcome.certainty != Certainty::proven) outcome.rank = solution.rank;
+    outcome.message +=
+        fmt::format("; x is that of {} by a singular value decomposition, where A has rank {}",
+                    solution.least_norm ? "least residual and least norm" : "least residual", solution.rank);
+    if (satisfies<T>(b_facts_[j], columns_[j].r)) {
+      outcome.status = solution.rank < X.rows() ? Status::underdetermined : Status::direct;
+      accept_direct(answer_of(B, x, j), X.rows(), *state_.exact, outcome);
+      if (outcome.status == Status::direct && control_.measure_error) column.error_estimate = 1;
+    } else if (!accept_least_squares(answer_of(B, x, j), job)) {
+      outcome.message += ". Rounding errors keep its residual above the least one";
+    }
   }
 
   std::vector<T> to_host(std::int64_t n, const T* x) {
@@ -384,17 +471,12 @@ class ColumnsSolve {
     return copy.to_vector();
   }
 
-  /// ||A^T (b - A x)||_2; infinite for an operator, which has no transpose.
-  double normal_residual(DenseView<const T> B, const T* b, const T* x) {
-    if (state_.matrix.is_operator()) return std::numeric_limits<double>::infinity();
-    const MatrixRef<T>& A = state_.matrix;
-    const Device& device = implementation_.device();
-    Array<T> r(device, B.rows());
-    Array<T> zero(device, std::vector<T>(static_cast<std::size_t>(A.columns()), T{0}));
-    Array<T> result(device, A.columns());
-    check_.accurate_residual(A, b, x, r.data());
-    const Csr<T> transposed = transpose(A.is_sparse() ? *A.csr() : to_csr(A));
-    return check_.residual(MatrixRef<T>(transposed), zero.data(), r.data(), result.data()).norm2;
+  /// largest_projection() of b - A x.
+  double projected_residual(DenseView<const T> B, const T* b, const T* x) {
+    Array<T> r(implementation_.device(), B.rows());
+    check_.accurate_residual(state_.matrix, b, x, r.data());
+    check_.synchronize();
+    return largest_projection(state_.matrix, r.to_vector());
   }
 
   /// Describes the right-hand side that the report is about.

@@ -70,6 +70,12 @@ struct SolveWorkspace {
   }
 };
 
+/// Whether a set-up left something to solve with.
+[[nodiscard]] inline bool has_factor(const Outcome& setup) {
+  return setup.ok() || setup.status == Status::underdetermined ||
+         (setup.status == Status::singular && !setup.row);
+}
+
 /// State after a set-up. `matrix` is A or, if its norm is far from 1, a copy of 2^exponent A, so that no
 /// square or product of elements leaves the range of T; right-hand sides are scaled likewise.
 template <class T>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "solver/implementation.hpp"
-#include "solver/nested_solver.hpp"
 #include "solver/preconditioner_option.hpp"
 
 #include <cstddef>
@@ -66,19 +65,7 @@ class MethodPreconditioner {
           !applies_user_solver() && find_method(method->name()).kind == MethodKind::iterative;
       if (whole_solve) return AppliedOperator::varying;
     }
-    const auto* own = dynamic_cast<const VariableOperator*>(method);
-    return own != nullptr ? own->applied_operator() : AppliedOperator::symmetric;
-  }
-
-  /// The preconditioner as one that applies to several vectors together; null if it cannot.
-  [[nodiscard]] const ColumnsPreconditioner<T>* of_columns() const {
-    return named_ ? dynamic_cast<const ColumnsPreconditioner<T>*>(named()) : nullptr;
-  }
-
-  /// The preconditioner as one whose results are read in float; null if they are not.
-  [[nodiscard]] const FloatPreconditioner<T>* of_floats() const {
-    const auto* floats = named_ ? dynamic_cast<const FloatPreconditioner<T>*>(named()) : nullptr;
-    return floats != nullptr && floats->leaves_floats() ? floats : nullptr;
+    return method != nullptr ? method->applied_operator() : AppliedOperator::symmetric;
   }
 
   /// Computes z = M^-1 r for n elements. Returns z, or r without a preconditioner.

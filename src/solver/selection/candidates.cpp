@@ -54,6 +54,8 @@ constexpr double trial_share = 0.25;
 /// Number of iterations after which multigrid, or Jacobi for a dominant A, is considered to have failed.
 constexpr std::int64_t multigrid_iterations = 200;
 constexpr std::int64_t dominant_iterations = 100;
+/// Number of iterations of BiCGStab with multigrid that take about as long as a factorisation.
+constexpr std::int64_t upwind_iterations = 60;
 
 double mean_degree(const Structure& structure) {
   const auto rows = static_cast<double>(std::max<std::int64_t>(structure.rows, 1));
@@ -176,8 +178,10 @@ class Candidates {
   void add_limited(const std::string& method, const std::string& preconditioner, double products,
                    double passes, std::optional<std::int64_t> most, std::string reason) {
     Options parameters = {{"preconditioner", preconditioner}};
+    // The time of a factorisation is not known to what comes first.
+    const bool comes_first = iterative_first_ && most.has_value();
     const bool is_followed = iterative_first_ || !affordable(direct_first_seconds);
-    if (is_followed && affordable(direct_at_last_seconds)) {
+    if (!comes_first && is_followed && affordable(direct_at_last_seconds)) {
       const std::int64_t within = iterations_within(direct_.seconds, products * (1 + passes));
       most = std::min(most.value_or(within), within);
     }
@@ -314,6 +318,7 @@ class Candidates {
     if (!is_large() || !is_mesh_) return;
     add_limited("bicgstab", "amg", 2, passes_of_multigrid, multigrid_iterations,
                 "A is unsymmetric, with dominant rows: BiCGStab with algebraic multigrid");
+    if (iterative_first_) list_.back().trial_iterations = upwind_iterations;
   }
 
   void krylov() {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
+#include "backend/openmp/openmp.hpp"
+#include "linalg/components.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/matching/maximum_matching.hpp"
+#include "matrix/rows.hpp"
 #include "sparse_direct/matching/diagonal_blocks.hpp"
 
 #include <echelon/error.hpp>
@@ -63,6 +67,33 @@ BlockTriangularForm form_of(const PatternRows& rows, std::int64_t n) {
   return form;
 }
 
+/// Finds the first row with a zero on the diagonal, a stored zero, or a nonzero whose place across the
+/// diagonal has none.
+template <class T>
+struct FindOneSided {
+  SparseRows<T> rows;
+  FirstIndex operator()(std::int64_t i) const {
+    bool one_sided = rows.at(i, i) == T{0};
+    for (std::int64_t k = rows.begin(i); k < rows.end(i) && !one_sided; ++k) {
+      one_sided = rows.value(i, k) == T{0} || rows.at(rows.column(k), i) == T{0};
+    }
+    return one_sided ? FirstIndex{i} : FirstIndex{};
+  }
+};
+
+/// Form of a matrix with a symmetric pattern and a full diagonal, whose strongly connected components are the
+/// connected ones: unlike the former, these are found in parallel.
+template <class T>
+BlockTriangularForm form_of_symmetric_pattern(OpenMp& backend, const Csr<T>& a) {
+  const Components components = find_components(backend, a);
+  BlockTriangularForm form;
+  form.structural_rank = a.rows();
+  form.row_permutation = components.members.to_vector();
+  form.column_permutation = form.row_permutation;
+  form.block_begin.assign(components.offsets.data(), components.offsets.data() + components.offsets.size());
+  return form;
+}
+
 }  // namespace
 
 std::int64_t BlockTriangularForm::largest_block() const {
@@ -75,13 +106,19 @@ std::int64_t BlockTriangularForm::largest_block() const {
 
 template <class T>
 BlockTriangularForm block_triangular_form(const Csr<T>& A) {
-  if (A.rows() != A.columns()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}; a block triangular form needs a square matrix", A.rows(), A.columns()));
-  }
-  const HostCopy<T> host{MatrixRef<T>(A)};
-  const Csr<T>& a = *host.matrix().csr();
-  return form_of({a.row_offsets().span(), a.column_indices().span()}, a.rows());
+  return at_api_boundary([&] {
+    if (A.rows() != A.columns()) {
+      throw DimensionMismatch(
+          fmt::format("A is {} by {}; a block triangular form needs a square matrix", A.rows(), A.columns()));
+    }
+    const HostCopy<T> host{MatrixRef<T>(A)};
+    const Csr<T>& a = *host.matrix().csr();
+    OpenMp backend{Device()};
+    FirstIndex one_sided;
+    backend.reduce(a.rows(), FindOneSided<T>{SparseRows<T>(a)}, [&](FirstIndex row) { one_sided = row; });
+    if (one_sided.value == FirstIndex::none) return form_of_symmetric_pattern(backend, a);
+    return form_of({a.row_offsets().span(), a.column_indices().span()}, a.rows());
+  });
 }
 
 template BlockTriangularForm block_triangular_form(const Csr<float>&);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/api_boundary.hpp"
 #include "matrix/host_copy.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/ordering/ordering.hpp"
@@ -103,32 +104,38 @@ sparse_direct::OrderingOptions options_for(const Csr<T>& A, Ordering ordering) {
 
 template <class T>
 Array<std::int32_t> fill_reducing_ordering(const Csr<T>& A, Ordering ordering) {
-  check_square(A, "an ordering");
-  const HostCopy<T> host{MatrixRef<T>(A)};
-  const sparse_direct::PatternStorage pattern = sparse_direct::symmetrized_pattern(*host.matrix().csr());
-  const sparse_direct::OrderingOptions options = options_for(A, ordering);
-  const std::vector<std::int32_t> order =
-      ordering == Ordering::automatic
-          ? sparse_direct::ordered_forest(pattern.view(), options).forest.permutation
-          : sparse_direct::order(pattern.view(), options);
-  return {Device(), std::span<const std::int32_t>(order)};
+  return at_api_boundary([&] {
+    check_square(A, "an ordering");
+    const HostCopy<T> host{MatrixRef<T>(A)};
+    const sparse_direct::PatternStorage pattern = sparse_direct::symmetrized_pattern(*host.matrix().csr());
+    const sparse_direct::OrderingOptions options = options_for(A, ordering);
+    const std::vector<std::int32_t> order =
+        ordering == Ordering::automatic
+            ? sparse_direct::ordered_forest(pattern.view(), options).forest.permutation
+            : sparse_direct::order(pattern.view(), options);
+    return Array<std::int32_t>(Device(), std::span<const std::int32_t>(order));
+  });
 }
 
 template <class T>
 FactorPattern factor_pattern(const Csr<T>& A, Ordering ordering) {
-  check_square(A, "a factorisation");
-  const HostCopy<T> host{MatrixRef<T>(A)};
-  return pattern_of(*host.matrix().csr(), Matched(host.matrix()), options_for(A, ordering));
+  return at_api_boundary([&] {
+    check_square(A, "a factorisation");
+    const HostCopy<T> host{MatrixRef<T>(A)};
+    return pattern_of(*host.matrix().csr(), Matched(host.matrix()), options_for(A, ordering));
+  });
 }
 
 template <class T>
 FactorPrediction predict_factor(const Csr<T>& A, Ordering ordering) {
-  check_square(A, "a factorisation");
-  const HostCopy<T> host{MatrixRef<T>(A)};
-  const Csr<T>& a = *host.matrix().csr();
-  const Matched matched(host.matrix());
-  if (matched.structural_rank < A.rows()) return prediction_of_singular(a, options_for(A, ordering));
-  return pattern_of(a, matched, options_for(A, ordering)).prediction;
+  return at_api_boundary([&] {
+    check_square(A, "a factorisation");
+    const HostCopy<T> host{MatrixRef<T>(A)};
+    const Csr<T>& a = *host.matrix().csr();
+    const Matched matched(host.matrix());
+    if (matched.structural_rank < A.rows()) return prediction_of_singular(a, options_for(A, ordering));
+    return pattern_of(a, matched, options_for(A, ordering)).prediction;
+  });
 }
 
 template Array<std::int32_t> fill_reducing_ordering(const Csr<float>&, Ordering);

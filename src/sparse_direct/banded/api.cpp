@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <echelon/banded.hpp>: checks of arguments, and dispatch to the host or CUDA. Transposed solves of BandedLu.
+#include "backend/api_boundary.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "solver/transposed.hpp"
@@ -53,7 +54,9 @@ void check_rhs(const DenseBatch<T>& B, std::int64_t n, std::int64_t count, const
 
 template <class T>
 BandFactorization<T>::BandFactorization(const Device& device) : device_(device) {
-  factors_ = on_target(device, [&]<class Target>() { return make_band_factors<Target, T>(device); });
+  at_api_boundary([&] {
+    factors_ = on_target(device, [&]<class Target>() { return make_band_factors<Target, T>(device); });
+  });
 }
 template <class T>
 BandFactorization<T>::BandFactorization(BandFactorization&&) noexcept = default;
@@ -64,19 +67,23 @@ BandFactorization<T>::~BandFactorization() = default;
 
 template <class T>
 Array<BatchOutcome> BandFactorization<T>::factor(const BandBatch<const T>& A) {
-  check_band(A);
-  check_same_memory(device_, "the factorisation", A.device(), "A");
-  Array<BatchOutcome> outcomes(device_, A.count());
-  factors_->factor(A, outcomes.data());
-  return outcomes;
+  return at_api_boundary([&] {
+    check_band(A);
+    check_same_memory(device_, "the factorisation", A.device(), "A");
+    Array<BatchOutcome> outcomes(device_, A.count());
+    factors_->factor(A, outcomes.data());
+    return outcomes;
+  });
 }
 
 template <class T>
 void BandFactorization<T>::solve(const DenseBatch<T>& B) {
-  if (factors_->bytes() == 0 && B.rows() > 0 && B.count() > 0)
-    throw Error("solve needs a factorisation: call factor");
-  check_rhs(B, factors_->n(), factors_->count(), device_);
-  factors_->solve(B);
+  at_api_boundary([&] {
+    if (factors_->bytes() == 0 && B.rows() > 0 && B.count() > 0)
+      throw Error("solve needs a factorisation: call factor");
+    check_rhs(B, factors_->n(), factors_->count(), device_);
+    factors_->solve(B);
+  });
 }
 
 template <class T>
@@ -86,11 +93,13 @@ std::size_t BandFactorization<T>::bytes() const {
 
 template <class T>
 Array<BatchOutcome> solve_band(const BandBatch<const T>& A, const DenseBatch<T>& B) {
-  check_band(A);
-  check_rhs(B, A.n(), A.count(), A.device());
-  Array<BatchOutcome> outcomes(A.device(), A.count());
-  on_target(A.device(), [&]<class Target>() { solve_bands<Target, T>(A, B, outcomes.data()); });
-  return outcomes;
+  return at_api_boundary([&] {
+    check_band(A);
+    check_rhs(B, A.n(), A.count(), A.device());
+    Array<BatchOutcome> outcomes(A.device(), A.count());
+    on_target(A.device(), [&]<class Target>() { solve_bands<Target, T>(A, B, outcomes.data()); });
+    return outcomes;
+  });
 }
 
 template <class T>

@@ -41,8 +41,7 @@ class SingularSystem {
     if (transpose == nullptr) {
       implementation().solve(*workspace, b, x.view(), jobs);
     } else {
-      dynamic_cast<const TransposableFactors<T>&>(implementation())
-          .solve_transposed(transpose->to(Device::serial()), *workspace, b, x.view(), jobs);
+      implementation().solve_transposed(transpose->to(Device::serial()), *workspace, b, x.view(), jobs);
     }
     for (std::int64_t j = 0; j < B.columns(); ++j) to_device(x.view().column(j), X.column(j));
   }

@@ -93,7 +93,7 @@ std::string list_of(const std::vector<std::int64_t>& numbers) {
 }
 
 template <class B, class T>
-class BandedLuImplementation final : public SolverImplementation<T>, public TransposableFactors<T> {
+class BandedLuImplementation final : public SolverImplementation<T> {
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, std::int64_t n)
         : backend(device), refinement(device, n), sizes(device, 2) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks modulo a prime, and the exact ranks that they decide.
+#include "backend/api_boundary.hpp"
 #include "backend/dispatch.hpp"
 #include "solver/answer/exact_rank.hpp"
 #include "sparse_direct/mapped_echelon/exact_rank.hpp"
@@ -21,10 +22,13 @@ namespace echelon {
 
 template <class T>
 std::int64_t rank_modulo(MatrixRef<T> A, std::int64_t p) {
-  const mapped::PrimeField field = mapped::prime_field("p", p);
-  const Csr<T> copy = A.is_sparse() ? Csr<T>() : to_csr(A);
-  const Csr<T>& csr = A.is_sparse() ? *A.csr() : copy;
-  return on_target(csr.device(), [&]<class Target>() { return mapped::rank_modulo<Target, T>(csr, field); });
+  return at_api_boundary([&] {
+    const mapped::PrimeField field = mapped::prime_field("p", p);
+    const Csr<T> copy = A.is_sparse() ? Csr<T>() : to_csr(A);
+    const Csr<T>& csr = A.is_sparse() ? *A.csr() : copy;
+    return on_target(csr.device(),
+                     [&]<class Target>() { return mapped::rank_modulo<Target, T>(csr, field); });
+  });
 }
 
 template std::int64_t rank_modulo(MatrixRef<float>, std::int64_t);

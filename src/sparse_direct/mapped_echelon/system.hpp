@@ -167,7 +167,11 @@ class System {
 
   /// A particular solution for b, refined, and the outcome.
   void solve(Workspace& own, const T* b, T* x, Job& job) const {
-    if constexpr (Field::is_exact) require_residues_in(own, b);
+    if constexpr (Field::is_exact) {
+      if (job.control->least_squares)
+        throw BadOption("least_squares", "a residual modulo a prime has no size");
+      require_residues_in(own, b);
+    }
     load(own, b);
     form_->solve(own.backend, own.reduced.data(), own.x.data());
     const Contradictory contradictory = find_contradiction(own);

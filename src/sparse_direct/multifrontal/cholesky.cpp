@@ -24,7 +24,7 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
 
  public:
   CholeskySolver(const Device& device, const SparseCholeskyOptions& options)
-      : Base(device, {options.ordering, options.refine, options.condition}) {}
+      : Base(device, {options.ordering, options.refine, options.condition, options.condition_of_updates}) {}
 
  private:
   void analyze_matrix(const Csr<T>& A, bool /*same_pattern*/) override {
@@ -46,7 +46,11 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
     Outcome outcome;
     if (this->common_options().condition) {
       const std::vector<double> scale = scale_to_unit_diagonal(A);
-      outcome = assess_condition<T>(this->estimate_condition(A, {scale, scale}));
+      const double ratio = pivot_ratio(this->factors_, [&](std::int64_t k) {
+        const double s = scale[this->factors_.column_order[static_cast<std::size_t>(k)]];
+        return s * s;
+      });
+      outcome = assess_condition<T>(this->reciprocal_condition(A, {scale, scale}, ratio));
     }
     outcome.rank = A.rows();
     outcome.statistics = this->statistics();

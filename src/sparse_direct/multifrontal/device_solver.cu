@@ -217,7 +217,7 @@ Analysis<T> analyze(const Csr<T>& host, Ordering ordering) {
 }
 
 template <class T, Factors factors>
-class DeviceSolver final : public SolverImplementation<T>, public TransposableFactors<T> {
+class DeviceSolver final : public SolverImplementation<T> {
   using HostMethod =
       std::conditional_t<factors == Factors::cholesky, SparseCholesky<T>,
                          std::conditional_t<factors == Factors::ldlt, SparseLdlt<T>, SparseLu<T>>>;

@@ -25,7 +25,8 @@ class LdltSolver final : public PivotingSolver<B, T> {
 
  public:
   LdltSolver(const Device& device, const SparseLdltOptions& options)
-      : Base(device, {options.ordering, options.refine, options.condition}, options.threshold) {}
+      : Base(device, {options.ordering, options.refine, options.condition, options.condition_of_updates},
+             options.threshold) {}
 
  private:
   /// Scales A, and pairs rows without a large diagonal element. The scaling of a structurally singular A is

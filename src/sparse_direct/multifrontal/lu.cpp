@@ -37,12 +37,13 @@ constexpr double most_growth_of_entries = 4;
 constexpr double diagonal_preference = 0.01;
 
 template <class B, class T>
-class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T> {
+class LuSolver final : public PivotingSolver<B, T> {
   using Base = PivotingSolver<B, T>;
 
  public:
   LuSolver(const Device& device, const SparseLuOptions& options)
-      : Base(device, {options.ordering, options.refine, options.condition}, options.threshold),
+      : Base(device, {options.ordering, options.refine, options.condition, options.condition_of_updates},
+             options.threshold),
         factorization_(options.factorization) {}
 
   [[nodiscard]] std::size_t bytes() const override {
@@ -195,6 +196,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
       if (std::optional<Outcome> outcome = factor_blocks(A)) return *std::move(outcome);
       tried_blocks = true;
       uses_blocks_ = false;
+      this->forget_condition();
       analyze_fronts(A, false);
     }
     return factor_fronts(A, !tried_blocks);
@@ -215,7 +217,9 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
     }
     if (end == LeftLookingEnd::cancelled) return cancelled_factorization();
     if (end != LeftLookingEnd::finished || !(growth() <= acceptable_growth<T>(A.rows()))) return std::nullopt;
-    Outcome outcome = this->assess(matrix);
+    PivotRatio pivots;
+    for (const T pivot : left_.pivot) pivots.add(std::abs(static_cast<double>(pivot)));
+    Outcome outcome = this->assess(matrix, pivots.value());
     const bool doubtful = is_nearly_singular(outcome);
     if (outcome.status == Status::singular && !is_regular_triangle(matrix)) return std::nullopt;
     const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(matrix), {A.rows(), doubtful});
@@ -274,14 +278,15 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
 
   /// Factors A left-looking after fronts have failed; empty, with fronts laid out again, if that fails too.
   std::optional<Outcome> factor_by_blocks_instead(const Csr<T>& A) {
+    release_fronts_and_core();  // their rank says nothing
     drops_zeros_ = false;
     set_diagonal(A, large_diagonal_of_rows(A, {.good_diagonal = diagonal_threshold()}));
     blocks_ = block_order(A, diagonal_.row_permutation,
                           {.ordering = this->common_options().ordering, .threads = this->threads()});
     uses_blocks_ = true;
     keeps_pivots_ = false;
+    this->forget_condition();
     if (std::optional<Outcome> outcome = factor_blocks(A)) {
-      if (outcome->status != Status::cancelled) release_fronts_and_core();
       outcome->warnings.emplace_back(
           "the multifrontal factorisation rejected pivots that do not depend on others: factored "
           "left-looking "
@@ -289,6 +294,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
       return outcome;
     }
     uses_blocks_ = false;
+    this->forget_condition();
     analyze_fronts(A, false);
     return std::nullopt;
   }

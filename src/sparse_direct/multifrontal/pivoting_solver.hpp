@@ -37,7 +37,9 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     const FactorFacts& facts = this->factors_.facts;
     const bool perturbed = facts.perturbed_pivots > 0;
     Outcome outcome;
-    if (facts.rank == matrix.rows() && !perturbed) outcome = assess(matrix);
+    if (facts.rank == matrix.rows() && !perturbed) {
+      outcome = assess(matrix, pivot_ratio(this->factors_, [](std::int64_t) { return 1.0; }));
+    }
     if (outcome.status == Status::singular || facts.rank < matrix.rows() ||
         (perturbed && !(this->test_factors() <= acceptable_test_error))) {
       if (factor_scaled(matrix, scale_of_factors_, null_pivot_tolerance<T>(matrix.rows())))
@@ -65,10 +67,10 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
            this->test_factors() <= acceptable_test_error;
   }
 
-  /// The condition number, if it is to be estimated.
-  [[nodiscard]] Outcome assess(const Csr<T>& matrix) const {
+  /// The condition number, if it is to be estimated; `ratio`: of the pivots.
+  [[nodiscard]] Outcome assess(const Csr<T>& matrix, double ratio) {
     if (!this->common_options().condition) return {};
-    return assess_condition<T>(this->estimate_condition(matrix, scale_of_factors_));
+    return assess_condition<T>(this->reciprocal_condition(matrix, scale_of_factors_, ratio));
   }
 
   /// Factors a part of A, whose other elements are eliminated, with columns at the level of rounding errors

@@ -10,6 +10,7 @@
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
 #include "sparse_direct/multifrontal/host/factorization.hpp"
+#include "sparse_direct/multifrontal/host/pivot_ratio.hpp"
 #include "sparse_direct/multifrontal/host/substitution.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 #include "sparse_direct/multifrontal/pattern_key.hpp"
@@ -96,6 +97,7 @@ struct MultifrontalOptions {
   Ordering ordering = Ordering::automatic;
   std::int64_t refine = 10;
   bool condition = true;
+  bool condition_of_updates = false;
 };
 
 template <class B, class T>
@@ -142,7 +144,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
       const PatternKey key = pattern_key(*A_);
       if (!(key == key_) || (analysis_depends_on_values() && !is_fresh_)) renew_analysis(*A_, key);
       is_fresh_ = false;
-      return factor_values(*A_);
+      forget_condition();
+      return factor_and_describe(*A_);
     });
   }
 
@@ -154,9 +157,10 @@ class MultifrontalSolver : public SolverImplementation<T> {
         adapt_to_values(*A_);
       } else {
         renew_analysis(*A_, key);
+        forget_condition();
       }
       is_fresh_ = false;
-      return factor_values(*A_);
+      return factor_and_describe(*A_);
     });
   }
 
@@ -353,7 +357,30 @@ class MultifrontalSolver : public SolverImplementation<T> {
             {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())}};
   }
 
-  /// 1 / condition number of the matrix with elements row_scale_i a_ij column_scale_j.
+  /// 1 / condition number of the matrix with elements row_scale_i a_ij column_scale_j, whose pivots have this
+  /// ratio. After an update of values it is the last estimate times the change of the ratio, unless that is
+  /// large, the number is near the machine epsilon, or an option asks for an estimate.
+  [[nodiscard]] double reciprocal_condition(const Csr<T>& A, const ScaleFactors& scale, double ratio) {
+    constexpr double largest_change = 10;
+    constexpr double least = 1e5 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    condition_by_pivots_ = false;
+    if (estimated_ && !options_.condition_of_updates) {
+      const double change = ratio / estimated_->pivot_ratio;
+      const double predicted = estimated_->reciprocal_condition * change;
+      condition_by_pivots_ = change >= 1 / largest_change && change <= largest_change && predicted >= least;
+      if (condition_by_pivots_) return std::min(predicted, 1.0);
+    }
+    estimated_ = {estimate_condition(A, scale), ratio};
+    return estimated_->reciprocal_condition;
+  }
+  /// Lets the next condition number be estimated: that of other factors.
+  void forget_condition() {
+    estimated_.reset();
+    condition_by_pivots_ = false;
+  }
+
+  /// 1 / condition number of the matrix with elements row_scale_i a_ij column_scale_j, by about ten
+  /// substitutions.
   [[nodiscard]] double estimate_condition(const Csr<T>& A, const ScaleFactors& scale) const {
     const std::int64_t n = A.rows();
     Vectors v(this->device());
@@ -438,6 +465,12 @@ class MultifrontalSolver : public SolverImplementation<T> {
     if (A.is_sparse()) return *A.csr();
     converted_ = to_csr(A);
     return converted_;
+  }
+
+  Outcome factor_and_describe(const Csr<T>& A) {
+    Outcome outcome = factor_values(A);
+    if (condition_by_pivots_) outcome.statistics.push_back({"condition_by_pivots", std::int64_t{1}});
+    return outcome;
   }
 
   void renew_analysis(const Csr<T>& A, const PatternKey& key) {
@@ -578,6 +611,13 @@ class MultifrontalSolver : public SolverImplementation<T> {
   PatternKey predicted_key_ = {};  // of the pattern whose order of AMD is known
   std::vector<std::int32_t> minimum_degree_;
   bool is_fresh_ = false;  // analysed, and not factored since
+  /// The last estimate of a condition number, and the ratio of the pivots that it belongs to.
+  struct EstimatedCondition {
+    double reciprocal_condition;
+    double pivot_ratio;
+  };
+  std::optional<EstimatedCondition> estimated_;
+  bool condition_by_pivots_ = false;
 };
 
 }  // namespace echelon::sparse_direct

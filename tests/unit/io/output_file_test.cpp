@@ -4,6 +4,7 @@
 #include "unit/io/file_support.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/io/files.hpp>
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -130,6 +131,20 @@ TEST(OutputFile, Gzip_ReadsBack) {
     file.commit();
     EXPECT_TRUE(unpacked(path) == text) << size;
   }
+}
+
+TEST(OutputFile, WriteBytes_WholeOrError) {
+  const ScratchFolder folder;
+  const std::string text = random_text(100'000);
+  write_bytes(folder.file("plain"), text);
+  EXPECT_EQ(content_of(folder.file("plain")), text);
+  write_bytes(folder.file("packed.gz"), text);
+  EXPECT_EQ(unpacked(folder.file("packed.gz")), text);
+  write_bytes(folder.file("empty"), "");
+  EXPECT_EQ(fs::file_size(folder.file("empty")), 0);
+  const FileSizeLimit limit(1000);
+  EXPECT_THROW(write_bytes(folder.file("plain"), text.substr(1)), ParseError);
+  EXPECT_EQ(content_of(folder.file("plain")), text);
 }
 
 TEST(OutputFile, ProcessEnds_NothingRemains) {

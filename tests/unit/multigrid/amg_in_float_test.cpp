@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Results of amg in float that conjugate gradients read in place.
 #include "solver/implementation.hpp"
-#include "solver/nested_solver.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/generate.hpp>
@@ -26,8 +25,7 @@ TEST(AmgInFloat, ResultInPlace_BitsOfStoredResult) {
         make_solver<double>("amg", device, {{"precision", "single"}, {"coarse_size", 30}});
     ASSERT_TRUE(solver.setup(A).ready());
     const SolverImplementation<double>& amg = SolverAccess<double>::implementation(solver);
-    const auto* floats = dynamic_cast<const FloatPreconditioner<double>*>(&amg);
-    ASSERT_TRUE(floats != nullptr && floats->leaves_floats());
+    ASSERT_TRUE(amg.leaves_floats());
     for (const double size : {1.0, 1e-200, 1e200}) {
       std::vector<double> r = random_dense<double>(A.rows(), 1, 5).to_vector();
       double squares = 0;
@@ -40,8 +38,8 @@ TEST(AmgInFloat, ResultInPlace_BitsOfStoredResult) {
       std::vector<double> z(r.size());
       amg.apply(*workspace, r.data(), z.data());
       const AppliedColumn<double> column{workspace.get(), r.data(), nullptr, &norm};
-      floats->apply_in_float({&column, 1});
-      const WidenedVector<double> result = floats->float_result(*workspace);
+      amg.apply_in_float({&column, 1});
+      const WidenedVector<double> result = amg.float_result(*workspace);
       for (std::int64_t i = 0; i < A.rows(); ++i) ASSERT_EQ(result[i], z[static_cast<std::size_t>(i)]) << i;
     }
   }
@@ -60,8 +58,7 @@ TEST(AmgInFloat, WorkingPrecisionOrNullSpace_ResultStored) {
   const auto leaves = [](const Csr<double>& matrix, const char* precision) {
     Solver<double> solver = make_solver<double>("amg", Device::serial(), {{"precision", precision}});
     EXPECT_TRUE(solver.setup(matrix).ready());
-    return dynamic_cast<const FloatPreconditioner<double>&>(SolverAccess<double>::implementation(solver))
-        .leaves_floats();
+    return SolverAccess<double>::implementation(solver).leaves_floats();
   };
   EXPECT_TRUE(leaves(A, "single"));
   EXPECT_FALSE(leaves(A, "working"));

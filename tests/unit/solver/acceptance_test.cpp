@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Statements about an answer: solved, singular or inconsistent, with proofs, and the digits that it
 /// promises.
+#include "support/big_float.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -10,8 +11,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace echelon::test {
@@ -195,10 +199,12 @@ TEST(Acceptance, IllConditionedTriangles_AreNotSingular) {
   for (const auto& [name, rows] : {std::pair("kahan", 200), std::pair("triw", 60), std::pair("triw", 100)}) {
     const Matrix<double> A = make_matrix<double>(name, {{"n", rows}});
     const std::vector<double> b(static_cast<std::size_t>(rows), 1.0);
-    const auto [x, report] = solve(MatrixRef<double>(A), b, {.method = "lu", .device = Device::serial()});
-    EXPECT_EQ(report.status, Status::direct) << name << ": " << report;
-    EXPECT_EQ(report.rank, rows) << report;
-    EXPECT_EQ(report.certainty, Certainty::proven);
+    for (const std::string method : {"auto", "lu", "gauss-jordan", "crout", "sparse-lu"}) {
+      const auto [x, report] = solve(MatrixRef<double>(A), b, {.method = method, .device = Device::serial()});
+      EXPECT_EQ(report.status, Status::direct) << name << " " << method << ": " << report;
+      EXPECT_EQ(report.rank, rows) << method << ": " << report;
+      EXPECT_EQ(report.certainty, Certainty::proven) << method << ": " << report;
+    }
   }
 }
 
@@ -260,6 +266,156 @@ TEST(Acceptance, LeastSquares_OnRequestOnly) {
   const auto [ungraded_x, solved] = solve(sparse<double>({{2, 1}, {1, 2}}), std::vector<double>{1, 2},
                                           {.method = "lu", .least_squares = true});
   EXPECT_EQ(solved.status, Status::direct);
+}
+
+/// ||b - A x|| / ||b|| with a residual in 512 bits.
+template <class T>
+double relative_residual(const Dense<T>& A, const std::vector<T>& b, const Dense<T>& x) {
+  double residual = 0;
+  double size = 0;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    const double rhs = b[static_cast<std::size_t>(i)];
+    BigFloat r = rhs;
+    for (std::int64_t j = 0; j < A.columns(); ++j) r = r - BigFloat(A(i, j)) * BigFloat(x[j]);
+    residual = std::hypot(residual, r.to_double());
+    size = std::hypot(size, rhs);
+  }
+  return residual / size;
+}
+
+/// Kernels of integral equations of the first kind: the Laplace transform exp(-s t), and that of Phillips.
+template <class T>
+Dense<T> integral_kernel(const std::string& name, std::int64_t n) {
+  Dense<T> A(Device(), n, n);
+  const auto size = static_cast<double>(n);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double s = 10 * static_cast<double>(i + 1) / size;
+      const double t = static_cast<double>(j + 1) / size;
+      const double distance = 12 * static_cast<double>(i - j) / size;
+      const double phillips = std::abs(distance) < 3 ? 1 + std::cos(distance * 1.0471975511965976) : 0;
+      A(i, j) = static_cast<T>(name == "laplace" ? std::exp(-s * t) / size : phillips);
+    }
+  }
+  return A;
+}
+
+/// Condition numbers far above 1 / eps, without growth of elements: a direct method has an x, and its
+/// residual alone decides.
+TYPED_TEST(AcceptanceOf, SingularToWorkingPrecision_ResidualDecides) {
+  using T = TypeParam;
+  const bool wide = std::is_same_v<T, double>;
+  const std::vector<std::pair<std::string, std::vector<std::int64_t>>> families = {
+      {"hilbert", wide ? std::vector<std::int64_t>{12, 13, 14, 16, 20, 40, 70}
+                       : std::vector<std::int64_t>{6, 7, 9, 12, 30}},
+      {"pascal", wide ? std::vector<std::int64_t>{18, 20, 22} : std::vector<std::int64_t>{9, 10, 12}},
+      {"cauchy", wide ? std::vector<std::int64_t>{12, 20} : std::vector<std::int64_t>{7, 10}},
+      {"laplace", {10, 20, 40}},
+      {"phillips", {12, 24, 48}}};
+  for (const auto& [family, orders] : families) {
+    for (const std::int64_t n : orders) {
+      const bool kernel = family == "laplace" || family == "phillips";
+      const auto A =
+          kernel ? integral_kernel<T>(family, n) : std::get<Dense<T>>(make_matrix<T>(family, {{"n", n}}));
+      std::vector<T> b(static_cast<std::size_t>(n), T{0});
+      for (const bool sum : {true, false}) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          double value = i == n / 2 ? 1 : 0;
+          for (std::int64_t j = 0; sum && j < n; ++j) value += static_cast<double>(A(i, j));
+          b[static_cast<std::size_t>(i)] = static_cast<T>(value);
+        }
+        const bool solved_by_lu = solve(A, b, {.method = "lu"}).report.solved();
+        for (const Method& method : methods()) {
+          const bool square = method.needs == MethodNeeds::square || method.needs == MethodNeeds::any_shape;
+          if (method.kind != MethodKind::direct || !square || !method.runs_on(Device())) continue;
+          SCOPED_TRACE(method.name + " " + family + " " + std::to_string(n) + (sum ? " sums" : " unit"));
+          const auto [x, report] = solve(A, b, {.method = method.name});
+          if (method.name == "mapped-echelon" && report.status == Status::underdetermined) continue;
+          if (report.columns.empty()) {  // a pivot that is exactly zero
+            EXPECT_EQ(report.status, Status::singular) << report;
+            EXPECT_TRUE(report.row.has_value()) << report;
+            continue;
+          }
+          const double residual = relative_residual(A, b, x);
+          EXPECT_NEAR(report.relative_residual, residual,
+                      1e-3 * residual + 100 * std::numeric_limits<T>::epsilon())
+              << report;
+          const bool satisfied = residual <= (wide ? 1e-8 : 1e-4);
+          EXPECT_TRUE(report.solved() || (report.status == Status::singular && !satisfied)) << report;
+          EXPECT_FALSE(report.row.has_value());
+          EXPECT_TRUE(method.name != "gauss-jordan" || report.solved() == solved_by_lu) << report;
+        }
+      }
+    }
+  }
+}
+
+/// A x = b and -A x = -b have one status, also where the sum of b is small, and by direct methods.
+TEST(Acceptance, SignOfASystem_ChangesNothing) {
+  for (const std::size_t n : {7, 40, 100}) {
+    const Rows L = graph_laplacian(n, [](std::size_t i, std::size_t j) { return i + 1 == j || j + 1 == i; });
+    for (const double share : {0.0, 1e-13, 1e-10, 1.0}) {
+      const bool balanced = share < 1e-8;
+      std::vector<double> b(n);
+      double sum = 0;
+      for (std::size_t i = 0; i < n; ++i) sum += b[i] = std::sin(static_cast<double>(i * i));
+      for (double& element : b) element -= (1 - share) * sum / static_cast<double>(n);
+      std::vector<double> negative_b = b;
+      for (double& element : negative_b) element = -element;
+      for (const std::string method : {"auto", "cg", "minres", "gmres", "amg", "lamg", "approximate-cholesky",
+                                       "bddc", "sparse-lu", "gauss-jordan", "mapped-echelon"}) {
+        SCOPED_TRACE(method + " " + std::to_string(n) + " " + std::to_string(share));
+        const Report positive = solve(sparse<double>(L), b, {.method = method}).report;
+        const Report negative = solve(sparse<double>(scaled(L, -1)), negative_b, {.method = method}).report;
+        EXPECT_EQ(positive.solved(), balanced) << positive;
+        if (method == "cg") continue;  // which takes no negative definite A
+        EXPECT_EQ(negative.solved(), positive.solved()) << negative;
+        if (method == "auto" && balanced) continue;  // which takes other methods
+        EXPECT_EQ(negative.status, positive.status) << negative;
+        EXPECT_EQ(negative.certainty, positive.certainty) << negative;
+      }
+    }
+  }
+}
+
+/// Nonsingular, however weak the ground: no method calls it inconsistent, and none accepts an x that does
+/// not satisfy the equations.
+TEST(Acceptance, WeaklyGroundedPath_IsNeverInconsistent) {
+  for (const std::size_t n : {30, 60, 61}) {
+    for (const double ground : {1e-9, 1e-11, 1e-12}) {
+      Rows rows = graph_laplacian(n, [](std::size_t i, std::size_t j) { return i + 1 == j || j + 1 == i; });
+      rows[0][0] += ground;
+      const Csr<double> A = sparse<double>(rows);
+      std::vector<double> b(n, 0);
+      b[n / 2] = 1;
+      // The current flows through the ground.
+      const double level = 1 / (rows[0][0] - 1);
+      for (const Method& method : methods()) {
+        const bool general = method.kind != MethodKind::preconditioner && method.runs_on(Device());
+        if (!general || method.needs == MethodNeeds::triangular) continue;
+        SCOPED_TRACE(method.name + " " + std::to_string(n) + " " + std::to_string(ground));
+        const auto [x, report] = solve(A, b, {.method = method.name, .max_iterations = 3000});
+        EXPECT_NE(report.status, Status::inconsistent) << report;
+        if (!report.solved()) continue;
+        EXPECT_LE(report.relative_residual, 1e-7) << report;
+        const double error = std::abs(x.data()[n / 2] - (level + static_cast<double>(n / 2))) / level;
+        EXPECT_LE(report.expected_digits().value_or(0), 1 - std::log10(error + 1e-16)) << report;
+      }
+    }
+  }
+}
+
+TEST(Acceptance, SubnormalSolution_IsRoundedAtTheEnd) {
+  const Csr<double> A = sparse<double>({{2, 1}, {1, 3}});
+  const std::vector<double> b = {1e-308, 0};  // x = (6e-309, -2e-309)
+  for (const Method& method : methods()) {
+    if (method.kind != MethodKind::direct || !method.runs_on(Device())) continue;
+    if (method.needs == MethodNeeds::triangular) continue;
+    const auto [x, report] = solve(A, b, {.method = method.name});
+    EXPECT_TRUE(report.solved()) << method.name << ": " << report;
+    EXPECT_NEAR(x.data()[0], 6e-309, 1e-323) << method.name;
+    EXPECT_NEAR(x.data()[1], -2e-309, 1e-323) << method.name;
+  }
 }
 
 /// One Ritz value says nothing about the smallest eigenvalue.

@@ -107,9 +107,54 @@ TEST(BlockTriangularForm, CycleOfAMillionRows_IsOneBlock) {
   EXPECT_EQ(block_triangular_form(Csr<double>::from_triplets(n, n, triplets)).blocks(), n);
 }
 
+TEST(BlockTriangularForm, SymmetricPattern_BlocksAreComponents) {
+  std::mt19937 random(10);
+  for (int k = 0; k < 100; ++k) {
+    const std::int32_t n = 1 + k / 3;
+    std::uniform_int_distribution<std::int32_t> index(0, n - 1);
+    std::vector<Triplet<double>> triplets;
+    for (std::int32_t i = 0; i < n; ++i) triplets.push_back({i, i, 4});
+    for (int e = 0; e < n * (k % 4) / 3; ++e) {
+      const std::int32_t i = index(random);
+      const std::int32_t j = index(random);
+      if (i == j) continue;
+      triplets.push_back({i, j, 2});
+      triplets.push_back({j, i, 3});
+    }
+    expect_block_triangular_form(Csr<double>::from_triplets(n, n, triplets));
+    triplets.push_back({0, n - 1, 1});  // perhaps on one side only
+    expect_block_triangular_form(Csr<double>::from_triplets(n, n, triplets));
+  }
+}
+
+TEST(BlockTriangularForm, ManyPaths_AreBlocks) {
+  constexpr std::int32_t paths = 1009;
+  constexpr std::int32_t n = 300 * paths;
+  std::vector<Triplet<double>> triplets;
+  for (std::int32_t i = 0; i < n; ++i) {  // path i % paths
+    triplets.push_back({i, i, 1});
+    if (i < paths) continue;
+    triplets.push_back({i, i - paths, 1});
+    triplets.push_back({i - paths, i, 1});
+  }
+  const BlockTriangularForm form = block_triangular_form(Csr<double>::from_triplets(n, n, triplets));
+  EXPECT_EQ(form.blocks(), paths);
+  EXPECT_EQ(form.largest_block(), 300);
+  EXPECT_EQ(form.structural_rank, n);
+  for (std::int64_t b = 0; b < form.blocks(); ++b) {
+    for (std::int32_t k = form.block_begin[b]; k < form.block_begin[b + 1]; ++k) {
+      ASSERT_EQ(form.column_permutation[k] % paths, form.column_permutation[form.block_begin[b]] % paths);
+    }
+  }
+}
+
 TEST(BlockTriangularForm, StoredZerosCount) {
   const Csr<double> a(2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 1, 0, 1});
   EXPECT_EQ(block_triangular_form(a).blocks(), 1);
+  const Csr<double> zero_on_both_sides(2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 0, 0, 1});
+  EXPECT_EQ(block_triangular_form(zero_on_both_sides).blocks(), 1);
+  const Csr<double> zero_diagonal(2, 2, {0, 1, 2}, {0, 1}, {0, 1});
+  EXPECT_EQ(block_triangular_form(zero_diagonal).structural_rank, 2);
 }
 
 TEST(BlockTriangularForm, AwkwardMatrices) {

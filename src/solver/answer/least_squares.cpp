@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/answer/least_squares.hpp"
+
+#include "linalg/blas/decompositions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+/// Binary exponents of the largest elements of the columns of A, m by n; zero for a column of zeros. Empty if
+/// the columns are of about equal size.
+std::vector<int> column_exponents(const std::vector<double>& A, std::size_t m, std::size_t n) {
+  constexpr int widest_spread = 20;
+  std::vector<int> exponents(n, 0);
+  int smallest = std::numeric_limits<int>::max();
+  int largest = std::numeric_limits<int>::min();
+  for (std::size_t j = 0; j < n; ++j) {
+    double size = 0;
+    for (std::size_t i = j * m; i < (j + 1) * m; ++i) size = std::max(size, std::abs(A[i]));
+    if (size == 0) continue;
+    exponents[j] = std::ilogb(size);
+    smallest = std::min(smallest, exponents[j]);
+    largest = std::max(largest, exponents[j]);
+  }
+  return smallest < largest && largest - smallest > widest_spread ? exponents : std::vector<int>();
+}
+
+/// Calls f(i, j, a_ij) for the elements of A.
+template <class T, class F>
+void for_each_element(const MatrixRef<T>& A, const F& f) {
+  if (A.is_sparse()) {
+    const Csr<T> csr = A.csr()->to(Device::serial());
+    for (std::int64_t i = 0; i < csr.rows(); ++i) {
+      for (std::int64_t k = csr.row_offsets()[i]; k < csr.row_offsets()[i + 1]; ++k)
+        f(i, csr.column_indices()[k], static_cast<double>(csr.values()[k]));
+    }
+    return;
+  }
+  const Dense<T> dense = to_dense(A).to(Device::serial());
+  for (std::int64_t j = 0; j < dense.columns(); ++j) {
+    for (std::int64_t i = 0; i < dense.rows(); ++i) f(i, j, static_cast<double>(dense(i, j)));
+  }
+}
+
+}  // namespace
+
+template <class T>
+double largest_projection(const MatrixRef<T>& A, const std::vector<T>& r) {
+  if (A.is_operator()) return std::numeric_limits<double>::infinity();
+  const auto n = static_cast<std::size_t>(A.columns());
+  std::vector<double> size(n, 0);  // max |a|, so that no square overflows or vanishes
+  std::vector<double> square(n, 0);
+  std::vector<double> product(n, 0);
+  for_each_element(A, [&](std::int64_t, std::int64_t j, double a) {
+    double& largest = size[static_cast<std::size_t>(j)];
+    largest = std::max(largest, std::abs(a));
+  });
+  for_each_element(A, [&](std::int64_t i, std::int64_t column, double a) {
+    const auto j = static_cast<std::size_t>(column);
+    if (size[j] == 0) return;
+    square[j] += (a / size[j]) * (a / size[j]);
+    product[j] += (a / size[j]) * static_cast<double>(r[static_cast<std::size_t>(i)]);
+  });
+  double largest = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    if (size[j] > 0) largest = std::max(largest, std::abs(product[j]) / std::sqrt(square[j]));
+  }
+  return largest;
+}
+
+template <class T>
+bool is_decomposable(const MatrixRef<T>& A) {
+  constexpr auto most = static_cast<double>(most_decomposed_rows);
+  const auto less = static_cast<double>(std::min(A.rows(), A.columns()));
+  const auto more = static_cast<double>(std::max(A.rows(), A.columns()));
+  return !A.is_operator() && less > 0 && more * more <= 4 * most * most &&
+         less * less * more <= most * most * most;
+}
+
+template <class T>
+std::optional<LeastSquaresSolution<T>> solve_least_squares(const MatrixRef<T>& A, const Dense<T>& B) {
+  const std::vector<T> elements = to_dense(A).to_vector();
+  const std::vector<T> rhs = B.to_vector();
+  const auto m = static_cast<std::size_t>(A.rows());
+  const auto n = static_cast<std::size_t>(A.columns());
+  const auto k = static_cast<std::size_t>(B.columns());
+  const std::size_t leading = std::max(m, n);
+
+  std::vector<double> a(elements.begin(), elements.end());
+  const std::vector<int> exponents = column_exponents(a, m, n);
+  for (std::size_t j = 0; j < exponents.size(); ++j) {
+    for (std::size_t i = j * m; i < (j + 1) * m; ++i) a[i] = std::ldexp(a[i], -exponents[j]);
+  }
+  std::vector<double> x(leading * k, 0);
+  for (std::size_t j = 0; j < k; ++j) {
+    for (std::size_t i = 0; i < m; ++i) x[j * leading + i] = static_cast<double>(rhs[j * m + i]);
+  }
+  const double tolerance =
+      static_cast<double>(leading) * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const std::optional<int> rank = lapack::least_squares(static_cast<int>(m), static_cast<int>(n),
+                                                        static_cast<int>(k), a.data(), x.data(), tolerance);
+  if (!rank) return std::nullopt;
+
+  std::vector<T> result(n * k);
+  for (std::size_t j = 0; j < k; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const int exponent = exponents.empty() ? 0 : -exponents[i];
+      result[j * n + i] = static_cast<T>(std::ldexp(x[j * leading + i], exponent));
+    }
+  }
+  const Array<T> array(Device::serial(), std::span<const T>(result));
+  return LeastSquaresSolution<T>{Dense<T>(A.columns(), B.columns(), array), *rank, exponents.empty()};
+}
+
+template bool is_decomposable(const MatrixRef<float>&);
+template bool is_decomposable(const MatrixRef<double>&);
+template double largest_projection(const MatrixRef<float>&, const std::vector<float>&);
+template double largest_projection(const MatrixRef<double>&, const std::vector<double>&);
+template std::optional<LeastSquaresSolution<float>> solve_least_squares(const MatrixRef<float>&,
+                                                                        const Dense<float>&);
+template std::optional<LeastSquaresSolution<double>> solve_least_squares(const MatrixRef<double>&,
+                                                                         const Dense<double>&);
+
+}  // namespace echelon
