@@ -77,7 +77,7 @@ PetscErrorCode Factor::read_options(Mat F, Mat A) {
                             known == PETSC_TRUE && positive_definite == PETSC_TRUE);
   }
   if (find_method(method).kind != MethodKind::direct)
-    throw BadOption("method", "method '" + method + "' is no factorisation; -pc_type echelon has it");
+    throw BadOption("method", "method '" + method + "' is not a factorisation; use it by -pc_type echelon");
   choice_.method = method;
   return reader.read_method(choice_);
 }
@@ -259,7 +259,7 @@ PetscErrorCode Factor::inertia(Mat F, PetscInt* negative, PetscInt* zero, PetscI
   const bool definite = choice_.method == "sparse-cholesky" || choice_.method == "cholesky" || n == 0;
   const auto below = definite ? std::int64_t{0} : integer_statistic(setup_, "negative_eigenvalues");
   const auto above = definite ? n : integer_statistic(setup_, "positive_eigenvalues");
-  PetscCheck(!schur_, PETSC_COMM_SELF, PETSC_ERR_SUP, "the inertia is not known beside a Schur complement");
+  PetscCheck(!schur_, PETSC_COMM_SELF, PETSC_ERR_SUP, "the inertia is not known with a Schur complement");
   PetscCheck(below && above && (!definite || F->factorerrortype == MAT_FACTOR_NOERROR), PETSC_COMM_SELF,
              PETSC_ERR_SUP, "the inertia is known after a factorization by sparse-ldlt or ldlt, not %s",
              choice_.method.c_str());

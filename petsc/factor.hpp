@@ -72,7 +72,7 @@ class Factor {
   MatrixCopy copy_;
   PetscObjectState copied_state_ = -1;  // of the matrix whose values copy_ has
   PetscObjectId copied_id_ = 0;
-  // SparseLu and Lu have solves with the transpose besides those of Solver.
+  // SparseLu and Lu have solves with the transpose in addition to those of Solver.
   std::variant<std::monostate, Solver<double>, SparseLu<double>, Lu<double>> solver_;
   std::optional<SchurFactor> schur_;  // in place of solver_
   bool factored_ = false;

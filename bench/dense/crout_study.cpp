@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How do the published forms of Crout's method compare with each other and with LU: the times, the effect of
-// pivoting, the effect of the tolerance, and iterative triangular solves beside substitution?
+// pivoting, the effect of the tolerance, and iterative triangular solves compared with substitution?
 //   bench_crout_study [--device serial|openmp|cuda] [--float] [--runs N] [--budget SECONDS] [--csv FILE]
 //                     [--svg FILE] [--table times|pivoting|tolerance|triangular] [N | sN | FILE]...
 // Matrices: N, uniform random numbers from -1000 to 1000; sN, the Schur complement of the surface of a cube

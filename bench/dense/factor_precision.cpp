@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What does factor_precision=single of `lu` and `cholesky` bring on the host, for which condition numbers,
-// and beside LAPACK's dsgesv and dsposv?
+// and compared with LAPACK's dsgesv and dsposv?
 //   bench_factor_precision [--threads N] [--runs N] [--condition-size N] [N]...
 // Set-up and solve with one right-hand side, medians of several runs in turn.
 #include "backend/targets.hpp"

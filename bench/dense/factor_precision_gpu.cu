@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What does factor_precision of `lu` and `cholesky` bring on a GPU, for which condition numbers, and beside
-// the iterative refinement solvers of cuSOLVER?
+// What does factor_precision of `lu` and `cholesky` bring on a GPU, for which condition numbers, and compared
+// with the iterative refinement solvers of cuSOLVER?
 //   bench_factor_precision_gpu [--from N] [--up-to N] [--condition-size N]
 // Set-up and solve with one right-hand side by one object, medians of several runs.
 #include "backend/backend.hpp"

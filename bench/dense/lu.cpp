@@ -55,7 +55,7 @@ double seconds_of(const std::function<void()>& work) {
 
 /// Least seconds of each factorisation of A, in turn.
 template <class T>
-std::vector<double> factorisation_seconds(const ec::Dense<T>& A, const ec::Device& device, void* peer,
+std::vector<double> factorization_seconds(const ec::Dense<T>& A, const ec::Device& device, void* peer,
                                           int runs) {
   const int n = static_cast<int>(A.rows());
   ec::Dense<T> work = A;
@@ -114,7 +114,7 @@ std::vector<MethodSeconds> method_seconds(const ec::Dense<T>& A, const ec::Devic
 template <class T>
 void measure(std::int64_t n, const ec::Device& device, void* peer, int runs) {
   const ec::Dense<T> A = uniform<T>(n);
-  const std::vector<double> factor = factorisation_seconds(A, device, peer, runs);
+  const std::vector<double> factor = factorization_seconds(A, device, peer, runs);
   const std::vector<MethodSeconds> methods = method_seconds(A, device, runs);
   const auto size = static_cast<double>(n);
   fmt::print(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lamg, alone and inside conjugate gradients, beside conjugate gradients with Jacobi, on graphs of five
-// classes.
+// lamg, alone and inside conjugate gradients, compared with conjugate gradients with Jacobi, on graphs of
+// five classes.
 //   bench_lamg [--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--levels] [--columns N,...]
 //   [--method [DEVICE/]NAME[:KEY=VALUE]...,...] [FAMILY:KEY=VALUE...]...
 // Classes are grids, meshes, roads, social and chimera; without --class all of them, with FAMILYs these

@@ -42,7 +42,7 @@ double milliseconds(F f) {
 
 struct Times {
   double analysis = 0;
-  double factorisation = 0;
+  double factorization = 0;
   double application = 0;
   bool same_bits = false;
   std::string outcome;
@@ -78,7 +78,7 @@ Times measure(const char* name, const ec::Csr<double>& host, const ec::Csr<doubl
   times.same_bits =
       std::memcmp(apply_once(method, b).data(), z.data(), static_cast<std::size_t>(b.rows()) * 8) == 0;
   times.analysis = milliseconds([&] { method.analyze(A); });
-  times.factorisation = milliseconds([&] { method.update_values(A); });
+  times.factorization = milliseconds([&] { method.update_values(A); });
   const ec::Dense<double> r = b.to(A.device());
   ec::Dense<double> result(A.device(), b.rows(), 1);
   const auto workspace = method.make_workspace();
@@ -97,9 +97,9 @@ PeerTimes measure_cusparse(const ec::Csr<double>& host, const ec::Csr<double>& A
   ec::bench::CusparseFactors factors(host, A);
   PeerTimes times;
   times.cholesky.analysis = milliseconds([&] { factors.analyze_cholesky(); });
-  times.cholesky.factorisation = milliseconds([&] { factors.factor_cholesky(); });
+  times.cholesky.factorization = milliseconds([&] { factors.factor_cholesky(); });
   times.lu.analysis = milliseconds([&] { factors.analyze_lu(); });
-  times.lu.factorisation = milliseconds([&] { factors.factor_lu(); });
+  times.lu.factorization = milliseconds([&] { factors.factor_lu(); });
   ec::Dense<double> b = right_hand_side(host.rows()).to(A.device());
   ec::Dense<double> x(A.device(), host.rows(), 1);
   ec::bench::CusparseTriangle lower(factors, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, b.data(),
@@ -127,10 +127,10 @@ void run(const std::string& name, const ec::Csr<double>& host) {
       "| %s | %lld | %lld | %lld | %.2f | %.2f | %.3f | %.2f | %.2f | %.3f | %.2f | %.2f | %.2f | %.2f | "
       "%.2f | %.3f | %.2f | %.2f | %s | %s%s |\n",
       name.c_str(), static_cast<long long>(host.rows()), static_cast<long long>(host.nonzeros()),
-      static_cast<long long>(levels), lu.analysis, lu.factorisation, lu.application, cholesky.analysis,
-      cholesky.factorisation, cholesky.application, peer.lu.analysis, peer.lu.factorisation,
-      peer.cholesky.analysis, peer.cholesky.factorisation, peer.solve_analysis, peer.lu.application,
-      peer.lu.factorisation / lu.factorisation, peer.lu.application / lu.application,
+      static_cast<long long>(levels), lu.analysis, lu.factorization, lu.application, cholesky.analysis,
+      cholesky.factorization, cholesky.application, peer.lu.analysis, peer.lu.factorization,
+      peer.cholesky.analysis, peer.cholesky.factorization, peer.solve_analysis, peer.lu.application,
+      peer.lu.factorization / lu.factorization, peer.lu.application / lu.application,
       lu.same_bits && cholesky.same_bits ? "yes" : "NO", lu.outcome.c_str(), cholesky.outcome.c_str());
   std::fflush(stdout);
 }

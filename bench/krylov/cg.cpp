@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What does an iteration of conjugate gradients with Jacobi cost, beside the time that its bytes take?
+// What does an iteration of conjugate gradients with Jacobi cost, compared with the time that its bytes take?
 //   bench_cg [DEVICE] [SIDE]
 // DEVICE: serial, openmp or cuda (default: a GPU if there is one); SIDE: the 7-point Laplacian on SIDE^3
 // points (default: 256). Solves of 64 and of 192 iterations are timed, 7 of each; the difference of their

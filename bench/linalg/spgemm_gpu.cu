@@ -4,7 +4,7 @@
 // prints tables in Markdown for the 7-point Laplacian A on SIDE^3 points (default: 126, 2 million rows), the
 // prolongation P from aggregates of 8 points, and S = (I - 2/3 D^-1 A) P.
 // First table: the whole operation, pattern and values, compared with each of cuSPARSE's algorithms.
-// cuSPARSE has 32-bit offsets. Both allocate from CUDA's pool; the peak is the memory besides the operands,
+// cuSPARSE has 32-bit offsets. Both allocate from CUDA's pool; the peak is the memory excluding the operands,
 // including the result. Second table: values alone, with and without stored positions, compared with the
 // compute phase of SpGEMMreuse. Third table: the smallest sizes from which the GPU is faster than 2 and than
 // all cores of the host, for A A and A + A^2, with operands on the device that computes. Wall-clock times
@@ -335,7 +335,7 @@ void print_updates_header() {
 }
 
 /// Measures update(product, C), values of a known pattern, of a product with stored positions and of one
-/// without, beside the compute phase of SpGEMMreuse.
+/// without, compared with the compute phase of SpGEMMreuse.
 template <class T, class Product, class F>
 void compare_updates(const char* name, double floor, const ec::Csr<T>& expected, Product with,
                      Product without, double theirs, F update) {

@@ -4,11 +4,11 @@
 //   PROBLEM:ROWS[:KEY=VALUE]...
 // PROBLEM is a generator's name or poisson-27, the 27-point stencil. Sets of options of amg are separated by
 // slashes. Prints a Markdown table: for each problem and set the milliseconds of set-up, solve and
-// update_values, medians of N runs (3), to a relative residual of 1e-8 for a random solution, or for so many
-// of them at once; iterations, levels, operator complexity, and megabytes after set-up and after an update;
-// and the megabytes that a set-up and an iteration move at least, see setup_bytes() and iteration_bytes().
-// Milliseconds are processor time on serial, where other work on the machine is not counted, and time elapsed
-// elsewhere.
+// update_values, medians of N runs (3), to a relative residual of 1e-8 for a random solution, or for N of
+// them at once (--columns); iterations, levels, operator complexity, and megabytes after set-up and after an
+// update; and the megabytes that a set-up and an iteration move at least, see setup_bytes() and
+// iteration_bytes(). Milliseconds are processor time on serial, where other work on the machine is not
+// counted, and time elapsed elsewhere.
 #include "matrix/row_blocks.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
@@ -92,7 +92,7 @@ double setup_bytes(const ec::HierarchyDescription& hierarchy) {
   return bytes;
 }
 
-/// Bytes of a level's matrix that a product reads, with values of so many bytes. Of a matrix with stencils it
+/// Bytes of a level's matrix that a product reads, with values of `value` bytes. Of a matrix with stencils it
 /// reads no columns, and 4 bytes a row in place of the offsets.
 double product_bytes(const ec::LevelDescription& level, double value, bool has_stencils) {
   const auto rows = static_cast<double>(level.rows);

@@ -3,10 +3,10 @@
 //   bench_multigrid_study [--plot FILE.svg] [--rows N] [--sweeps N]
 //   bench_multigrid_study --sizes [--runs N] [--largest N]
 // The first prints, and draws, the residual after each cycle for symmetric positive definite matrices of N
-// (2000) rows, dense and with a density of 0.05, in float as in the report and in double, beside Jacobi
-// sweeps without a coarse level: 20 sweeps count as a cycle. The second prints milliseconds of set-up and
-// solve on the host and, where there is one, on the GPU, medians of N (3) runs, and from which size on the
-// GPU is quicker.
+// (2000) rows, dense and with a density of 0.05, in float as in the report and in double, compared with
+// Jacobi sweeps without a coarse level: 20 sweeps count as a cycle. The second prints milliseconds of set-up
+// and solve on the host and, where there is one, on the GPU, medians of N (3) runs, and from which size on
+// the GPU is quicker.
 #include "support/arguments.hpp"
 #include "support/log_plot.hpp"
 #include "support/measure.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Scratch memory and library handles that operations use besides their operands.
+/// Scratch memory and library handles that operations use in addition to their operands.
 #pragma once
 
 #include <echelon/device.hpp>

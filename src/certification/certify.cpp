@@ -192,7 +192,7 @@ ErrorCertificate by_smallest_eigenvalue(const System<T>& system, const SparseMat
 
 /// Tries the proofs for sparse matrices, which work on the host.
 template <class T>
-ErrorCertificate by_sparse_factorisation(const System<T>& system) {
+ErrorCertificate by_sparse_factorization(const System<T>& system) {
   const SparseMatrix matrix = sparse_on_host(system.A);
   const Structure& structure = matrix.structure;
   if (structure.nonfinite_row) return refusal("A has elements that are NaN or infinite");
@@ -260,7 +260,7 @@ ErrorCertificate find_proof(System<T>& system, const std::optional<DenseView<T>>
     reason = std::move(certificate.reason);
   }
   if (system.may_use(Proof::h_matrix) || system.may_use(Proof::positive_definite)) {
-    ErrorCertificate certificate = by_sparse_factorisation(system);
+    ErrorCertificate certificate = by_sparse_factorization(system);
     if (certificate.proven() || system.options.cancel.stop_requested()) return certificate;
     if (reason.empty()) {
       reason = std::move(certificate.reason);

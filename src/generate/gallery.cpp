@@ -179,7 +179,7 @@ std::vector<Generator> spectra_known() {
                 if (i == j) return std::abs(as_double(2 * i - n + 1)) / 2;
                 return std::abs(i - j) == 1 ? 1.0 : 0.0;
               }),
-      formula("gear", "ones beside the diagonal, 1 and -1 in the corners; singular",
+      formula("gear", "ones next to the diagonal, 1 and -1 in the corners; singular",
               [](Index i, Index j, Index n) -> double {
                 if (std::abs(i - j) == 1) return 1;
                 if (n > 2 && i == 0 && j == n - 1) return 1;

@@ -43,8 +43,8 @@ void merged(const HalfEdge* begin, const HalfEdge* end, F f) {
 
 /// The graph on n vertices with the edges that `source(piece, put)` passes to put(a, b, weight), for piece =
 /// 0, ..., pieces - 1. Loops are dropped, weights of parallel edges added. Each piece is generated twice.
-/// Memory: 32 bytes per edge besides the result. The result does not depend on the order in which threads
-/// store the edges: rows are sorted by column, then weight, before weights are added.
+/// Memory: 32 bytes per edge in addition to the result. The result does not depend on the order in which
+/// threads store the edges: rows are sorted by column, then weight, before weights are added.
 template <class Source>
 Csr<double> adjacency(std::int64_t n, std::int64_t pieces, const Source& source) {
   const Device device;

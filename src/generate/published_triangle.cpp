@@ -93,7 +93,7 @@ class Plan {
     sizes_.insert(sizes_.end(), rest.begin() + (diagonal_counted ? 1 : 0), rest.end());
     starts_.assign(levels + 1, 0);
     for (std::size_t l = 0; l < levels; ++l) starts_[l + 1] = starts_[l] + sizes_[l];
-    // Dependencies besides the one that each dependent row has in the level before its own.
+    // Dependencies other than the one that each dependent row has in the level before its own.
     extras_ = nonzeros - (diagonal_counted ? rows : 0) - (rows - independent);
   }
 

@@ -8,7 +8,7 @@
 
 namespace echelon {
 
-/// The largest cycle of at most `restart` steps, and at least one, whose basis and a few vectors besides take
+/// The largest cycle of at most `restart` steps, and at least one, whose basis and a few other vectors take
 /// no more than 80 % of the memory available; a flexible GMRES keeps two vectors a step.
 inline std::int64_t affordable_restart(std::int64_t restart, std::size_t vector_bytes, bool flexible,
                                        std::size_t available_bytes) {

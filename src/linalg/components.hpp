@@ -147,7 +147,7 @@ void join_neighbours(B& backend, const Csr<T>& A, std::int32_t* parent) {
 }
 
 /// Finds the components of a symmetric A; explicit zeros count as absent. The result is the same on every
-/// backend. O(nonzeros) time; 32 bytes per row besides the result.
+/// backend. O(nonzeros) time; 32 bytes per row in addition to the result.
 template <class B, class T>
 Components find_components(B& backend, const Csr<T>& A) {
   const std::int64_t n = A.rows();

@@ -16,11 +16,11 @@ inline constexpr std::int64_t parallel_threshold = 100'000;
 /// thread: the threads still spin, and a parallel region costs 3 to 4 us on 16 of them.
 inline constexpr std::int64_t spinning_threshold = 8'000;
 
-/// Prefetch distance in nonzeros, 2 KiB of doubles. Hardware prefetchers stop at page boundaries and fall
-/// behind a loop over rows; with software prefetches a product takes nearly half the time.
+/// Prefetch distance in nonzeros, 2 KiB of doubles. Hardware prefetchers stop at page boundaries and are
+/// too late in a loop over rows; with software prefetches a product takes nearly half the time.
 inline constexpr std::int64_t prefetch_distance = 256;
 
-/// Prefetches the values and columns `prefetch_distance` behind [begin, end).
+/// Prefetches the values and columns `prefetch_distance` after [begin, end).
 template <class T>
 void prefetch_ahead(const T* values, const std::int32_t* column_indices, std::int64_t begin,
                     std::int64_t end) {

@@ -110,7 +110,7 @@ struct ReadDiagonal {
   void operator()(std::int64_t i) const { diagonal[i] = static_cast<double>(rows.at(i, i)); }
 };
 
-/// What is done with a_ij and a_ji.
+/// Treatment of a_ij and a_ji.
 enum class Mirror { compared, equal, different };
 
 template <class Rows>

@@ -71,8 +71,8 @@ struct WindowOfRow {
     return first_from(i, diagonal > window.column_begin ? diagonal : window.column_begin);
   }
   ECHELON_ANYWHERE std::int64_t end(std::int64_t i) const {
-    const std::int64_t behind = i + window.high + 1;
-    return first_from(i, behind < window.column_end ? behind : window.column_end);
+    const std::int64_t past = i + window.high + 1;
+    return first_from(i, past < window.column_end ? past : window.column_end);
   }
   ECHELON_ANYWHERE std::int64_t count(std::int64_t row) const {
     const std::int64_t i = window.row_begin + row;

@@ -343,7 +343,7 @@ class MultigridMethod final : public IterativeMethod<B, T> {
                              : "the near-null-space vectors have elements that are not finite");
     }
     if (kind_ == AmgCoarsening::classical) {
-      throw BadOption("coarsening", "classical coarsening has no use for near-null-space vectors");
+      throw BadOption("coarsening", "classical coarsening takes no near-null-space vectors");
     }
   }
 
@@ -513,7 +513,7 @@ class MultigridMethod final : public IterativeMethod<B, T> {
   std::int64_t aggressive_levels_ = 0;
   Csr<T> copy_;                               // A in CSR if A is dense
   Dense<T> near_null_space_{Device(), 0, 0};  // no columns: constants
-  Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis, beside the zero rows' unit vectors
+  Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis, excluding unit vectors of zero rows
   std::int64_t proven_ = 0;                   // its first columns, which are exact null vectors
   WeakModes<B, T> weak_;                      // constants that are almost null vectors
   Array<std::int32_t> zero_rows_;

@@ -105,7 +105,7 @@ Array<std::int32_t> list_zero_rows(B& backend, const Csr<T>& A, std::int64_t cou
 template <class T>
 bool excludes_constant(std::int64_t n, const MatrixCharacter& character) {
   const double null_level = 2 * null_vector_level<T> * std::sqrt(static_cast<double>(n));
-  const double weak_sums = 2 * weak_level(std::numeric_limits<T>::epsilon()) * character.beside;
+  const double weak_sums = 2 * weak_level(std::numeric_limits<T>::epsilon()) * character.off_diagonal;
   return character.largest_row_sum.value > null_level * character.largest.value &&
          character.row_sums > weak_sums;
 }

@@ -119,7 +119,7 @@ template <class O>
   table.push_back({"atol", +[](O& o) -> double& { return o.stop.atol; }, "see rtol", {0}});
   table.push_back({"max_iterations",
                    +[](O& o) -> std::int64_t& { return o.stop.max_iterations; },
-                   "give up after so many iterations",
+                   "maximum number of iterations",
                    {0}});
   table.push_back({"check_every",
                    +[](O& o) -> std::int64_t& { return o.stop.check_every; },

@@ -62,7 +62,7 @@ std::vector<Option<CroutParallelOptions>> CroutParallelOptions::table() {
            "scale rows and columns first where LAPACK's geequ advises it"},
           {"refine",
            +[](CroutParallelOptions& o) -> std::int64_t& { return o.refine; },
-           "at most so many steps of iterative refinement",
+           "maximum number of refinement steps",
            {0, 100}}};
 }
 template Options to_options(CroutParallelOptions);

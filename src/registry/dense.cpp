@@ -26,7 +26,7 @@ template Options to_options(CholeskyOptions);
 std::vector<Option<CusolverLuOptions>> CusolverLuOptions::table() {
   return {{"refine",
            +[](CusolverLuOptions& o) -> std::int64_t& { return o.refine; },
-           "at most so many steps of iterative refinement",
+           "maximum number of refinement steps",
            {0, 10}}};
 }
 template Options to_options(CusolverLuOptions);
@@ -34,26 +34,26 @@ template Options to_options(CusolverLuOptions);
 std::vector<Option<GaussJordanOptions>> GaussJordanOptions::table() {
   return {{"tolerance",
            +[](GaussJordanOptions& o) -> std::optional<double>& { return o.tolerance; },
-           "a column is dependent on those before it when its pivot is at most so many ||A||_inf; default "
-           "4 sqrt(max(m, n)) times the machine epsilon",
+           "a column is dependent on those before it when its pivot is at most this many times ||A||_inf; "
+           "default 4 sqrt(max(m, n)) times the machine epsilon",
            {0, 1}},
           {"equilibrate", +[](GaussJordanOptions& o) -> bool& { return o.equilibrate; },
            "scale rows and columns first, by powers of two"},
           {"refine",
            +[](GaussJordanOptions& o) -> std::int64_t& { return o.refine; },
-           "most steps of iterative refinement; 10 where A is nearly singular, unless 0",
+           "maximum number of refinement steps; 10 where A is nearly singular, unless 0",
            {0, 10}},
           {"block",
            +[](GaussJordanOptions& o) -> std::int64_t& { return o.block; },
            "columns of a panel; 0: chosen by the size of A",
            {0, 4096}},
           {"factor_precision", enum_field<&GaussJordanOptions::factor_precision>(),
-           "of the elimination for square A; answers are refined, and what does not become as accurate as "
-           "asked for is repeated in the working precision. On the host, tf32 is single"},
+           "of the elimination for square A; answers are refined, and those that miss the requested accuracy "
+           "are computed again in the working precision. On the host, tf32 is single"},
           {"accuracy",
            +[](GaussJordanOptions& o) -> std::optional<double>& { return o.accuracy; },
            "the backward error that a lower factor_precision has to reach, for solving no more than 1e-10 "
-           "(float: 1e-4); default: sqrt(n) times the machine epsilon, and as far below as refinement comes",
+           "(float: 1e-4); default: sqrt(n) times the machine epsilon, and as far below as refinement gets",
            {0, 1}}};
 }
 template Options to_options(GaussJordanOptions);

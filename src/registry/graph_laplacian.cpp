@@ -48,15 +48,15 @@ std::vector<Option<LamgOptions>> LamgOptions::table() {
         {0, 4}},
        {"test_sweeps",
         +[](LamgOptions& o) -> std::int64_t& { return o.test_sweeps; },
-        "Gauss-Seidel sweeps that make test vectors of random vectors",
+        "Gauss-Seidel sweeps that turn random vectors into test vectors",
         {1, 20}},
        {"strength",
         +[](LamgOptions& o) -> double& { return o.strength; },
-        "edges of less than this part of the largest ones at both ends are not strong",
+        "edges below this fraction of the largest ones at both ends are not strong",
         {0, 1}},
        {"veto",
         +[](LamgOptions& o) -> double& { return o.veto; },
-        "a vertex joins no aggregate across an edge of less than this part of its own largest",
+        "a vertex joins no aggregate across an edge below this fraction of its own largest one",
         {0, 1}},
        {"energy_ratio",
         +[](LamgOptions& o) -> double& { return o.energy_ratio; },
@@ -72,14 +72,14 @@ std::vector<Option<LamgOptions>> LamgOptions::table() {
         {1, 2000}},
        {"max_levels",
         +[](LamgOptions& o) -> std::int64_t& { return o.max_levels; },
-        "levels at most, without those of eliminations",
+        "maximum number of levels, excluding those of eliminations",
         {1, 100}},
        {"parallel", +[](LamgOptions& o) -> bool& { return o.parallel; },
-        "on the host, too, the parallel algorithm of the GPU, which takes one core 1.4 to 2.5 times as "
+        "use the parallel algorithm of the GPU on the host too, which takes one core 1.4 to 2.5 times as "
         "long"},
        {"jacobi_iterations",
         +[](LamgOptions& o) -> std::int64_t& { return o.jacobi_iterations; },
-        "in parallel: no levels where CG with the diagonal is predicted to need at most so many iterations",
+        "in parallel: no levels where CG with the diagonal is predicted to need at most this many iterations",
         {0}}});
 }
 template Options to_options(LamgOptions);

@@ -30,7 +30,10 @@ std::vector<Option<O>> line_multigrid_options() {
         +[](O& o) -> std::int64_t& { return o.coarse_size; },
         "rows up to which a level is solved by elimination",
         {1, 10000}},
-       {"max_levels", +[](O& o) -> std::int64_t& { return o.max_levels; }, "levels at most", {1, 50}}});
+       {"max_levels",
+        +[](O& o) -> std::int64_t& { return o.max_levels; },
+        "maximum number of levels",
+        {1, 50}}});
 }
 
 }  // namespace
@@ -38,8 +41,7 @@ std::vector<Option<O>> line_multigrid_options() {
 std::vector<Option<AmgOptions>> AmgOptions::table() {
   return with_stop_options<AmgOptions>(
       {{"coarsening", enum_field<&AmgOptions::coarsening>(),
-        "how coarse levels are made: of aggregates, their prolongation smoothed or not, or of a part of "
-        "the unknowns"},
+        "coarse unknowns: aggregates, with a smoothed prolongation or without, or a subset of the unknowns"},
        {"cycle", enum_field<&AmgOptions::cycle>(),
         "visits of the coarse levels; f and k need a flexible method around them"},
        {"smoother", enum_field<&AmgOptions::smoother>(), "smoothing before and after the coarse correction"},
@@ -63,7 +65,7 @@ std::vector<Option<AmgOptions>> AmgOptions::table() {
         {0, 2, true, true}},
        {"block_size",
         +[](AmgOptions& o) -> std::int64_t& { return o.block_size; },
-        "unknowns per node of a system of equations; divides the number of rows; 0: found by the pattern",
+        "unknowns per node of a system of equations; divides the number of rows; 0: found from the pattern",
         {0, 16}},
        {"strength",
         +[](AmgOptions& o) -> std::optional<double>& { return o.strength; },
@@ -86,7 +88,7 @@ std::vector<Option<AmgOptions>> AmgOptions::table() {
         {1, 10000}},
        {"max_levels",
         +[](AmgOptions& o) -> std::int64_t& { return o.max_levels; },
-        "levels at most",
+        "maximum number of levels",
         {1, 50}},
        {"precision", enum_field<&AmgOptions::precision>(), "precision in which cycles are applied"}});
 }
@@ -96,9 +98,8 @@ std::vector<Option<GeometricMultigridOptions>> GeometricMultigridOptions::table(
   using O = GeometricMultigridOptions;
   return with_stop_options<O>(
       {{"grid", +[](O& o) -> std::string& { return o.grid; },
-        "points in each dimension, the one that is numbered fastest first: 100x80x60; empty: as the first "
-        "row "
-        "of A tells"},
+        "points in each dimension, the one that is numbered fastest first: 100x80x60; empty: taken from the "
+        "first row of A"},
        {"cycle", enum_field<&O::cycle>(),
         "visits of the coarse levels; f and k need a flexible method around them"},
        {"smoother", enum_field<&O::smoother>(), "smoothing before and after the coarse correction"},
@@ -116,7 +117,10 @@ std::vector<Option<GeometricMultigridOptions>> GeometricMultigridOptions::table(
         +[](O& o) -> std::int64_t& { return o.coarse_size; },
         "rows up to which a level is solved directly",
         {1, 10000}},
-       {"max_levels", +[](O& o) -> std::int64_t& { return o.max_levels; }, "levels at most", {1, 50}}});
+       {"max_levels",
+        +[](O& o) -> std::int64_t& { return o.max_levels; },
+        "maximum number of levels",
+        {1, 50}}});
 }
 template Options to_options(GeometricMultigridOptions);
 

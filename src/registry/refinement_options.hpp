@@ -19,7 +19,7 @@ template <class O>
   table.push_back({"equilibrate", +[](O& o) -> bool& { return o.equilibrate; }, std::move(scaling)});
   table.push_back({"refine",
                    +[](O& o) -> std::int64_t& { return o.refine; },
-                   "at most so many steps of iterative refinement",
+                   "maximum number of refinement steps",
                    {0, most_steps}});
   return table;
 }

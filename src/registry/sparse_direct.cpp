@@ -19,7 +19,7 @@ std::vector<Option<BandedLuOptions>> BandedLuOptions::table() {
            "narrower, else natural"},
           {"refine",
            +[](BandedLuOptions& o) -> std::int64_t& { return o.refine; },
-           "at most so many steps of iterative refinement",
+           "maximum number of refinement steps",
            {0, 10}},
           {"condition", +[](BandedLuOptions& o) -> bool& { return o.condition; },
            "estimate the condition number in every set-up, for at most 12 substitutions"},
@@ -40,12 +40,12 @@ std::vector<Option<MappedEchelonOptions>> MappedEchelonOptions::table() {
            "real, or mod:p for exact arithmetic modulo a prime p < 2^31"},
           {"tolerance",
            +[](MappedEchelonOptions& o) -> std::optional<double>& { return o.tolerance; },
-           "an element of at most so many times the sum of the magnitudes of its terms is zero; default 32 "
+           "an element of at most this many times the sum of the magnitudes of its terms is zero; default 32 "
            "times the machine epsilon, and small pivots are tested for being amplified rounding errors",
            {0, 1}},
           {"refine",
            +[](MappedEchelonOptions& o) -> std::int64_t& { return o.refine; },
-           "most steps of iterative refinement",
+           "maximum number of refinement steps",
            {0, 10}}};
 }
 template Options to_options(MappedEchelonOptions);
@@ -53,11 +53,11 @@ template Options to_options(MappedEchelonOptions);
 std::vector<Option<SparseCholeskyOptions>> SparseCholeskyOptions::table() {
   return {
       {"ordering", enum_field<&SparseCholeskyOptions::ordering>(),
-       "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
-       "of metis before long factorisations on the host, with the fewest predicted flops"},
+       "order of elimination, which determines the fill; auto: whichever of amd and dissection, and of metis "
+       "before long factorisations on the host, has the fewest predicted flops"},
       {"refine",
        +[](SparseCholeskyOptions& o) -> std::int64_t& { return o.refine; },
-       "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
+       "maximum number of refinement steps, taken while the componentwise backward error exceeds twice the "
        "machine epsilon and each step halves it",
        {0, 20}},
       {"condition", +[](SparseCholeskyOptions& o) -> bool& { return o.condition; },
@@ -71,16 +71,16 @@ template Options to_options(SparseCholeskyOptions);
 std::vector<Option<SparseLdltOptions>> SparseLdltOptions::table() {
   return {
       {"ordering", enum_field<&SparseLdltOptions::ordering>(),
-       "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
-       "of metis before long factorisations on the host, with the fewest predicted flops"},
+       "order of elimination, which determines the fill; auto: whichever of amd and dissection, and of metis "
+       "before long factorisations on the host, has the fewest predicted flops"},
       {"threshold",
        +[](SparseLdltOptions& o) -> double& { return o.threshold; },
-       "host: a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller ones "
-       "keep the fill smaller, and let elements grow more",
+       "host: a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller values "
+       "give less fill and more growth of elements",
        {0, 0.5, true, false}},
       {"refine",
        +[](SparseLdltOptions& o) -> std::int64_t& { return o.refine; },
-       "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
+       "maximum number of refinement steps, taken while the componentwise backward error exceeds twice the "
        "machine epsilon and each step halves it; on a GPU at most 5",
        {0, 20}},
       {"condition", +[](SparseLdltOptions& o) -> bool& { return o.condition; },
@@ -95,19 +95,19 @@ template Options to_options(SparseLdltOptions);
 std::vector<Option<SparseLuOptions>> SparseLuOptions::table() {
   return {
       {"ordering", enum_field<&SparseLuOptions::ordering>(),
-       "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
-       "of metis before long factorisations on the host, with the fewest predicted flops"},
+       "order of elimination, which determines the fill; auto: whichever of amd and dissection, and of metis "
+       "before long factorisations on the host, has the fewest predicted flops"},
       {"factorization", enum_field<&SparseLuOptions::factorization>(),
        "host: left-looking, column by column in the blocks of a block triangular form, is quicker for "
        "circuits and power grids; auto: if few flops per entry are predicted"},
       {"threshold",
        +[](SparseLuOptions& o) -> double& { return o.threshold; },
-       "host: least magnitude of a pivot relative to the largest in its column; smaller ones keep the "
-       "fill smaller, and let elements grow more",
+       "host: least magnitude of a pivot relative to the largest in its column; smaller values give less "
+       "fill and more growth of elements",
        {0, 1, true, false}},
       {"refine",
        +[](SparseLuOptions& o) -> std::int64_t& { return o.refine; },
-       "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
+       "maximum number of refinement steps, taken while the componentwise backward error exceeds twice the "
        "machine epsilon and each step halves it; on a GPU at most 5",
        {0, 20}},
       {"condition", +[](SparseLuOptions& o) -> bool& { return o.condition; },

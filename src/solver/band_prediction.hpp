@@ -35,9 +35,9 @@ struct BandPrediction {
 template <class T>
 [[nodiscard]] BandPrediction predict_natural_band(const Csr<T>& A, const Device& device);
 
-/// The same, or after a reverse Cuthill-McKee numbering if that is faster, the time of the numbering on the
-/// host included. The numbering is not tried if it cannot make banded-lu faster than least_sparse_seconds.
-/// O(nonzeros). Defined with the method.
+/// Prediction for the given order, or after a reverse Cuthill-McKee numbering if that is faster, the time of
+/// the numbering on the host included. The numbering is not tried if it cannot make banded-lu faster than
+/// least_sparse_seconds. O(nonzeros). Defined with the method.
 template <class T>
 [[nodiscard]] BandPrediction predict_band(const Csr<T>& A, const Device& device);
 

@@ -74,7 +74,7 @@ inline std::string growth_warning(double growth) {
          " times: factored by QR instead";
 }
 
-inline Outcome cancelled_factorisation() {
+inline Outcome cancelled_factorization() {
   return {Status::cancelled, "stopped by the caller during the factorisation"};
 }
 

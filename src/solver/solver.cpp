@@ -281,7 +281,9 @@ void Solver<T>::set_preconditioner(const Preconditioner<T>& preconditioner) {
   }
   for (const Solver<T>* other = preconditioner.solver(); other != nullptr;
        other = of_solver(other->state_).preconditioner) {
-    if (other == this) throw Error("a solver cannot be its own preconditioner, also not by way of others");
+    if (other == this) {
+      throw Error("a solver cannot be its own preconditioner, neither directly nor through others");
+    }
   }
   at_api_boundary([&] { method.set_preconditioner(preconditioner); });
   state_->preconditioner = preconditioner.solver();
@@ -305,8 +307,8 @@ void check_operands(const MatrixRef<T>& A, const Device& device, DenseView<const
   check_result_view(X, "X");
   if (B.rows() != m || X.rows() != n || B.columns() != X.columns()) {
     throw DimensionMismatch(
-        fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both equally "
-                    "many columns",
+        fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both the same "
+                    "number of columns",
                     m, n, B.rows(), B.columns(), X.rows(), X.columns(), m, n));
   }
   check_same_memory(device, "the solver", B.device(), "B");

@@ -55,7 +55,7 @@ class TransposedSolver final : public SolverImplementation<T> {
 };
 
 /// Solves A^T X = B for a solver whose method has solve_transposed(). The report is that of a solve
-/// with the transpose, which is formed: N elements and 8 n bytes besides.
+/// with the transpose, which is formed; N elements and 8 n bytes of additional memory.
 template <class T>
 [[nodiscard]] Report solve_with_transpose(const Solver<T>& solver, DenseView<const T> B, DenseView<T> X) {
   const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);

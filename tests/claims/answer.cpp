@@ -38,7 +38,7 @@ SolveOptions solve_options(const Arguments& arguments, const Method* method, con
   SolveOptions options;
   if (method != nullptr) options.method = method->name;
   options.device = Device::parse(device);
-  // A direct method would warn that it has no use for the number.
+  // A direct method would warn that it ignores the number.
   if (method == nullptr || method->kind == MethodKind::iterative) {
     options.max_iterations = arguments.max_iterations;
   }

@@ -44,7 +44,7 @@ struct Arguments {
 };
 
 [[nodiscard]] std::string usage();
-/// Throws BadOption, and std::invalid_argument for a number that is none.
+/// Throws BadOption, and std::invalid_argument for an argument that is not a number.
 [[nodiscard]] Arguments parse_arguments(const std::vector<std::string>& words);
 
 /// The numbers of the systems asked for.

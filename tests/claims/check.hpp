@@ -29,7 +29,7 @@ struct Tolerances {
 [[nodiscard]] Tolerances tolerances(bool single);
 
 enum class Falsehood {
-  solved,    ///< a solution that is none
+  solved,    ///< a reported solution that does not solve the system
   singular,  ///< a nonsingular matrix called singular, or a consistent system inconsistent
   digits,    ///< an error estimate that is too small by more than a digit
   failure,   ///< an exception other than a refusal

@@ -126,7 +126,7 @@ class Solve(RanksTest):
         self.check(report, 3)
         self.assertLessEqual(report["iterations"], 20)
 
-    def test_options_of_the_factorisation(self):
+    def test_options_of_the_factorization(self):
         report = self.report(self.matrix, "--ranks", "2", "-p", "factor=sparse-cholesky", "-p",
                              "factor.ordering=amd", "--device", "serial", "--rtol", "1e-11")
         self.check(report, 2, 1e-11)

@@ -230,7 +230,7 @@ TEST(MatSolverOptions, UnknownName_SuggestsNearest) {
   EXPECT_PETSC(MatFactorInfoInitialize(&info));
   for (const auto& [name, value, expected] : {std::tuple("-mat_echelon_thresold", "0.5", "'threshold'"),
                                               std::tuple("-mat_echelon_method", "sparse-luu", "'sparse-lu'"),
-                                              std::tuple("-mat_echelon_method", "cg", "no factorisation"),
+                                              std::tuple("-mat_echelon_method", "cg", "not a factorisation"),
                                               std::tuple("-mat_echelon_check", "firs", "'first'"),
                                               std::tuple("-mat_echelon_threads", "none", "positive integer"),
                                               std::tuple("-mat_echelon_device", "gpu", "cuda")}) {

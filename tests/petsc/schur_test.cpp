@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Factors of the package "echelon" that leave a Schur complement, beside dense elimination and MUMPS.
+// Factors of the package "echelon" that leave a Schur complement, compared with dense elimination and MUMPS.
 #include "support.hpp"
 
 #include <echelon_petsc.h>

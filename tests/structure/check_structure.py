@@ -9,6 +9,7 @@
   - a benchmark includes no other folder of bench/ than bench/support;
   - no folder has more than 24 files;
   - host files that may be compiled together (ECHELON_UNITY) define no type or constant of one name in unnamed namespaces;
+  - counts of what the tree should have fewer of are those of counts.txt (check_counts.py);
   - with --words, doc comments begin with a noun or a verb, metaphors are no names (words.txt), and the name of a test is
     Subject_Condition_Outcome or at most five words.
 
@@ -234,11 +235,13 @@ class Structure:
                         self.fault(path, number, f"{key[2]} is also defined in {other.relative_to(self.root)}")
 
     def check_words(self):
-        """Beginnings of doc comments, and words, that a reader in the field stumbles over."""
+        """Beginnings of doc comments, words, and phrases of comments, that a reader in the field stumbles over."""
         lists = table(HERE / "words.txt")
         beginning = re.compile(r"\s*/// (" + "|".join(lists["beginnings"]) + r")\b")
         # "Random walk" and "page walk" are terms.
         word = re.compile(r"(?<![A-Za-z])(?<!random )(?<!page )(" + "|".join(lists["words"]) + r")s?(?![a-z])", re.IGNORECASE)
+        comment = re.compile(r'"(?:\\.|[^"\\])*"|//(.*)')
+        phrase = re.compile(r"\b(" + "|".join(lists["phrases"]) + r")\b", re.IGNORECASE)
         for folder in ("src", "include", "apps", "petsc", "bench", "examples", "tests"):
             for path in code_files(self.root, folder):
                 previous = ""
@@ -249,6 +252,9 @@ class Structure:
                     found = word.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", line))
                     if found:
                         self.fault(path, number, f'"{found[1]}" is not a term of the field')
+                    found = phrase.search(" ".join(found[1] for found in comment.finditer(line) if found[1]))
+                    if found:
+                        self.fault(path, number, f'"{found[1]}" has another meaning in English (CONTRIBUTING.md, "Style")')
                     previous = line
 
     def check_test_names(self):
@@ -281,8 +287,10 @@ class Structure:
 
 
 def main():
+    from check_counts import count_faults  # which uses this module
+
     root = Path(sys.argv[1])
-    faults = Structure(root, words="--words" in sys.argv[2:]).check()
+    faults = Structure(root, words="--words" in sys.argv[2:]).check() + count_faults(root)
     count = sum(len(code_files(root, folder)) for folder in ("src", "include", "apps", "petsc", "bench", "examples"))
     print("\n".join(faults) or f"{count} files are in order")
     sys.exit(1 if faults else 0)

@@ -170,8 +170,8 @@ class BigFloat {
   bool negative_ = false;
 };
 
-/// Solution of A x = b by Gauss-Jordan elimination, with pivots that are large beside their rows of A. A is
-/// n by n, row after row. Empty if a pivot is zero.
+/// Solution of A x = b by Gauss-Jordan elimination, with pivots that are large relative to their rows of A. A
+/// is n by n, row after row. Empty if a pivot is zero.
 inline std::vector<BigFloat> solve_exactly(const std::vector<double>& A, const std::vector<double>& b) {
   const std::size_t n = b.size();
   std::vector<std::vector<BigFloat>> rows(n);

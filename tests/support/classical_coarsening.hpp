@@ -47,7 +47,7 @@ Csr<T> cube_laplacian(std::int64_t m, int points = 7, T weight = 1) {
   return Csr<T>::from_triplets(m * m * m, m * m * m, triplets);
 }
 
-/// Random matrix with an unsymmetric pattern, about `per_row` elements a row beside the diagonal, of which
+/// Random matrix with an unsymmetric pattern, about `per_row` elements a row off the diagonal, of which
 /// one in eight is positive unless `signs` is false, and diagonals that exceed minus the sum of the negative
 /// ones by `excess`, or equal it.
 template <class T>

@@ -17,7 +17,7 @@
 
 namespace echelon::test {
 
-/// A matrix with `gap` unused elements behind each column (or row), on a device, and its host image.
+/// A matrix with `gap` unused elements after each column (or row), on a device, and its host image.
 template <class T>
 class Stored {
  public:

@@ -179,7 +179,7 @@ class MultigridCases {
     }
     return square(2 * A.rows(), triplets);
   }
-  /// Magnitudes of A beside a constant diagonal.
+  /// Magnitudes of the off-diagonal elements of A, with a constant diagonal.
   static Csr<double> magnitudes(Csr<double> A, double diagonal_element) {
     for (std::int64_t i = 0; i < A.rows(); ++i) {
       for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {

@@ -26,7 +26,7 @@ void add_near_null_space_options(CLI::App& app, NearNullSpaceOptions& options);
 /// Checks the options. Throws BadOption for options that exclude each other.
 void check_near_null_space(const NearNullSpaceOptions& options);
 
-/// Reads the vectors for an A with so many rows, or makes rigid-body modes of the coordinates; no columns
+/// Reads the vectors for an A with `rows` rows, or makes rigid-body modes of the coordinates; no columns
 /// without options. Throws BadOption for a node map that does not hold whole numbers of unknowns, and
 /// DimensionMismatch, which names the file, for vectors of another length.
 [[nodiscard]] Dense<double> read_near_null_space(const NearNullSpaceOptions& options, std::int64_t rows);

@@ -41,7 +41,7 @@ struct ConversionResult {
   std::int64_t columns = 0;
   std::int64_t nonzeros = 0;
   bool sparse = true;
-  std::int64_t right_hand_sides = 0;  ///< number of right-hand sides in IN, besides the matrix
+  std::int64_t right_hand_sides = 0;  ///< number of right-hand sides that IN holds with the matrix
   std::int64_t lost_vertices = 0;     ///< number of isolated vertices, which an edge list cannot represent
   double read_seconds = 0;
   double write_seconds = 0;

@@ -40,7 +40,7 @@ void check_hierarchy_options(const HierarchyOptions& options) {
                     "-p, --method and near-null-space vectors are those of a hierarchy: add --hierarchy");
   }
   if (vectors && options.method != "amg") {
-    throw BadOption("--method", options.method + " has no use for near-null-space vectors");
+    throw BadOption("--method", options.method + " takes no near-null-space vectors");
   }
   find_method(options.method).check_options(Device(), options.parameters);
 }

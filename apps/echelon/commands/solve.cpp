@@ -103,7 +103,7 @@ void add_method_options(CLI::App& app, SolveRequest& request) {
   app.add_option_function<std::string>(
          "--max-iterations",
          [&](const std::string& text) { options.max_iterations = parse_integer("--max-iterations", text); },
-         "limit of iterations; default 10000")
+         "maximum number of iterations; default 10000")
       ->type_name("N");
   app.add_flag("--least-squares", options.least_squares,
                "where no x satisfies the equations, take an x of least residual as the answer");
@@ -128,8 +128,8 @@ void add_output_options(CLI::App& app, SolveRequest& request) {
                "symmetric positive definite A");
   app.add_flag(
       "--certify-refined", request.certify_refined,
-      "the same after x was refined to nearly its last bit, if A is proven to be invertible as a dense "
-      "matrix; the residual in the report is that before");
+      "as --certify, after refining x to nearly its last bit, if A is proven to be invertible as a dense "
+      "matrix; the report has the residual before that");
   app.add_flag("--json", request.json, "print the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "print no progress and no notes");
 }

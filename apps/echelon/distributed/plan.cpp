@@ -83,7 +83,7 @@ void check_factor(const DistributedOptions& chosen) {
   const Method& method = find_method(chosen.factor);
   if (method.kind != MethodKind::direct) {
     throw BadOption("factor",
-                    fmt::format("method '{}' is no factorisation, such as sparse-cholesky, sparse-ldlt or "
+                    fmt::format("method '{}' is not a factorisation, such as sparse-cholesky, sparse-ldlt or "
                                 "sparse-lu",
                                 chosen.factor));
   }

@@ -62,16 +62,16 @@ struct SubdomainMatrix {
                                                               std::int64_t block_size = 1);
 
 /// Gives the matrices of the subdomains to `bddc`, or to a method that is preconditioned by it, for later
-/// set-ups, which check that their sum is A; an empty list is none. A matrix that is not connected becomes
-/// several subdomains. Throws InvalidMatrix, which names the subdomain, for matrices that do not fit
-/// their unknowns, are not symmetric or not finite, and Error if the solver has no use for them.
+/// set-ups, which check that their sum is A; an empty list removes those given before. A matrix that is not
+/// connected becomes several subdomains. Throws InvalidMatrix, which names the subdomain, for matrices that
+/// do not fit their unknowns, are not symmetric or not finite, and Error if the solver takes none.
 template <class T>
 void set_subdomain_matrices(Solver<T>& solver, std::vector<SubdomainMatrix> subdomains);
 
 /// Gives the subdomain of each row of A, counted from 0, to `bddc`, or to a method that is preconditioned by
-/// it, for later set-ups; an empty list is none. Neighbouring rows in different subdomains belong to both:
-/// the row in the subdomain of larger number is shared. Throws BadOption for negative numbers and for
-/// subdomains without rows, and Error if the solver has no use for a partition.
+/// it, for later set-ups; an empty list removes those given before. Neighbouring rows in different subdomains
+/// belong to both: the row in the subdomain of larger number is shared. Throws BadOption for negative numbers
+/// and for subdomains without rows, and Error if the solver takes no partition.
 template <class T>
 void set_partition(Solver<T>& solver, std::vector<std::int32_t> subdomain_of_row);
 

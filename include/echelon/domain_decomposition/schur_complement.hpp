@@ -129,7 +129,7 @@ class SchurComplement {
 extern template class SchurComplement<float>;
 extern template class SchurComplement<double>;
 
-/// S and the factors behind it; SchurComplement says more.
+/// S and the factors that it is computed from; see SchurComplement.
 template <class T>
 [[nodiscard]] SchurComplement<T> schur_complement(const Csr<T>& A, std::span<const std::int32_t> interface,
                                                   const SchurOptions& options = {}) {

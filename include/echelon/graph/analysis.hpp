@@ -144,7 +144,7 @@ struct Eigenpairs {
   std::int64_t null_vectors = 0;  ///< dimension of the null space, the number of components, that is left out
   std::string message;            ///< why the iteration failed, or which doubts its result leaves
 };
-/// The smallest eigenvalues of L besides the zero of each component, and their eigenvectors: the first is
+/// The smallest eigenvalues of L other than the zero of each component, and their eigenvectors: the first is
 /// the Fiedler vector of a connected graph. LOBPCG with a Laplacian preconditioner, in the complement of the
 /// components' constants. A. Knyazev, SIAM J. Sci. Comput. 23 (2001). Memory: 6 (count + 3) vectors. Throws
 /// BadOption where fewer than `count` eigenvectors exist.

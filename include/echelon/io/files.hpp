@@ -27,8 +27,8 @@ template <class T>
 struct MatrixFile {
   Matrix<T> matrix;  ///< of a graph, the adjacency matrix
   FileInfo info;     ///< facts that the file gives about the matrix
-  /// Vectors that Harwell-Boeing files, PETSc binaries and .npz archives may hold besides the matrix; no
-  /// columns without any.
+  /// Vectors that Harwell-Boeing files, PETSc binaries and .npz archives may hold in addition to the matrix;
+  /// no columns without any.
   Dense<T> right_hand_sides;
   std::vector<std::int64_t> labels;  ///< of an edge list's vertices; empty for other formats
 };

@@ -13,7 +13,7 @@ namespace echelon {
 template <class T>
 struct NpzFile {
   Matrix<T> matrix;  ///< Csr for a sparse matrix, else Dense; a vector is one column
-  /// The array `b` that stands beside the array `A`; no columns without one.
+  /// The array `b` next to the array `A`; no columns without one.
   Dense<T> right_hand_sides;
   std::string array;                   ///< name of the array that was read; empty for a sparse matrix
   bool integer = false;                ///< whether the archive stores integers or booleans

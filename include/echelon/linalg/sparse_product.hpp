@@ -61,8 +61,8 @@ class SparseProduct : public PlannedProduct<T> {
  public:
   /// Determines the pattern of C in two passes over all products a_ik b_kj: one counts, the other fills in.
   /// On the host each thread takes sizeof(T) bytes and a bit for every column that occurs; on a GPU the
-  /// construction takes 5 bytes a row besides what the object keeps. Synchronises, to learn the sizes of what
-  /// is allocated.
+  /// construction takes 5 bytes a row in addition to what the object keeps. Synchronises, to learn the sizes
+  /// of what is allocated.
   SparseProduct(const Csr<T>& A, const Csr<T>& B, const ProductOptions& options = {});
 
   /// C = A B as a new matrix. A and B must have the patterns that the constructor saw.

@@ -38,8 +38,8 @@ class Csr {
   static Csr unchecked(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_offsets,
                        Array<std::int32_t> column_indices, Array<T> values);
   /// Sorts the triplets and sums duplicates in the order given, with all cores. Throws InvalidMatrix for an
-  /// index out of range. O(nonzeros log(longest row)) time. Memory besides the result: 16 (double) or 12
-  /// (float) bytes a triplet, and a second copy of the result if there are duplicates.
+  /// index out of range. O(nonzeros log(longest row)) time. Memory in addition to the result: 16 (double) or
+  /// 12 (float) bytes a triplet, and a second copy of the result if there are duplicates.
   static Csr from_triplets(std::int64_t rows, std::int64_t columns, const std::vector<Triplet<T>>& triplets);
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }

@@ -93,7 +93,7 @@ template <class T>
 /// Sums duplicate entries in the order given, with the same result on every device and on every run.
 /// Synchronises. Time: a few passes over the entries and a sort within each row; a GPU copies entries that
 /// are sorted by rows and columns, and transposes those that are sorted by columns and rows. Memory: all
-/// entries as matrix elements, 4 bytes each besides (serial, cuda: 16 or 12), and on a GPU the summed
+/// entries as matrix elements and 4 more bytes each (serial, cuda: 16 or 12), and on a GPU the summed
 /// elements once more.
 template <class T>
 [[nodiscard]] Csr<T> to_csr(const Coo<T>& matrix);

@@ -15,9 +15,9 @@ namespace echelon {
 
 /// A^T. Throws InvalidMatrix when A has more rows than a 32-bit index counts. Synchronises on a GPU, where
 /// the algorithm depends on whether the pattern is symmetric and on the number of elements in the fullest
-/// block of columns. Memory besides the result: 16 bytes a nonzero (12 in float on the host), or on the host
-/// 8 a column and thread where A has a band; on a GPU none where the pattern is symmetric, 24 where it sorts
-/// in full.
+/// block of columns. Memory in addition to the result: 16 bytes a nonzero (12 in float on the host), or on
+/// the host 8 a column and thread where A has a band; on a GPU none where the pattern is symmetric, 24 where
+/// it sorts in full.
 template <class T>
 [[nodiscard]] Csr<T> transpose(const Csr<T>& A);
 /// A^T: a copy whose row and column indices have changed places. Synchronises.

@@ -28,7 +28,7 @@ struct GaussSeidelOptions {
 /// GaussSeidelSweep.
 /// Converges when A is strictly diagonally dominant, or symmetric positive definite. The iterates have the
 /// same bits on every device. A dense A is copied into sparse form. A sweep costs 2 flops a nonzero, and
-/// every `residual_every`-th a product with A besides; 2 n elements are held.
+/// every `residual_every`-th one a product with A as well; 2 n elements are held.
 template <class T>
 using GaussSeidel = SolverOf<T, GaussSeidelOptions>;
 

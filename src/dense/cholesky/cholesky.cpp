@@ -47,7 +47,7 @@ class DenseCholesky final : public HostFactorization<B, T> {
     const T norm = lapack::norm_one(n, a);
     const dense_symmetric::CholeskyEnd end =
         dense_symmetric::RecursiveCholesky<T>(n, a, this->cancel()).factor();
-    if (end.cancelled) return cancelled_factorisation();
+    if (end.cancelled) return cancelled_factorization();
     if (end.not_positive > 0) {
       const int column = end.not_positive - 1;
       return not_positive(column, short_number(static_cast<double>(this->factors()(column, column))));

@@ -44,7 +44,7 @@ class DenseLdlt final : public HostFactorization<B, T> {
     const T norm = lapack::norm_one(n, a);
     const T largest = lapack::norm_max(n, a);
     int zero = 0;
-    if (!factor_blocks(n, a, zero)) return cancelled_factorisation();
+    if (!factor_blocks(n, a, zero)) return cancelled_factorization();
     if (zero > 0) return zero_pivot(zero - 1);
     Outcome outcome = assess_condition<T>(this->reciprocal_condition(norm));
     report_pivots(largest, outcome);

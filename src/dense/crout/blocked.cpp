@@ -44,7 +44,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
     const bool complete = RecursiveLu(n, this->factors().data(), n, lapack_pivots.data(), CblasUpper,
                                       section_size, this->cancel(), factor_section)
                               .factor(0, n);
-    if (!complete && outcome.ok()) outcome = cancelled_factorisation();
+    if (!complete && outcome.ok()) outcome = cancelled_factorization();
     if (options_.section == CroutSection::iterated) outcome.statistics = crout::statistics_of(counts_);
     return outcome;
   }
@@ -63,7 +63,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
   Outcome eliminate(B& backend, int first, int last) {
     const crout::Elimination end =
         crout::eliminate<B, T>(backend, section(first, last), section_pivots(first, last), this->cancel());
-    if (end.cancelled) return cancelled_factorisation();
+    if (end.cancelled) return cancelled_factorization();
     return end.zero_pivot < 0 ? Outcome{} : zero_pivot(first + end.zero_pivot);
   }
 

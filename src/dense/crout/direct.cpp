@@ -28,7 +28,7 @@ class DirectFactorization final : public crout::CroutFactorization<B, T> {
     B backend(this->device());
     const crout::Elimination end =
         crout::eliminate<B, T>(backend, this->factors().view(), this->pivots(), this->cancel());
-    if (end.cancelled) return cancelled_factorisation();
+    if (end.cancelled) return cancelled_factorization();
     return end.zero_pivot < 0 ? Outcome{} : zero_pivot(end.zero_pivot);
   }
 };

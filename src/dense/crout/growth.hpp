@@ -17,9 +17,10 @@ template <class T>
 [[nodiscard]] Outcome with_growth(Outcome assessed, double growth, std::int64_t n) {
   if (assessed.status == Status::singular && !(growth <= acceptable_growth<T>(n))) {
     assessed.status = Status::breakdown;
-    assessed.message = "elements grew " + short_number(growth) +
-                       " times, so that the factors do not tell whether A is singular; try lu, which factors "
-                       "such a matrix in another way";
+    assessed.message =
+        "elements grew " + short_number(growth) +
+        " times, so that the factors do not determine whether A is singular; try lu, which factors "
+        "such a matrix in another way";
     assessed.row.reset();
     assessed.reciprocal_condition.reset();
   }

@@ -15,7 +15,7 @@ namespace echelon::crout {
 /// a zero on the diagonal does not show that A is singular.
 template <class Result>
 [[nodiscard]] Outcome outcome_of(const Result& result, std::int64_t first, bool pivoting) {
-  if (result.cancelled) return cancelled_factorisation();
+  if (result.cancelled) return cancelled_factorization();
   if (result.zero_pivot >= 0) {
     const std::int64_t pivot = first + result.zero_pivot;
     if (pivoting) return zero_pivot(pivot);

@@ -114,7 +114,7 @@ class HostFactorization : public SolverImplementation<T> {
   }
   /// Whether most of the factorisation's time is spent in BLAS.
   [[nodiscard]] virtual bool calls_blas() const { return true; }
-  /// Releases everything that the last factorisation keeps besides `factors()`.
+  /// Releases everything that the last factorisation keeps, except `factors()`.
   virtual void clear() {}
   /// Replaces `factors()`, which is the scaled A of n > 0 rows, by factors.
   virtual Outcome factor(int n) = 0;

@@ -12,7 +12,7 @@
 
 namespace echelon {
 
-/// The factorisation in progress of a column-major matrix a of so many rows and any number of columns;
+/// The factorisation in progress of a column-major matrix a of `rows` rows and any number of columns;
 /// `unit_factor` is the one with ones on the diagonal. `factor_panel(first, last)` factors the columns
 /// [first, last) of rows [first, rows), to which the columns before have been applied, exchanging rows of
 /// these columns only; it sets pivots[first], ..., pivots[last - 1], which count rows from 1, and returns

@@ -88,7 +88,7 @@ template <class T>
 GeneralSolution<T> RowReduction<T>::solve(MatrixRef<T> A, DenseView<const T> B) const {
   return at_api_boundary([&] {
     if (A.rows() != B.rows()) {
-      throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need equally many rows",
+      throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need the same number of rows",
                                           A.rows(), A.columns(), B.rows(), B.columns()));
     }
     check_same_memory(device_, "the elimination", A.device(), "A");

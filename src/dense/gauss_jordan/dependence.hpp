@@ -48,7 +48,7 @@ template <class B, class T>
 
 /// Text for a report where `is_dependent` is false; `column` counts from 0.
 inline std::string growth_in_elimination(std::int64_t column) {
-  return "elements grew so much in the elimination that it does not tell the rank: column " +
+  return "elements grew so much in the elimination that it does not determine the rank: column " +
          std::to_string(column) + " (from 0) has no pivot, but is not dependent on those before it";
 }
 

@@ -37,7 +37,8 @@ template <class Target, class T>
 template <class Target, class T>
 [[nodiscard]] Dense<T> null_space_on(const EchelonForm<T>& form);
 
-/// Solver of the method `gauss-jordan`, with the facts of its elimination that GeneralSolution has besides X.
+/// Solver of the method `gauss-jordan`, with the facts of its elimination that GeneralSolution has in
+/// addition to X.
 template <class T>
 class EliminationSolver : public SolverImplementation<T> {
  public:

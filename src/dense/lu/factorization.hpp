@@ -30,7 +30,7 @@ struct FactorResult {
 };
 
 /// Memory and handles that a backend keeps from one factorisation to the next, for one thread at a time, and
-/// the data besides the factors that solves need.
+/// the data, other than the factors, that solves need.
 template <class B, class T>
 struct FactorWorkspace {
   explicit FactorWorkspace(const Device&) {}

@@ -161,7 +161,7 @@ class System {
     if (norms_.zero_column >= 0) return zero_line("column", norms_.zero_column);
     pivots_ = Array<std::int64_t>(backend_.device(), order());
     const FactorResult lu = eliminate(cancel);
-    if (lu.cancelled) return cancelled_factorisation();
+    if (lu.cancelled) return cancelled_factorization();
     const double growth = lu.largest / norms_.largest;
     std::string why;
     if (!(growth <= harmless_growth(order()))) {
@@ -256,14 +256,14 @@ class System {
     right_->apply_to_rows(backend_, factors_.view());
     kind_ = Kind::butterflies;
     const FactorResult lu = eliminate(cancel);
-    if (lu.cancelled) return cancelled_factorisation();
+    if (lu.cancelled) return cancelled_factorization();
     const bool repairable = lu.largest / norms_.largest <= repairable_growth<T>(order(), options_.refine);
     if (lu.zero_pivot < 0 && repairable && inaccuracy().empty()) {
       Outcome outcome = assess();
       outcome.warnings.push_back(failure + ": factored after random butterfly transformations instead");
       return outcome;
     }
-    if (cancel.stop_requested()) return cancelled_factorisation();
+    if (cancel.stop_requested()) return cancelled_factorization();
     return factor_by_qr(failure);
   }
 

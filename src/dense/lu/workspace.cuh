@@ -22,7 +22,7 @@ struct Tuning {
   PanelTuning panel = {};
   bool clusters = true;  ///< leaves are in clusters where they fit and the GPU has clusters
   bool lookahead = true;
-  bool panels_first = true;  ///< the next panel starts before the multiplications beside it
+  bool panels_first = true;  ///< the next panel starts before the concurrent multiplications
   bool left_last = false;    ///< rows on the left of panels are exchanged at the end, once for all panels
 };
 

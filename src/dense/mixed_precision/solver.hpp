@@ -81,9 +81,9 @@ struct LargestOf {
 }  // namespace mixed_precision
 
 /// `Implementation<B, T>` is a direct method for a backend, made from (device, options), with a member
-/// besides those of SolverImplementation: `substitute(workspace, X)` queues X = A^-1 X for column-major X
-/// without refinement; and, where A has to have a property that rounding may bring about, the static
-/// `check_matrix(backend, A)`, whose outcome is not ok without it. Here it is used in float, with
+/// in addition to those of SolverImplementation: `substitute(workspace, X)` queues X = A^-1 X for
+/// column-major X without refinement; and, where A has to have a property that rounding may bring about, the
+/// static `check_matrix(backend, A)`, whose outcome is not ok without it. Here it is used in float, with
 /// factor_precision passed on, and in T where that is not accurate enough: by the set-up, or for the first
 /// right-hand side that needs it and all later ones.
 ///
@@ -233,7 +233,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     const double norm_inf = make_residual_check<ThisTarget, T>(this->device())->matrix(A_).norm_inf;
     const Refined refined = refine(*space, norm_inf, b, x, this->cancel()).front();
     if (this->cancel().stop_requested()) {
-      outcome = cancelled_factorisation();
+      outcome = cancelled_factorization();
       return {};
     }
     if (!refined.accurate) return describe_inaccuracy(refined.backward_error);

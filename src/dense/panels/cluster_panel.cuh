@@ -104,7 +104,7 @@ class ClusterPanel {
     return leader;
   }
 
-  /// Eliminates the window of columns from `first` on, beside the update of the other columns with the window
+  /// Eliminates the window of columns from `first` on, during the update of the other columns with the window
   /// before it, and updates the next window.
   __device__ __forceinline__ void eliminate_columns(int first, bool leader) {
     if (threadIdx.x < window) shared_.pivot_rows[threadIdx.x] = -1;
@@ -363,7 +363,7 @@ class ClusterPanel {
     for (int row = warp_ * warp_size; row < rows_; row += warps * warp_size) update_tile(row, next);
   }
 
-  /// Updates all other columns, beside the elimination of the next window, by the warps that take no part in
+  /// Updates all other columns, during the elimination of the next window, by the warps that take no part in
   /// that, if there are any.
   __device__ void update_other_columns() {
     const int busy = pivot_threads_ < threads ? pivot_threads_ / warp_size : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Results of an elimination besides the matrix: pivots, ranks and state.
+/// Results of an elimination other than the matrix: pivots, ranks and state.
 #pragma once
 
 #include "dense/panels/pivot.hpp"

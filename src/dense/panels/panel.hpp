@@ -60,7 +60,7 @@ inline constexpr std::int64_t max_panel_width = 512;
 template <class T>
 [[nodiscard]] std::int64_t select_panel_width(const Cuda& backend, std::int64_t rows, std::int64_t columns);
 
-/// Second stream of a GPU, on which the next panel is eliminated beside the large multiplications.
+/// Second stream of a GPU, on which the next panel is eliminated during the large multiplications.
 class LookaheadStream;
 
 /// Arguments of `eliminate_panels`.

@@ -23,7 +23,7 @@ struct StreamContext {
 using OwnedStream = Owned<cudaStream_t, cudaStreamDestroy>;
 using OwnedEvent = Owned<cudaEvent_t, cudaEventDestroy>;
 
-/// Stream of higher priority beside the calling thread's own, the main stream, with a handle on it.
+/// Stream of higher priority than the calling thread's own, the main stream, with a handle on it.
 class LookaheadStream {
  public:
   explicit LookaheadStream(const Device& device) : backend_(device) {

@@ -51,7 +51,7 @@ struct PairInverse {
 
 /// Elimination with complete pivoting: the largest diagonal element becomes a pivot of order one, unless it
 /// is smaller than 0.64 of the largest element off the diagonal, which then gives a pivot of order two.
-/// Elements of L stay below 2.8. Nothing is exchanged; the rows of the inverse of L are formed beside it.
+/// Elements of L stay below 2.8. Nothing is exchanged; the rows of the inverse of L are formed with it.
 /// J. R. Bunch, B. N. Parlett, Direct methods for solving symmetric indefinite systems of linear equations,
 /// SIAM J. Numer. Anal. 8 (1971).
 ///

@@ -51,7 +51,7 @@ struct ZeroDiagonal {
 };
 
 template <class T>
-class CusolverFactorisation final : public SolverImplementation<T> {
+class CusolverFactorization final : public SolverImplementation<T> {
   /// A thread's handles, and the vectors of refinement.
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, std::int64_t n)
@@ -64,7 +64,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
   };
 
  public:
-  CusolverFactorisation(const Device& device, const CusolverLuOptions& options)
+  CusolverFactorization(const Device& device, const CusolverLuOptions& options)
       : SolverImplementation<T>(device), options_(options) {}
 
   Outcome setup(const MatrixRef<T>& A) override {
@@ -81,9 +81,9 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     const double norm = norm_one(backend);
     Cusolver cusolver(this->device());
     const double largest = norm_max(backend, false);
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     const int zero = cusolver.factor(backend, n, factors_.data(), pivots_.data());
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     const double growth = norm_max(backend, true) / largest;
     if (!(growth <= acceptable_growth<T>(n))) return factor_qr(backend, cusolver, norm, growth);
     if (zero > 0) return zero_pivot(zero - 1);
@@ -268,7 +268,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
 template <>
 struct MethodWith<CusolverLuOptions> {
   template <class B, class T>
-  using Type = CusolverFactorisation<T>;
+  using Type = CusolverFactorization<T>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(

@@ -12,9 +12,9 @@ namespace echelon {
 namespace {
 
 template <class B, class T>
-class LapackFactorisation final : public HostFactorization<B, T> {
+class LapackFactorization final : public HostFactorization<B, T> {
  public:
-  LapackFactorisation(const Device& device, const LapackLuOptions& options)
+  LapackFactorization(const Device& device, const LapackLuOptions& options)
       : HostFactorization<B, T>(device, options.equilibrate, options.refine) {}
 
   [[nodiscard]] std::size_t bytes() const override {
@@ -33,7 +33,7 @@ class LapackFactorisation final : public HostFactorization<B, T> {
     const T norm = lapack::norm_one(n, a);
     const T largest = lapack::norm_max(n, a);
     const BlockedLuResult lu = factor_blocked_lu(n, a, pivots_.data(), this->cancel());
-    if (lu.cancelled) return cancelled_factorisation();
+    if (lu.cancelled) return cancelled_factorization();
     const double growth = static_cast<double>(lapack::upper_norm_max(n, a) / largest);
     if (!(growth <= acceptable_growth<T>(n))) return factor_qr(n, norm, growth);
     if (lu.zero_pivot > 0) return zero_pivot(lu.zero_pivot - 1);
@@ -46,7 +46,7 @@ class LapackFactorisation final : public HostFactorization<B, T> {
   Outcome factor_qr(int n, T norm, double growth) {
     this->restore_matrix();
     tau_.assign(static_cast<std::size_t>(n), T{0});
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     lapack::geqrf(n, this->factors().data(), tau_.data());
     for (int i = 0; i < n; ++i) {
       if (this->factors()(i, i) == 0) return zero_pivot(i);
@@ -87,7 +87,7 @@ class LapackFactorisation final : public HostFactorization<B, T> {
 template <>
 struct MethodWith<LapackLuOptions> {
   template <class B, class T>
-  using Type = LapackFactorisation<B, T>;
+  using Type = LapackFactorization<B, T>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,

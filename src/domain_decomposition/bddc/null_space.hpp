@@ -23,9 +23,9 @@ struct NullSpacePart {
 [[nodiscard]] std::vector<NullSpacePart> null_space(const Csr<double>& K, const Dense<double>& vectors,
                                                     double tolerance);
 
-/// null_space() of an A whose row sums, computed without rounding error, decide about the constant on a
-/// component: it is a null vector if they are zero, and none if they only come close to zero. `roundoff`: the
-/// machine epsilon of A's elements as they were given.
+/// null_space() of an A whose row sums, computed without rounding error, determine whether the constant on a
+/// component is a null vector: it is a null vector if they are zero, and none if they only come close to
+/// zero. `roundoff`: the machine epsilon of A's elements as they were given.
 [[nodiscard]] std::vector<NullSpacePart> null_space_by_row_sums(const Csr<double>& A,
                                                                 const Dense<double>& vectors,
                                                                 double tolerance, double roundoff);

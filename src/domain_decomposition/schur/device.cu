@@ -173,7 +173,7 @@ class DeviceElimination final : public Elimination<T> {
     Analysis analysis = analyze_interior(host, partition_, factorization, options_.ordering,
                                          {.threads = Device().threads(), .for_gpu = true});
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
-    if (options_.cancel.stop_requested()) return cancelled_factorisation();
+    if (options_.cancel.stop_requested()) return cancelled_factorization();
     std::vector<std::int32_t> spare;
     SymbolicFactor symbolic = sparse_direct::gpu::without_border_front(std::move(analysis.symbolic));
     if (kind_ == Factors::ldlt) {
@@ -260,7 +260,7 @@ class DeviceElimination final : public Elimination<T> {
     const DeviceFactorFacts facts =
         factorization_->factor(A_.row_offsets().data(), A_.column_indices().data(), A_.values().data(),
                                options_.cancel, complement_.data());
-    if (facts.cancelled) return cancelled_factorisation();
+    if (facts.cancelled) return cancelled_factorization();
     if (facts.failed_column) {
       const std::int32_t column = symbolic.permutation[static_cast<std::size_t>(*facts.failed_column)];
       if (kind_ == Factors::cholesky) return interior_not_positive(column, "not positive");

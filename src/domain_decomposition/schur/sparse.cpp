@@ -203,7 +203,7 @@ class SparseElimination final : public Elimination<T> {
 
   Outcome factor_cholesky() {
     const FactorResult result = factor_values({A_.values().data()}, {});
-    if (result.end == FactorEnd::cancelled) return cancelled_factorisation();
+    if (result.end == FactorEnd::cancelled) return cancelled_factorization();
     if (result.end == FactorEnd::not_positive)
       return interior_not_positive(result.failed->column, short_number(result.failed->value));
     return options_.condition ? assess_interior<T>(reciprocal_condition()) : Outcome{};
@@ -223,13 +223,13 @@ class SparseElimination final : public Elimination<T> {
                                     static_cast<T>(smallest), 0})
                  .end == FactorEnd::cancelled;
     };
-    if (factor_scaled(0)) return cancelled_factorisation();
+    if (factor_scaled(0)) return cancelled_factorization();
     const FactorFacts& facts = factors_.facts;
     Outcome outcome;
     const auto is_complete = [&] { return facts.rank == interior() && facts.perturbed_pivots == 0; };
     if (is_complete() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
     if (outcome.ok() && is_complete()) return outcome;
-    if (factor_scaled(null_pivot_tolerance<T>(partition_.size()))) return cancelled_factorisation();
+    if (factor_scaled(null_pivot_tolerance<T>(partition_.size()))) return cancelled_factorization();
     if (facts.rank < interior()) return rank_deficient(interior(), facts.rank, columns_without_pivot());
     if (outcome.ok() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
     return outcome;

@@ -43,7 +43,7 @@ template <class F>
 struct FactorNode {
   std::vector<std::int32_t> order;    ///< vertices
   std::vector<std::int64_t> offsets;  ///< offsets of the columns
-  std::vector<std::int32_t> rows;     ///< positions in the block, all behind the column's
+  std::vector<std::int32_t> rows;     ///< positions in the block, all after the column's
   std::vector<F> values;  ///< w_j / W: column k of L has the elements -w_j / W, and 1 on the diagonal
   std::vector<double> inverse_pivots;  ///< 1 / W by column; 0 for the last vertex of a Laplacian's component
   std::vector<std::int32_t> boundary;
@@ -69,7 +69,7 @@ struct ApproximateFactor {
   std::vector<FactorNode<F>> nodes;
   std::vector<std::int64_t> block_offsets;  ///< of the nodes' blocks
 
-  /// Places the blocks behind each other.
+  /// Places the blocks one after another.
   void place_blocks() {
     block_offsets.assign(1, 0);
     for (const FactorNode<F>& node : nodes) block_offsets.push_back(block_offsets.back() + node.block_size());
@@ -96,9 +96,9 @@ struct ApproximateFactor {
 
 /// Eliminates the vertices of each node of the tree one by one, the lowest degree first, nodes of a level at
 /// the same time. Random draws are functions of seed and vertex, and the factor is the same for any number of
-/// threads. `excess` has one nonnegative element per row. O(nonzeros log(nonzeros)) time on average; besides
-/// the result, 16 bytes for each element of the factor and 20 for each row. Returns an empty factor when
-/// asked to stop.
+/// threads. `excess` has one nonnegative element per row. O(nonzeros log(nonzeros)) time on average; in
+/// addition to the result, 16 bytes for each element of the factor and 20 for each row. Returns an empty
+/// factor when asked to stop.
 template <class F, class B>
 [[nodiscard]] ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const double* excess,
                                                        const EliminationTree& tree,

@@ -69,7 +69,8 @@ Graph<T> graph_of(const Csr<T>& A) {
   std::int32_t out = 0;
   for (std::int32_t i = 0; i < n; ++i) {
     T degree = 0;
-    // Rounding errors of an A that counts as symmetric can be an edge on one side only: there is none.
+    // Rounding errors of an A that counts as symmetric can be an entry on one side only, which is not an
+    // edge.
     const T rounding = rounding_of_row(A, i);
     const auto put_range = [&](std::int64_t& k, std::int64_t end, std::int64_t bound) {
       for (; k < end && A.column_indices()[k] < bound; ++k) {

@@ -41,7 +41,7 @@ bool may_be_sizes(const std::vector<std::string_view>& row) {
 }
 
 /// Whether the first row could be the size of a square matrix, or that of a METIS graph or a matrix with a
-/// zero behind it.
+/// zero after it.
 bool may_be_header(const std::vector<std::string_view>& row) {
   return row[0] == row[1] || (row.size() == 3 && row[2].find_first_not_of('0') == std::string_view::npos);
 }

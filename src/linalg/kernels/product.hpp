@@ -257,7 +257,7 @@ struct ProductInPlace {
     static_cast<const ProductInPlace*>(product)->compute(index);
   }
 
-  /// Rows of a lower triangle end with the diagonal element; those in front of the part are full.
+  /// Rows of a lower triangle end with the diagonal element; those before the part are full.
   void compute(int index) const {
     const int first = index * height;
     const int count = std::min(height, rows - first);

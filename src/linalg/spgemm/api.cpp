@@ -21,10 +21,10 @@ void check_factors(Factors<T> factors) {
     const Csr<T>& left = *factors[f - 1];
     const Csr<T>& right = *factors[f];
     if (left.columns() != right.rows()) {
-      throw DimensionMismatch(
-          fmt::format("a product of {} by {} and {} by {}: the columns of one factor must be as many as the "
-                      "rows of the next",
-                      left.rows(), left.columns(), right.rows(), right.columns()));
+      throw DimensionMismatch(fmt::format(
+          "a product of {} by {} and {} by {}: a factor must have as many columns as the next one "
+          "has rows",
+          left.rows(), left.columns(), right.rows(), right.columns()));
     }
     check_same_memory(left.device(), fmt::format("factor {}", f), right.device(),
                       fmt::format("factor {}", f + 1));

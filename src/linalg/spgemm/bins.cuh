@@ -112,8 +112,8 @@ ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t element
 
 /// Rows that are not counted but get room for more elements than they may have.
 struct UncountedRows {
-  std::int64_t products = 1;  ///< rows of at most so many products have room for all of these
-  std::int64_t elements = 0;  ///< other rows have room for so many elements; 0: they are counted
+  std::int64_t products = 1;  ///< rows of at most this many products have room for all of these
+  std::int64_t elements = 0;  ///< other rows have room for this many elements; 0: they are counted
   /// Whether the room of a row is the same for more products.
   [[nodiscard]] ECHELON_ANYWHERE bool suffices(std::int64_t row_products) const {
     return elements > 0 && row_products > products && row_products >= elements;
@@ -240,7 +240,7 @@ inline unsigned blocks_for(std::int64_t n, std::int64_t per_block) {
   return static_cast<unsigned>((n + per_block - 1) / per_block);
 }
 
-/// Launches a kernel for so many rows with `memory` bytes of shared memory per group.
+/// Launches a kernel for `rows` rows with `memory` bytes of shared memory per group.
 template <class Group, class Kernel, class... Arguments>
 void launch(Kernel kernel, std::size_t memory, unsigned rows, Arguments... arguments) {
   if (rows == 0) return;

@@ -31,7 +31,7 @@ namespace {
 
 using namespace product_kernels;
 
-/// Grid size for so many windows; a block processes several, one after another.
+/// Grid size for this number of windows; a block processes several, one after another.
 unsigned blocks_for_windows(std::int64_t items) {
   constexpr std::int64_t max_blocks = 1 << 14;
   return static_cast<unsigned>(std::min(items, max_blocks));
@@ -116,7 +116,7 @@ class CudaProduct {
     check(cudaGetLastError());
   }
 
-  /// Bytes besides the pattern.
+  /// Bytes, excluding the pattern.
   [[nodiscard]] std::size_t bytes() const {
     return binned_.rows.bytes() + (positions_ ? positions_->bytes() : 0);
   }

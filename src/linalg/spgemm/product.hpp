@@ -45,7 +45,7 @@ class ProductPlan {
   [[nodiscard]] virtual const Pattern& pattern() const = 0;
   /// Writes the product's values. False if the factors were found to have other patterns than at planning.
   [[nodiscard]] virtual bool update(Factors<T> factors, T* values) = 0;
-  /// Bytes besides the pattern.
+  /// Bytes, excluding the pattern.
   [[nodiscard]] virtual std::size_t extra_bytes() const { return 0; }
 
  private:

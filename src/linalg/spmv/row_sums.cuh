@@ -65,7 +65,7 @@ struct BlockNonzeros {
   }
 };
 
-/// Number of lanes that sum a row, a power of two: as many as the block's threads suffice for.
+/// Number of lanes that sum a row, a power of two: the largest for which the block's threads suffice.
 __device__ inline int lanes_for(int rows) {
   int lanes = 1;
   while (lanes < warp_size && 2 * lanes * rows <= block_size) lanes *= 2;

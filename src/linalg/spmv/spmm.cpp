@@ -20,7 +20,8 @@ constexpr std::int64_t widest_batch = 16;
 /// Rows of a tile, which stays in the caches while it is multiplied with all columns of a batch.
 constexpr std::int64_t tile_rows = 128;
 
-/// Columns of a view from some column on; `few` of them are multiplied at a time, as many as registers serve.
+/// Columns of a view from some column on; `few` of them are multiplied at a time, as many as fit into
+/// registers.
 template <class T, bool by_column>
 struct Columns {
   static constexpr std::int64_t few = by_column ? 2 : 8;

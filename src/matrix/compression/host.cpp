@@ -297,7 +297,7 @@ struct Bucket {
 };
 
 /// Sorts each bucket by rows and columns and sums its repeated entries, in the caches. The result of a bucket
-/// is written behind that of the bucket before, in the same arrays: to the place of this bucket's entries or
+/// is written after that of the previous bucket, in the same arrays: to the place of this bucket's entries or
 /// of earlier ones, which have been read by then. Memory movement: the entries are read once, the result is
 /// written once.
 template <class Entries>
@@ -383,7 +383,7 @@ class BucketSort {
 
 /// Compresses in two passes: the first scatters the entries to buckets of rows, the second sorts each bucket.
 /// Memory movement: the rows once for counting, the entries read and written twice. Allocates the entries'
-/// rows besides the result.
+/// rows in addition to the result.
 template <class Entries>
 CompressedRows<typename Entries::Value> compress_by_buckets(const Device& device, int threads,
                                                             const Entries& entries, std::int64_t rows) {

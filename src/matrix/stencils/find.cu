@@ -154,7 +154,7 @@ RowStencils find_row_stencils(std::int64_t rows, const Array<std::int64_t>& row_
                               const Array<std::int32_t>& column_indices, const Array<std::int64_t>& starts) {
   constexpr std::int64_t least_nonzeros = 1 << 20;
   constexpr std::int64_t sampled = 1024;
-  constexpr std::int64_t rare = 32;  // at most one row in so many may have no stencil
+  constexpr std::int64_t rare = 32;  // at most one row in this many may have no stencil
   if (column_indices.size() < least_nonzeros || rows > std::numeric_limits<std::int32_t>::max()) return {};
   const Device& device = row_offsets.device();
   Cuda backend(device);

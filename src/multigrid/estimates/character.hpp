@@ -20,8 +20,8 @@ namespace echelon::multigrid {
 /// Sums and extremes over the rows of a matrix.
 struct MatrixCharacter {
   double same_sign =
-      0;              ///< sum of off-diagonal magnitudes whose elements have the sign of the row's diagonal
-  double beside = 0;  ///< sum of off-diagonal magnitudes
+      0;  ///< sum of off-diagonal magnitudes whose elements have the sign of the row's diagonal
+  double off_diagonal = 0;  ///< sum of off-diagonal magnitudes
   double largest_diagonal = 0;
   double least_diagonal = HUGE_VAL;  ///< smallest diagonal magnitude other than zero
   Largest largest;                   ///< magnitude of all elements
@@ -32,10 +32,10 @@ struct MatrixCharacter {
   std::uint64_t pattern = 0;        ///< a hash of all row and column indices
 
   /// Share of the off-diagonal magnitude with the sign of the diagonal: 0 for an M-matrix.
-  [[nodiscard]] double same_sign_part() const { return beside > 0 ? same_sign / beside : 0; }
+  [[nodiscard]] double same_sign_part() const { return off_diagonal > 0 ? same_sign / off_diagonal : 0; }
   friend ECHELON_ANYWHERE MatrixCharacter combine(const MatrixCharacter& a, const MatrixCharacter& b) {
     return {a.same_sign + b.same_sign,
-            a.beside + b.beside,
+            a.off_diagonal + b.off_diagonal,
             a.largest_diagonal > b.largest_diagonal ? a.largest_diagonal : b.largest_diagonal,
             a.least_diagonal < b.least_diagonal ? a.least_diagonal : b.least_diagonal,
             combine(a.largest, b.largest),

@@ -58,7 +58,7 @@ class Smoother {
   Smoother& operator=(const Smoother&) = delete;
   virtual ~Smoother() = default;
 
-  /// Scratch memory of one solve besides r; may be null.
+  /// Scratch memory of one solve, excluding r; may be null.
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const { return nullptr; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 

@@ -47,10 +47,9 @@ void check_operands(const Device& device, const Csr<T>& A, DenseView<const T> B,
     throw DimensionMismatch(fmt::format("A is {} by {}; sweeps need a square matrix", A.rows(), A.columns()));
   }
   if (B.rows() != A.rows() || X.rows() != A.rows() || B.columns() != X.columns()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B and X need {} rows and equally many "
-                    "columns",
-                    A.rows(), A.columns(), B.rows(), B.columns(), X.rows(), X.columns(), A.rows()));
+    throw DimensionMismatch(fmt::format(
+        "A is {} by {}, B is {} by {}, X is {} by {}: B and X need {} rows and the same number of columns",
+        A.rows(), A.columns(), B.rows(), B.columns(), X.rows(), X.columns(), A.rows()));
   }
   check_same_memory(device, "the sweeps", A.device(), "A");
   check_same_memory(device, "the sweeps", B.device(), "B");

@@ -20,7 +20,7 @@ class MethodPreconditioner {
  public:
   explicit MethodPreconditioner(const Device& device) : device_(device) {}
 
-  /// Makes the preconditioner that an option names; there is none after "none".
+  /// Makes the preconditioner that an option names; none for "none".
   void make(const std::string& name, const Options& options) {
     const Method* method = find_preconditioner(name, options);
     if (method != nullptr) named_ = make_solver<T>(method->name, device_, options);

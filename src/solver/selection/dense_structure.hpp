@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the choice of a method for a dense matrix depends on.
+/// Properties of a dense matrix on which the choice of a method depends.
 #pragma once
 
 #include <echelon/matrix/dense.hpp>

@@ -12,8 +12,8 @@ struct DirectCost {
   bool fits = false;
 };
 
-/// Whether a share of the available memory of a device holds so many bytes. The system is asked only for more
-/// than a small amount.
+/// Whether a share of the available memory of a device holds this many bytes. The system is asked only for
+/// more than a small amount.
 [[nodiscard]] bool fits(double bytes, const Device& device, double share);
 
 [[nodiscard]] DirectCost dense_cost(const MethodSelection& selection);

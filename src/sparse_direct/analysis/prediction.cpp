@@ -86,7 +86,7 @@ template <class T>
 FactorPrediction prediction_of_singular(const Csr<T>& a, const sparse_direct::OrderingOptions& options) {
   const sparse_direct::Core<T> core = sparse_direct::core_of(a);
   FactorPrediction prediction = prediction_of<T>(analyze_core(core, options), false);
-  const std::int64_t others = a.nonzeros() - core.matrix.nonzeros();  // beside the core; they cause no fill
+  const std::int64_t others = a.nonzeros() - core.matrix.nonzeros();  // outside the core; they cause no fill
   prediction.entries += others;
   prediction.bytes += static_cast<std::size_t>(others) * (sizeof(T) + sizeof(std::int32_t));
   prediction.structural_rank = core.singletons.count() + core.diagonal.structural_rank;

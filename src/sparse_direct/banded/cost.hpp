@@ -47,8 +47,8 @@ namespace echelon::banded {
   return 6e-8 * entries;
 }
 
-/// Seconds of the same numbering on a core beside an H200. Measured: 0.014 us an entry for matrices that stay
-/// in the cache, 0.03 to 0.09 us for others.
+/// Seconds of the same numbering on a core of an H200's host. Measured: 0.014 us an entry for matrices that
+/// stay in the cache, 0.03 to 0.09 us for others.
 [[nodiscard]] constexpr double ordering_seconds_beside_gpu(double entries) {
   return 3e-8 * entries;
 }

@@ -54,7 +54,7 @@ class NodeElimination {
   ECHELON_ANYWHERE T* row(std::int32_t slot) const {
     return window_ + static_cast<std::int64_t>(slot) * width_;
   }
-  /// Place in a window row of column d behind the first, or of the left interface's column d - ahead.
+  /// Place in a window row of column d after the first, or of the left interface's column d - ahead.
   ECHELON_ANYWHERE std::int32_t place(std::int32_t d) const {
     if (d >= node_.ahead) return d;
     const std::int32_t at = first_ + d;

@@ -127,7 +127,7 @@ class BandFactorizationOn {
   }
 
  private:
-  /// Elements behind the multipliers that kernels may read: two vectors of float.
+  /// Elements after the multipliers that kernels may read: two vectors of float.
   static constexpr std::int64_t vector_padding = 32;
 
   void release() {

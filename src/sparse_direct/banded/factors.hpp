@@ -37,7 +37,7 @@ template <class T>
 struct FactorView {
   std::int32_t* pivots = nullptr;  ///< slot of the pivot row of each step
   T* lower = nullptr;              ///< multipliers by slot, 0 in the pivot row's
-  T* upper = nullptr;              ///< pivot rows: 1 / pivot, the columns behind it, the left interface
+  T* upper = nullptr;              ///< pivot rows: 1 / pivot, the columns after it, the left interface
   T* blocks = nullptr;             ///< reduced blocks: 2 k elements a row, left and right interface
   std::int32_t* kept = nullptr;    ///< slot of each row of the reduced blocks at the end of its node
 };

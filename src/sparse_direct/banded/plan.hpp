@@ -19,20 +19,20 @@
 namespace echelon::banded {
 
 /// Elimination of `steps` columns from `rows` rows: of a partition, or of two neighbouring reduced blocks and
-/// the interface between them. Its columns are numbered from the first eliminated one; those behind the
+/// the interface between them. Its columns are numbered from the first eliminated one; those after the
 /// eliminated ones are the right interface. The rows pass through a window of `slots` rows and `ahead`
 /// columns, the first of which is eliminated next. The row in slot `pivots[step]` is the pivot row of a step,
 /// and its slot takes the next row. The columns of the left interface are kept beside the window.
 struct BandNode {
   std::int64_t rows = 0;
   std::int64_t steps = 0;
-  std::int64_t columns = 0;      ///< eliminated columns and right interface; the window has zeros behind them
-  std::int64_t first_row = 0;    ///< of A; for an interface: row of all reduced blocks, of the first child
-  std::int64_t second_row = 0;   ///< of an interface: first row of the second child's block
-  std::int64_t column = 0;       ///< column of A that is eliminated first
-  std::int64_t right = 0;        ///< column of A that column number `steps` is
-  std::int64_t left_column = 0;  ///< first column of A in the left interface
-  std::int64_t first_step = 0;   ///< place of its steps among those of all nodes
+  std::int64_t columns = 0;       ///< eliminated columns and right interface; the window has zeros after them
+  std::int64_t first_row = 0;     ///< of A; for an interface: row of all reduced blocks, of the first child
+  std::int64_t second_row = 0;    ///< of an interface: first row of the second child's block
+  std::int64_t column = 0;        ///< column of A that is eliminated first
+  std::int64_t right = 0;         ///< column of A that column number `steps` is
+  std::int64_t left_column = 0;   ///< first column of A in the left interface
+  std::int64_t first_step = 0;    ///< place of its steps among those of all nodes
   std::int64_t lower_offset = 0;  ///< of its multipliers: `slots` for each step
   std::int64_t upper_offset = 0;  ///< of its pivot rows: `width()` elements for each step
   std::int64_t block_row = 0;     ///< first row of its reduced block among the rows of all blocks

@@ -85,7 +85,7 @@ class EchelonForm {
     }
   }
 
-  /// Drops the elements up to column j, so that the row begins behind it.
+  /// Drops the elements up to column j, so that the row begins after it.
   static void drop_first(CandidateRow<T>& row, std::int64_t j) {
     if (row.first > j) return;
     const auto count =

@@ -9,7 +9,8 @@
 
 namespace echelon::banded {
 
-/// Shared memory of a block of an H100 or H200, minus the part that the kernel needs besides its window.
+/// Shared memory of a block of an H100 or H200, minus the part that the kernel needs for other data than its
+/// window.
 inline constexpr std::size_t most_shared_bytes = std::size_t{226} * 1024;
 
 /// Columns that are eliminated at once in a window in global memory, which consists of tiles of as many

@@ -236,9 +236,9 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     tridiagonal_ = has_tridiagonal_kernels();
     if (!tridiagonal_)
       factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     BandFacts facts = run_factorization(backend);
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     std::vector<std::string> warnings;
     if (!(growth_ <= acceptable_growth<T>(band_.n))) {
       warnings.push_back("elements grew " + short_number(growth_) +
@@ -246,7 +246,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
       scale_rows_at_random(backend);
       facts = run_factorization(backend);
     }
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     Outcome outcome = assess(backend, facts);
     outcome.warnings.insert(outcome.warnings.begin(), warnings.begin(), warnings.end());
     return outcome;

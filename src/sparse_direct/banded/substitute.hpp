@@ -52,7 +52,7 @@ ECHELON_ANYWHERE void substitute_backward(const Group& group, const BandNode& no
 }
 
 /// Forward substitution with A^T: solves for the eliminated columns from the first to the last, in place of b
-/// in x, and subtracts their products from the columns behind and from the interfaces. The sums for the
+/// in x, and subtracts their products from the later columns and from the interfaces. The sums for the
 /// interfaces are kept for each node: `sums` has k elements for the left and k for the right interface, in
 /// the order of A's columns, and at first holds those of the children for an interface.
 template <class Group, class T>

@@ -39,7 +39,7 @@ struct BlockOrder {
 
 /// Block triangular form of a square A, on the host, whose row row_of_column[j] is matched to column j, and
 /// an ordering of each block: AMD for `automatic`. `entries` and `flops` are exact for other orderings than
-/// AMD, for which they are upper bounds. O(n + nonzeros) time besides the orderings. Throws OutOfMemory.
+/// AMD, for which they are upper bounds. O(n + nonzeros) time, excluding the orderings. Throws OutOfMemory.
 template <class T>
 [[nodiscard]] BlockOrder block_order(const Csr<T>& a, std::span<const std::int32_t> row_of_column,
                                      const OrderingOptions& options);

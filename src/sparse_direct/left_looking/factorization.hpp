@@ -32,7 +32,7 @@ enum class LeftLookingEnd {
 /// Factors R A C for the scale factors R, C. Each row of A is a column of the transposed matrix: a sparse
 /// triangular system with the columns of L so far, whose pattern depth-first searches find in time
 /// proportional to the flops. Searches skip entries of L that others make superfluous (symmetric pruning).
-/// Serial. Unless it finishes, the factors are of no use. Throws OutOfMemory. J. Gilbert, T. Peierls, Sparse
+/// Serial. Unless it finishes, the factors are unusable. Throws OutOfMemory. J. Gilbert, T. Peierls, Sparse
 /// partial pivoting in time proportional to arithmetic operations, SIAM J. Sci. Stat. Comput. 9 (1988); S.
 /// Eisenstat, J. Liu, Exploiting structural symmetry in unsymmetric sparse symbolic factorization, SIAM J.
 /// Matrix Anal. Appl. 13 (1992).

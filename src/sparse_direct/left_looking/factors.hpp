@@ -33,7 +33,7 @@ struct SparseVectors {
     index = std::move(new_index);
     value = std::move(new_value);
   }
-  /// Releases the memory behind the complete vectors.
+  /// Releases the memory beyond the last elements of the complete vectors.
   void shrink() {
     index.shrink(size());
     value.shrink(size());

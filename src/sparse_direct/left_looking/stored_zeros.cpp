@@ -21,7 +21,7 @@ std::int64_t count_zeros(const Csr<T>& a) {
 
 template <class T>
 bool has_many_zeros(const Csr<T>& a) {
-  constexpr std::int64_t least_share = 16;  // one of so many elements
+  constexpr std::int64_t least_share = 16;  // one in this many elements
   return least_share * count_zeros(a) > a.nonzeros();
 }
 

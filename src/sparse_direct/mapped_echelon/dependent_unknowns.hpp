@@ -29,7 +29,8 @@ constexpr double null_vector_residual = 16 * static_cast<double>(std::numeric_li
 /// Result of a test of pivots.
 struct FoundNoise {
   std::vector<std::uint8_t> noise;  ///< one number for each unknown, 1 if its pivot is noise
-  /// Smallest relative residual of a vector for a pivot that is none; infinite if none was tested.
+  /// Smallest relative residual of a vector for a pivot that is not noise; infinite if no such pivot was
+  /// tested.
   double smallest_residual = std::numeric_limits<double>::infinity();
 };
 

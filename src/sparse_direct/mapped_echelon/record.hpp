@@ -145,7 +145,7 @@ class Record {
     backend_->synchronize();
   }
 
-  /// Appends the ends of rounds that consist of the r-th one of `ends` before `middle`, and of that behind
+  /// Appends the ends of rounds that consist of the r-th one of `ends` before `middle`, and of that after
   /// it.
   void merge_ends(std::int64_t begin, const std::vector<std::int64_t>& ends, std::size_t middle) {
     const auto end_of = [&](std::size_t from, std::size_t to, std::size_t round) {

@@ -87,8 +87,8 @@ struct BoundLength {
     const std::int32_t row = losers[k];
     const std::int32_t lead = map.rows.lead(row);
     const std::int64_t both = std::int64_t{map.rows.length[row]} + map.rows.length[map.owner[lead]] - 2;
-    const std::int64_t behind = columns - lead - 1;
-    bounds[k] = both < behind ? both : behind;
+    const std::int64_t after = columns - lead - 1;
+    bounds[k] = both < after ? both : after;
   }
 };
 

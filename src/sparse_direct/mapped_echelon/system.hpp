@@ -374,7 +374,7 @@ class System {
     const std::int64_t row = find_fraction(own.backend, A_->rows(), b, own.fraction.data());
     if (row == FirstIndex::none) return;
     throw InvalidMatrix("modulo 2 b has to hold integers, and its element at row " + std::to_string(row) +
-                        ", counted from 0, is none");
+                        ", counted from 0, is not an integer");
   }
 
   void check_exactly(Workspace& own, const T* b, Job& job) const {

@@ -30,7 +30,7 @@ class Components {
 
   /// Columns component by component; edges lead from a component to itself and to earlier ones.
   [[nodiscard]] const std::vector<std::int32_t>& columns() const { return order_; }
-  /// Position behind each component.
+  /// Position past the end of each component.
   [[nodiscard]] const std::vector<std::int32_t>& ends() const { return ends_; }
 
  private:

@@ -39,7 +39,7 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
     if (const std::optional<Place> place = find_asymmetry(A, this->device())) return not_symmetric(*place);
     if (std::optional<Outcome> lack = this->check_memory()) return *lack;
     const FactorResult result = this->factor_with({A.values().data()}, {});
-    if (result.end == FactorEnd::cancelled) return cancelled_factorisation();
+    if (result.end == FactorEnd::cancelled) return cancelled_factorization();
     if (result.end == FactorEnd::not_positive) {
       return not_positive(result.failed->column, short_number(result.failed->value));
     }

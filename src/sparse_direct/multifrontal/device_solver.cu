@@ -255,7 +255,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     Analysis<T> analysis = analyze<T, factors>(host, options_.ordering);
     if (analysis.is_asymmetric) return std::move(analysis.outcome);
     if (!analysis.outcome.ok()) return factor_on_host_after(std::move(analysis.outcome));
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     FrontPlan plan = sparse_direct::gpu::plan_fronts(analysis.symbolic, factors, sizeof(T), analysis.spare);
     const DeviceFactorMemory needed = DeviceFactorization<T>::predict(plan, host.nonzeros());
     const std::size_t available = memory(this->device()).available;
@@ -353,7 +353,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     const Csr<T>& A = *A_.csr();
     const DeviceFactorFacts facts = factorization_->factor(A.row_offsets().data(), A.column_indices().data(),
                                                            A.values().data(), this->cancel());
-    if (facts.cancelled) return cancelled_factorisation();
+    if (facts.cancelled) return cancelled_factorization();
     if (facts.failed_column) {
       factorization_.reset();
       return factor_on_host_after(failed(column_of_[static_cast<std::size_t>(*facts.failed_column)]));

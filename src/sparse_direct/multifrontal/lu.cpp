@@ -215,7 +215,7 @@ class LuSolver final : public PivotingSolver<B, T> {
     if (end == LeftLookingEnd::no_pivot) {
       end = factor_left_looking(matrix, diagonal_.scaling, blocks_, options, left_);
     }
-    if (end == LeftLookingEnd::cancelled) return cancelled_factorisation();
+    if (end == LeftLookingEnd::cancelled) return cancelled_factorization();
     if (end != LeftLookingEnd::finished || !(growth() <= acceptable_growth<T>(A.rows()))) return std::nullopt;
     PivotRatio pivots;
     for (const T pivot : left_.pivot) pivots.add(std::abs(static_cast<double>(pivot)));
@@ -313,7 +313,7 @@ class LuSolver final : public PivotingSolver<B, T> {
 
   /// Factors the core of a structurally singular A, and decides the rank.
   Outcome factor_core(const Csr<T>& A) {
-    if (this->factor_for_rank(core_.matrix, core_.diagonal.scaling)) return cancelled_factorisation();
+    if (this->factor_for_rank(core_.matrix, core_.diagonal.scaling)) return cancelled_factorization();
     const MultifrontalFactors<T>& factors = this->factors_;
     const Singletons& order = core_.singletons;
     set_scale(scaling_around_core(A));

@@ -33,7 +33,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   /// estimate of the condition number of A.
   Outcome factor_and_assess(const Csr<T>& matrix) {
     rank_description_.clear();
-    if (factor_scaled(matrix, scale_of_factors_, 0)) return cancelled_factorisation();
+    if (factor_scaled(matrix, scale_of_factors_, 0)) return cancelled_factorization();
     const FactorFacts& facts = this->factors_.facts;
     const bool perturbed = facts.perturbed_pivots > 0;
     Outcome outcome;
@@ -43,7 +43,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     if (outcome.status == Status::singular || facts.rank < matrix.rows() ||
         (perturbed && !(this->test_factors() <= acceptable_test_error))) {
       if (factor_scaled(matrix, scale_of_factors_, null_pivot_tolerance<T>(matrix.rows())))
-        return cancelled_factorisation();
+        return cancelled_factorization();
     }
     return outcome;
   }

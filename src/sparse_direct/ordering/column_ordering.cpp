@@ -35,8 +35,8 @@ SuiteSparse_long order(SuiteSparse_long rows, SuiteSparse_long columns,
                   nullptr, stats.data());
 }
 
-/// Row indices of A by columns, in an array with COLAMD's workspace behind them, which ends as the
-/// permutation.
+/// Row indices of A by columns, in an array that continues with COLAMD's workspace and receives
+/// the permutation.
 template <class Index, class T>
 std::vector<std::int32_t> order_columns(const Csr<T>& a) {
   const std::size_t size = workspace(static_cast<Index>(a.nonzeros()), static_cast<Index>(a.rows()),

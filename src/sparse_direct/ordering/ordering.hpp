@@ -22,8 +22,8 @@ struct OrderingOptions {
   bool for_gpu = false;  ///< for `automatic`: where the factorisation takes place
 };
 
-/// The rows of a pattern in the order of elimination, by any ordering but `automatic`. Throws BadOption for a
-/// given permutation that is none, OutOfMemory.
+/// The rows of a pattern in the order of elimination, by any ordering but `automatic`. Throws BadOption if
+/// `permutation` is not a permutation, OutOfMemory.
 [[nodiscard]] std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options);
 
 }  // namespace echelon::sparse_direct

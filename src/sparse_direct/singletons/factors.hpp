@@ -21,7 +21,7 @@ class SingletonFactors {
  public:
   SingletonFactors() = default;
 
-  /// Takes the elements r_i a_ij c_j beside the core. Row core_rows[k] of the core, counted from 0 in the
+  /// Takes the elements r_i a_ij c_j outside the core. Row core_rows[k] of the core, counted from 0 in the
   /// core, is its k-th in the factors, of which the first core_rank ones have pivots.
   SingletonFactors(const Csr<T>& a, Singletons order, std::span<const double> row_scale,
                    std::span<const double> column_scale, std::span<const std::int32_t> core_rows,

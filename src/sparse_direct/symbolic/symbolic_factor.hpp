@@ -85,7 +85,7 @@ struct AnalysisOptions {
 };
 
 /// Orders a pattern and computes its assembly tree. O(n + entries + rows) time after the ordering, with
-/// inverse Ackermann factors. Throws OutOfMemory, and BadOption for a given permutation that is none.
+/// inverse Ackermann factors. Throws OutOfMemory, and BadOption if a given order is not a permutation.
 /// Elimination tree: J. Liu, The role of elimination trees in sparse factorization, SIAM J. Matrix Anal.
 /// Appl. 11 (1990). Column counts: J. Gilbert, E. Ng, B. Peyton, An efficient algorithm to compute row and
 /// column counts for sparse Cholesky factorization, SIAM J. Matrix Anal. Appl. 15 (1994).

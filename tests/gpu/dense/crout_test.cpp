@@ -196,7 +196,7 @@ TEST_F(GpuCrout, WithoutPivoting_AZeroOnTheDiagonalIsTheEnd) {
   EXPECT_TRUE(with.factor(matrix).ready());
 }
 
-TEST_F(GpuCrout, RepeatedFactorisation_HasTheSameBits) {
+TEST_F(GpuCrout, RepeatedFactorization_HasTheSameBits) {
   const Dense<double> a = random_dense<double>(300, 300, 5).to(gpu);
   const Dense<double> b = random_dense<double>(300, 1, 6).to(gpu);
   for (const Form& form : forms) {

@@ -117,7 +117,7 @@ TEST_F(GpuLamg, SeveralColumns_AsAlone) {
   }
 }
 
-// Small enough for compute-sanitizer, and with an aggregation and a level behind it.
+// Small enough for compute-sanitizer, and with an aggregation and a level after it.
 TEST_F(GpuLamg, SeveralColumnsOfSmallGraph_AsAlone) {
   const Csr<double> A = make("grid-2d", {{"nx", 60}, {"ny", 50}, {"form", "sddm"}});
   SeveralColumns::expect_as_alone("lamg", gpu, {{"jacobi_iterations", 0}}, A,

@@ -84,8 +84,8 @@ TEST_F(GpuSparseProduct, Triple_AssociatesFromLeft) {
   }
 }
 
-/// Rows of A P with room for more elements than they have, beside rows that are counted, and rows of R (A P)
-/// of every length.
+/// Rows of A P with room for more elements than they have, together with rows that are counted, and rows of R
+/// (A P) of every length.
 TEST_F(GpuSparseProduct, RightFactor_HasBitsOfSeparateProducts) {
   for (const auto& [name, A, P] : factor_pairs<double>()) {
     SCOPED_TRACE(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conversions and transposition on the GPU, beside an ordered map: the same bits as there.
+// Conversions and transposition on the GPU, compared with an ordered map: the same bits as there.
 #include "gpu/gpu_fixture.hpp"
 #include "support/entries.hpp"
 

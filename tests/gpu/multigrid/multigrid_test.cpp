@@ -209,7 +209,7 @@ TEST_F(GpuMultigrid, SingularSystems_ProjectedOrNamed) {
   }
 }
 
-/// A null vector of a part, and zero rows, beside a regular part.
+/// A null vector of a part, and zero rows, together with a regular part.
 TEST_F(GpuMultigrid, SingularPartAndZeroRows_Named) {
   const Csr<double> parts =
       MultigridCases::block_diagonal(generate::poisson_2d<double>(30, 30), MultigridCases::neumann(12));

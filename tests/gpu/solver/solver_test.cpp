@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Iterative methods on the GPU beside the serial backend, and what a repeated or concurrent solve promises.
+// Iterative methods on the GPU compared with the serial backend, and what a repeated or concurrent solve
+// promises.
 #include "gpu/gpu_fixture.hpp"
 #include "support/problems.hpp"
 

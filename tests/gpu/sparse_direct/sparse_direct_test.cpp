@@ -155,7 +155,7 @@ void expect_cancelled_and_usable(const Device& gpu, const Csr<T>& a) {
   EXPECT_LT(method.solve(b, x).backward_error, 20 * std::numeric_limits<T>::epsilon());
 }
 
-TYPED_TEST(GpuSparseDirectOf, Cancelled_BeforeAndWithinTheFactorisation) {
+TYPED_TEST(GpuSparseDirectOf, Cancelled_BeforeAndWithinTheFactorization) {
   using T = TypeParam;
   const Csr<T> a = poisson_2d<T>(60, 60).to(this->gpu);
   expect_cancelled_and_usable<SparseCholesky<T>>(this->gpu, a);
@@ -242,7 +242,7 @@ Csr<T> saddle_point_on_grid(std::int32_t side, bool constraints_first) {
   return builder.build();
 }
 
-/// Inertia of the factors beside that of the host's.
+/// Inertia of the factors, compared with that of the host's.
 template <class T>
 void expect_inertia_of_host(const Report& on_gpu, const Csr<T>& a) {
   EXPECT_TRUE(on_gpu.warnings.empty()) << on_gpu.warnings[0];

@@ -115,7 +115,7 @@ TYPED_TEST(GpuTridiagonalOf, ExchangedPairs_AreSolvedExactly) {
   EXPECT_EQ(solution.X[A.n - 1], B[A.n - 1]);
 }
 
-/// The diagonal is tiny beside its neighbours.
+/// The diagonal is tiny compared with its neighbours.
 TYPED_TEST(GpuTridiagonalOf, TinyDiagonals_LikeLapack) {
   using T = TypeParam;
   BandMatrix<T> A = random_band<T>(6'000, 1, 1, 12);

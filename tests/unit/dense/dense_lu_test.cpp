@@ -339,7 +339,7 @@ TYPED_TEST(DenseLuOf, Panels_FactorsOfLapack) {
   EXPECT_EQ(setup.row, 700);
 }
 
-TYPED_TEST(DenseLuOf, Cancelled_StopsTheFactorisation) {
+TYPED_TEST(DenseLuOf, Cancelled_StopsTheFactorization) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   std::stop_source source;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The rank of real rectangular matrices, beside that of a singular value decomposition.
+/// The rank of real rectangular matrices, compared with that of a singular value decomposition.
 #include "support/spectra.hpp"
 #include "support/test_data.hpp"
 

@@ -47,7 +47,7 @@ TYPED_TEST(GaussJordanSolveOf, ZeroRow_NonzeroRightHandSide_IsInconsistent) {
   const GeneralSolution<T> none = RowReduction<T>().solve(a, b);
   EXPECT_EQ(none.report.status, Status::inconsistent);
   EXPECT_EQ(none.report.row, 4);
-  b[4] = static_cast<T>(1e-20);  // does not count beside the other elements
+  b[4] = static_cast<T>(1e-20);  // is negligible compared with the other elements
   EXPECT_EQ(RowReduction<T>().solve(a, b).report.status, Status::underdetermined);
   b[4] = 0;
   EXPECT_EQ(RowReduction<T>().solve(a, b).report.status, Status::underdetermined);

@@ -24,7 +24,7 @@ using test::random_dense;
 
 /// |P A - L U| / (max(m, n) |A| eps), where row k was exchanged with pivots[k].
 template <class T, class Integer>
-double factorisation_error(Dense<T> a, const Dense<T>& lu, const std::vector<Integer>& pivots) {
+double factorization_error(Dense<T> a, const Dense<T>& lu, const std::vector<Integer>& pivots) {
   const std::int64_t m = a.rows();
   const std::int64_t n = a.columns();
   long double norm = 0;
@@ -69,7 +69,7 @@ TYPED_TEST(LuKernels, EveryInstructionSet_PanelsAccurate) {
       Dense<T> factors = a;
       std::vector<std::int32_t> pivots(static_cast<std::size_t>(n));
       EXPECT_EQ(kernels->factor_panel(buffers, m, n, factors.data(), m, pivots.data()), -1);
-      EXPECT_LT(factorisation_error<T>(a, factors, pivots), 10) << m << " by " << n;
+      EXPECT_LT(factorization_error<T>(a, factors, pivots), 10) << m << " by " << n;
     }
   }
 }
@@ -103,7 +103,7 @@ TYPED_TEST(LuKernels, EveryShape_IsFactored) {
     std::vector<std::int64_t> expected_pivots;
     const lu::FactorResult serial = factor<Serial, T>(Device::serial(), expected, expected_pivots);
     EXPECT_EQ(serial.zero_pivot, -1);
-    EXPECT_LT(factorisation_error<T>(a, expected, expected_pivots), 10);
+    EXPECT_LT(factorization_error<T>(a, expected, expected_pivots), 10);
     double largest = 0;
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t i = 0; i < m; ++i) {
@@ -131,7 +131,7 @@ TYPED_TEST(LuKernels, ZeroColumns_AreSkipped) {
   std::vector<std::int64_t> pivots;
   const lu::FactorResult result = factor<Serial, T>(Device::serial(), factors, pivots);
   EXPECT_EQ(result.zero_pivot, 70);
-  EXPECT_LT(factorisation_error<T>(a, factors, pivots), 10);
+  EXPECT_LT(factorization_error<T>(a, factors, pivots), 10);
 }
 
 TYPED_TEST(LuKernels, Overflow_IsReportedAsNotFinite) {

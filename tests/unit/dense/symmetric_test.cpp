@@ -213,7 +213,7 @@ TYPED_TEST(DenseSymmetricOf, NewMatrixAndNoColumns_Work) {
   }
 }
 
-TYPED_TEST(DenseSymmetricOf, Cancelled_StopsTheFactorisation) {
+TYPED_TEST(DenseSymmetricOf, Cancelled_StopsTheFactorization) {
   using T = TypeParam;
   const Dense<T> a = identity<T>(700);
   for (const char* method : {"cholesky", "ldlt"}) {

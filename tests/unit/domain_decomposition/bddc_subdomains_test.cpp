@@ -120,7 +120,7 @@ TEST(BddcPartition, DisconnectedPart_BecomesSeveral) {
 
 TEST(BddcPartition, ComponentsOfMatrix_AreInTheOrderOfTheirFirstRows) {
   EXPECT_EQ(connected_components(Csr<double>::from_triplets(0, 0, {})).parts, 0);
-  // Row i is connected with i + 3, by an element of one triangle; elements beside the diagonal are zero.
+  // Row i is connected with i + 3, by an element of one triangle; elements next to the diagonal are zero.
   constexpr std::int32_t n = 32;
   std::vector<Triplet<double>> elements;
   for (std::int32_t i = 0; i < n; ++i) {

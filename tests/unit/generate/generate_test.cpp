@@ -400,7 +400,7 @@ class Properties {
     const auto n = static_cast<lapack_int>(n_);
     return symmetric() && LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, factor.data(), n) == 0;
   }
-  /// No elements farther than so many diagonals below and above the main one.
+  /// No elements farther than `below` and `above` diagonals from the main one.
   [[nodiscard]] bool banded(std::int64_t below, std::int64_t above) const {
     return all(
         [&](std::int64_t i, std::int64_t j) { return (i - j <= below && j - i <= above) || a_(i, j) == 0; });

@@ -144,7 +144,7 @@ TEST(MatrixMarketFiles, GzipMembers_Concatenated) {
     FAIL() << "the second member's data went unnoticed";
   } catch (const ParseError& error) {
     const auto lines = static_cast<std::int64_t>(std::count(text.begin(), text.end(), '\n'));
-    EXPECT_EQ(error.line(), lines + 2);  // behind the second member's banner, which is a comment here
+    EXPECT_EQ(error.line(), lines + 2);  // after the second member's banner, which is a comment here
     EXPECT_NE(std::string(error.what()).find("more data than"), std::string::npos);
   }
 }

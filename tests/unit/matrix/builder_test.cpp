@@ -16,8 +16,8 @@
 namespace echelon::test {
 namespace {
 
-/// Adds the entries from `threads` threads, thread t every so many-th; every other thread all its own at
-/// once.
+/// Adds the entries from `threads` threads, thread t those with numbers t modulo `threads`; every other
+/// thread adds all of its own at once.
 template <class T>
 Csr<T> built(const EntryList& list, std::size_t threads, const Device& device = {}) {
   CsrBuilder<T> builder(list.rows, list.columns);

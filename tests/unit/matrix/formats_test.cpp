@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coo, Csc and what turns one form into another, beside an ordered map.
+// Coo, Csc and what turns one form into another, compared with an ordered map.
 #include "support/entries.hpp"
 
 #include <echelon/error.hpp>

@@ -84,7 +84,7 @@ std::int64_t most_iterations(const Candidate& candidate) {
   return most;
 }
 
-TEST(ChoosingCost, AttemptsBeforeAFactorisation_AreLimited) {
+TEST(ChoosingCost, AttemptsBeforeAFactorization_AreLimited) {
   // The square of the 5-point Laplacian: CG with IC(0) takes thousands of iterations.
   const Csr<double> L = generated("poisson-2d", {{"nx", 120}, {"ny", 120}});
   const Csr<double> A = multiply(L, L);

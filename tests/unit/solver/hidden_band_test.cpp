@@ -30,7 +30,7 @@ Csr<T> shuffled(const Csr<T>& A) {
   return permute_symmetric(A, Array<std::int32_t>(Device(), std::span<const std::int32_t>(order)));
 }
 
-/// Random bands with a diagonal of at least 2, one behind the other, without entries between two of them.
+/// Random bands with a diagonal of at least 2, one after the other, without entries between two of them.
 template <class T>
 Csr<T> bands(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& widths) {
   std::vector<Triplet<T>> elements;

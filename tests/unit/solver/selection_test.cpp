@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What `auto` finds out about a matrix: the structure of dense matrices, trials of iterative methods, and
-/// analyses that are kept.
+/// Properties that `auto` finds of a matrix: the structure of dense matrices, trials of iterative methods,
+/// and analyses that are kept.
 #include "matrix/structure.hpp"
 #include "solver/selection/dense_structure.hpp"
 #include "solver/selection/method_selection.hpp"
@@ -82,7 +82,7 @@ Report solve_ones(const Csr<double>& A, const SolveOptions& options = {}) {
   return solve(A, b, options).report;
 }
 
-TEST(Trial, WellConditioned_SolvedWithoutAFactorisation) {
+TEST(Trial, WellConditioned_SolvedWithoutAFactorization) {
   for (const bool symmetric : {false, true}) {
     const Csr<double> A = symmetric ? generated("random-spd", {{"n", 4000}})
                                     : generated("diagonally-dominant", {{"n", 20'000}, {"density", 0.0005}});
@@ -95,7 +95,7 @@ TEST(Trial, WellConditioned_SolvedWithoutAFactorisation) {
   }
 }
 
-TEST(Trial, SlowConvergence_GivenUpForAFactorisation) {
+TEST(Trial, SlowConvergence_GivenUpForAFactorization) {
   const Csr<double> L = generated("poisson-2d", {{"nx", 150}, {"ny", 150}});
   const Report report = solve_ones(multiply(L, L));
   EXPECT_EQ(report.method, "sparse-cholesky");
@@ -163,7 +163,7 @@ TEST(KnownSymmetry, SameStructureAsTheSearch) {
   }
 }
 
-TEST(SmallSparse, FewElements_NoDenseFactorisation) {
+TEST(SmallSparse, FewElements_NoDenseFactorization) {
   const std::vector<Candidate> few =
       choose<double>(generated("poisson-2d", {{"nx", 22}, {"ny", 22}}), Device());
   EXPECT_EQ(few.at(0).method, "sparse-cholesky");

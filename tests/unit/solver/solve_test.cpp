@@ -113,7 +113,7 @@ TEST(Solve, Auto_SmallFactor_FactorsFirst) {
   EXPECT_EQ(general.front().method, "sparse-lu");
 }
 
-TEST(Solve, Auto_TinyMatrix_DenseFactorisation) {
+TEST(Solve, Auto_TinyMatrix_DenseFactorization) {
   const auto first = [](const Csr<double>& A) { return choose<double>(A, Device::serial()).at(0).method; };
   EXPECT_EQ(first(convection_diffusion(5, 0.3).csr<double>()), "lu");
   EXPECT_EQ(first(convection_diffusion(5, 0).csr<double>()), "cholesky");

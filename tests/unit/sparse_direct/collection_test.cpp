@@ -72,7 +72,7 @@ TEST_F(RealMatrices, SparseLu_ScaledResidualsAreSmall) {
   EXPECT_GT(solved, 0);
 }
 
-/// Where the method refuses, the pivot that it names is none.
+/// Where the method refuses, the element that it names is not a positive pivot.
 TEST_F(RealMatrices, SparseCholesky_ScaledResidualsAreSmallOrAPivotIsNamed) {
   int solved = 0;
   for (const std::string& file : files(for_fronts)) {

@@ -165,7 +165,7 @@ TEST(AutomaticOrdering, WorthItsTime_Dissection) {
   EXPECT_EQ(analyze_symmetric(mesh.view(), {.ordering = {.for_gpu = true}}).ordering, "dissection");
 }
 
-TEST(AutomaticOrdering, LongFactorisation_Metis) {
+TEST(AutomaticOrdering, LongFactorization_Metis) {
   std::mt19937 random(3);
   const PatternStorage pattern = random_pattern(3000, 12'000, random);
   const double metis = flops_of(pattern, Ordering::metis);

@@ -52,7 +52,7 @@ TEST(MappedSlices, LocalSlices_LeaveTheRecordOfRoundsOverAllRows) {
   for (const std::int64_t width : {1, 3, 8}) {
     matrices.push_back(random_band<double>(3000, width, width + 1, 5));
   }
-  // Slices of the wide part do not fit, and are eliminated beside others of their level.
+  // Slices of the wide part do not fit, and are eliminated together with others of their level.
   for (const std::int64_t widest : {20, 30}) matrices.push_back(band_with_wide_part(3000, widest));
   for (const Csr<double>& A : matrices) {
     SCOPED_TRACE(A.nonzeros());

@@ -139,7 +139,8 @@ TEST(Singletons, PermutedTriangle_LeavesNoCore) {
 }
 
 TEST(Singletons, SmallAndZeroElements_AreNone) {
-  // Row 1 has a stored zero beside its element; the element alone in row 2 is tiny beside an eliminated one.
+  // Row 1 has a stored zero beside its element; the element alone in row 2 is tiny compared with an
+  // eliminated one.
   const Csr<double> A = csr_of<double>(4, {{0, 0, 1},
                                            {1, 0, 0},
                                            {1, 1, 3},

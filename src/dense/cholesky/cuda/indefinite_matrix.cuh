@@ -16,7 +16,7 @@
 namespace echelon::dense_symmetric {
 
 /// Rows and columns that bring parts far from each other into one block of pivots: constraints without
-/// diagonal elements, which often follow each other, beside the variables that they need for pivots of order
+/// diagonal elements, which often follow each other, and the variables that they need for pivots of order
 /// two. Sectors of memory stay together.
 struct Spread {
   static constexpr std::int64_t sector = 4;

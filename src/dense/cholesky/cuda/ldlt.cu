@@ -123,7 +123,7 @@ class GpuLdlt final : public SolverImplementation<T> {
     Norms norms;
     if (Outcome copied = copy_scaled(backend, norms); !copied.ok()) return copied;
     const IndefiniteFacts facts = matrix_.factor(backend, this->cancel());
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     if (facts.crowded_column != IndefiniteFacts::none) {
       return factor_on_host("too many columns have no pivot in their blocks of 64 columns");
     }
@@ -188,7 +188,7 @@ class GpuLdlt final : public SolverImplementation<T> {
     if (const auto place = dense_symmetric::first_asymmetry(backend, A)) {
       return not_symmetric(place->first, place->second, Status::breakdown);
     }
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     matrix_ = IndefiniteMatrix<T>(this->device(), n_);
     const DenseView<T> to = matrix_.view();
     Array<double> sums(this->device(), to.rows());

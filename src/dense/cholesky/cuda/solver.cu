@@ -138,12 +138,12 @@ class GpuCholesky final : public SolverImplementation<T> {
     Cuda backend(this->device());
     double norm = 0;
     if (Outcome copied = copy_scaled(backend, norm); !copied.ok()) return copied;
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     if (const std::optional<NotPositive> failed =
             matrix_.factor(backend, float_products(options_.factor_precision))) {
       return not_positive(failed->column, short_number(failed->value));
     }
-    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (this->cancel().stop_requested()) return cancelled_factorization();
     SolveWorkspace own(this->device(), n_, matrix_.padded_rows());
     return assess_condition<T>(estimate_reciprocal_condition<T>(
         backend, n_, norm, [&](bool /*transposed*/, T* v) { substitute_scaled(own, nullptr, v, v); }));

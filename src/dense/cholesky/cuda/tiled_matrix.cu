@@ -149,7 +149,7 @@ void TiledMatrix<T>::factor_panel(cudaStream_t stream, const Panel& panel, Float
 }
 
 /// Each panel is brought up to date and factored on the look-ahead stream, while the product of the one
-/// before is subtracted from the columns behind it.
+/// before is subtracted from the columns after it.
 template <class T>
 void TiledMatrix<T>::factor_panels_ahead(Cuda& backend, int* counters, State* state) {
   if (lookahead_ == nullptr) lookahead_ = std::make_unique<LookaheadStream>(backend.device());

@@ -12,8 +12,8 @@
 
 namespace echelon::crout {
 
-/// Scratch memory of `factor_blocked`, for one thread at a time, and the data besides the factors that solves
-/// need.
+/// Scratch memory of `factor_blocked`, for one thread at a time, and the data, other than the factors, that
+/// solves need.
 template <class T>
 struct BlockedWorkspace {
   explicit BlockedWorkspace(const Device& device)

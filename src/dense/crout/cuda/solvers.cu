@@ -38,7 +38,7 @@ class ParallelFactorization final : public CudaFactorization<T> {
       crout::eliminate_columns<T>(backend, this->factors().view(), begin, end, pivots, workspace);
       const std::int64_t zero = backend.read(workspace.zero_pivot.data()).value;
       if (zero != FirstIndex::none) return zero_pivot(zero);
-      if (this->cancel().stop_requested()) return cancelled_factorisation();
+      if (this->cancel().stop_requested()) return cancelled_factorization();
     }
     return {};
   }
@@ -86,7 +86,7 @@ class BlockedFactorization final : public CudaFactorization<T> {
     const lu::FactorResult result = crout::factor_blocked<T>(
         backend, this->factors().view(), {.iterated = iterated, .tolerance = options_.tolerance}, pivots,
         workspace_, this->cancel());
-    if (result.cancelled) return cancelled_factorisation();
+    if (result.cancelled) return cancelled_factorization();
     largest_ = result.largest;
     if (result.zero_pivot >= 0) return zero_pivot(result.zero_pivot);
     Outcome outcome;

@@ -4,8 +4,8 @@
 ///
 /// Each block holds an equal share of the rows, of all columns. For each column the blocks write their best
 /// candidates for the pivot, with their rows, to global memory and wait for each other; each then finds the
-/// pivot among the candidates. Multiplications beside the leaf delay its start only: a kernel for each column
-/// would wait for a part of them to end at each column.
+/// pivot among the candidates. Concurrent multiplications delay only the start of the leaf: a kernel for each
+/// column would wait for a part of them to end at each column.
 #pragma once
 
 #include "backend/cuda/grid.cuh"
@@ -21,7 +21,7 @@ namespace tall_leaf {
 
 using cuda_kernels::block_size;
 
-/// Shared memory of a block, beside its rows.
+/// Shared memory of a block, excluding its rows.
 template <class T>
 struct PivotMemory {
   T row[max_tall_width];  ///< of the last pivot

@@ -417,7 +417,7 @@ Outcome LocalProblem::factor_small(const LocalConstraints& constraints, const Co
                                    " corner values and " + std::to_string(averages) + " averages) leave it " +
                                    std::to_string(mechanisms) +
                                    (mechanisms == 1 ? " mechanism: " : " mechanisms: ") +
-                                   "motions without energy that no constraint sees; use more "
+                                   "motions without energy that no constraint prevents; use more "
                                    "of corners, edges and faces, edge_ends, or near-null-space vectors "
                                    "for averages of rotations"};
   }

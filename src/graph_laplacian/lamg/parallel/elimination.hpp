@@ -126,7 +126,7 @@ struct ChooseSet {
   }
 };
 
-/// Properties of an elimination beside the graph.
+/// Parameters of an elimination.
 struct EliminationOptions {
   std::uint64_t round = 0;      ///< seed of the hashes
   double least = 0;             ///< part of the vertices that pays

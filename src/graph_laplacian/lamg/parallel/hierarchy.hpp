@@ -47,7 +47,7 @@ struct HierarchyOptions {
   std::int64_t jacobi_iterations = 100;
 };
 
-/// Levels, and what the cycle needs besides them.
+/// Levels of a hierarchy, the inverse diagonals of its smoothers, and its statistics.
 template <class B, class T>
 class ParallelHierarchy {
  public:

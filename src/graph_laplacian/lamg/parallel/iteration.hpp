@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Flexible conjugate gradients with cycles of a hierarchy, behind exact eliminations.
+/// Flexible conjugate gradients with cycles of a hierarchy, after exact eliminations.
 #pragma once
 
 #include "backend/arena.hpp"
@@ -498,7 +498,8 @@ class ParallelSolver {
     return s < stages_.size() ? v.b[s - 1].data() : v.r.data();
   }
 
-  /// Eliminates in each b; the results are in r, and what prolong() needs besides b in the vectors' b.
+  /// Eliminates in each b. The last right-hand sides are in r, those between the eliminations in the vectors'
+  /// b, for prolong().
   void restrict_to(B& backend, std::span<const StartedColumn<T>> columns) const {
     if (stages_.empty()) {
       for_each_column(backend, L_->rows(), each_column(columns, [](const StartedColumn<T>& column) {

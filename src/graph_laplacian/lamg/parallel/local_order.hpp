@@ -87,7 +87,7 @@ struct WriteClusterKey {
 };
 
 /// The vertices of the graph with the Laplacian A, cluster by cluster. O(edges) time, 24 bytes for each
-/// vertex besides the result.
+/// vertex in addition to the result.
 template <HostBackend B, class T>
 Array<std::int32_t> local_order(B& backend, const Csr<T>& A) {
   constexpr int most_rounds = 5;

@@ -40,7 +40,7 @@ struct DrawKey {
   }
 };
 
-/// nearest[i] = the smallest key of i and its neighbours; other_key beside a root.
+/// nearest[i] = the smallest key of i and its neighbours; other_key next to a root.
 struct FindNearest {
   const std::int32_t* nodes;
   const std::int64_t* offsets;

@@ -140,7 +140,7 @@ struct LineGroup {
     return forward ? row : static_cast<std::int32_t>(task.rows) - 1 - row;
   }
   [[nodiscard]] __device__ std::int32_t line_first(int line) const { return first + line * length; }
-  /// Number of rows of a line: 0 for lines behind the last row.
+  /// Number of rows of a line: 0 for lines past the last row.
   [[nodiscard]] __device__ std::int32_t rows_of(int line) const {
     const std::int64_t left = task.rows - (std::int64_t{first} + std::int64_t{line} * length);
     return static_cast<std::int32_t>(max(std::int64_t{0}, min(left, std::int64_t{length})));
@@ -166,7 +166,7 @@ struct LineGroup {
     // In grids a value belongs to the row's own line or the one before.
     std::int32_t line = local >= own_line * length ? own_line : own_line - 1;
     if (local < line * length || local >= (line + 1) * length) {
-      // The quotient is off by at most one for every length; lines behind the group are clamped.
+      // The quotient is off by at most one for every length; lines past the group are clamped.
       line = static_cast<std::int32_t>(min(static_cast<float>(local) * inverse_length, 31.0f));
       if (line * length > local) --line;
       if ((line + 1) * length <= local) ++line;

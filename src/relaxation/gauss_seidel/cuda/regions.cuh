@@ -46,7 +46,7 @@ template <class T>
 struct TileStorage {
   using Config = RegionSweepConfig<T>;
   /// Columns of the elements; after resolve_locations() byte offsets into RegionStorage::words, where the
-  /// values are or will be. The entry behind the last is a valid offset, for lanes without a row.
+  /// values are or will be. The entry after the last is a valid offset, for lanes without a row.
   alignas(16) std::int32_t locations[Config::tile_elements + 4];
   /// Values; a prepared row has its inverse diagonal in place of a_ii.
   alignas(16) T values[Config::tile_elements + 4];
@@ -103,7 +103,7 @@ struct KnownSum {
   int diagonal;  ///< element in the matrix; -1 if it is missing or zero
 };
 
-/// Sums the elements behind the diagonal in the order of the sweep. The row's elements begin at `first`, in
+/// Sums the elements after the diagonal in the order of the sweep. The row's elements begin at `first`, in
 /// that order.
 template <class T, bool forward>
 __device__ __noinline__ KnownSum<T> sum_known_elements(const std::int32_t* columns, const T* values,
@@ -385,7 +385,7 @@ class RegionSweeper {
     T a_ii = 0;
     if (elements > 0 && tile_.locations[diagonal] == own_offset) a_ii = tile_.values[diagonal];
     if (a_ii == T{0}) {
-      // The row has elements behind its diagonal, or no diagonal element.
+      // The row has elements after its diagonal, or no diagonal element.
       const int i = region_.row_at(position + row.local);
       const int first = row.element + range_.base();
       const KnownSum<T> known =

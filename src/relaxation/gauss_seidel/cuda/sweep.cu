@@ -167,7 +167,7 @@ void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepWorkspace<Cuda, T>& scra
   if (elements == 0 || sweeps.sweeps == 0) return;
   const CurrentDevice current(backend.device().id());
   const bool symmetric = sweeps.kind == SweepKind::symmetric;
-  // Region sweeps store no sums, since these would take too much memory besides the deferred rows.
+  // Region sweeps store no sums, since these and the deferred rows would take too much memory.
   const Gpu gpu(backend.device());
   const bool reuse_lower_sums =
       symmetric && scratch.tuning.reuse_lower_sums && !may_use_regions(sweeps, scratch.tuning, gpu);

@@ -16,7 +16,7 @@ ECHELON_ANYWHERE bool is_value(Word<T> word) {
   return word < deferred_mark<T>;
 }
 
-/// New values for row `row`; not_ready where there is none. Columns that the sweep reaches later, which
+/// New values for row `row`; not_ready while there is none. Columns that the sweep reaches later, which
 /// unsorted columns may cause, read as NaN, so that no row waits for itself.
 template <class T, bool forward>
 struct AvailableValues {

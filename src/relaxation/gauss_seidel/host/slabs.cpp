@@ -8,8 +8,8 @@
 // values that a row needs were computed by the same thread and are in its cache; only the first rows of a
 // slab need values of another thread.
 //
-// When thread t starts its slab of a plane, the following values are final for this slab, new behind the
-// sweep and old ahead of it, and remain so until it is done:
+// When thread t starts its slab of a plane, the following values are final for this slab, new
+// behind the sweep and old ahead of it, and remain so until it is done:
 //   - the slab's own plane, since slabs of a plane are started one after another;
 //   - the previous plane up to the end of the thread's own slab, for the same reason;
 //   - the next plane from the thread's own slab on, since no thread is further.

@@ -105,7 +105,7 @@ class WarpForward {
 };
 
 /// Solves for the node's eliminated columns from the last to the first. A ring of registers holds the columns
-/// behind the current one: lane l holds those with number l modulo 32, and likewise those of the left
+/// after the current one: lane l holds those with number l modulo 32, and likewise those of the left
 /// interface.
 template <int ahead_registers, int left_registers, class T>
 class WarpBackward {
@@ -135,7 +135,7 @@ class WarpBackward {
   }
 
  private:
-  /// The column behind `step`, within a ring, that register r of this lane holds.
+  /// The column after `step`, within a ring, that register r of this lane holds.
   __device__ std::int64_t column_of(std::int64_t step, int r) const {
     const auto place = static_cast<std::int64_t>(lane_id() + r * warp_size);
     return step + 1 + ((place - (step + 1)) & (ring - 1));

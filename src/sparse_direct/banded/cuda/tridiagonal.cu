@@ -106,7 +106,7 @@ __device__ void copy_or_store(T* target, const T* source, bool exists, T otherwi
 }
 
 /// Queues copies of the columns of a block, all of which exist and are contiguous, and of the elements of its
-/// rows in the columns before and behind.
+/// rows in the columns before and after.
 template <class T>
 __device__ void copy_contiguous(const TridiagonalMatrix<T>& A, std::int64_t first, T* elements) {
   constexpr int chunk_copies = 3 * chunk_rows / 2;
@@ -120,8 +120,8 @@ __device__ void copy_contiguous(const TridiagonalMatrix<T>& A, std::int64_t firs
   }
   if (thread == 0) copy_or_store(elements + column_place(-1) + 2, A.element(first - 1, 1), first > 0, T{0});
   if (thread == 1) {
-    const std::int64_t behind = first + block_rows;
-    copy_or_store(elements + column_place(block_rows), A.element(behind, -1), behind < A.n, T{0});
+    const std::int64_t next = first + block_rows;
+    copy_or_store(elements + column_place(block_rows), A.element(next, -1), next < A.n, T{0});
   }
 }
 
@@ -139,7 +139,7 @@ __device__ void copy_columns(const TridiagonalMatrix<T>& A, std::int64_t first, 
   }
 }
 
-/// Copies the rows of the block and their right-hand sides, zero if b is null or behind its end, to shared
+/// Copies the rows of the block and their right-hand sides, zero if b is null or past its end, to shared
 /// memory. Returns those of the calling thread.
 template <class T>
 __device__ HalfRows<T> load_rows(const TridiagonalMatrix<T>& A, const T* b, T* memory) {
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(chunk_threads, chunk_blocks)
   const bool ascends = rows.direction > 0;
   BoundaryValues<T> around{};
   if (chunk < count) around = values[chunk];
-  const HalfSolution<half_rows, T> half(rows, ascends ? around.before : around.behind,
+  const HalfSolution<half_rows, T> half(rows, ascends ? around.before : around.after,
                                         ascends ? around.first : around.last);
   const SharedValues<T> middle = solve_middle(half);
   half.substitute(rows, ascends ? middle.last_of_first : middle.first_of_second,

@@ -3,7 +3,7 @@
 ///
 /// The interior columns of a chunk, all but its first and last one, have no elements in other rows.
 /// Eliminating them with row exchanges leaves two equations in four unknowns: the one before the chunk, its
-/// first, its last, and the one behind it. The pairs of equations of two neighbours share two unknowns;
+/// first, its last, and the one after it. The pairs of equations of two neighbours share two unknowns;
 /// eliminating these from their four equations leaves such a pair again.
 ///
 /// A chunk is eliminated from both ends by two threads, whose halves meet in its middle. For the solution
@@ -20,7 +20,7 @@
 namespace echelon::banded {
 
 /// Two equations of a run of rows in the unknowns around it. Element: coefficients of the unknown before the
-/// run, of its first, its last, of the one behind it, and the right-hand side.
+/// run, of its first, its last, of the one after it, and the right-hand side.
 template <class T>
 struct EquationPair {
   T elements[2][5];
@@ -29,7 +29,7 @@ struct EquationPair {
 /// The four unknowns of an EquationPair.
 template <class T>
 struct BoundaryValues {
-  T before, first, last, behind;
+  T before, first, last, after;
 };
 
 /// Facts about an elimination, combined over threads by atomic operations that do not depend on their order.
@@ -147,7 +147,7 @@ __device__ T eliminate_checked_column(T (&m)[rows][columns]) {
 template <class T>
 __device__ EquationPair<T> merge(const EquationPair<T>& a, const EquationPair<T>& b, std::int64_t column,
                                  PivotCheck<T>& check) {
-  // Columns: the two shared unknowns, those before and first of a, last and behind of b, the right-hand side.
+  // Columns: the two shared unknowns, those before and first of a, last and after of b, the right-hand side.
   T m[4][7];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -204,7 +204,7 @@ __device__ SharedValues<T> solve_shared(const EquationPair<T>& a, const Equation
     m[i][2] = own[4] - own[0] * around.before - own[1] * around.first;
     m[2 + i][0] = other[0];
     m[2 + i][1] = other[1];
-    m[2 + i][2] = other[4] - other[2] * around.last - other[3] * around.behind;
+    m[2 + i][2] = other[4] - other[2] * around.last - other[3] * around.after;
   }
   return solve_shared(m);
 }
@@ -216,7 +216,7 @@ __device__ BoundaryValues<T> around_first(const BoundaryValues<T>& around, const
 }
 template <class T>
 __device__ BoundaryValues<T> around_second(const BoundaryValues<T>& around, const SharedValues<T>& shared) {
-  return {shared.last_of_first, shared.first_of_second, around.last, around.behind};
+  return {shared.last_of_first, shared.first_of_second, around.last, around.after};
 }
 
 /// First and last unknown of the whole matrix of order n, which has no unknowns around it.
@@ -257,7 +257,7 @@ struct HalfRows {
 };
 
 /// Makes room for the next row after the elimination of the first column: the last two of three rows move up,
-/// and their next three unknowns to the left. The columns behind these stay.
+/// and their next three unknowns to the left. The columns after these stay.
 template <int columns, class T>
 __device__ void shift_rows(T (&m)[3][columns]) {
 #pragma unroll
@@ -426,7 +426,7 @@ struct PairTree {
     e[0] = values.before;
     e[1] = values.first;
     e[2] = values.last;
-    e[3] = values.behind;
+    e[3] = values.after;
   }
 };
 

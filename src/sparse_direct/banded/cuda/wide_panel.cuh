@@ -142,7 +142,7 @@ class WidePanel {
     }
   }
 
-  /// Stores the columns of the tile behind the last eliminated one, and the number of the node's row in each
+  /// Stores the columns of the tile after the last eliminated one, and the number of the node's row in each
   /// slot.
   __device__ void store_rest() const {
     const bool leaves = eliminated_ >= 0 && eliminated_ < columns_;

@@ -14,7 +14,7 @@
 
 namespace echelon::banded {
 
-/// Shared memory of a forward substitution, besides the window.
+/// Shared memory of a forward substitution, excluding the window.
 template <class T>
 struct ForwardExchange {
   T between[2][tile_columns][tile_columns + 1];  ///< multipliers between pivot rows, of alternate panels
@@ -104,7 +104,7 @@ class WideForward {
     }
   }
 
-  /// Stores the rows that enter behind a panel in the slots of its pivot rows. Lane t has the t-th.
+  /// Stores the rows that enter after a panel in the slots of its pivot rows. Lane t has the t-th.
   __device__ void take_entering_rows() {
     if (pivot_ >= 0) window_[pivot_] = entering_;
     __syncwarp();
@@ -137,33 +137,33 @@ class WideForward {
   T entering_{};
 };
 
-/// Shared memory of a backward substitution, besides the columns behind and the left interface.
+/// Shared memory of a backward substitution, excluding the later columns and the left interface.
 template <class T>
 struct BackwardExchange {
   T diagonal[tile_columns][tile_columns + 1];  ///< pivot rows' elements in their own columns, by column
   T remainders[tile_columns];
 };
 
-/// Solves for the node's eliminated columns from the last to the first. `behind` holds the elements of x of
-/// the columns behind the current one, column g at g modulo `ring`, a multiple of 32; `left` those of the
+/// Solves for the node's eliminated columns from the last to the first. `ahead` holds the elements of x of
+/// the columns after the current one, column g at g modulo `ring`, a multiple of 32; `left` those of the
 /// left interface.
 template <class T, int rows_per_warp>
 class WideBackward {
  public:
-  __device__ WideBackward(const BandNode& node, const FactorView<T>& factors, T* x, T* behind, int ring,
+  __device__ WideBackward(const BandNode& node, const FactorView<T>& factors, T* x, T* ahead, int ring,
                           BackwardExchange<T>& shared)
       : node_(node),
         upper_(factors.upper + node.upper_offset),
         x_(x),
-        behind_(behind),
-        left_(behind + ring),
+        ahead_(ahead),
+        left_(ahead + ring),
         ring_(ring),
         shared_(shared) {}
 
   __device__ void run() {
     if (node_.steps == 0) return;
     for (std::int64_t g = node_.steps + threadIdx.x; g < node_.columns; g += blockDim.x) {
-      if (g < node_.steps + node_.ahead) behind_[g % ring_] = x_[node_column(node_, g)];
+      if (g < node_.steps + node_.ahead) ahead_[g % ring_] = x_[node_column(node_, g)];
     }
     for (std::int64_t c = threadIdx.x; c < node_.left; c += blockDim.x) left_[c] = x_[node_.left_column + c];
     __syncthreads();
@@ -183,7 +183,7 @@ class WideBackward {
     __syncthreads();
   }
 
-  /// Subtracts the products with the columns behind the panel and with the left interface. Each warp has
+  /// Subtracts the products with the columns after the panel and with the left interface. Each warp has
   /// neighbouring rows.
   __device__ void multiply_rows(std::int64_t step, int columns) {
     const int first = static_cast<int>(threadIdx.x) / warp_size * rows_per_warp;
@@ -194,7 +194,7 @@ class WideBackward {
     T sums[rows_per_warp] = {};
     for (int j = columns + lane; j < tile_columns + node_.ahead; j += warp_size) {
       const int place = base + j;
-      const T x = j < columns_left ? behind_[place < ring_ ? place : place - ring_] : T{0};
+      const T x = j < columns_left ? ahead_[place < ring_ ? place : place - ring_] : T{0};
 #pragma unroll
       for (int r = 0; r < rows_per_warp; ++r) {
         const int d = j - (first + r);
@@ -236,14 +236,14 @@ class WideBackward {
     }
     x *= inverse;
     if (!exists) return;
-    behind_[(step + t) % ring_] = x;
+    ahead_[(step + t) % ring_] = x;
     x_[node_column(node_, step + t)] = x;
   }
 
   const BandNode& node_;
   const T* upper_;
   T* x_;
-  T* behind_;
+  T* ahead_;
   T* left_;
   int ring_;
   BackwardExchange<T>& shared_;

@@ -12,7 +12,7 @@
 
 namespace echelon::banded {
 
-/// Shared memory of a transposed substitution, besides the window.
+/// Shared memory of a transposed substitution, excluding the window.
 template <class T>
 struct TransposedExchange {
   T triangle[tile_columns][tile_columns + 1];  ///< elements between the 32 unknowns
@@ -20,34 +20,34 @@ struct TransposedExchange {
   std::int32_t pivots[tile_columns];
 };
 
-/// Solves for the eliminated columns from the first to the last and subtracts their products from the columns
-/// behind and from the interfaces; see substitute_transposed_forward. `behind` holds the elements of the
+/// Solves for the eliminated columns from the first to the last and subtracts their products from later
+/// columns and from the interfaces; see substitute_transposed_forward. `ahead` holds the elements of the
 /// columns from the current one on, column g at g modulo `ring`, a multiple of 32; `left` those of the left
 /// interface.
 template <class T>
 class WideTransposedForward {
  public:
   __device__ WideTransposedForward(const BandNode& node, const FactorView<T>& factors, T* x, T* sums,
-                                   std::int64_t k, T* behind, int ring, TransposedExchange<T>& shared)
+                                   std::int64_t k, T* ahead, int ring, TransposedExchange<T>& shared)
       : node_(node),
         upper_(factors.upper + node.upper_offset),
         x_(x),
         sums_(sums),
         k_(k),
-        behind_(behind),
-        left_(behind + ring),
+        ahead_(ahead),
+        left_(ahead + ring),
         ring_(ring),
         shared_(shared) {}
 
   __device__ void run() {
     for (std::int64_t g = threadIdx.x; g < ring_ && g < node_.columns; g += blockDim.x) {
-      behind_[g] = *element(g);
+      ahead_[g] = *element(g);
     }
     for (std::int64_t c = threadIdx.x; c < node_.left; c += blockDim.x) left_[c] = sums_[c];
     __syncthreads();
     for (std::int64_t step = 0; step < node_.steps; step += tile_columns) do_panel(step);
     for (std::int64_t g = node_.steps + threadIdx.x; g < node_.columns; g += blockDim.x) {
-      *element(g) = behind_[g % ring_];
+      *element(g) = ahead_[g % ring_];
     }
     for (std::int64_t c = threadIdx.x; c < node_.left; c += blockDim.x) sums_[c] = left_[c];
   }
@@ -72,7 +72,7 @@ class WideTransposedForward {
     // Columns that enter the window take the places of the solved ones.
     if (threadIdx.x < static_cast<unsigned>(columns)) {
       const std::int64_t g = step + ring_ + threadIdx.x;
-      if (g < node_.columns) behind_[g % ring_] = *element(g);
+      if (g < node_.columns) ahead_[g % ring_] = *element(g);
     }
     __syncthreads();
   }
@@ -89,7 +89,7 @@ class WideTransposedForward {
   __device__ void solve(std::int64_t step, int columns) {
     const int u = lane_id();
     const bool exists = u < columns;
-    T z = exists ? behind_[(step + u) % ring_] : T{0};
+    T z = exists ? ahead_[(step + u) % ring_] : T{0};
     const T inverse = shared_.triangle[u][u];
     T upper[tile_columns];
 #pragma unroll
@@ -101,12 +101,13 @@ class WideTransposedForward {
     if (exists) x_[node_column(node_, step + u)] = z;
   }
 
-  /// Subtracts products, with a thread for each column behind the panel or of the left interface.
+  /// Subtracts products, with a thread for each column after the panel or of the left interface.
   __device__ void subtract_products(std::int64_t step, int columns) {
-    const int behind = node_.ahead - 1;  // columns that the panel's last row reaches
-    for (int i = static_cast<int>(threadIdx.x); i < behind + node_.left; i += static_cast<int>(blockDim.x)) {
-      const bool is_left = i >= behind;
-      const int place = is_left ? node_.ahead + i - behind : columns + i;
+    const int trailing = node_.ahead - 1;  // columns that the panel's last row reaches
+    for (int i = static_cast<int>(threadIdx.x); i < trailing + node_.left;
+         i += static_cast<int>(blockDim.x)) {
+      const bool is_left = i >= trailing;
+      const int place = is_left ? node_.ahead + i - trailing : columns + i;
       if (!is_left && step + place >= node_.columns) continue;
       T sum{0};
 #pragma unroll 8
@@ -115,7 +116,7 @@ class WideTransposedForward {
         const bool exists = is_left || d < node_.ahead;
         if (exists) sum += upper_[(step + t) * node_.width() + d] * shared_.solved[t];
       }
-      T& target = is_left ? left_[i - behind] : behind_[(step + place) % ring_];
+      T& target = is_left ? left_[i - trailing] : ahead_[(step + place) % ring_];
       target -= sum;
     }
   }
@@ -125,7 +126,7 @@ class WideTransposedForward {
   T* x_;
   T* sums_;
   std::int64_t k_;
-  T* behind_;
+  T* ahead_;
   T* left_;
   int ring_;
   TransposedExchange<T>& shared_;
@@ -177,7 +178,7 @@ class WideTransposedBackward {
       if (t < columns) z = x_[node_column(node_, step + t)];
     }
     __syncthreads();
-    if (t < columns) {  // the rows that entered behind the panel leave the window
+    if (t < columns) {  // the rows that entered after the panel leave the window
       store(node_.slots + step + t, window_[shared_.pivots[t]]);
       window_[shared_.pivots[t]] = T{0};
     }

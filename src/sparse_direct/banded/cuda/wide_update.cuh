@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Update of the tiles of a window behind its factored panel.
+/// Update of the tiles of a window after its factored panel.
 #pragma once
 
 #include "backend/cuda/mma.cuh"

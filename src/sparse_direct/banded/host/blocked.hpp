@@ -77,13 +77,13 @@ class BlockedElimination {
   }
 
  private:
-  /// State of a slot: without a row, with a row in the columns of the block, or with one that begins behind
+  /// State of a slot: without a row, with a row in the columns of the block, or with one that begins after
   /// them.
   enum class Slot : std::int8_t { empty, active, entering };
-  /// Steps behind those that are eliminated in registers: whole vectors are stored to the factors, where
+  /// Steps after those that are eliminated in registers: whole vectors are stored to the factors, where
   /// later steps follow.
   static constexpr std::int64_t overrun = 64;
-  /// Vectors of a row behind the panel, of a column of it, and of a row of it, where these are known.
+  /// Vectors of a row after the panel, of a column of it, and of a row of it, where these are known.
   static constexpr int row_vectors = static_cast<int>((fixed_ahead - block_columns + lanes - 1) / lanes);
   static constexpr int panel_vectors = static_cast<int>(fixed_slots / lanes);
   static constexpr int panel_row_vectors = static_cast<int>((block_columns + lanes - 1) / lanes);
@@ -131,7 +131,7 @@ class BlockedElimination {
     ((p[t] = panel.template eliminate<t>(multipliers(t), panel_rows + t * block_columns, largest_)), ...);
   }
 
-  /// Completes the pivot rows of a block behind the panel.
+  /// Completes the pivot rows of a block after the panel.
   void finish_pivot_rows(const std::array<std::int32_t, block_columns>& p) {
     Vector rows[block_columns][row_vectors];
 #pragma GCC unroll 8
@@ -253,7 +253,7 @@ class BlockedElimination {
     return static_cast<std::int32_t>(slot_mask_ - (largest_lane(largest) & slot_mask_));
   }
 
-  /// Computes the multipliers of a column of the panel, and updates the columns behind it. The pivot row's
+  /// Computes the multipliers of a column of the panel, and updates the columns after it. The pivot row's
   /// elements move to the factor; zeros in their place, by a multiplier of 1, keep the slot from being chosen
   /// again.
   void eliminate_panel_column(std::int64_t step, std::int64_t t, std::int64_t columns, std::int32_t p,
@@ -294,7 +294,7 @@ class BlockedElimination {
     largest_in_panels_ = std::max(largest_in_panels_, magnitude_bits(value));
   }
 
-  /// Completes the elements of a pivot row behind the panel.
+  /// Completes the elements of a pivot row after the panel.
   void finish_pivot_row(std::int64_t step, std::int64_t t, std::int64_t columns) {
     const std::int32_t p = pivots_[step + t];
     const T* source = row(p);
@@ -307,7 +307,7 @@ class BlockedElimination {
     copy_elements<Vector>(target + ahead_pitch_, node_.left, upper + node_.ahead);
   }
 
-  /// Number of columns behind the panel, rounded up to whole vectors.
+  /// Number of columns after the panel, rounded up to whole vectors.
   [[nodiscard]] std::int64_t trailing(std::int64_t columns) const {
     return round_up_to_vector(ahead() - columns, lanes);
   }
@@ -409,7 +409,7 @@ class BlockedElimination {
     return static_cast<double>(std::bit_cast<T>(bits));
   }
 
-  VectorBits largest_{};  // magnitudes in the pivot rows behind the panels
+  VectorBits largest_{};  // magnitudes in the pivot rows after the panels
   const BandNode& node_;
   const std::stop_token* cancel_;
   const Loader& rows_;
@@ -420,7 +420,7 @@ class BlockedElimination {
   T* blocks_;
   std::int32_t* kept_;
   std::int64_t ahead_;        // columns of the window
-  std::int64_t ahead_pitch_;  // elements of a row before its left interface; zeros behind the columns
+  std::int64_t ahead_pitch_;  // elements of a row before its left interface; zeros after the columns
   std::int64_t pitch_;        // elements of a row
   std::int64_t slots_;        // elements of a column of the panel
   std::int64_t next_row_ = 0;

@@ -35,7 +35,7 @@ class RegisterPanel {
 
   /// Eliminates column t. `multipliers`: receives a multiplier for each row, 1 for the pivot row; `row`:
   /// receives 1 / pivot, or 0 if the pivot is zero, as element t, and then the elements of the pivot row
-  /// behind it. The pivot row becomes zero in later columns, so that it is not chosen again. Returns its
+  /// after it. The pivot row becomes zero in later columns, so that it is not chosen again. Returns its
   /// number, and updates `largest` with its elements.
   template <int t>
   [[gnu::always_inline]] std::int32_t eliminate(T* multipliers, T* row, VectorBits& largest) {
@@ -93,7 +93,7 @@ class RegisterPanel {
                                            VectorBits& largest) const {
     if constexpr (vectors <= 2) {
       broadcast_element(columns_[u][0], columns_[u][vectors - 1], p, element);
-    } else {  // with so many vectors, the columns are in memory
+    } else {  // with more vectors, the columns are in memory
       element = Vector{} + columns_[u][p[0] / lanes][p[0] % lanes];
     }
     VectorBits magnitude;

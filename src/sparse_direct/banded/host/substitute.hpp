@@ -109,7 +109,7 @@ void substitute_backward_narrow(const BandNode& node, const FactorView<T>& facto
   }
 }
 
-/// Solves for the node's eliminated columns from the last to the first. The products with unknowns behind a
+/// Solves for the node's eliminated columns from the last to the first. The products with unknowns after a
 /// block of rows are summed before those within the block, which wait for each other.
 template <class T, std::int64_t bytes>
 class BackwardSubstitution {
@@ -163,7 +163,7 @@ class BackwardSubstitution {
     }
   }
 
-  /// Sums the products of a pivot row with the left interface and with the columns from the `begin`-th behind
+  /// Sums the products of a pivot row with the left interface and with the columns from the `begin`-th after
   /// its own on.
   [[nodiscard]] T known_products(std::int64_t step, std::int64_t begin) const {
     const T* row = upper(step);

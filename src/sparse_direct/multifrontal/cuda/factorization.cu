@@ -61,7 +61,7 @@ RootsOfBorders roots_of_borders(const FrontPlan& plan, const SymbolicFactor& sym
   return result;
 }
 
-/// The fronts of the borders: they have no pivots, and their update matrices lie behind the stack.
+/// The fronts of the borders: they have no pivots, and their update matrices follow the stack.
 std::vector<Front> border_fronts(const FrontPlan& plan, const RootsOfBorders& roots) {
   std::vector<Front> fronts;
   std::int64_t update = plan.stack_entries;
@@ -199,7 +199,7 @@ struct DeviceFactorization<T>::State {
   void invert(const FrontLevel& level);
   template <Factors factors>
   void subtract_products(std::int32_t begin, std::int32_t end);
-  /// Number of the user's rows, besides which the permuted matrix may have spare ones.
+  /// Number of the user's rows, without the spare ones of the permuted matrix.
   [[nodiscard]] std::int64_t rows() const { return row_position.size(); }
   DeviceFactorFacts factor_indefinite(const std::stop_token& cancel);
   void assemble_borders(T* complements);

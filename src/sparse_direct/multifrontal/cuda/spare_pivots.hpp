@@ -18,7 +18,7 @@ struct SpareSymbolic {
   std::vector<std::int32_t> spare;
 };
 
-/// Adds spare pivots to each supernode of more than one block of pivots, behind its own. Statistics stay
+/// Adds spare pivots to each supernode of more than one block of pivots, after its own. Statistics stay
 /// those of the matrix. O(n + rows) time.
 [[nodiscard]] SpareSymbolic add_spare_pivots(SymbolicFactor symbolic);
 

@@ -57,7 +57,7 @@ struct FactoredFront {
   int pivots;       ///< its fully summed columns
   int eliminated;   ///< those that were eliminated there
   const T* lower;   ///< size by pivots: L and, in an unsymmetric factorisation, U above its diagonal
-  const T* behind;  ///< LU: size - pivots by pivots, the transpose of U right of the pivots; LDL^T: D
+  const T* behind;  ///< LU: size - pivots by pivots, the transpose of U to the right of the pivots; LDL^T: D
 };
 
 }  // namespace echelon::sparse_direct

@@ -42,7 +42,7 @@ std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t elim
   const std::int64_t size = front.size;
   const std::int64_t below = front.below();
   const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return front.lower[i + j * size]; };
-  const auto behind = [&](std::int64_t i) { return front.upper + i * below; };  // pivots of row i
+  const auto right = [&](std::int64_t i) { return front.upper + i * below; };  // row i after the pivots
   std::int64_t p = eliminated;
   for (; p < n && !cancel.stop_requested(); ++p) {
     std::int64_t row = p;
@@ -56,14 +56,14 @@ std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t elim
     std::swap_ranges(&at(0, p), &at(0, p) + size, &at(0, column));
     std::swap(front.column_ids[p], front.column_ids[column]);
     for (std::int64_t j = 0; j < n; ++j) std::swap(at(p, j), at(row, j));
-    if (row != p) std::swap_ranges(behind(p), behind(p) + below, behind(row));
+    if (row != p) std::swap_ranges(right(p), right(p) + below, right(row));
     std::swap(front.row_ids[p], front.row_ids[row]);
     for (std::int64_t i = p + 1; i < size; ++i) at(i, p) /= at(p, p);
     for (std::int64_t j = p + 1; j < n; ++j) {
       for (std::int64_t i = p + 1; i < size; ++i) at(i, j) -= at(i, p) * at(p, j);
     }
     for (std::int64_t i = p + 1; i < n; ++i) {
-      for (std::int64_t j = 0; j < below; ++j) behind(i)[j] -= at(i, p) * behind(p)[j];
+      for (std::int64_t j = 0; j < below; ++j) right(i)[j] -= at(i, p) * right(p)[j];
     }
   }
   complete_pivoting_detail::subtract_products(front, eliminated, p);

@@ -34,7 +34,7 @@ struct FactorResult {
   std::optional<FailedPivot> failed = {};
 };
 
-/// Bytes of the factors, and of the memory that the factorisation takes besides, if no pivot is delayed.
+/// Bytes of the factors, and of the other memory that the factorisation takes, if no pivot is delayed.
 struct FactorMemory {
   std::size_t factor_bytes = 0;
   std::size_t work_bytes = 0;

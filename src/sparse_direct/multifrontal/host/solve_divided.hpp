@@ -131,10 +131,10 @@ void solve_divided_lower_transposed(const MultifrontalFactors<T>& factors, const
     if (team.part == 0) {
       for_blocks_backwards(end - begin, [&](int k, auto count) {
         const int j = begin + k;
-        const int behind = j + count;
-        subtract_dots<Isa, count>(Rows<T>{end - behind, l + j * size + behind, own + behind}, Rows<T>{}, size,
+        const int next = j + count;
+        subtract_dots<Isa, count>(Rows<T>{end - next, l + j * size + next, own + next}, Rows<T>{}, size,
                                   own + j);
-        solve_small<count, Unit, -1>(l + (behind - 1) * (size + 1), -size, -1, own + behind - 1);
+        solve_small<count, Unit, -1>(l + (next - 1) * (size + 1), -size, -1, own + next - 1);
       });
     }
     team.barrier();
@@ -146,7 +146,7 @@ void solve_divided_lower_transposed(const MultifrontalFactors<T>& factors, const
   });
 }
 
-/// Subtracts U times the elements of the columns behind, and solves with U of a front.
+/// Subtracts U times the elements of the columns after the pivots, and solves with U of a front.
 template <class Isa, class T>
 void solve_divided_upper(const MultifrontalFactors<T>& factors, const FrontRecord& record, const Team& team,
                          T* x, T* w) {
@@ -190,7 +190,7 @@ void solve_divided_upper(const MultifrontalFactors<T>& factors, const FrontRecor
   });
 }
 
-/// Solves with U^T of a front, and subtracts from the columns behind.
+/// Solves with U^T of a front, and subtracts from the columns after the pivots.
 template <class Isa, class T>
 void solve_divided_upper_transposed(const MultifrontalFactors<T>& factors, const FrontRecord& record,
                                     const Team& team, T* x, T* w) {

@@ -2,7 +2,7 @@
 /// Substitution with the factors of several fronts for one right-hand side.
 ///
 /// The elements of x that belong to the pivots of a front follow each other and stay in place; `w` gathers
-/// those of the rows or columns behind them. Columns are taken in blocks of `narrow`, so that a panel is read
+/// those of the rows or columns after them. Columns are taken in blocks of `narrow`, so that a panel is read
 /// once.
 #pragma once
 
@@ -196,10 +196,10 @@ void solve_all_upper(const MultifrontalFactors<T>& factors, const FrontTask<T>& 
     for_blocks(front.pivots - e, [&](int j, auto count) {
       subtract_columns<Isa, count>(e, front.lower + (e + j) * size, size, w + j, own);
     });
-    const T* behind = w + (front.pivots - e);
+    const T* after = w + (front.pivots - e);
     for_blocks_backwards(e, [&](int j, auto count) {
       const T* last = front.lower + (j + count - 1) * (size + 1);
-      subtract_dots<Isa, count>(Rows<T>{below, front.behind + j * below, behind}, Rows<T>{}, below, own + j);
+      subtract_dots<Isa, count>(Rows<T>{below, front.behind + j * below, after}, Rows<T>{}, below, own + j);
       solve_small<count, false, -1>(last, -1, -size, own + j + count - 1);
       subtract_columns<Isa, count>(j, front.lower + j * size, size, own + j, own);
     });

@@ -137,9 +137,9 @@ class VectorSubstitution {
     return std::span(schedule_.roots)
         .subspan(begin, static_cast<std::size_t>(schedule_.root_ends[r]) - begin);
   }
-  /// Numbers of the rows behind the pivots of a front.
-  [[nodiscard]] static std::span<const std::int32_t> behind(const FrontRecord& record,
-                                                            const std::int32_t* numbers) {
+  /// Numbers of the rows after the pivots of a front.
+  [[nodiscard]] static std::span<const std::int32_t> rows_below(const FrontRecord& record,
+                                                                const std::int32_t* numbers) {
     return {numbers + record.below, static_cast<std::size_t>(record.size - record.eliminated)};
   }
 
@@ -165,12 +165,12 @@ class VectorSubstitution {
     const FrontRecord& last = front(range.end - 1);
     T* const outside = w + factors_.largest_front;
     for (const std::int32_t root : roots_of(r)) {
-      for (const std::int32_t number : behind(front(root), numbers)) outside[number] = 0;
+      for (const std::int32_t number : rows_below(front(root), numbers)) outside[number] = 0;
     }
     triangle.vector(factors_, {range.begin, range.end, last.first_pivot + last.eliminated, outside}, x_, w);
     T* sum = scratch_ + sum_begin_[r];
     for (const std::int32_t root : roots_of(r)) {
-      for (const std::int32_t number : behind(front(root), numbers))
+      for (const std::int32_t number : rows_below(front(root), numbers))
         *sum++ = std::exchange(outside[number], T{0});
     }
   }
@@ -178,7 +178,7 @@ class VectorSubstitution {
   void add_sums(const std::int32_t* numbers) const {
     const T* sum = scratch_;
     for (const std::int32_t root : schedule_.roots) {
-      for (const std::int32_t number : behind(front(root), numbers)) x_[number] += *sum++;
+      for (const std::int32_t number : rows_below(front(root), numbers)) x_[number] += *sum++;
     }
   }
 

@@ -57,7 +57,7 @@ SparseSystem two_parts() {
   return s;
 }
 
-/// Rows of a random matrix in another order, so that its diagonal is of no use for pivots.
+/// Rows of a random matrix in another order, so that its diagonal has no usable pivots.
 SparseSystem with_rows_exchanged(SparseSystem system) {
   for (auto& e : system.elements) e.row = static_cast<std::int32_t>((e.row + 1) % system.n);
   system.name += " with other rows";
@@ -71,7 +71,7 @@ TYPED_TEST(SchurComplementOf, DefiniteSystems_MatchBlockElimination) {
   }
 }
 
-TYPED_TEST(SchurComplementOf, DefiniteSystems_MatchWithEveryFactorisation) {
+TYPED_TEST(SchurComplementOf, DefiniteSystems_MatchWithEveryFactorization) {
   for (const SchurFactorization factorization :
        {SchurFactorization::automatic, SchurFactorization::ldlt, SchurFactorization::lu}) {
     check_schur_of<TypeParam>(Device::serial(), grid_system(9, 8, 1), factorization);
@@ -154,7 +154,7 @@ TEST(SchurComplement, IndefiniteComplement_IsSolvedAsWell) {
 }
 
 TEST(SchurComplement, DelayedPivots_AreEliminatedBeforeTheInterface) {
-  // Pivots of about 1e-9 beside elements of the interface of magnitude 1 wait for the last front.
+  // Pivots of about 1e-9, with elements of the interface of magnitude 1, wait for the last front.
   const double small = 1e-9;
   Elements elements;
   const std::int32_t pairs = 12;

@@ -357,7 +357,7 @@ TYPED_TEST(FrontKernelsTest, Substitution_InvertsTheTriangles) {
 }
 
 /// Substitution with one right-hand side, by one thread and by a team, gives what that in a front gives. The
-/// second front has the rows behind the pivots of the first one, in reverse order.
+/// second front has the rows after the pivots of the first one, in reverse order.
 TYPED_TEST(FrontKernelsTest, VectorSubstitution_AgreesWithThatInFronts) {
   using T = TypeParam;
   for (const auto& [name, kernels] : all_kernels<T>()) {
@@ -396,7 +396,7 @@ TYPED_TEST(FrontKernelsTest, VectorSubstitution_AgreesWithThatInFronts) {
           }
         };
         substitute([&](T* y, T* w) { triangle.vector(factors, {0, 1, size, nullptr}, y, w); });
-        substitute([&](T* y, T* w) {  // as the top of a subtree: sums for the rows behind are kept apart
+        substitute([&](T* y, T* w) {  // as the top of a subtree: sums for the later rows are kept apart
           std::vector<T> outside(x.size());
           triangle.vector(factors, {0, 1, done, outside.data()}, y, w);
           for (int i = done; i < size; ++i) y[i] += outside[i];

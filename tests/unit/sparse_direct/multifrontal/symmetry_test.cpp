@@ -69,7 +69,7 @@ TEST(SparseAsymmetry, ElementsWithoutMirrorImage_Found) {
       elements.push_back(above ? Elements::value_type{17, 35'000, value}
                                : Elements::value_type{35'000, 17, value});
       const Csr<double> A = csr_of<double>(many_rows, elements);
-      // 1e-15 is a rounding error beside diagonal elements of 4.
+      // 1e-15 is a rounding error compared with diagonal elements of 4.
       expect_on_all_threads(A, value > 1 ? std::optional<Place>({35'000, 17}) : std::nullopt);
       EXPECT_FALSE(has_symmetric_pattern(A));
     }
