@@ -43,7 +43,7 @@ struct Control {
   /// it a solve takes some half of the time, and the report has no error estimate.
   bool measure_error = true;
   /// Takes an x of least residual as the answer where no x satisfies the equations: the status is then
-  /// `least_squares` if ||A^T (b - A x)|| confirms that x is one.
+  /// `least_squares` if every column a of A confirms it by |a^T (b - A x)| <= 1e-8 ||a|| ||b - A x||.
   bool least_squares = false;
 };
 
