@@ -7,7 +7,7 @@
 #include "linalg/dominance.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
-#include "matrix/structure.hpp"
+#include "matrix/structure/known_symmetry.hpp"
 #include "solver/factor_estimate.hpp"
 #include "solver/implementation.hpp"
 #include "solver/selection/dense_structure.hpp"

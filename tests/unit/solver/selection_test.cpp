@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Properties that `auto` finds of a matrix: the structure of dense matrices, trials of iterative methods,
 /// and analyses that are kept.
-#include "matrix/structure.hpp"
+#include "matrix/structure/known_symmetry.hpp"
 #include "solver/selection/dense_structure.hpp"
 #include "solver/selection/method_selection.hpp"
 #include "support/problems.hpp"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "matrix/structure.hpp"
-
 #include "backend/api_boundary.hpp"
 #include "backend/backend.hpp"
 #include "backend/openmp/openmp.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/structure/known_symmetry.hpp"
 #include "support/hash.hpp"
 
 #include <algorithm>
