@@ -237,7 +237,7 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
     report.warnings.emplace_back("rtol, atol and max_iterations have no effect on a direct method");
   }
   if (options.method != "auto" && !iterative && !options.initial_guess.empty()) {
-    report.warnings.emplace_back("a direct method has no use for a first guess");
+    report.warnings.emplace_back("a direct method ignores the first guess");
   }
   return report;
 }

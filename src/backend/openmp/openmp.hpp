@@ -135,8 +135,8 @@ class OpenMp {
     const auto size = static_cast<std::size_t>(n);
     unsigned char* scratch = this->scratch(size * (sizeof(K) + sizeof(V)) + alignof(V));
     auto* scratch_keys = reinterpret_cast<K*>(scratch);
-    const std::size_t behind_keys = (size * sizeof(K) + alignof(V) - 1) / alignof(V) * alignof(V);
-    auto* scratch_values = reinterpret_cast<V*>(scratch + behind_keys);
+    const std::size_t after_keys = (size * sizeof(K) + alignof(V) - 1) / alignof(V) * alignof(V);
+    auto* scratch_values = reinterpret_cast<V*>(scratch + after_keys);
     openmp_detail::radix_sort<K, V>(threads_for(n > serial_limit), n, {first_bit, last_bit}, {keys, values},
                                     {sorted_keys, sorted_values}, {scratch_keys, scratch_values});
   }

@@ -270,7 +270,7 @@ Eigenpairs fiedler(const Csr<double>& laplacian, const FiedlerOptions& options) 
     if (options.count < 1 || options.count > most) {
       throw BadOption(
           "count",
-          fmt::format("{} eigenvectors are wanted, but the graph has {} besides the constants of its "
+          fmt::format("{} eigenvectors are wanted, but the graph has {} other than the constants of its "
                       "components",
                       options.count, most));
     }

@@ -25,7 +25,8 @@ void require_laplacian(const Csr<double>& A) {
   }
   if (facts.has_positive) {
     throw InvalidMatrix(
-        "the matrix has a positive element beside the diagonal, and is no graph's Laplacian: an adjacency "
+        "the matrix has a positive element off the diagonal and is not the Laplacian of a graph: an "
+        "adjacency "
         "matrix becomes one by laplacian(), or in the tool by --as laplacian");
   }
   std::int64_t row = 0;

@@ -457,8 +457,8 @@ void check_list(const Csr<T>& matrix, bool directed, const std::vector<std::int6
   if (directed) return;
   if (const auto found = find_asymmetry(matrix)) {
     throw InvalidMatrix(
-        fmt::format("element ({}, {}) has no equal in ({}, {}): only a directed edge list holds it",
-                    found->row, found->column, found->column, found->row));
+        fmt::format("element ({}, {}) differs from ({}, {}): only a directed edge list holds it", found->row,
+                    found->column, found->column, found->row));
   }
 }
 

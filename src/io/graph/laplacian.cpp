@@ -60,7 +60,7 @@ void check_undirected(const Csr<T>& adjacency) {
   const auto found = io::find_asymmetry(adjacency);
   if (!found) return;
   throw InvalidMatrix(
-      fmt::format("element ({}, {}) has no equal in ({}, {}): the Laplacian is that of an undirected "
+      fmt::format("element ({}, {}) differs from ({}, {}): the Laplacian is that of an undirected "
                   "graph, whose adjacency matrix is symmetric; (A + A^T) / 2 is symmetric",
                   found->row, found->column, found->column, found->row));
 }

@@ -362,7 +362,7 @@ void check_graph(const MetisGraph<T>& graph) {
     }
   }
   if (const auto found = find_asymmetry(A)) {
-    throw InvalidMatrix(fmt::format("element ({}, {}) has no equal in ({}, {}): a METIS graph is undirected",
+    throw InvalidMatrix(fmt::format("element ({}, {}) differs from ({}, {}): a METIS graph is undirected",
                                     found->row, found->column, found->column, found->row));
   }
   const auto rows = static_cast<std::size_t>(A.rows());

@@ -82,7 +82,7 @@ class ColumnsSolve {
       // The preconditioner is doubtful.
       if (!state_.setup.ok()) report_.warnings.push_back(state_.setup.message);
     } else if (control_.use_initial_guess) {
-      report_.warnings.emplace_back("a direct method has no use for a first guess");
+      report_.warnings.emplace_back("a direct method ignores the first guess");
     }
     implementation_.solve(*own_.method, consistent, X, jobs_);
     project_answers(X);

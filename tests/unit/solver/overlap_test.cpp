@@ -80,8 +80,8 @@ TEST(Overlap, PartOfTheMemory_IsRefusedByEveryMethod) {
       EXPECT_THROW((void)solver.solve(b, x), OverlappingOperands);
       EXPECT_EQ(memory, before);
     }
-    const DenseView<double> behind(memory.data() + n, n, 1, n);
-    EXPECT_TRUE(solver.solve(b, behind).solved());
+    const DenseView<double> after(memory.data() + n, n, 1, n);
+    EXPECT_TRUE(solver.solve(b, after).solved());
   }
 }
 

@@ -62,8 +62,8 @@ struct MultifrontalFactors {
   }
   [[nodiscard]] FactoredFront<T> front(const FrontRecord& record) const {
     const T* lower = panel(record);
-    const T* behind = lower + static_cast<std::int64_t>(record.size) * record.pivots;
-    return {record.size, record.pivots, record.eliminated, lower, behind};
+    const T* right = lower + static_cast<std::int64_t>(record.size) * record.pivots;
+    return {record.size, record.pivots, record.eliminated, lower, right};
   }
   [[nodiscard]] std::size_t bytes() const {
     return values.bytes() + overflow.bytes() + border.bytes() + fronts.size() * sizeof(FrontRecord) +

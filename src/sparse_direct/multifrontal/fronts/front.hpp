@@ -53,11 +53,11 @@ struct PivotThresholds {
 /// The factors of a front, for substitution.
 template <class T>
 struct FactoredFront {
-  int size;         ///< rows and columns of the front
-  int pivots;       ///< its fully summed columns
-  int eliminated;   ///< those that were eliminated there
-  const T* lower;   ///< size by pivots: L and, in an unsymmetric factorisation, U above its diagonal
-  const T* behind;  ///< LU: size - pivots by pivots, the transpose of U to the right of the pivots; LDL^T: D
+  int size;        ///< rows and columns of the front
+  int pivots;      ///< its fully summed columns
+  int eliminated;  ///< those that were eliminated there
+  const T* lower;  ///< size by pivots: L and, in an unsymmetric factorisation, U above its diagonal
+  const T* right;  ///< LU: size - pivots by pivots, the transpose of U to the right of the pivots; LDL^T: D
 };
 
 }  // namespace echelon::sparse_direct

@@ -17,7 +17,7 @@ void count_signs(MultifrontalFactors<T>& factors) {
   facts.positive = facts.negative = facts.two_by_two_pivots = 0;
   const auto count = [&](T eigenvalue) { ++(eigenvalue > 0 ? facts.positive : facts.negative); };
   for (const FrontRecord& record : factors.fronts) {
-    const T* d = factors.front(record).behind;
+    const T* d = factors.front(record).right;
     for (std::int32_t p = 0; p < record.eliminated; ++p) {
       const T a11 = d[2 * p];
       const T a21 = d[2 * p + 1];

@@ -40,14 +40,14 @@ template <class T, class Scale>
         ratio.add(scale * (factors.kind == FactorKind::cholesky ? diagonal * diagonal : diagonal));
         continue;
       }
-      const double a11 = front.behind[2 * p];
-      const double a21 = front.behind[2 * p + 1];
+      const double a11 = front.right[2 * p];
+      const double a21 = front.right[2 * p + 1];
       if (a21 == 0) {
         ratio.add(scale * std::abs(a11));
         continue;
       }
       ++p;
-      const double a22 = front.behind[2 * p];
+      const double a22 = front.right[2 * p];
       const double mean = (a11 + a22) / 2;
       const double larger = std::abs(mean) + std::hypot((a11 - a22) / 2, a21);
       ratio.add(scale * larger);

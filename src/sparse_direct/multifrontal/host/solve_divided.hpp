@@ -82,7 +82,7 @@ void solve_divided_lower(const MultifrontalFactors<T>& factors, const FrontRecor
   const T* l = factors.panel(record);
   const std::int64_t size = record.size;
   const int e = record.eliminated;
-  const auto below = numbers_behind<T>(record, factors.row_numbers);
+  const auto below = numbers_below<T>(record, factors.row_numbers);
   T* own = x + record.first_pivot;
   clear_shared(team, std::ssize(below), w);
   for (int begin = 0; begin < e; begin += block_pivots) {
@@ -122,7 +122,7 @@ void solve_divided_lower_transposed(const MultifrontalFactors<T>& factors, const
   const std::int64_t size = record.size;
   const int e = record.eliminated;
   T* own = x + record.first_pivot;
-  gather_shared(team, numbers_behind<T>(record, factors.row_numbers), x, w);
+  gather_shared(team, numbers_below<T>(record, factors.row_numbers), x, w);
   for_own_columns(team, e, [&](int j, auto count) {
     subtract_dots<Isa, count>(Rows<T>{size - e, l + j * size + e, w}, Rows<T>{}, size, own + j);
   });
@@ -157,7 +157,7 @@ void solve_divided_upper(const MultifrontalFactors<T>& factors, const FrontRecor
   const int e = front.eliminated;
   const int delayed = front.pivots - e;
   T* own = x + record.first_pivot;
-  gather_shared(team, numbers_behind<T>(record, factors.column_numbers), x, w);
+  gather_shared(team, numbers_below<T>(record, factors.column_numbers), x, w);
   for_share(team, 0, e, [&](std::int64_t first, std::int64_t last) {
     for_blocks(delayed, [&](int j, auto count) {
       subtract_columns<Isa, count>(last - first, front.lower + (e + j) * size + first, size, w + j,
@@ -166,7 +166,7 @@ void solve_divided_upper(const MultifrontalFactors<T>& factors, const FrontRecor
   });
   team.barrier();
   for_own_columns(team, e, [&](int j, auto count) {
-    subtract_dots<Isa, count>(Rows<T>{below, front.behind + j * below, w + delayed}, Rows<T>{}, below,
+    subtract_dots<Isa, count>(Rows<T>{below, front.right + j * below, w + delayed}, Rows<T>{}, below,
                               own + j);
   });
   team.barrier();
@@ -200,7 +200,7 @@ void solve_divided_upper_transposed(const MultifrontalFactors<T>& factors, const
   const std::int64_t below = front.size - front.pivots;
   const int e = front.eliminated;
   const int delayed = front.pivots - e;
-  const auto numbers = numbers_behind<T>(record, factors.column_numbers);
+  const auto numbers = numbers_below<T>(record, factors.column_numbers);
   T* own = x + record.first_pivot;
   clear_shared(team, std::ssize(numbers), w);
   for (int begin = 0; begin < e; begin += block_pivots) {
@@ -222,7 +222,7 @@ void solve_divided_upper_transposed(const MultifrontalFactors<T>& factors, const
   }
   for_share(team, 0, below, [&](std::int64_t first, std::int64_t last) {
     for_blocks(e, [&](int j, auto count) {
-      subtract_columns<Isa, count>(last - first, front.behind + j * below + first, below, own + j,
+      subtract_columns<Isa, count>(last - first, front.right + j * below + first, below, own + j,
                                    w + delayed + first);
     });
   });

@@ -107,7 +107,7 @@ void solve_upper(const FactoredFront<T>& front, int columns, T* w) {
   const StridedMatrix<Isa, T> u{front.lower, 1, front.size};
   subtract_multiple<Isa>(columns, e, front.pivots - e, u.from(0, e),
                          w + static_cast<std::int64_t>(e) * columns, w);
-  subtract_multiple<Isa>(columns, e, below, StridedMatrix<Isa, T>{front.behind, below, 1},
+  subtract_multiple<Isa>(columns, e, below, StridedMatrix<Isa, T>{front.right, below, 1},
                          w + static_cast<std::int64_t>(front.pivots) * columns, w);
   solve_backward<Isa, false>(columns, e, u, w);
 }
@@ -122,7 +122,7 @@ void solve_upper_transposed(const FactoredFront<T>& front, int columns, T* w) {
   solve_forward<Isa, false>(columns, e, u.transposed(), w);
   subtract_multiple<Isa>(columns, front.pivots - e, e, u.from(0, e).transposed(), w,
                          w + static_cast<std::int64_t>(e) * columns);
-  subtract_multiple<Isa>(columns, below, e, StridedMatrix<Isa, T>{front.behind, 1, below}, w,
+  subtract_multiple<Isa>(columns, below, e, StridedMatrix<Isa, T>{front.right, 1, below}, w,
                          w + static_cast<std::int64_t>(front.pivots) * columns);
 }
 

@@ -135,7 +135,7 @@ void for_fronts_backwards(const MultifrontalFactors<T>& factors, const FrontTask
 }
 
 template <class T>
-std::span<const std::int32_t> numbers_behind(const FrontRecord& front, const std::vector<std::int32_t>& all) {
+std::span<const std::int32_t> numbers_below(const FrontRecord& front, const std::vector<std::int32_t>& all) {
   return {all.data() + front.below, static_cast<std::size_t>(front.size - front.eliminated)};
 }
 
@@ -149,7 +149,7 @@ void solve_all_lower(const MultifrontalFactors<T>& factors, const FrontTask<T>& 
     const T* l = factors.panel(record);
     const std::int64_t size = record.size;
     const int e = record.eliminated;
-    const auto below = numbers_behind<T>(record, factors.row_numbers);
+    const auto below = numbers_below<T>(record, factors.row_numbers);
     T* own = x + record.first_pivot;
     std::fill_n(w, below.size(), T{0});
     for_blocks(e, [&](int j, auto count) {
@@ -171,7 +171,7 @@ void solve_all_lower_transposed(const MultifrontalFactors<T>& factors, const Fro
     const std::int64_t size = record.size;
     const int e = record.eliminated;
     T* own = x + record.first_pivot;
-    gather(numbers_behind<T>(record, factors.row_numbers), x, w);
+    gather(numbers_below<T>(record, factors.row_numbers), x, w);
     for_blocks_backwards(e, [&](int j, auto count) {
       const T* block = l + j * size;
       const int end = j + count;
@@ -192,14 +192,14 @@ void solve_all_upper(const MultifrontalFactors<T>& factors, const FrontTask<T>& 
     const std::int64_t below = front.size - front.pivots;
     const int e = front.eliminated;
     T* own = x + record.first_pivot;
-    gather(numbers_behind<T>(record, factors.column_numbers), x, w);
+    gather(numbers_below<T>(record, factors.column_numbers), x, w);
     for_blocks(front.pivots - e, [&](int j, auto count) {
       subtract_columns<Isa, count>(e, front.lower + (e + j) * size, size, w + j, own);
     });
     const T* after = w + (front.pivots - e);
     for_blocks_backwards(e, [&](int j, auto count) {
       const T* last = front.lower + (j + count - 1) * (size + 1);
-      subtract_dots<Isa, count>(Rows<T>{below, front.behind + j * below, after}, Rows<T>{}, below, own + j);
+      subtract_dots<Isa, count>(Rows<T>{below, front.right + j * below, after}, Rows<T>{}, below, own + j);
       solve_small<count, false, -1>(last, -1, -size, own + j + count - 1);
       subtract_columns<Isa, count>(j, front.lower + j * size, size, own + j, own);
     });
@@ -215,14 +215,14 @@ void solve_all_upper_transposed(const MultifrontalFactors<T>& factors, const Fro
     const std::int64_t size = front.size;
     const std::int64_t below = front.size - front.pivots;
     const int e = front.eliminated;
-    const auto numbers = numbers_behind<T>(record, factors.column_numbers);
+    const auto numbers = numbers_below<T>(record, factors.column_numbers);
     T* own = x + record.first_pivot;
     std::fill_n(w, numbers.size(), T{0});
     for_blocks(e, [&](int j, auto count) {
       const T* block = front.lower + j * size;
       subtract_dots<Isa, count>(Rows<T>{j, block, own}, Rows<T>{}, size, own + j);
       solve_small<count, false, 1>(block + j, size, 1, own + j);
-      subtract_columns<Isa, count>(below, front.behind + j * below, below, own + j, w + (front.pivots - e));
+      subtract_columns<Isa, count>(below, front.right + j * below, below, own + j, w + (front.pivots - e));
     });
     for_blocks(front.pivots - e, [&](int j, auto count) {
       subtract_dots<Isa, count>(Rows<T>{e, front.lower + (e + j) * size, own}, Rows<T>{}, size, w + j);

@@ -196,7 +196,7 @@ class VectorSubstitution {
 template <class T>
 void divide_by_pivots(const MultifrontalFactors<T>& factors, int columns, T* x) {
   for (const FrontRecord& record : factors.fronts) {
-    const T* d = factors.front(record).behind;
+    const T* d = factors.front(record).right;
     for (int p = 0; p < record.eliminated; ++p) {
       T* row = x + (static_cast<std::int64_t>(record.first_pivot) + p) * columns;
       if (d[2 * p + 1] == 0) {
