@@ -94,6 +94,21 @@ bool clearly_unsymmetric(const Csr<T>& A) {
   return false;
 }
 
+/// Whether the sampled rows are dominant up to the rounding of their elements.
+template <class T>
+bool sample_is_dominant(const Csr<T>& A) {
+  constexpr double rounding = 16 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const SparseRows<T> rows(A);
+  for (const std::int64_t i : sampled_rows(A)) {
+    double diagonal = 0;
+    double others = 0;
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k)
+      (rows.column(k) == i ? diagonal : others) += std::abs(static_cast<double>(rows.value(i, k)));
+    if (diagonal < (1 - rounding) * others) return false;
+  }
+  return true;
+}
+
 /// Class of a host matrix: a Laplacian, SDDM, or none of these. Symmetry is tested on some rows only: the
 /// methods for graphs test the others. `excess` has an element for each row.
 template <class T>
@@ -187,8 +202,8 @@ bool MethodSelection::plausibly_spd() const {
 }
 
 bool MethodSelection::plausibly_elliptic() const {
-  return !structure.symmetric_values && structure.positive_diagonals == structure.rows &&
-         structure.weakly_dominant_rows == structure.rows;
+  return sparse && !structure.symmetric_values && structure.positive_diagonals == structure.rows &&
+         dominant_rows;
 }
 
 bool MethodSelection::is_mesh() const {
@@ -290,6 +305,7 @@ void MethodSelection::describe_structure(const Csr<T>& A) {
     structure = analyze_structure(matrix);
   }
   allow_rounding_asymmetry<T>(*this);
+  dominant_rows = sample_is_dominant(A);
 }
 
 template <class T>

@@ -61,6 +61,8 @@ struct MethodSelection {
   DominanceKind graph = DominanceKind::none;
   /// Whether every row of such an A is dominant by a tenth of its diagonal element or more.
   bool strongly_dominant = false;
+  /// Whether a sample of the rows of a sparse A is dominant up to rounding.
+  bool dominant_rows = false;
   /// Whether A is taken as symmetric although rounding errors, as of a computed B^T D B, make it differ from
   /// its transpose.
   bool nearly_symmetric = false;
