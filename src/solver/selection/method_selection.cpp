@@ -285,7 +285,9 @@ void MethodSelection::order_families(bool is_grid) {
   const bool long_ordering = ordering_seconds(*this) > direct_first_seconds;
   iterative_first = is_grid || (is_mesh() && ((plausibly_elliptic() && structure.rows >= upwind_rows) ||
                                               (plausibly_spd() && long_ordering)));
-  trial = !is_grid && may_be_tried() && structure.nonzeros > most_measured_nonzeros;
+  // Dominance that is not strict makes Jacobi slow.
+  const bool is_slow = is_grid || (plausibly_elliptic() && structure.strictly_dominant_rows < structure.rows);
+  trial = !is_slow && may_be_tried() && structure.nonzeros > most_measured_nonzeros;
   factor_deferred = iterative_first || trial;
 }
 
