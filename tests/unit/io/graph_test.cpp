@@ -58,9 +58,8 @@ TEST(Graph, LoopsAndZeros_Dropped) {
 
 TEST(Graph, UnsuitableMatrix_InvalidMatrix) {
   const auto directed = from(2, 2, {{0, 1, 4}});
-  EXPECT_NE(
-      invalid_matrix_of([&] { (void)laplacian(directed); }).find("element (0, 1) differs from (1, 0)"),
-      std::string::npos);
+  EXPECT_NE(invalid_matrix_of([&] { (void)laplacian(directed); }).find("element (0, 1) differs from (1, 0)"),
+            std::string::npos);
   EXPECT_EQ(places_of(laplacian(directed, {.symmetrise = true})),
             (Places{{{0, 0}, 2}, {{0, 1}, -2}, {{1, 0}, -2}, {{1, 1}, 2}}));
   const auto negative = from(2, 2, {{0, 1, -4}, {1, 0, -4}});
