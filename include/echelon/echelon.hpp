@@ -23,6 +23,7 @@
 #include <echelon/io/petsc.hpp>
 #include <echelon/linalg.hpp>
 #include <echelon/linalg/blas.hpp>
+#include <echelon/linalg/determinant.hpp>
 #include <echelon/linalg/sparse_product.hpp>
 #include <echelon/linalg/sparse_sum.hpp>
 #include <echelon/matrix/builder.hpp>

@@ -2,6 +2,7 @@
 /// Reduced row echelon form, rank, null space, inverse, and systems of any shape.
 #pragma once
 
+#include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/methods/dense/gauss_jordan.hpp>
 #include <echelon/report.hpp>
@@ -51,18 +52,6 @@ struct RankFacts {
   /// The smallest accepted pivot over the largest rejected one; infinite if there is none of either kind, or
   /// if the rejected ones are zero.
   [[nodiscard]] double gap() const;
-};
-
-/// sign * mantissa * 2^exponent: a product of many pivots soon leaves the range of a double.
-struct Determinant {
-  int sign = 0;         ///< -1, 0, 1
-  double mantissa = 0;  ///< 0.5 <= mantissa < 1, or 0
-  std::int64_t exponent = 0;
-
-  /// The value as a double: infinite or zero where a double cannot hold it.
-  [[nodiscard]] double value() const;
-  /// log10 of the magnitude; -infinity for 0.
-  [[nodiscard]] double log10() const;
 };
 
 /// T P A = R, where P exchanges rows and T is nonsingular.

@@ -68,6 +68,8 @@ concept Backend = std::constructible_from<B, Device> &&
              const double* source, int bit, const std::uint64_t* keys, std::uint64_t* sorted_keys,
              const std::uint8_t* flags, Sum* sums) {
   { backend.device() } -> std::convertible_to<Device>;
+  /// Whether loops run on processors of the host, which read and write its memory.
+  { B::on_host } -> std::convertible_to<bool>;
   /// Calls f(0), ..., f(n-1) in any order, possibly concurrently.
   backend.for_each(n, AnyLoopBody{});
   /// Calls finish(f(0) + ... + f(n-1)) once, on the device. f may have effects on element i.

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 namespace echelon {
 class Cuda;
@@ -20,10 +19,10 @@ namespace echelon::certification {
 /// Rows and columns of a tile. Each thread of a GPU has one row, so that neighbouring threads read
 /// neighbouring elements; a tile on the host covers whole cache lines of each column.
 template <class B>
-constexpr int tile_rows = std::is_same_v<B, Cuda> ? 1 : 32;
+constexpr int tile_rows = B::on_host ? 32 : 1;
 template <class B>
 constexpr std::int64_t tile_columns(std::int64_t columns) {
-  return std::is_same_v<B, Cuda> ? 128 : std::max<std::int64_t>(columns, 1);
+  return B::on_host ? std::max<std::int64_t>(columns, 1) : 128;
 }
 
 /// Adds up the elements of each of the rows of a tile: `Sum` is default-constructible and adds with

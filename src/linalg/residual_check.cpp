@@ -363,7 +363,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     }
     // Each thread of a GPU has one row, so that neighbouring threads read neighbouring elements; a tile on
     // the host covers whole cache lines of each column.
-    constexpr int height = std::is_same_v<B, Cuda> ? 1 : 32;
+    constexpr int height = B::on_host ? 32 : 1;
     const DenseView<const T>& a = A.dense();
     const bool by_column = a.layout() == Layout::column_major;
     for_each_tile(backend_, (a.rows() + height - 1) / height,

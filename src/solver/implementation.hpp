@@ -7,6 +7,7 @@
 #include "linalg/vector/float_vector.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/methods/multigrid/hierarchy.hpp>
@@ -229,7 +230,16 @@ class SolverImplementation {
     return std::nullopt;
   }
 
-  /// Matrix of the last set-up, for methods with solve_transposed().
+  /// Determinant of the matrix of the last set-up.
+  [[nodiscard]] virtual Determinant determinant() const {
+    throw Error("method '" + name_ + "' has no determinant");
+  }
+  /// A solver for the transpose of the matrix of the last set-up, which has to be set up with that. It refers
+  /// to these factors.
+  [[nodiscard]] virtual std::unique_ptr<SolverImplementation> transposed() const {
+    throw Error("method '" + name_ + "' does not solve with the transpose");
+  }
+  /// Matrix of the last set-up, for methods with solve_transposed() or transposed().
   [[nodiscard]] virtual MatrixRef<T> factored_matrix() const { return {}; }
   /// Counterpart of solve() for A^T, which the caller has formed.
   virtual void solve_transposed(const Csr<T>& /*transpose*/, Workspace& /*workspace*/,

@@ -35,11 +35,12 @@ void add_hierarchy_options(CLI::App& app, HierarchyOptions& options) {
 void check_hierarchy_options(const HierarchyOptions& options) {
   check_near_null_space(options.near_null_space);
   const bool vectors = !files_of(options.near_null_space).empty();
-  if ((!options.parameters.empty() || vectors || options.method != "amg") && !options.wanted) {
+  const bool is_default = options.method == HierarchyOptions().method;
+  if ((!options.parameters.empty() || vectors || !is_default) && !options.wanted) {
     throw BadOption("--hierarchy",
                     "-p, --method and near-null-space vectors are those of a hierarchy: add --hierarchy");
   }
-  if (vectors && options.method != "amg") {
+  if (vectors && !find_method(options.method).takes_near_null_space) {
     throw BadOption("--method", options.method + " takes no near-null-space vectors");
   }
   find_method(options.method).check_options(Device(), options.parameters);

@@ -19,7 +19,6 @@
 
 #include <echelon/certify.hpp>
 #include <echelon/error.hpp>
-#include <echelon/methods/bddc.hpp>
 #include <echelon/solve.hpp>
 
 #include <fmt/format.h>
@@ -31,6 +30,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -151,14 +151,22 @@ std::vector<std::string> input_files(const SolveRequest& request) {
   return files;
 }
 
+/// Whether a method has an option; false for `auto` and names of no method, which are refused elsewhere.
+bool has_option(const std::string& method, std::string_view option) {
+  const auto all = methods();
+  const auto found = std::ranges::find(all, method, &Method::name);
+  return found != all.end() &&
+         std::ranges::find(found->options, option, &OptionInfo::name) != found->options.end();
+}
+
 /// Makes --partition the option of bddc, the method itself or its preconditioner.
 void take_partition(SolveRequest& request) {
   if (request.partition.empty()) return;
   Options& parameters = request.options.parameters;
-  if (request.options.method == BddcOptions::name) return parameters.set("partition", request.partition);
+  if (has_option(request.options.method, "partition")) return parameters.set("partition", request.partition);
   for (const auto& [name, value] : parameters.entries()) {
     const auto* const text = std::get_if<std::string>(&value.get());
-    if (name == "preconditioner" && text != nullptr && *text == BddcOptions::name)
+    if (name == "preconditioner" && text != nullptr && has_option(*text, "partition"))
       return parameters.set("preconditioner.partition", request.partition);
   }
   throw BadOption("--partition",

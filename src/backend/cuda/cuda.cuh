@@ -211,6 +211,7 @@ using Bits = typename BitsOf<sizeof(T)>::Type;
 /// operations that return a number wait for it.
 class Cuda {
  public:
+  static constexpr bool on_host = false;
   explicit Cuda(const Device& device);
   [[nodiscard]] const Device& device() const { return device_; }
 

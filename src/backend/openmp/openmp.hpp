@@ -24,6 +24,7 @@ namespace echelon {
 /// given. Not thread-safe.
 class OpenMp {
  public:
+  static constexpr bool on_host = true;
   explicit OpenMp(const Device& device)
       : device_(device), threads_(device.threads()), throttle_(threads_ > 1 && may_choose_threads(device)) {}
   [[nodiscard]] const Device& device() const { return device_; }

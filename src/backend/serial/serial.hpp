@@ -17,6 +17,7 @@ namespace echelon {
 /// One core: the reference implementation with which tests compare the other backends.
 class Serial {
  public:
+  static constexpr bool on_host = true;
   explicit Serial(const Device& device) : device_(device) {}
   [[nodiscard]] const Device& device() const { return device_; }
 

@@ -26,16 +26,6 @@ double RankFacts::gap() const {
   return *smallest_accepted_pivot / *largest_rejected_pivot;
 }
 
-double Determinant::value() const {
-  constexpr std::int64_t beyond = 1 << 20;
-  const auto power = static_cast<int>(std::clamp(exponent, -beyond, beyond));
-  return sign * std::ldexp(mantissa, power);
-}
-
-double Determinant::log10() const {
-  return std::log10(mantissa) + static_cast<double>(exponent) * std::log10(2.0);
-}
-
 template <class T>
 class RowReduction<T>::Workspaces {
  public:

@@ -22,8 +22,7 @@ inline constexpr const char* not_square = "A is not square";
 template <class B, class T>
 std::optional<FloatProducts> requested_products(const GaussJordanOptions& options) {
   const Precision requested = options.factor_precision;
-  const FloatProducts products =
-      std::is_same_v<B, Cuda> ? float_products(requested) : FloatProducts::in_float;
+  const FloatProducts products = B::on_host ? FloatProducts::in_float : float_products(requested);
   const bool lower = std::is_same_v<T, double> || products != FloatProducts::in_float;
   if (requested == Precision::working || !lower) return std::nullopt;
   return products;

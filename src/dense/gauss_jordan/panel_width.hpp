@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 namespace echelon {
 
@@ -16,7 +15,7 @@ namespace echelon {
 template <class T, class B>
 std::int64_t panel_width(const B& backend, const GaussJordanOptions& options, std::int64_t rows,
                          std::int64_t columns) {
-  if constexpr (std::is_same_v<B, Cuda>) {
+  if constexpr (!B::on_host) {
     if (options.block > 0) return std::min(options.block, max_panel_width);
     return select_panel_width<T>(backend, rows, columns);
   } else {

@@ -20,16 +20,11 @@ namespace echelon {
 
 namespace {
 
-template <class T>
-const lu::Operations<T>& operations(const Lu<T>& lu) {
-  return dynamic_cast<const lu::Operations<T>&>(SolverAccess<T>::implementation(lu));
-}
-
 /// Report of the last set-up, obtained by a solve without right-hand sides. A matrix with a NaN does not
 /// reach the factorisation, which then still holds the preceding matrix.
 template <class T>
 Report last_setup(const Lu<T>& lu) {
-  const std::int64_t n = operations(lu).matrix().rows();
+  const std::int64_t n = SolverAccess<T>::implementation(lu).factored_matrix().rows();
   const Dense<T> none(lu.device(), n, 0);
   Dense<T> nothing(lu.device(), n, 0);
   return lu.solve(none, nothing);
@@ -61,17 +56,17 @@ Determinant Lu<T>::determinant() const {
   const Report report = last_setup(*this);
   if (report.status == Status::cancelled || report.status == Status::not_a_number)
     throw Error("there is no determinant without factors: " + report.message);
-  return operations(*this).determinant();
+  return SolverAccess<T>::implementation(*this).determinant();
 }
 
 template <class T>
 Report Lu<T>::solve_transposed(DenseView<const T> B, DenseView<T> X) const {
   Report report = last_setup(*this);
   if (report.status == Status::cancelled || report.status == Status::not_a_number) return report;
-  const MatrixRef<T>& A = operations(*this).matrix();
-  auto implementation = operations(*this).transposed();
-  implementation->set_description(std::string(LuOptions::name),
-                                  SolverAccess<T>::implementation(*this).changed_options());
+  const SolverImplementation<T>& lu = SolverAccess<T>::implementation(*this);
+  const MatrixRef<T> A = lu.factored_matrix();
+  auto implementation = lu.transposed();
+  implementation->set_description(std::string(LuOptions::name), lu.changed_options());
   Solver<T> solver(std::move(implementation));
   Csr<T> sparse;
   if (A.is_sparse()) {
@@ -85,7 +80,8 @@ Report Lu<T>::solve_transposed(DenseView<const T> B, DenseView<T> X) const {
 
 template <class T>
 Report Lu<T>::inverse(DenseView<T> X) const {
-  const Csr<T> identity = sparse_identity<T>(operations(*this).matrix().rows()).to(this->device());
+  const Csr<T> identity =
+      sparse_identity<T>(SolverAccess<T>::implementation(*this).factored_matrix().rows()).to(this->device());
   return this->solve(to_dense<T>(MatrixRef<T>(identity)), X);
 }
 

@@ -89,9 +89,7 @@ struct SystemHolder {
 };
 
 template <class B, class T>
-class LuImplementation final : private SystemHolder<B, T>,
-                               public FactoredSolver<B, T>,
-                               public lu::Operations<T> {
+class LuImplementation final : private SystemHolder<B, T>, public FactoredSolver<B, T> {
  public:
   LuImplementation(const Device& device, const LuOptions& options)
       : SystemHolder<B, T>(device, options), FactoredSolver<B, T>(device, this->system, false) {}
@@ -102,7 +100,7 @@ class LuImplementation final : private SystemHolder<B, T>,
     return *outcome_;
   }
 
-  [[nodiscard]] const MatrixRef<T>& matrix() const override {
+  [[nodiscard]] MatrixRef<T> factored_matrix() const override {
     if (!outcome_) throw Error("there is no factored matrix: call setup first");
     return this->matrix_;
   }
@@ -120,13 +118,12 @@ class LuImplementation final : private SystemHolder<B, T>,
 /// LU with factors in a lower precision. Determinants and solves with the transpose take factors in the
 /// working precision.
 template <class B, class T>
-class MixedPrecisionLu final : public MixedPrecisionSolver<B, T, LuImplementation, LuOptions>,
-                               public lu::Operations<T> {
+class MixedPrecisionLu final : public MixedPrecisionSolver<B, T, LuImplementation, LuOptions> {
   using Base = MixedPrecisionSolver<B, T, LuImplementation, LuOptions>;
 
  public:
   using Base::Base;
-  [[nodiscard]] const MatrixRef<T>& matrix() const override { return Base::matrix(); }
+  [[nodiscard]] MatrixRef<T> factored_matrix() const override { return this->matrix(); }
   [[nodiscard]] Determinant determinant() const override { return this->working().determinant(); }
   [[nodiscard]] std::unique_ptr<SolverImplementation<T>> transposed() const override {
     return this->working().transposed();

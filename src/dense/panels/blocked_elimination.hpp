@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #ifdef __CUDACC__
@@ -100,12 +99,12 @@ class BlockedElimination {
   /// m n^2 flops for full rank n <= m; 2 m r (n - r / 2) for rank r; up to twice that when multiplied out.
   void reduce(const MatrixScan* scanned, double tolerance, double* row_sums, MatrixScan* after) {
     constexpr std::int64_t panels_dominate = 4096;
-    multiplied_out_ = std::is_same_v<B, Cuda> && std::max(A_.rows(), A_.columns()) <= panels_dominate;
+    multiplied_out_ = !B::on_host && std::max(A_.rows(), A_.columns()) <= panels_dominate;
     panels_.clear();
     start(elimination_detail::InitializeIfInRange<T>{scanned, tolerance, record_buffer_.state(),
                                                      record_buffer_.ranks()});
     run_panels(multiplied_out_);
-    if constexpr (std::is_same_v<B, Cuda>) {
+    if constexpr (!B::on_host) {
       if (multiplied_out_) {
         places_ = Array<int>(A_.device(), A_.rows());
         find_places(workspace_->backend, A_.rows(), rows(), 0, record_buffer_.state(), places_.data());
@@ -115,7 +114,7 @@ class BlockedElimination {
     EliminationRecordBuffer<T> on_host = record_buffer_.on_host();
     state_ = *on_host.state();
     record_ = make_record(on_host);
-    if constexpr (std::is_same_v<B, Cuda>) {
+    if constexpr (!B::on_host) {
       if (!multiplied_out_) find_panels(on_host.ranks());
     }
   }
@@ -219,7 +218,7 @@ class BlockedElimination {
 
   /// Eliminates panel after panel; `both_sides`: with updates of the columns on the left too.
   void run_panels(bool both_sides) {
-    if constexpr (std::is_same_v<B, Cuda>) {
+    if constexpr (!B::on_host) {
       eliminate_panels<T>(workspace_->backend,
                           {.A = A_,
                            .block = block_,

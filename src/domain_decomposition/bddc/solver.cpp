@@ -53,8 +53,7 @@ struct AddVector {
 
 template <class B, class T>
 class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainUser {
-  using Preconditioner =
-      std::conditional_t<std::is_same_v<B, Cuda>, bddc::DevicePreconditioner, bddc::Preconditioner>;
+  using Preconditioner = std::conditional_t<B::on_host, bddc::Preconditioner, bddc::DevicePreconditioner>;
 
   /// Vectors of one solve or application, in double.
   struct Vectors : Workspace {

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 namespace echelon {
@@ -249,7 +248,7 @@ class BandAssembly {
   }
 
  private:
-  static constexpr bool on_gpu = std::is_same_v<B, Cuda>;
+  static constexpr bool on_gpu = !B::on_host;
 
   /// Measures the rows of A, or those of the band, and chooses the scales of the rows.
   LineSizes measure_rows(bool of_matrix) {

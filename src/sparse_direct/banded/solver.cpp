@@ -25,7 +25,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace echelon {
@@ -254,7 +253,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
 
   /// True for a single tridiagonal matrix on a GPU, which each solve eliminates again.
   [[nodiscard]] bool has_tridiagonal_kernels() const {
-    return std::is_same_v<B, Cuda> && options_.partitions == 0 &&
+    return !B::on_host && options_.partitions == 0 &&
            is_tridiagonal(band_.n, band_.widths.lower, band_.widths.upper);
   }
 
@@ -271,7 +270,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
 
   BandFacts run_elimination() const {
     BandFacts facts;
-    if constexpr (std::is_same_v<B, Cuda>) {
+    if constexpr (!B::on_host) {
       const auto elimination = make_elimination();
       elimination->eliminate(band_.view());
       const TridiagonalOutcome outcome = elimination->outcome();
@@ -283,7 +282,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
 
   /// Makes the elimination of a tridiagonal band; nullptr for other bands.
   [[nodiscard]] std::unique_ptr<TridiagonalElimination<T>> make_elimination() const {
-    if constexpr (std::is_same_v<B, Cuda>) {
+    if constexpr (!B::on_host) {
       if (tridiagonal_) return make_tridiagonal_elimination<T>(this->device(), band_.n);
     }
     return nullptr;

@@ -18,7 +18,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 namespace echelon {
@@ -105,7 +104,7 @@ Outcome check_symmetry(Cuda& backend, DenseView<const T> A) {
 
 template <class CudaBackend, class T>
 class GpuCholesky final : public SolverImplementation<T> {
-  static_assert(std::is_same_v<CudaBackend, Cuda>);
+  static_assert(!CudaBackend::on_host);
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, std::int64_t n, std::int64_t padded)
         : backend(device), vectors(device, padded), refinement(device, n) {

@@ -38,6 +38,10 @@ class Preconditioner {
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   /// Matrix of a level, if it keeps one.
   [[nodiscard]] virtual std::optional<Csr<T>> level_matrix(std::size_t level) const = 0;
+  /// Levels in float of an M that rounds to it, or in T of another one, whose aggregates a later set-up may
+  /// take; null if there are none.
+  [[nodiscard]] virtual ParallelHierarchy<B, float>* rounded_levels() { return nullptr; }
+  [[nodiscard]] virtual ParallelHierarchy<B, T>* working_levels() { return nullptr; }
   /// Appends the levels to a description, and says why coarsening ended.
   virtual void describe(HierarchyDescription& description) const = 0;
   /// Number of steps of an iteration without progress after which it is considered to have stagnated.
@@ -117,15 +121,22 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   /// Sets up for the Laplacian A, whose pattern has to stay. Takes the aggregates of `previous`, unless it is
   /// null, as ParallelHierarchy does. Waits.
   PreconditionerIn(B& backend, const Csr<T>& A, const HierarchyOptions& options,
-                   const std::stop_token& cancel, PreconditionerIn* previous = nullptr)
+                   const std::stop_token& cancel, ParallelHierarchy<B, H>* previous = nullptr)
       : device_(backend.device()), n_(A.rows()) {
     hierarchy_ =
-        std::make_unique<ParallelHierarchy<B, H>>(backend, matrix(backend, A), options, cancel,
-                                                  previous != nullptr ? previous->hierarchy_.get() : nullptr);
+        std::make_unique<ParallelHierarchy<B, H>>(backend, matrix(backend, A), options, cancel, previous);
     cycle_ = hierarchy_->make_cycle(backend);
   }
 
   [[nodiscard]] const ParallelHierarchy<B, H>& hierarchy() const { return *hierarchy_; }
+  [[nodiscard]] ParallelHierarchy<B, float>* rounded_levels() override {
+    if constexpr (rounds) return hierarchy_.get();
+    return nullptr;
+  }
+  [[nodiscard]] ParallelHierarchy<B, T>* working_levels() override {
+    if constexpr (!rounds) return hierarchy_.get();
+    return nullptr;
+  }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     auto vectors = std::make_unique<Vectors>();
     if constexpr (rounds) {
@@ -259,12 +270,12 @@ std::unique_ptr<Preconditioner<B, T>> make_preconditioner(B& backend, const Csr<
     backend.reduce(A.nonzeros(), RangeOfElement<T>{A.values().data()}, Store<MagnitudeRange>{found.data()});
     const MagnitudeRange range = backend.read(found.data());
     if (!(range.largest > float_range * range.smallest)) {
-      using Single = PreconditionerIn<B, T, float>;
-      return std::make_unique<Single>(backend, A, options, cancel, dynamic_cast<Single*>(previous));
+      return std::make_unique<PreconditionerIn<B, T, float>>(
+          backend, A, options, cancel, previous != nullptr ? previous->rounded_levels() : nullptr);
     }
   }
-  using Working = PreconditionerIn<B, T, T>;
-  return std::make_unique<Working>(backend, A, options, cancel, dynamic_cast<Working*>(previous));
+  return std::make_unique<PreconditionerIn<B, T, T>>(
+      backend, A, options, cancel, previous != nullptr ? previous->working_levels() : nullptr);
 }
 
 }  // namespace echelon::lamg::parallel
