@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
+#include "backend/backend.hpp"
 #include "backend/openmp/openmp.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/matching/maximum_matching.hpp"
