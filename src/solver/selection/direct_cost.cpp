@@ -33,7 +33,7 @@ constexpr double few_flops_per_byte = 2;
 
 }  // namespace
 
-bool fits(double bytes, const Device& device, double share) {
+bool fits_memory(double bytes, const Device& device, double share) {
   constexpr double always_available = 64 << 20;
   return bytes <= always_available || bytes < share * static_cast<double>(memory(device).available);
 }
@@ -43,7 +43,7 @@ DirectCost dense_cost(const MethodSelection& selection) {
   const double bytes = size * size * static_cast<double>(selection.element_size);
   const double rate =
       selection.device.on_host() ? dense_flops_per_core * selection.device.threads() : dense_flops_per_gpu;
-  return {2.0 / 3.0 * size * size * size / rate, fits(bytes, selection.device, 0.8) && size < 2e9};
+  return {2.0 / 3.0 * size * size * size / rate, fits_memory(bytes, selection.device, 0.8) && size < 2e9};
 }
 
 double ordering_seconds(const MethodSelection& selection) {
@@ -58,7 +58,7 @@ DirectCost sparse_cost(const MethodSelection& selection, const Device& device) {
       sparse_flops_per_core * std::pow(device.on_host() ? device.threads() : 1, parallel_power);
   const double seconds = device.on_host() ? flops / rate : sparse_gpu_latency + flops / sparse_flops_per_gpu;
   return {ordering_seconds(selection) + seconds,
-          fits(static_cast<double>(selection.factor->bytes), device, 0.5)};
+          fits_memory(static_cast<double>(selection.factor->bytes), device, 0.5)};
 }
 
 bool is_certainly_slow(const MethodSelection& selection, double seconds) {

@@ -14,7 +14,7 @@ struct DirectCost {
 
 /// Whether a share of the available memory of a device holds this many bytes. The system is asked only for
 /// more than a small amount.
-[[nodiscard]] bool fits(double bytes, const Device& device, double share);
+[[nodiscard]] bool fits_memory(double bytes, const Device& device, double share);
 
 [[nodiscard]] DirectCost dense_cost(const MethodSelection& selection);
 

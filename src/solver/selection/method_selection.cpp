@@ -218,7 +218,7 @@ bool MethodSelection::has_narrow_band() const {
   if (!band) return false;
   const double rows = static_cast<double>(structure.rows);
   const double bytes = static_cast<double>(band->bytes);
-  return 32 * bytes <= rows * rows * static_cast<double>(element_size) && fits(bytes, device, 0.5) &&
+  return 32 * bytes <= rows * rows * static_cast<double>(element_size) && fits_memory(bytes, device, 0.5) &&
          band->seconds <=
              least_sparse_seconds(rows + static_cast<double>(structure.nonzeros), device, band->renumbered);
 }

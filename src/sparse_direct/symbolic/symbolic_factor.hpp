@@ -62,9 +62,9 @@ struct SymbolicFactor {
 /// dissection is better than minimum degree.
 [[nodiscard]] bool is_large_mesh(const Pattern& a);
 
-/// True if dissection may save its own time, where minimum degree leads to so many flops of a symmetric
-/// factorisation. It takes about the time of 12,000 flops on one core for each row and of 4000 for each
-/// entry, and saves half of the flops of minimum degree on matrices that suit it.
+/// True if dissection may save its own time for a symmetric factorisation that takes `flops` after an
+/// ordering by minimum degree. It takes about the time of 12,000 flops on one core for each row and of 4000
+/// for each entry, and saves half of the flops of minimum degree on matrices that suit it.
 [[nodiscard]] bool pays_for_dissection(std::int64_t n, std::int64_t entries, double flops);
 
 /// An ordering of a pattern, and the columns of L that it leads to.
