@@ -3,12 +3,13 @@
 /// zero.
 #pragma once
 
+#include "backend/store.hpp"
 #include "backend/target.hpp"
 #include "linalg/components.hpp"
 #include "linalg/constant_modes.hpp"
 #include "linalg/magnitudes.hpp"
-#include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
+#include "matrix/rows.hpp"
 #include "solver/null_space.hpp"
 
 #include <echelon/array.hpp>
@@ -52,21 +53,41 @@ double norm(B& backend, std::int64_t n, const T* x) {
   return std::sqrt(backend.read(sum.data()));
 }
 
-/// Computes ||A x|| / (max |a_ij| ||x||); infinite if that is not defined. Waits.
+/// Contributes to ||A x||^2 and || |A| |x| ||^2 for the scaled A.
+template <class T>
+struct RowProductAndMagnitude {
+  SparseRows<T> A;
+  double scale;
+  const T* x;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    double sum = 0;
+    double magnitude = 0;
+    for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
+      const double term =
+          scale * static_cast<double>(A.values[k]) * static_cast<double>(x[A.column_indices[k]]);
+      sum += term;
+      magnitude += std::fabs(term);
+    }
+    return {sum * sum, magnitude * magnitude};
+  }
+};
+
+/// Computes ||A x|| / || |A| |x| ||, which no scaling of the columns of A changes; infinite if that is not
+/// defined. Waits.
 template <class B, class T>
 double relative_product(B& backend, const Csr<T>& A, const T* x) {
-  Array<T> y(backend.device(), A.rows());
   Array<double> largest(backend.device(), 1);
   backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()}, StoreDouble{largest.data()});
-  const T factor =
-      static_cast<T>(1 / backend.read(largest.data()));  // scaling, as elements are squared below
-  const double length = norm(backend, A.rows(), x);
-  if (!std::isfinite(factor) || !(length > 0)) return std::numeric_limits<double>::infinity();
-  multiply(backend, factor, MatrixRef<T>(A), x, T{0}, y.data());
-  return norm(backend, A.rows(), y.data()) / length;
+  const double scale = 1 / backend.read(largest.data());  // as products are squared
+  Array<TwoSums> sums(backend.device(), 1);
+  backend.reduce(A.rows(), RowProductAndMagnitude<T>{SparseRows<T>(A), scale, x},
+                 Store<TwoSums>{sums.data()});
+  const TwoSums squares = backend.read(sums.data());
+  if (!std::isfinite(scale) || !(squares.second > 0)) return std::numeric_limits<double>::infinity();
+  return std::sqrt(squares.first / squares.second);
 }
 
-/// Largest ||A x|| / (max |a_ij| ||x||) for which x counts as a null vector.
+/// Largest ||A x|| / || |A| |x| || for which x counts as a null vector.
 template <class T>
 inline constexpr double null_vector_level = 1000 * static_cast<double>(std::numeric_limits<T>::epsilon());
 

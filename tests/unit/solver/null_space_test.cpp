@@ -324,6 +324,29 @@ TEST(NullSpace, StretchedElementsWithoutBoundaryValues_AnyNumberingIsSolved) {
   }
 }
 
+/// A null vector is small in A v compared with the terms of these sums, not with the largest element of A: a
+/// unit vector is none where its column of a regular A is small.
+TEST(NullSpace, UnitVectorOfSmallColumn_IsNotANullVector) {
+  for (const double small : {1e-13, 1e-15, 1e-18}) {
+    const std::vector<Triplet<double>> triplets = {{0, 0, 1}, {0, 1, 0.5},   {1, 0, 0.5},
+                                                   {1, 1, 1}, {2, 2, small}, {3, 3, 1}};
+    const Csr<double> A = Csr<double>::from_triplets(4, 4, triplets);
+    Dense<double> unit(Device(), 4, 1);
+    std::fill_n(unit.data(), 4, 0.0);
+    unit(2, 0) = 1;
+    const std::vector<double> exact = {1, -2, 3, 0.5};
+    const std::vector<double> b = product(A, exact);
+    for (const std::string method : {"sparse-lu", "ldlt", "cg", "amg"}) {
+      SolveOptions options = by(method, unit);
+      options.rtol = small / 1e3;
+      const Solution<double> found = solve(A, b, options);
+      EXPECT_TRUE(found.report.status == Status::converged || found.report.status == Status::direct)
+          << method << ": " << found.report.message;
+      EXPECT_LE(distance(found.x, exact), 1e-2) << method << ", small " << small;
+    }
+  }
+}
+
 TEST(NullSpace, Misuse_IsNamed) {
   const Csr<double> A = grids<double>(4, 4, 1, 1);
   const std::vector<double> b(16, 0.0);
