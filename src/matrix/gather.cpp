@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "matrix/gather.hpp"
+
+#include "backend/target.hpp"
+
+namespace echelon {
+
+namespace {
+
+template <class T>
+struct GatherElement {
+  const std::int64_t* indices;
+  const T* from;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const { to[k] = from[indices[k]]; }
+};
+
+template <class T>
+struct GatherSum {
+  const std::int64_t* offsets;
+  const std::int64_t* indices;
+  const T* from;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    T sum{0};
+    for (std::int64_t l = offsets[k]; l < offsets[k + 1]; ++l) sum += from[indices[l]];
+    to[k] = sum;
+  }
+};
+
+}  // namespace
+
+template <class Target, class T>
+void gather_on(const Device& device, const GatherMap& map, const T* from, std::int64_t count, T* to) {
+  on_backend(device, [&]<class B>() {
+    B backend(device);
+    if (map.offsets.size() == 0) {
+      backend.for_each(count, GatherElement<T>{map.indices.data(), from, to});
+    } else {
+      backend.for_each(count, GatherSum<T>{map.offsets.data(), map.indices.data(), from, to});
+    }
+  });
+}
+
+template void gather_on<ThisTarget>(const Device&, const GatherMap&, const float*, std::int64_t, float*);
+template void gather_on<ThisTarget>(const Device&, const GatherMap&, const double*, std::int64_t, double*);
+
+}  // namespace echelon
