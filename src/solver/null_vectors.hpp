@@ -7,7 +7,6 @@
 #include "backend/target.hpp"
 #include "linalg/components.hpp"
 #include "linalg/constant_modes.hpp"
-#include "linalg/magnitudes.hpp"
 #include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
 #include "solver/null_space.hpp"
@@ -53,18 +52,21 @@ double norm(B& backend, std::int64_t n, const T* x) {
   return std::sqrt(backend.read(sum.data()));
 }
 
-/// Contributes to ||A x||^2 and || |A| |x| ||^2 for the scaled A.
+/// Contributes to ||R A x||^2 and ||R |A| |x| ||^2, where R scales the largest element of each row to 1.
 template <class T>
-struct RowProductAndMagnitude {
+struct ScaledRowProduct {
   SparseRows<T> A;
-  double scale;
   const T* x;
   ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    double largest = 0;
+    for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
+      largest = std::fmax(largest, std::fabs(static_cast<double>(A.values[k])));
+    }
+    if (!(largest > 0)) return {};
     double sum = 0;
     double magnitude = 0;
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
-      const double term =
-          scale * static_cast<double>(A.values[k]) * static_cast<double>(x[A.column_indices[k]]);
+      const double term = static_cast<double>(A.values[k]) / largest * static_cast<double>(x[A.column(k)]);
       sum += term;
       magnitude += std::fabs(term);
     }
@@ -72,22 +74,18 @@ struct RowProductAndMagnitude {
   }
 };
 
-/// Computes ||A x|| / || |A| |x| ||, which no scaling of the columns of A changes; infinite if that is not
-/// defined. Waits.
+/// Computes ||R A x|| / ||R |A| |x| || with the R of ScaledRowProduct: no scaling of rows or columns of A
+/// changes it. Infinite if it is not defined. Waits.
 template <class B, class T>
 double relative_product(B& backend, const Csr<T>& A, const T* x) {
-  Array<double> largest(backend.device(), 1);
-  backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()}, StoreDouble{largest.data()});
-  const double scale = 1 / backend.read(largest.data());  // as products are squared
   Array<TwoSums> sums(backend.device(), 1);
-  backend.reduce(A.rows(), RowProductAndMagnitude<T>{SparseRows<T>(A), scale, x},
-                 Store<TwoSums>{sums.data()});
+  backend.reduce(A.rows(), ScaledRowProduct<T>{SparseRows<T>(A), x}, Store<TwoSums>{sums.data()});
   const TwoSums squares = backend.read(sums.data());
-  if (!std::isfinite(scale) || !(squares.second > 0)) return std::numeric_limits<double>::infinity();
+  if (!(squares.second > 0)) return std::numeric_limits<double>::infinity();
   return std::sqrt(squares.first / squares.second);
 }
 
-/// Largest ||A x|| / || |A| |x| || for which x counts as a null vector.
+/// Largest relative_product() with which x counts as a null vector.
 template <class T>
 inline constexpr double null_vector_level = 1000 * static_cast<double>(std::numeric_limits<T>::epsilon());
 

@@ -24,7 +24,7 @@ Json invert_json(const EliminationRequest& request, const FileInfo& info, const 
   const bool written = inverted(report) && !request.output.empty();
   json["relative_residual"] = inverted(report) ? Json(report.relative_residual) : Json(nullptr);
   json["backward_error"] = inverted(report) ? Json(report.backward_error) : Json(nullptr);
-  json["factor_precision"] = factor_precision_json(report);
+  json["factor_precision"] = report_part(report, "factor_precision");
   json["output"] = written ? Json(request.output) : Json(nullptr);
   return json;
 }

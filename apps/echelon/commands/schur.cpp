@@ -114,7 +114,7 @@ Json schur_json(const SchurRequest& request, const FileInfo& info, const SchurCo
   json["interior"] = schur.interior().size();
   json["rank"] = or_null(report.rank);
   json["complement_reciprocal_condition"] = or_null(reciprocal_condition_of(schur));
-  json["statistics"] = statistics_json(report);
+  json["statistics"] = report_part(report, "statistics");
   const std::optional<Inertia> inertia = report.ready() ? schur.interior_inertia() : std::nullopt;
   json["inertia"] =
       inertia

@@ -5,14 +5,6 @@
 
 namespace echelon::tool {
 
-Json factor_precision_json(const Report& report) {
-  if (!report.factor_precision) return nullptr;
-  const FactorPrecision& precision = *report.factor_precision;
-  return {{"asked", to_string(precision.asked)},
-          {"used", to_string(precision.used)},
-          {"why", precision.why.empty() ? Json(nullptr) : Json(precision.why)}};
-}
-
 void add_factor_precision(std::vector<Row>& rows, const Report& report) {
   if (!report.factor_precision) return;
   const FactorPrecision& precision = *report.factor_precision;

@@ -2,7 +2,6 @@
 /// The part of a report about elimination in a lower precision.
 #pragma once
 
-#include "output/json.hpp"
 #include "terminal/text.hpp"
 
 #include <echelon/report.hpp>
@@ -11,8 +10,6 @@
 
 namespace echelon::tool {
 
-/// Precision of the factors in JSON; null if no lower precision was requested.
-[[nodiscard]] Json factor_precision_json(const Report& report);
 /// Adds a row if a lower precision was requested.
 void add_factor_precision(std::vector<Row>& rows, const Report& report);
 

@@ -3,6 +3,8 @@
 
 #include "terminal/terminal.hpp"
 
+#include <echelon/report_json.hpp>
+
 namespace echelon::tool {
 
 namespace {
@@ -19,12 +21,8 @@ std::string utf8(const std::string& text) {
   return Json::parse(one_line(text)).get<std::string>();
 }
 
-Json statistics_json(const Report& report) {
-  Json object = Json::object();
-  for (const Statistic& statistic : report.statistics) {
-    object[statistic.name] = std::visit([](const auto& value) { return Json(value); }, statistic.value);
-  }
-  return object;
+Json report_part(const Report& report, const std::string& name) {
+  return Json::parse(to_json(report)).at(name);
 }
 
 }  // namespace echelon::tool

@@ -24,7 +24,7 @@ template <class T>
 /// `text` with invalid UTF-8 replaced.
 [[nodiscard]] std::string utf8(const std::string& text);
 
-/// The statistics of a report as an object.
-[[nodiscard]] Json statistics_json(const Report& report);
+/// The value of a name of to_json(report), such as "statistics".
+[[nodiscard]] Json report_part(const Report& report, const std::string& name);
 
 }  // namespace echelon::tool

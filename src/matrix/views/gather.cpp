@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "matrix/gather.hpp"
+#include "matrix/views/gather.hpp"
 
 #include "backend/target.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "matrix/borrowed_arrays.hpp"
+#include "matrix/views/borrowed_arrays.hpp"
 
 #include <echelon/matrix/csr_view.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "matrix/borrowed_arrays.hpp"
-#include "matrix/gather.hpp"
 #include "matrix/shape.hpp"
+#include "matrix/views/borrowed_arrays.hpp"
+#include "matrix/views/gather.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/sparse_view.hpp>
@@ -25,7 +25,7 @@ namespace echelon {
 namespace {
 
 /// A stored element: its row and column, from 0, and its index in the caller's arrays.
-struct Entry {
+struct StoredElement {
   std::int64_t row;
   std::int64_t column;
   std::int64_t source;
@@ -97,11 +97,11 @@ class EntryReader {
   /// the ones that they mirror.
   template <class F>
   void for_each(const F& f) const {
-    const auto both = [&](Entry entry) {
+    const auto both = [&](StoredElement entry) {
       check(entry);
       f(entry);
       if (pattern_.stored != StoredElements::all && entry.row != entry.column) {
-        f(Entry{entry.column, entry.row, entry.source});
+        f(StoredElement{entry.column, entry.row, entry.source});
       }
     };
     if (pattern_.layout == SparseLayout::coo) {
@@ -113,7 +113,8 @@ class EntryReader {
     for (std::int64_t line = 0; line < lines_; ++line) {
       for (std::int64_t k = first_[line] - pattern_.base; k < first_[line + 1] - pattern_.base; ++k) {
         const std::int64_t other = second_[k] - pattern_.base;
-        both(pattern_.layout == SparseLayout::csr ? Entry{line, other, k} : Entry{other, line, k});
+        both(pattern_.layout == SparseLayout::csr ? StoredElement{line, other, k}
+                                                  : StoredElement{other, line, k});
       }
     }
   }
@@ -133,7 +134,7 @@ class EntryReader {
     }
   }
 
-  void check(const Entry& entry) const {
+  void check(const StoredElement& entry) const {
     if (entry.row < 0 || entry.row >= pattern_.rows || entry.column < 0 || entry.column >= pattern_.columns) {
       throw InvalidMatrix(
           fmt::format("element {} is in row {} and column {}, counted from {}, of a matrix of "
@@ -206,7 +207,7 @@ ConvertedPattern convert(const Device& device, const SparsePattern& given) {
   ConvertedPattern result;
   result.offsets.assign(static_cast<std::size_t>(given.rows) + 1, 0);
   std::int64_t count = 0;
-  reader.for_each([&](const Entry& entry) {
+  reader.for_each([&](const StoredElement& entry) {
     ++result.offsets[static_cast<std::size_t>(entry.row) + 1];
     ++count;
   });
@@ -214,7 +215,7 @@ ConvertedPattern convert(const Device& device, const SparsePattern& given) {
   result.columns.resize(static_cast<std::size_t>(count));
   result.sources.resize(static_cast<std::size_t>(count));
   std::vector<std::int64_t> next(result.offsets.begin(), result.offsets.end() - 1);
-  reader.for_each([&](const Entry& entry) {
+  reader.for_each([&](const StoredElement& entry) {
     const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(entry.row)]++);
     result.columns[place] = static_cast<std::int32_t>(entry.column);
     result.sources[place] = entry.source;
