@@ -115,6 +115,11 @@ template <class T>
   return solve<T>(MatrixRef<T>(A), B, options);
 }
 template <class T>
+[[nodiscard]] Solution<T> solve(const SparseView<T>& A, std::type_identity_t<DenseView<const T>> B,
+                                const SolveOptions& options = {}) {
+  return solve<T>(MatrixRef<T>(A), B, options);
+}
+template <class T>
 [[nodiscard]] Solution<T> solve(const Dense<T>& A, std::type_identity_t<DenseView<const T>> B,
                                 const SolveOptions& options = {}) {
   return solve<T>(MatrixRef<T>(A), B, options);

@@ -62,6 +62,7 @@ concept OwningTemporary =
     !std::is_reference_v<M> &&
     (std::same_as<std::remove_cv_t<M>, Csr<T>> || std::same_as<std::remove_cv_t<M>, Dense<T>> ||
      std::same_as<std::remove_cv_t<M>, Matrix<T>> || std::same_as<std::remove_cv_t<M>, CsrView<T>> ||
+     std::same_as<std::remove_cv_t<M>, SparseView<T>> ||
      std::same_as<std::remove_cv_t<M>, LinearOperator<T>>);
 
 /// A linear solver, independent of the method: analyze (pattern), setup (values), solve, each repeatable.
@@ -93,6 +94,10 @@ class Solver {
   /// Sets up for new values of A in an unchanged pattern; everything that depends on the pattern alone is
   /// kept.
   Report update_values(MatrixRef<T> A, const Control& control = {});
+  /// update_values() by the values alone, in the memory of `device()` and in the order of those of the sparse
+  /// matrix of the last set-up. They and the pattern of that matrix are referred to. Throws DimensionMismatch
+  /// for another number of values, and Error for a matrix that is not sparse or when there was no setup.
+  Report update_values(std::span<const T> values, const Control& control = {});
 
   template <OwningTemporary<T> M>
   Report analyze(M&& A) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
 
-#include <echelon/report_json.hpp>
+#include <echelon/solver/report_json.hpp>
 
 #include <nlohmann/json.hpp>
 

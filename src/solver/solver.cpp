@@ -3,7 +3,9 @@
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
+#include "matrix/row_blocks.hpp"
 #include "matrix/view_checks.hpp"
+#include "matrix/views/borrowed_arrays.hpp"
 #include "solver/answer/columns_solve.hpp"
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
@@ -21,7 +23,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -205,6 +209,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   const Stopwatch stopwatch;
   state.ready = false;
   state.workspaces.clear();
+  state.given = A;
   state.matrix = A;
   MatrixFacts facts = state.residual_check->matrix(A);
   state.exponent = facts.row || A.is_operator() ? 0 : moderating_exponent<T>(facts.norm_inf);
@@ -270,6 +275,24 @@ Report Solver<T>::update_values(MatrixRef<T> A, const Control& control) {
                     state.matrix.nonzeros() == A.nonzeros() && state.matrix.is_sparse() == A.is_sparse() &&
                     state.matrix.is_operator() == A.is_operator();
   return run_setup(A, same && state.setup.ok(), control);
+}
+
+template <class T>
+Report Solver<T>::update_values(std::span<const T> values, const Control& control) {
+  SolverState<T>& state = of_solver(state_);
+  if (!state.ready) throw Error("update_values was called before setup (or factor)");
+  const Csr<T>* const given = state.given.csr();
+  if (given == nullptr) throw Error("values alone are not enough for a matrix that is not sparse");
+  const std::int64_t count = std::ssize(values);
+  if (count != given->nonzeros()) {
+    throw DimensionMismatch(
+        fmt::format("{} values for a matrix with {} stored elements", count, given->nonzeros()));
+  }
+  auto revalued = std::make_unique<Csr<T>>(
+      CsrAccess::with_pattern_of<T>(*given, borrow(given->device(), values.data(), count)));
+  // The method may refer to the matrix that it was set up for until its update ends.
+  const std::unique_ptr<Csr<T>> previous = std::exchange(state.revalued, std::move(revalued));
+  return update_values(MatrixRef<T>(*state.revalued), control);
 }
 
 template <class T>

@@ -3,7 +3,7 @@
 
 #include "terminal/terminal.hpp"
 
-#include <echelon/report_json.hpp>
+#include <echelon/solver/report_json.hpp>
 
 namespace echelon::tool {
 

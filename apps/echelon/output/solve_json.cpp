@@ -2,7 +2,7 @@
 #include "output/exit_code.hpp"
 #include "output/solve_outcome.hpp"
 
-#include <echelon/report_json.hpp>
+#include <echelon/solver/report_json.hpp>
 
 #include <string>
 

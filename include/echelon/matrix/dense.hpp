@@ -34,6 +34,11 @@ class DenseView {
   // NOLINTNEXTLINE(google-explicit-constructor)
   DenseView(std::conditional_t<std::is_const_v<T>, const std::vector<Value>, std::vector<Value>>& host)
       : DenseView(std::span<T>(host)) {}
+  /// View of a vector of n elements that are `stride` >= 1 elements apart, as one column.
+  [[nodiscard]] static DenseView strided(T* data, std::int64_t n, std::int64_t stride,
+                                         const Device& device = {}) {
+    return {data, n, 1, stride, device, Layout::row_major};
+  }
   /// Read-only view of a writable view's elements.
   template <class U>
   requires(std::is_const_v<T>&& std::is_same_v<U, Value>)

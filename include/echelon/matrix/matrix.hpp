@@ -8,6 +8,7 @@
 #include <echelon/matrix/csr_view.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/linear_operator.hpp>
+#include <echelon/matrix/sparse_view.hpp>
 
 #include <cstdint>
 #include <variant>
@@ -28,8 +29,9 @@ template <class T>
 class MatrixRef {
  public:
   MatrixRef() = default;
-  MatrixRef(const Csr<T>& matrix) : csr_(&matrix) {}            // NOLINT(google-explicit-constructor)
-  MatrixRef(const CsrView<T>& matrix) : csr_(&matrix.csr()) {}  // NOLINT(google-explicit-constructor)
+  MatrixRef(const Csr<T>& matrix) : csr_(&matrix) {}               // NOLINT(google-explicit-constructor)
+  MatrixRef(const CsrView<T>& matrix) : csr_(&matrix.csr()) {}     // NOLINT(google-explicit-constructor)
+  MatrixRef(const SparseView<T>& matrix) : csr_(&matrix.csr()) {}  // NOLINT(google-explicit-constructor)
   // NOLINTNEXTLINE(google-explicit-constructor)
   MatrixRef(const LinearOperator<T>& linear_operator) : operator_(&linear_operator) {}
   MatrixRef(const Dense<T>& matrix) : dense_(matrix.view()) {}  // NOLINT(google-explicit-constructor)

@@ -80,8 +80,10 @@ struct SolveWorkspace {
 /// square or product of elements leaves the range of T; right-hand sides are scaled likewise.
 template <class T>
 struct SolverState {
+  MatrixRef<T> given;  ///< A
   MatrixRef<T> matrix;
   Matrix<T> scaled_copy;
+  std::unique_ptr<Csr<T>> revalued;  ///< the pattern of A with the values of update_values(values)
   int exponent = 0;
   NullSpaceBasis<T> null_space;  ///< that solves project out of b and x; that of a regular A has no columns
   /// Lower bound of ||A^-1||_2 that the product with the vector of ones gives; 0 for a direct method.

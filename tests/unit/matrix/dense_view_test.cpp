@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <echelon/error.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/solver.hpp>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +40,20 @@ TEST(DenseView, StdVector_IsOneColumn) {
   const DenseView<const double> empty = nothing;
   EXPECT_EQ(empty.rows(), 0);
   EXPECT_EQ(empty.leading(), 1) << "as BLAS asks for";
+}
+
+TEST(DenseView, VectorWithStride_IsOneColumn) {
+  std::vector<double> memory = {1, -1, 2, -1, 3, -1};
+  const DenseView<double> view = DenseView<double>::strided(memory.data(), 3, 2);
+  EXPECT_EQ(view.rows(), 3);
+  EXPECT_EQ(view.columns(), 1);
+  EXPECT_EQ(view(2, 0), 3);
+  const Csr<double> A = Csr<double>::from_triplets(3, 3, {{0, 0, 2}, {1, 1, 4}, {2, 2, 8}});
+  std::vector<double> result(9, 7);
+  Solver<double> solver = make_solver<double>("sparse-lu", Device());
+  ASSERT_TRUE(solver.setup(A).ready());
+  ASSERT_TRUE(solver.solve(view, DenseView<double>::strided(result.data(), 3, 3)).solved());
+  EXPECT_EQ(result, (std::vector<double>{0.5, 7, 7, 0.5, 7, 7, 0.375, 7, 7}));
 }
 
 TEST(Dense, View_SharesElements) {

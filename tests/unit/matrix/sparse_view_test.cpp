@@ -188,6 +188,41 @@ TEST(SparseView, SolverWithNewValues_SameFactorisationObject) {
   EXPECT_DOUBLE_EQ(x[0], 0.5);
 }
 
+TEST(SparseView, Solve_TakesTheView) {
+  const std::vector<std::int32_t> rows = {1, 2, 1};
+  const std::vector<std::int32_t> columns = {1, 2, 2};
+  const std::vector<double> values = {2, 4, 1};
+  const SparseView<double> view({SparseLayout::coo, 2, 2, 3, rows.data(), columns.data(), 1}, values.data());
+  const auto [x, report] = solve(view, std::vector<double>{3, 4});
+  ASSERT_TRUE(report.solved());
+  EXPECT_DOUBLE_EQ(x[0], 1);
+  EXPECT_DOUBLE_EQ(x[1], 1);
+}
+
+TEST(Solver, UpdateByValuesAlone_FollowsThem) {
+  for (const std::string method : {"sparse-lu", "sparse-cholesky", "cg", "amg", "banded-lu"}) {
+    const Csr<double> A = Csr<double>::from_triplets(2, 2, {{0, 0, 4}, {0, 1, 1}, {1, 0, 1}, {1, 1, 3}});
+    Solver<double> solver = make_solver<double>(method, Device());
+    std::vector<double> values = {8, 2, 2, 6};
+    EXPECT_THROW((void)solver.update_values(values), Error);
+    ASSERT_TRUE(solver.setup(A).ready());
+    std::vector<double> x(2);
+    for (const double factor : {1.0, 3.0, 0.5}) {
+      const std::vector<double> scaled = {factor * 8, factor * 2, factor * 2, factor * 6};
+      ASSERT_TRUE(solver.update_values(scaled).ready()) << method;
+      ASSERT_TRUE(solver.solve(std::vector<double>{10, 8}, x).solved()) << method;
+      EXPECT_NEAR(x[0], 1 / factor, 1e-7) << method;
+      EXPECT_NEAR(x[1], 1 / factor, 1e-7) << method;
+    }
+    values.pop_back();
+    EXPECT_THROW((void)solver.update_values(values), DimensionMismatch);
+  }
+  Solver<double> lu = make_solver<double>("lu", Device());
+  const Dense<double> dense(2, 2, Array<double>{4, 1, 1, 3});
+  ASSERT_TRUE(lu.setup(dense).ready());
+  EXPECT_THROW((void)lu.update_values(std::vector<double>{1, 2, 3, 4}), Error);
+}
+
 TEST(SparseView, EmptyMatrices_AreAccepted) {
   const std::vector<std::int64_t> offsets = {0};
   const SparseView<double> none({SparseLayout::csr, 0, 0, 0, offsets.data(), IndexArray()}, nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <echelon/echelon.hpp>
-#include <echelon/report_json.hpp>
+#include <echelon/solver/report_json.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

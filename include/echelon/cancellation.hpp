@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Requests to stop a computation that is under way.
+#pragma once
+
+#include <atomic>
+#include <stop_token>
+#include <utility>
+
+namespace echelon {
+
+/// A request to stop, by a std::stop_token or by a flag of the caller; without either there is none. A flag
+/// may be set in a signal handler, and must outlive the computations that test it.
+class CancellationToken {
+  static_assert(std::atomic<bool>::is_always_lock_free);
+
+ public:
+  CancellationToken() = default;
+  CancellationToken(std::stop_token token)
+      : token_(std::move(token)) {}                                  // NOLINT(google-explicit-constructor)
+  CancellationToken(const std::atomic<bool>* flag) : flag_(flag) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool stop_requested() const noexcept {
+    return token_.stop_requested() || (flag_ != nullptr && flag_->load(std::memory_order_relaxed));
+  }
+
+ private:
+  std::stop_token token_;
+  const std::atomic<bool>* flag_ = nullptr;
+};
+
+}  // namespace echelon
