@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/counters.hpp"
-#include "backend/memory.hpp"
+#include "backend/device/memory.hpp"
 
 #include <echelon/error.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/counters.hpp"
-#include "backend/memory.hpp"
+#include "backend/device/memory.hpp"
 
 #include <echelon/error.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/memory.hpp"
-#include "backend/thread_start.hpp"
+#include "backend/device/memory.hpp"
+#include "backend/device/thread_start.hpp"
 
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/thread_start.hpp"
+#include "backend/device/thread_start.hpp"
 
-#include "backend/memory_limits.hpp"
+#include "backend/device/memory_limits.hpp"
 
 #include <omp.h>
 #include <pthread.h>
