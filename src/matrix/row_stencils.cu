@@ -3,7 +3,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/store.hpp"
 #include "matrix/row_blocks.hpp"
-#include "matrix/stencils/rows.hpp"
+#include "matrix/row_stencils.hpp"
 #include "support/hash.hpp"
 
 #include <algorithm>

@@ -43,7 +43,7 @@ struct RowStencils {
 /// Finds the stencils of a matrix on a GPU with these `starts` of row blocks; the result is empty if they
 /// would not make products faster: the matrix fits into the caches, or more than a few rows follow no common
 /// stencil. Allocates 4 bytes a row; reads the columns once; synchronises, twice if there are stencils.
-/// Defined in find.cu, or in cuda_absent.cpp.
+/// Defined in row_stencils.cu, or in cuda_absent.cpp.
 [[nodiscard]] RowStencils find_row_stencils(std::int64_t rows, const Array<std::int64_t>& row_offsets,
                                             const Array<std::int32_t>& column_indices,
                                             const Array<std::int64_t>& starts);
