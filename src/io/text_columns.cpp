@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "io/host_matrix.hpp"
-#include "io/output_file.hpp"
-#include "io/sources.hpp"
+#include "io/support/host_matrix.hpp"
+#include "io/support/output_file.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/content.hpp"
 #include "io/text/numbers.hpp"
 #include "io/text/position.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "io/csr_assembly.hpp"
 #include "io/harwell_boeing/fortran_format.hpp"
-#include "io/sources.hpp"
+#include "io/support/csr_assembly.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/line_blocks.hpp"
 #include "io/text/numbers.hpp"
 

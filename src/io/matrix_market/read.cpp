@@ -2,9 +2,9 @@
 // The text is read twice: the first pass counts the entries of each row, the second stores them. Memory is
 // that of the result; keeping all entries until their number is known would double it.
 #include "backend/api_boundary.hpp"
-#include "io/csr_assembly.hpp"
 #include "io/matrix_market/parse.hpp"
-#include "io/sources.hpp"
+#include "io/support/csr_assembly.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/line_blocks.hpp"
 #include "io/text/position.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/binary_reader.hpp"
+#include "io/support/binary_reader.hpp"
 
 #include <echelon/error.hpp>
 
