@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/dissection/coarsening.hpp"
 
-#include "sparse_direct/ordering/chunks.hpp"
+#include "sparse_direct/pattern/chunks.hpp"
 #include "support/hash.hpp"
 
 #include <algorithm>

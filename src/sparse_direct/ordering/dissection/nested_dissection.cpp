@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/dissection/nested_dissection.hpp"
 
-#include "sparse_direct/ordering/chunks.hpp"
-#include "sparse_direct/ordering/dense_rows.hpp"
 #include "sparse_direct/ordering/dissection/coarsening.hpp"
 #include "sparse_direct/ordering/dissection/leaf_ordering.hpp"
 #include "sparse_direct/ordering/dissection/separator_refinement.hpp"
 #include "sparse_direct/ordering/dissection/separator_tree.hpp"
 #include "sparse_direct/ordering/dissection/weighted_graph.hpp"
-#include "sparse_direct/ordering/row_groups.hpp"
+#include "sparse_direct/pattern/chunks.hpp"
+#include "sparse_direct/pattern/dense_rows.hpp"
+#include "sparse_direct/pattern/row_groups.hpp"
 #include "support/first_exception.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sparse_direct/ordering/dense_rows.hpp"
+#include "sparse_direct/pattern/dense_rows.hpp"
 
 #include <algorithm>
 #include <cmath>

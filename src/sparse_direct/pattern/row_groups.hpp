@@ -3,7 +3,7 @@
 /// node, or the two rows of a 2-by-2 pivot.
 #pragma once
 
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 #include <cstdint>
 #include <span>
