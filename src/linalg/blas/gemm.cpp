@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of dense matrices on the host.
+#include "linalg/blas/gemm.hpp"
+
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/blas/blas.hpp"
-#include "linalg/spmv/multiply.hpp"
-
-#include <echelon/linalg.hpp>
 
 #include <algorithm>
 

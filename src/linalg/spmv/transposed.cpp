@@ -2,8 +2,8 @@
 // The transpose of a sparse matrix times vectors on the host.
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "linalg/row_partition.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "linalg/spmv/row_partition.hpp"
 #include "linalg/vector/functors.hpp"
 
 #include <echelon/array.hpp>

@@ -22,7 +22,7 @@
 #include "backend/openmp/openmp.hpp"
 
 #include "backend/serial/serial.hpp"
-#include "linalg/row_partition.hpp"
+#include "linalg/spmv/row_partition.hpp"
 #include "relaxation/gauss_seidel/host/backoff.hpp"
 #include "relaxation/gauss_seidel/host/fma.hpp"
 #include "relaxation/gauss_seidel/host/rows.hpp"
