@@ -3,10 +3,10 @@
 #pragma once
 
 #include "backend/store.hpp"
-#include "sparse_direct/mapped_echelon/local_slices.hpp"
-#include "sparse_direct/mapped_echelon/record.hpp"
-#include "sparse_direct/mapped_echelon/reduction.hpp"
-#include "sparse_direct/mapped_echelon/slices.hpp"
+#include "exact/local_slices.hpp"
+#include "exact/record.hpp"
+#include "exact/reduction.hpp"
+#include "exact/slices.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/csr.hpp>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backend/target.hpp"
-#include "sparse_direct/mapped_echelon/lanes.hpp"
+#include "exact/lanes.hpp"
 
 #include <algorithm>
 #include <cstddef>

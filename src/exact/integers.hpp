@@ -4,7 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
-#include "sparse_direct/mapped_echelon/field.hpp"
+#include "exact/field.hpp"
 #include "support/text.hpp"
 
 #include <echelon/array.hpp>

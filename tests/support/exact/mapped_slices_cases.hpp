@@ -2,7 +2,7 @@
 /// Cases of elimination to mapped echelon form in slices, for every device.
 #pragma once
 
-#include "support/sparse_direct/mapped_echelon_cases.hpp"
+#include "support/exact/mapped_echelon_cases.hpp"
 
 namespace echelon::test {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
-#include "sparse_direct/mapped_echelon/reduction.hpp"
+#include "exact/reduction.hpp"
 #include "support/hash.hpp"
 
 #include <cmath>

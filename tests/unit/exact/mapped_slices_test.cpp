@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped-echelon with order=slices, on the host.
-#include "sparse_direct/mapped_echelon/system.hpp"
-#include "support/sparse_direct/mapped_slices_cases.hpp"
+#include "exact/mapped_echelon/system.hpp"
+#include "support/exact/mapped_slices_cases.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "backend/store.hpp"
-#include "sparse_direct/mapped_echelon/elimination.hpp"
-#include "sparse_direct/mapped_echelon/factor.hpp"
-#include "sparse_direct/mapped_echelon/solution.hpp"
+#include "exact/elimination.hpp"
+#include "exact/mapped_echelon/factor.hpp"
+#include "exact/mapped_echelon/solution.hpp"
 
 #include <echelon/array.hpp>
 

@@ -11,8 +11,8 @@
 #include "backend/atomic.hpp"
 #include "backend/lower_bound.hpp"
 #include "backend/store.hpp"
-#include "sparse_direct/mapped_echelon/reduction.hpp"
-#include "sparse_direct/mapped_echelon/rows.hpp"
+#include "exact/reduction.hpp"
+#include "exact/rows.hpp"
 
 #include <echelon/array.hpp>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Rank of a matrix and consistency of a system without rounding errors, where that is cheap. It decides what
-/// elimination in floating point leaves in doubt. Implemented by the elimination to mapped echelon form,
-/// which is above the solver.
+/// elimination in floating point leaves in doubt.
 #pragma once
 
 #include <echelon/matrix/matrix.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks modulo a prime.
-#include "sparse_direct/mapped_echelon/rank.hpp"
+#include "exact/rank.hpp"
 
-#include "sparse_direct/mapped_echelon/elimination.hpp"
-#include "sparse_direct/mapped_echelon/integers.hpp"
+#include "exact/elimination.hpp"
+#include "exact/integers.hpp"
 
 namespace echelon::mapped {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/sparse_direct/mapped_echelon_cases.hpp"
+#include "support/exact/mapped_echelon_cases.hpp"
 
 #include <echelon/echelon.hpp>
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backend/atomic.hpp"
-#include "sparse_direct/mapped_echelon/reduction.hpp"
-#include "sparse_direct/mapped_echelon/team.hpp"
+#include "exact/reduction.hpp"
+#include "exact/team.hpp"
 
 #include <cstddef>
 #include <cstdint>

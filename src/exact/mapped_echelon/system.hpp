@@ -2,13 +2,13 @@
 /// Systems of any shape, solved with a mapped echelon form.
 #pragma once
 
+#include "exact/decide_rank.hpp"
+#include "exact/integers.hpp"
+#include "exact/mapped_echelon/combination.hpp"
+#include "exact/mapped_echelon/dependent_unknowns.hpp"
+#include "exact/mapped_echelon/form.hpp"
 #include "linalg/doubled_sum.hpp"
 #include "solver/implementation.hpp"
-#include "sparse_direct/mapped_echelon/combination.hpp"
-#include "sparse_direct/mapped_echelon/dependent_unknowns.hpp"
-#include "sparse_direct/mapped_echelon/exact_rank.hpp"
-#include "sparse_direct/mapped_echelon/form.hpp"
-#include "sparse_direct/mapped_echelon/integers.hpp"
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "sparse_direct/mapped_echelon/field.hpp"
+#include "exact/field.hpp"
 
 #include <echelon/matrix/csr.hpp>
 

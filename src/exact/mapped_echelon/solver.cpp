@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elimination to mapped echelon form as a Solver.
+#include "exact/integers.hpp"
+#include "exact/mapped_echelon/system.hpp"
+#include "exact/prime.hpp"
 #include "solver/instantiate.hpp"
-#include "sparse_direct/mapped_echelon/integers.hpp"
-#include "sparse_direct/mapped_echelon/prime.hpp"
-#include "sparse_direct/mapped_echelon/system.hpp"
 
 #include <echelon/methods/mapped_echelon.hpp>
 

@@ -2,7 +2,7 @@
 /// Sparse rows that change their length: the storage of an elimination.
 #pragma once
 
-#include "sparse_direct/mapped_echelon/lanes.hpp"
+#include "exact/lanes.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/error.hpp>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "backend/lower_bound.hpp"
-#include "sparse_direct/mapped_echelon/reduction.hpp"
-#include "sparse_direct/mapped_echelon/steps.hpp"
+#include "exact/reduction.hpp"
+#include "exact/steps.hpp"
 
 #include <echelon/array.hpp>
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "backend/store.hpp"
-#include "sparse_direct/mapped_echelon/local_slice.hpp"
-#include "sparse_direct/mapped_echelon/record.hpp"
-#include "sparse_direct/mapped_echelon/slices.hpp"
+#include "exact/local_slice.hpp"
+#include "exact/record.hpp"
+#include "exact/slices.hpp"
 
 #include <echelon/array.hpp>
 

@@ -4,8 +4,8 @@
 
 #include "backend/atomic.hpp"
 #include "backend/lower_bound.hpp"
-#include "sparse_direct/mapped_echelon/field.hpp"
-#include "sparse_direct/mapped_echelon/rows.hpp"
+#include "exact/field.hpp"
+#include "exact/rows.hpp"
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 /// Linear combinations of the given rows, recovered from the record of an elimination. Host code.
 #pragma once
 
-#include "sparse_direct/mapped_echelon/record.hpp"
+#include "exact/record.hpp"
 #include "support/text.hpp"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 /// Test whether pivots are more than rounding errors. Host code.
 #pragma once
 
-#include "sparse_direct/mapped_echelon/form.hpp"
+#include "exact/mapped_echelon/form.hpp"
 
 #include <echelon/matrix/csr.hpp>
 

@@ -2,7 +2,7 @@
 /// Arguments of computations modulo a prime. Host code.
 #pragma once
 
-#include "sparse_direct/mapped_echelon/field.hpp"
+#include "exact/field.hpp"
 
 #include <echelon/error.hpp>
 

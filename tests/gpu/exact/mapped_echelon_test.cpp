@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// mapped-echelon on a GPU: the bits of one core of the host, in every order of the unknowns.
 #include "gpu/gpu_fixture.hpp"
-#include "support/sparse_direct/mapped_slices_cases.hpp"
+#include "support/exact/mapped_slices_cases.hpp"
 
 #include <gtest/gtest.h>
 
