@@ -25,7 +25,7 @@ namespace elimination_detail {
 
 /// Elements of a row that differ from zero.
 template <class Field, class T>
-struct CountNonzeros {
+struct CountFieldNonzeros {
   Field field;
   const std::int64_t* offsets;
   const T* values;
@@ -41,7 +41,7 @@ struct CountNonzeros {
 
 /// Copies the elements of a row that differ from zero.
 template <class Field, class T>
-struct LoadRow {
+struct LoadFieldRow {
   Field field;
   const std::int64_t* offsets;
   const std::int32_t* column_indices;
@@ -101,11 +101,6 @@ struct RenameOwner {
   }
 };
 
-struct Enumerate {
-  std::int32_t* target;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<std::int32_t>(i); }
-};
-
 /// Rows that wait for their leading unknown, in a list for each unknown.
 template <class Field>
 struct WaitingRows {
@@ -163,14 +158,14 @@ struct CountOwned {
 /// A row is reduced at most once in a round, and its leading element moves to the right every time, so that
 /// at most m n reductions are made.
 template <class B, class Field>
-class Elimination {
+class MappedElimination {
  public:
   using Element = typename Field::Element;
   using Value = typename Field::Value;
 
   /// `free`: by unknown, not zero if no row may own it; empty: none.
-  Elimination(B& backend, const Field& field, ClaimRule claim, UnknownOrder order, std::int64_t rows,
-              std::int64_t columns, std::span<const std::uint8_t> free = {})
+  MappedElimination(B& backend, const Field& field, ClaimRule claim, UnknownOrder order, std::int64_t rows,
+                    std::int64_t columns, std::span<const std::uint8_t> free = {})
       : backend_(backend),
         field_(field),
         claim_(claim),
@@ -191,7 +186,7 @@ class Elimination {
         order_(backend.device(), columns),
         level_{columns, columns, 0, Array<std::int32_t>(backend.device(), columns)},
         slices_(backend, rows_, order == UnknownOrder::slices ? columns : 0) {
-    backend_.for_each(columns, elimination_detail::Enumerate{level_.name.data()});
+    backend_.for_each(columns, Iota{level_.name.data()});
   }
 
   /// Lets rounds go over the rows of all slices, instead of each slice being eliminated by a team: the same
@@ -263,13 +258,13 @@ class Elimination {
     using namespace elimination_detail;
     const std::int64_t* offsets = A.row_offsets().data();
     const std::int64_t m = rows_.count();
-    backend_.for_each(m, CountNonzeros<Field, T>{field_, offsets, A.values().data(), sizes_.data()});
+    backend_.for_each(m, CountFieldNonzeros<Field, T>{field_, offsets, A.values().data(), sizes_.data()});
     const std::int64_t total = backend_.exclusive_scan(m, sizes_.data(), sizes_.data());
     backend_.fill(m, std::int32_t{0}, rows_.view().length);
     rows_.reserve(total);
     rows_.append(total);
-    backend_.for_each(m, LoadRow<Field, T>{field_, offsets, A.column_indices().data(), A.values().data(),
-                                           rows_.view(), sizes_.data(), norm_.data()});
+    backend_.for_each(m, LoadFieldRow<Field, T>{field_, offsets, A.column_indices().data(), A.values().data(),
+                                                rows_.view(), sizes_.data(), norm_.data()});
     backend_.fill(m, 0.0, rejected_.data());
   }
 
@@ -351,7 +346,7 @@ class Elimination {
   std::int64_t find_active(std::int64_t count, const std::int32_t* selected, std::int64_t limit) {
     backend_.for_each(count, FindLead<Field>{map(), selected, limit, flags_.data()});
     if (selected == nullptr) {
-      backend_.for_each(count, elimination_detail::Enumerate{losers_.data()});
+      backend_.for_each(count, Iota{losers_.data()});
       selected = losers_.data();
     }
     return backend_.select(count, flags_.data(), selected, active_.data());
@@ -382,7 +377,7 @@ class Elimination {
   UnknownOrder order_of_unknowns_;
   std::int64_t columns_;
   std::int64_t rounds_ = 0;
-  Rows<B, Element> rows_;
+  RowPool<B, Element> rows_;
   Record<B, Value> record_;
   Array<double> norm_;
   Array<std::uint64_t> priority_;
@@ -394,7 +389,7 @@ class Elimination {
   Array<std::int64_t> sizes_;
   Array<std::int32_t> order_;  // names of the unknowns as they were eliminated
   std::int64_t ordered_ = 0;
-  Level level_;
+  SliceLevel level_;
   Slices<B, Element> slices_;
   std::int64_t levels_ = 0;
   bool uses_teams_ = true;

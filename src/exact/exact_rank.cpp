@@ -19,7 +19,7 @@ namespace echelon {
 namespace {
 
 /// Triangles that hold all nonzeros seen, and the number of nonzeros on the diagonal.
-struct Triangles {
+struct TriangularShape {
   bool lower = true;
   bool upper = true;
   std::int64_t on_diagonal = 0;
@@ -33,8 +33,8 @@ struct Triangles {
 };
 
 template <class T>
-Triangles triangles_of(const DenseView<const T>& A) {
-  Triangles triangles;
+TriangularShape triangles_of(const DenseView<const T>& A) {
+  TriangularShape triangles;
   for (std::int64_t j = 0; j < A.columns() && triangles.possible(); ++j) {
     for (std::int64_t i = 0; i < A.rows() && triangles.possible(); ++i) {
       if (A(i, j) != 0) triangles.add(i, j);
@@ -44,8 +44,8 @@ Triangles triangles_of(const DenseView<const T>& A) {
 }
 
 template <class T>
-Triangles triangles_of(const Csr<T>& A) {
-  Triangles triangles;
+TriangularShape triangles_of(const Csr<T>& A) {
+  TriangularShape triangles;
   for (std::int64_t i = 0; i < A.rows() && triangles.possible(); ++i) {
     for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
       if (A.values()[k] != 0) triangles.add(i, A.column_indices()[k]);
@@ -78,7 +78,7 @@ std::int64_t rank_modulo_primes(const MatrixRef<T>& A, std::int64_t enough) {
 template <class T>
 bool is_regular_triangle(const MatrixRef<T>& A) {
   if (A.rows() != A.columns()) return false;
-  const Triangles triangles = A.is_sparse() ? triangles_of(*A.csr()) : triangles_of(A.dense());
+  const TriangularShape triangles = A.is_sparse() ? triangles_of(*A.csr()) : triangles_of(A.dense());
   return triangles.possible() && triangles.on_diagonal == A.rows();
 }
 
@@ -154,7 +154,7 @@ std::optional<std::int64_t> ExactRank<T>::find_rank() {
   const bool small = dense_operations(A_.rows(), A_.columns() + 1) <= most_exact_operations;
   if (!small && !A_.is_sparse()) return std::nullopt;
   Csr<T> host = (A_.is_sparse() ? *A_.csr() : to_csr(A_)).to(Device::serial());
-  const Triangles triangles = triangles_of(host);
+  const TriangularShape triangles = triangles_of(host);
   const bool regular = is_regular_triangle(MatrixRef<T>(host));
   upper_triangle_ = regular && triangles.upper;
   if (regular) return A_.rows();

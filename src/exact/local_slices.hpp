@@ -30,7 +30,7 @@ struct Lengths {
 };
 
 template <class Element>
-struct MeasureRow {
+struct MeasurePendingRow {
   RowsView<Element> rows;
   const std::int32_t* pending;
   ECHELON_ANYWHERE Lengths operator()(std::int64_t i) const {
@@ -105,7 +105,7 @@ class LocalSlices {
   using Value = typename Field::Value;
 
  public:
-  LocalSlices(B& backend, Rows<B, Element>& rows, const Level& level, std::int64_t count)
+  LocalSlices(B& backend, RowPool<B, Element>& rows, const SliceLevel& level, std::int64_t count)
       : backend_(backend),
         rows_(rows),
         level_(level),
@@ -150,7 +150,7 @@ class LocalSlices {
   local_slices_detail::Lengths measure(const std::int32_t* pending) {
     using local_slices_detail::Lengths;
     Array<Lengths> lengths(backend_.device(), 1);
-    backend_.reduce(count_, local_slices_detail::MeasureRow<Element>{rows_.view(), pending},
+    backend_.reduce(count_, local_slices_detail::MeasurePendingRow<Element>{rows_.view(), pending},
                     Store<Lengths>{lengths.data()});
     return backend_.read(lengths.data());
   }
@@ -167,7 +167,7 @@ class LocalSlices {
     if (places > std::numeric_limits<std::int32_t>::max()) return false;
     const std::size_t bytes =
         static_cast<std::size_t>(places) * bytes_of_reduction +
-        static_cast<std::size_t>(total_growth * lengths_.total) * Rows<B, Element>::bytes_per_element;
+        static_cast<std::size_t>(total_growth * lengths_.total) * RowPool<B, Element>::bytes_per_element;
     return bytes <= memory(backend_.device()).available / 4;
   }
 
@@ -242,13 +242,13 @@ class LocalSlices {
     backend_.for_each(rounds_, FindRoundEnd{sorted_keys.data(), total, ends.data()});
     backend_.synchronize();
     const RecordView<std::int32_t, Value> target = record.append_rounds(ends.to_vector());
-    backend_.for_each(total, record_detail::Gather<Value>{staged(), sorted_places.data(), target});
+    backend_.for_each(total, record_detail::GatherRecord<Value>{staged(), sorted_places.data(), target});
     backend_.synchronize();
   }
 
   B& backend_;
-  Rows<B, Element>& rows_;
-  const Level& level_;
+  RowPool<B, Element>& rows_;
+  const SliceLevel& level_;
   std::int64_t count_, slices_;
   local_slices_detail::Lengths lengths_;  // of the pending rows
   std::int64_t capacity_ = 0;             // reductions of a slice

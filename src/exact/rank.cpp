@@ -12,8 +12,8 @@ std::int64_t rank_modulo(const Csr<T>& A, const PrimeField& field) {
   return on_backend(A.device(), [&]<class B>() {
     B backend(A.device());
     require_residues(backend, field, A);
-    Elimination<B, PrimeField> elimination(backend, field, ClaimRule::largest, UnknownOrder::natural,
-                                           A.rows(), A.columns());
+    MappedElimination<B, PrimeField> elimination(backend, field, ClaimRule::largest, UnknownOrder::natural,
+                                                 A.rows(), A.columns());
     elimination.run(A, {});
     return elimination.rank();
   });

@@ -39,7 +39,7 @@ struct RoundKey {
 };
 
 template <class Value>
-struct Gather {
+struct GatherRecord {
   RecordView<std::int32_t, Value> from;
   const std::int32_t* places;
   RecordView<std::int32_t, Value> to;
@@ -137,8 +137,8 @@ class Record {
     Array<Value> multiplier(device, count);
     const RecordView<std::int32_t, Value> own{row_.data() + begin, pivot_.data() + begin,
                                               multiplier_.data() + begin};
-    backend_->for_each(
-        count, record_detail::Gather<Value>{own, places, {row.data(), pivot.data(), multiplier.data()}});
+    backend_->for_each(count, record_detail::GatherRecord<Value>{
+                                  own, places, {row.data(), pivot.data(), multiplier.data()}});
     backend_->copy(count, row.data(), own.row);
     backend_->copy(count, pivot.data(), own.pivot);
     backend_->copy(count, multiplier.data(), own.multiplier);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "exact/lanes.hpp"
+#include "linalg/vector/functors.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/error.hpp>
@@ -28,14 +29,8 @@ struct RowsView {
 
 namespace rows_detail {
 
-struct Widen {
-  const std::int32_t* source;
-  std::int64_t* target;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = source[i]; }
-};
-
 template <class Element>
-struct CopyRow {
+struct CompactRow {
   RowsView<Element> from;
   const std::int64_t* start;
   std::int32_t* columns;
@@ -54,11 +49,11 @@ struct CopyRow {
 /// Storage of m rows in one pool. A new version of a row is appended to the pool, and its old place is unused
 /// until the pool is full: then the rows are copied to a new one, without gaps.
 template <class B, class Element>
-class Rows {
+class RowPool {
  public:
   static constexpr std::size_t bytes_per_element = sizeof(std::int32_t) + sizeof(Element);
 
-  Rows(B& backend, std::int64_t count)
+  RowPool(B& backend, std::int64_t count)
       : backend_(backend),
         start_(backend.device(), count),
         length_(backend.device(), count),
@@ -74,7 +69,7 @@ class Rows {
   }
   /// Sum of the lengths; `offsets`, if not null, receives the sums before each row. Waits.
   std::int64_t total_length() {
-    backend_.for_each(count(), rows_detail::Widen{length_.data(), widened_.data()});
+    backend_.for_each(count(), ConvertVector<std::int32_t, std::int64_t>{length_.data(), widened_.data()});
     return backend_.exclusive_scan(count(), widened_.data(), widened_.data());
   }
 
@@ -109,7 +104,7 @@ class Rows {
     Array<std::int32_t> columns(backend_.device(), capacity);
     Array<Element> elements(backend_.device(), capacity);
     for_each_row(backend_, count(), total,
-                 rows_detail::CopyRow<Element>{view(), widened_.data(), columns.data(), elements.data()});
+                 rows_detail::CompactRow<Element>{view(), widened_.data(), columns.data(), elements.data()});
     backend_.copy(count(), widened_.data(), start_.data());
     columns_ = std::move(columns);
     elements_ = std::move(elements);

@@ -27,7 +27,7 @@
 namespace echelon::mapped {
 
 /// A numbering of unknowns. Those before `first` are eliminated, those before `limit` are next.
-struct Level {
+struct SliceLevel {
   std::int64_t unknowns = 0;
   std::int64_t limit = 0;
   std::int64_t slice_rows = 0;  ///< 0: natural order
@@ -50,7 +50,7 @@ struct LeadKey {
 
 /// Unknowns from the first to the last of a row.
 template <class Element>
-struct Extent {
+struct RowExtent {
   RowsView<Element> rows;
   const std::int32_t* pending;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
@@ -178,7 +178,7 @@ struct CopyRenumbered {
 template <class B, class Element>
 class Slices {
  public:
-  Slices(B& backend, Rows<B, Element>& rows, std::int64_t columns)
+  Slices(B& backend, RowPool<B, Element>& rows, std::int64_t columns)
       : backend_(backend),
         rows_(rows),
         keys_(backend.device(), std::max(rows.count(), columns)),
@@ -192,7 +192,7 @@ class Slices {
   /// Sorts the pending rows, none of which is empty, by their leading unknowns, and numbers the unknowns so
   /// that the interior ones come first. If too few are interior, all rows are one slice, with the unknowns
   /// in their present order.
-  Level next(Level level, std::int64_t count, std::int32_t* pending) {
+  SliceLevel next(SliceLevel level, std::int64_t count, std::int32_t* pending) {
     using namespace slices_detail;
     level.limit = level.unknowns;
     level.slice_rows = count;
@@ -204,8 +204,8 @@ class Slices {
     const auto slices = static_cast<std::uint32_t>((count + slice_rows - 1) / slice_rows);
     const TwoCounts found = sort_unknowns(level.unknowns, count, pending, slice_rows, slices);
     if (2 * found.interior < found.occurring) return level;
-    Level result{found.occurring, found.interior, slice_rows,
-                 Array<std::int32_t>(backend_.device(), level.unknowns)};
+    SliceLevel result{found.occurring, found.interior, slice_rows,
+                      Array<std::int32_t>(backend_.device(), level.unknowns)};
     result.interior = Array<std::int64_t>(backend_.device(), slices + 1);
     backend_.for_each(slices + 1, FindInterior{sorted_keys_.data(), level.unknowns, result.interior.data()});
     backend_.for_each(level.unknowns,
@@ -231,7 +231,7 @@ class Slices {
 
   std::int64_t longest_extent(std::int64_t count, const std::int32_t* pending) {
     Array<Largest> extent(backend_.device(), 1);
-    backend_.reduce(count, slices_detail::Extent<Element>{rows_.view(), pending},
+    backend_.reduce(count, slices_detail::RowExtent<Element>{rows_.view(), pending},
                     Store<Largest>{extent.data()});
     return static_cast<std::int64_t>(backend_.read(extent.data()).value);
   }
@@ -266,7 +266,7 @@ class Slices {
   }
 
   B& backend_;
-  Rows<B, Element>& rows_;
+  RowPool<B, Element>& rows_;
   Array<std::uint32_t> keys_, sorted_keys_;
   Array<std::int32_t> unknowns_, sorted_;
   Array<std::int32_t> first_, last_;  // slices of an unknown; first_ is also its new number

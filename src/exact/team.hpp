@@ -25,7 +25,7 @@ struct TeamSize {
 };
 
 /// A host thread, which is its only warp.
-struct SingleThread {
+struct OneThread {
   using Lanes = OneLane;
   static int thread() { return 0; }
   static int threads() { return 1; }
@@ -109,7 +109,7 @@ void for_each_team(OpenMp& backend, std::int64_t n, const TeamSize& size, F f) {
   std::vector<double> memory(words * static_cast<std::size_t>(backend.threads()));
   backend.parallel(n > 1, [&](int part, int parts) {
     auto* own = reinterpret_cast<std::byte*>(memory.data() + words * static_cast<std::size_t>(part));
-    for (std::int64_t i = part; i < n; i += parts) f(i, own, size.bytes, SingleThread());
+    for (std::int64_t i = part; i < n; i += parts) f(i, own, size.bytes, OneThread());
   });
 }
 

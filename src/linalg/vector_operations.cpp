@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "linalg/operations.hpp"
-
 #include "backend/target.hpp"
 #include "linalg/context.hpp"
+#include "linalg/operations.hpp"
 #include "linalg/vector/functors.hpp"
 
 #include <type_traits>
@@ -58,9 +57,9 @@ void add_on(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<c
       backend.for_each(C.rows() * C.columns(),
                        AddElement<T, X, X, Packed<T>>{alpha, {A.data()}, beta, {B.data()}, {C.data()}});
     } else {
-      using X = Elements<const T>;
+      using X = ViewElements<const T>;
       backend.for_each(C.rows() * C.columns(),
-                       AddElement<T, X, X, Elements<T>>{alpha, X(A), beta, X(B), Elements<T>(C)});
+                       AddElement<T, X, X, ViewElements<T>>{alpha, X(A), beta, X(B), ViewElements<T>(C)});
     }
   });
 }
@@ -80,22 +79,22 @@ void dot_on(Context& context, DenseView<const T> x, DenseView<const T> y, double
 }
 
 template <class Target, class T>
-void reduce_on(Context& context, Reduction reduction, DenseView<const T> x, double* result) {
+void reduce_on(Context& context, VectorReduction reduction, DenseView<const T> x, double* result) {
   on_backend(context.device(), [&]<class B>() {
     B& backend = state_of<B>(context).backend;
     const StoreDouble store{result};
     with_vector(x, [&]<class X>(X elements) {
       switch (reduction) {
-        case Reduction::sum:
-          backend.reduce(x.rows(), Element<X>{elements}, store);
+        case VectorReduction::sum:
+          backend.reduce(x.rows(), ElementValue<X>{elements}, store);
           break;
-        case Reduction::norm1:
+        case VectorReduction::norm1:
           backend.reduce(x.rows(), Magnitude<X>{elements}, store);
           break;
-        case Reduction::norm2:
+        case VectorReduction::norm2:
           norm2<Target, T>(backend, x.rows(), elements, result);
           break;
-        case Reduction::norm_inf:
+        case VectorReduction::norm_inf:
           backend.reduce(x.rows(), LargestMagnitude<X>{elements}, store);
           break;
       }
@@ -120,8 +119,8 @@ template void add_on<ThisTarget>(Context&, double, DenseView<const double>, doub
                                  DenseView<double>);
 template void dot_on<ThisTarget>(Context&, DenseView<const float>, DenseView<const float>, double*);
 template void dot_on<ThisTarget>(Context&, DenseView<const double>, DenseView<const double>, double*);
-template void reduce_on<ThisTarget>(Context&, Reduction, DenseView<const float>, double*);
-template void reduce_on<ThisTarget>(Context&, Reduction, DenseView<const double>, double*);
+template void reduce_on<ThisTarget>(Context&, VectorReduction, DenseView<const float>, double*);
+template void reduce_on<ThisTarget>(Context&, VectorReduction, DenseView<const double>, double*);
 template double* result_on<ThisTarget>(Context&);
 template double read_on<ThisTarget>(Context&, const double*);
 

@@ -38,7 +38,7 @@ void* allocate(int /*id*/, std::size_t /*bytes*/) {
   throw_cuda_absent();
 }
 void deallocate(int /*id*/, void* /*pointer*/) noexcept {}
-void copy(Direction /*direction*/, int /*target_id*/, void* /*target*/, int /*source_id*/,
+void copy(CopyDirection /*direction*/, int /*target_id*/, void* /*target*/, int /*source_id*/,
           const void* /*source*/, std::size_t /*bytes*/) {
   throw_cuda_absent();
 }

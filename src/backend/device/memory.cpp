@@ -94,16 +94,16 @@ void* shrink(const Device& device, void* pointer, std::size_t bytes) {
 }
 
 void copy(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes) {
-  using cuda_memory::Direction;
+  using cuda_memory::CopyDirection;
   if (bytes == 0) return;
   if (to.on_host() && from.on_host()) {
     std::memcpy(target, source, bytes);
   } else if (to.on_host()) {
-    cuda_memory::copy(Direction::to_host, 0, target, from.id(), source, bytes);
+    cuda_memory::copy(CopyDirection::to_host, 0, target, from.id(), source, bytes);
   } else if (from.on_host()) {
-    cuda_memory::copy(Direction::to_device, to.id(), target, 0, source, bytes);
+    cuda_memory::copy(CopyDirection::to_device, to.id(), target, 0, source, bytes);
   } else {
-    cuda_memory::copy(Direction::on_device, to.id(), target, from.id(), source, bytes);
+    cuda_memory::copy(CopyDirection::on_device, to.id(), target, from.id(), source, bytes);
   }
 }
 

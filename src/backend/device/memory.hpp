@@ -16,8 +16,8 @@ std::string hardware(int id);
 MemoryInfo info(int id);
 void* allocate(int id, std::size_t bytes);
 void deallocate(int id, void* pointer) noexcept;
-enum class Direction { to_device, to_host, on_device };
-void copy(Direction direction, int target_id, void* target, int source_id, const void* source,
+enum class CopyDirection { to_device, to_host, on_device };
+void copy(CopyDirection direction, int target_id, void* target, int source_id, const void* source,
           std::size_t bytes);
 
 }  // namespace echelon::cuda_memory

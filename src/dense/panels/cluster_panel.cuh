@@ -41,7 +41,7 @@ namespace echelon::panel_kernels {
 template <class Job, int rows_per_thread, bool single_block>
 class ClusterPanel {
   using T = typename Job::Element;
-  static constexpr bool is_lu = Job::elimination == Elimination::lu;
+  static constexpr bool is_lu = Job::elimination == EliminationKind::lu;
 
  public:
   __device__ ClusterPanel(const Job& job, unsigned char* memory)

@@ -14,13 +14,13 @@
 
 namespace echelon {
 
-enum class Elimination { gauss_jordan, lu };
+enum class EliminationKind { gauss_jordan, lu };
 
 /// Argument of a leaf kernel: columns [begin, begin + width) of a matrix of `rows` rows.
 template <class T>
 struct LeafJob {
   using Element = T;
-  static constexpr Elimination elimination = Elimination::gauss_jordan;
+  static constexpr EliminationKind elimination = EliminationKind::gauss_jordan;
   static constexpr bool iterated = false;
   T* a;  ///< first column of the leaf
   std::int64_t leading;
@@ -44,7 +44,7 @@ struct RowOrigins {
 template <class T>
 struct LuLeafJob {
   using Element = T;
-  static constexpr Elimination elimination = Elimination::lu;
+  static constexpr EliminationKind elimination = EliminationKind::lu;
   static constexpr bool iterated = false;
   T* a;  ///< the diagonal element
   std::int64_t leading;

@@ -68,15 +68,15 @@ struct Substitute {
 /// The map from unknowns to rows, with the rows, in steps of back substitution: the unknowns of a step depend
 /// on those of earlier steps only.
 template <class Value>
-class Factor {
+class MappedFactor {
  public:
-  Factor() = default;
+  MappedFactor() = default;
 
   /// Copies the rows of the owners. `order`: the unknowns as they were eliminated; `owner`, `length`: by
   /// unknown and by row. The steps are determined on the host.
   template <class B, class Element>
-  Factor(B& backend, const RowsView<Element>& rows, const std::vector<std::int32_t>& length,
-         const std::vector<std::int32_t>& owner, const std::vector<std::int32_t>& order) {
+  MappedFactor(B& backend, const RowsView<Element>& rows, const std::vector<std::int32_t>& length,
+               const std::vector<std::int32_t>& owner, const std::vector<std::int32_t>& order) {
     std::vector<OwnedUnknown> owned;
     std::int64_t elements = 0;
     for (std::size_t step = order.size(); step-- > 0;) {

@@ -66,7 +66,7 @@ class MappedForm {
   using Value = typename Field::Value;
 
   /// Copies the parts of a completed elimination that solving needs, and takes its record.
-  explicit MappedForm(Elimination<B, Field>& elimination)
+  explicit MappedForm(MappedElimination<B, Field>& elimination)
       : field_(elimination.field()),
         owner_(elimination.owner().to_vector()),
         order_(elimination.order()),
@@ -77,7 +77,7 @@ class MappedForm {
     rounds_ = Steps(device, record_.ends());
     const std::vector<std::int32_t> length = elimination.length().to_vector();
     rows_ = elimination.length().size();
-    factor_ = Factor<Value>(elimination.backend(), elimination.map().rows, length, owner_, order_);
+    factor_ = MappedFactor<Value>(elimination.backend(), elimination.map().rows, length, owner_, order_);
     collect_facts(length);
     facts_.rounds = elimination.rounds();
     facts_.levels = elimination.levels();
@@ -95,7 +95,7 @@ class MappedForm {
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t columns() const { return static_cast<std::int64_t>(owner_.size()); }
   [[nodiscard]] const Record<B, Value>& record() const { return record_; }
-  [[nodiscard]] const Factor<Value>& factor() const { return factor_; }
+  [[nodiscard]] const MappedFactor<Value>& factor() const { return factor_; }
   /// Unknowns in the order of their elimination.
   [[nodiscard]] const std::vector<std::int32_t>& order() const { return order_; }
   /// Owner of each unknown; no_row if it is free.
@@ -115,13 +115,13 @@ class MappedForm {
   }
 
   /// Queues the search for the dependent row with the worst right-hand side, after solve().
-  void find_contradiction(B& backend, const Element* reduced, WorstRow* worst) const {
+  void find_contradiction(B& backend, const Element* reduced, LargestRowError* worst) const {
     backend.reduce(dependent_.size(), Contradiction<Field>{field_, dependent_.data(), reduced},
-                   Store<WorstRow>{worst});
+                   Store<LargestRowError>{worst});
   }
 
  private:
-  static std::vector<PivotSize> measure_pivots(Elimination<B, Field>& elimination) {
+  static std::vector<PivotSize> measure_pivots(MappedElimination<B, Field>& elimination) {
     B& backend = elimination.backend();
     Array<PivotSize> sizes(backend.device(), elimination.columns());
     backend.for_each(sizes.size(), form_detail::MeasurePivot<Field>{elimination.map(), sizes.data()});
@@ -147,7 +147,7 @@ class MappedForm {
   std::vector<PivotSize> pivot_sizes_;
   Record<B, Value> record_;
   Steps rounds_;
-  Factor<Value> factor_;
+  MappedFactor<Value> factor_;
   Array<std::int32_t> dependent_;
   Facts facts_;
   std::int64_t rows_ = 0;

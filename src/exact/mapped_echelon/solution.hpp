@@ -81,26 +81,11 @@ struct StoreRightHandSide {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { b[i] = -reduced[i].value; }
 };
 
-/// Computes sum = x + y.
-template <class T>
-struct Add {
-  const T* x;
-  const T* y;
-  T* sum;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { sum[i] = x[i] + y[i]; }
-};
-
-template <class T>
-struct Magnitude {
-  const T* x;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
-};
-
 /// The row with the largest error, the first of several.
-struct WorstRow {
+struct LargestRowError {
   double error = -1;
   std::int64_t row = -1;
-  friend ECHELON_ANYWHERE WorstRow combine(WorstRow a, WorstRow b) {
+  friend ECHELON_ANYWHERE LargestRowError combine(LargestRowError a, LargestRowError b) {
     return a.error > b.error || (a.error == b.error && a.row <= b.row) ? a : b;
   }
 };
@@ -111,21 +96,21 @@ struct Contradiction {
   Field field;
   const std::int32_t* dependent;
   const typename Field::Element* reduced;
-  ECHELON_ANYWHERE WorstRow operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE LargestRowError operator()(std::int64_t i) const {
     return {field.relative_size(reduced[dependent[i]]), dependent[i]};
   }
 };
 
 /// Residual |b - A x| of a row, relative to ||a||_1 ||x||_inf + |b|.
 template <class T>
-struct RowError {
+struct RelativeRowError {
   const std::int64_t* offsets;
   const std::int32_t* columns;
   const T* values;
   const T* b;
   const T* x;
   const Largest* x_norm;
-  ECHELON_ANYWHERE WorstRow operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE LargestRowError operator()(std::int64_t i) const {
     double left = b[i];
     double sum = 0;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {

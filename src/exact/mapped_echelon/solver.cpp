@@ -22,8 +22,8 @@ using namespace mapped;
 
 template <class B, class T>
 class MappedEchelonImplementation final : public SolverImplementation<T> {
-  using RealSystem = System<B, RealField<T>, T>;
-  using PrimeSystem = System<B, PrimeField, T>;
+  using RealSystem = MappedSystem<B, RealField<T>, T>;
+  using PrimeSystem = MappedSystem<B, PrimeField, T>;
 
  public:
   MappedEchelonImplementation(const Device& device, const MappedEchelonOptions& options)

@@ -8,6 +8,7 @@
 #include "exact/mapped_echelon/dependent_unknowns.hpp"
 #include "exact/mapped_echelon/form.hpp"
 #include "linalg/doubled_sum.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/implementation.hpp"
 #include "support/text.hpp"
 
@@ -48,8 +49,8 @@ inline std::string list_text(const std::vector<std::int64_t>& numbers) {
 
 /// Memory of a solve of one right-hand side.
 template <class B, class Field, class T>
-struct SolveWorkspace : Workspace {
-  SolveWorkspace(const Device& device, std::int64_t rows, std::int64_t columns)
+struct MappedSolveWorkspace : Workspace {
+  MappedSolveWorkspace(const Device& device, std::int64_t rows, std::int64_t columns)
       : backend(device),
         reduced(device, rows),
         x(device, columns),
@@ -65,19 +66,19 @@ struct SolveWorkspace : Workspace {
   Array<typename Field::Element> reduced;
   Array<typename Field::Value> x, correction, candidate;
   Array<Largest> largest;
-  Array<WorstRow> worst;
+  Array<LargestRowError> worst;
   Array<FirstIndex> fraction;
 };
 
 template <class B, class Field, class T>
-class System {
+class MappedSystem {
   using Form = MappedForm<B, Field>;
   using Element = typename Field::Element;
 
  public:
-  using Workspace = SolveWorkspace<B, Field, T>;
+  using Workspace = MappedSolveWorkspace<B, Field, T>;
 
-  System(const Device& device, const Field& field, const MappedEchelonOptions& options)
+  MappedSystem(const Device& device, const Field& field, const MappedEchelonOptions& options)
       : backend_(device), field_(field), options_(options) {}
 
   /// Reduces A, which must outlive the system, to mapped echelon form. Not ok if the elimination was
@@ -237,7 +238,8 @@ class System {
     form_.reset();
     Field field = field_;
     if constexpr (!Field::is_exact) field.tolerance = tolerance.value_or(field_.tolerance);
-    Elimination<B, Field> elimination(backend_, field, claim_, order(), A_->rows(), A_->columns(), free);
+    MappedElimination<B, Field> elimination(backend_, field, claim_, order(), A_->rows(), A_->columns(),
+                                            free);
     if (!elimination.run(*A_, cancel)) {
       return {Status::cancelled, "stopped by the caller between two rounds of the elimination"};
     }
@@ -307,7 +309,7 @@ class System {
   Contradictory find_contradiction(Workspace& own) const {
     if (form_->facts().dependent_rows.empty()) return {};
     form_->find_contradiction(own.backend, own.reduced.data(), own.worst.data());
-    const WorstRow worst = own.backend.read(own.worst.data());
+    const LargestRowError worst = own.backend.read(own.worst.data());
     if (!(worst.error > 0)) return {};
     const Element left = own.backend.read(own.reduced.data() + worst.row);
     return {worst.row, static_cast<double>(field_.signed_number(left.value))};
@@ -318,11 +320,12 @@ class System {
     if constexpr (Field::is_exact) {
       return false;
     } else {
-      own.backend.reduce(A_->columns(), Magnitude<T>{own.x.data()}, Store<Largest>{own.largest.data()});
+      own.backend.reduce(A_->columns(), LargestMagnitude<const T*>{own.x.data()},
+                         Store<Largest>{own.largest.data()});
       own.backend.reduce(A_->rows(),
-                         RowError<T>{A_->row_offsets().data(), A_->column_indices().data(),
-                                     A_->values().data(), b, own.x.data(), own.largest.data()},
-                         Store<WorstRow>{own.worst.data()});
+                         RelativeRowError<T>{A_->row_offsets().data(), A_->column_indices().data(),
+                                             A_->values().data(), b, own.x.data(), own.largest.data()},
+                         Store<LargestRowError>{own.worst.data()});
       const double error = own.backend.read(own.worst.data()).error;
       return error <= 10 * std::max(field_.tolerance, default_tolerance<T>);
     }
@@ -387,7 +390,8 @@ class System {
     double before = options_.refine > 0 ? residual(own, b, own.x.data()) : 0;
     for (std::int64_t step = 0; step < options_.refine && before > 0; ++step) {
       form_->solve(own.backend, own.reduced.data(), own.correction.data());
-      own.backend.for_each(A_->columns(), Add<T>{own.x.data(), own.correction.data(), own.candidate.data()});
+      own.backend.for_each(A_->columns(),
+                           AddVectors<T>{own.x.data(), own.correction.data(), own.candidate.data()});
       const double after = residual(own, b, own.candidate.data());
       if (!(after < before)) return;
       own.x.swap(own.candidate);

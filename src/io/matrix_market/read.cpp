@@ -25,9 +25,9 @@ namespace {
 constexpr const char* changed = "the file was changed while it was being read";
 
 /// Checks the entries in file order and tracks their position in the file.
-class Progress {
+class EntryChecker {
  public:
-  Progress(const std::string& name, const Header& header)
+  EntryChecker(const std::string& name, const Header& header)
       : header_(header), position_(name, header.lines + 1) {}
 
   /// Throws ParseError for the first fault of the block.
@@ -108,7 +108,7 @@ class Reader {
   void pass(Use use) const {
     LineBlocks blocks(source_, options_.block_bytes);
     if (read_header(blocks, name_) != header_) fail(changed);
-    Progress progress(name_, header_);
+    EntryChecker progress(name_, header_);
     for_each_block<Entries<T>>(
         blocks, threads_,
         [this](std::string_view text, Entries<T>& entries) {

@@ -39,10 +39,11 @@ TEST(MappedSlices, ModuloPrime_SolvesExactly) {
 
 /// Reductions in their order, with the ends of the rounds.
 template <class B>
-mapped::Elimination<B, mapped::RealField<double>> eliminate_in_slices(B& backend, const Csr<double>& A) {
-  mapped::Elimination<B, mapped::RealField<double>> elimination(backend, {mapped::default_tolerance<double>},
-                                                                ClaimRule::largest, UnknownOrder::slices,
-                                                                A.rows(), A.columns());
+mapped::MappedElimination<B, mapped::RealField<double>> eliminate_in_slices(B& backend,
+                                                                            const Csr<double>& A) {
+  mapped::MappedElimination<B, mapped::RealField<double>> elimination(
+      backend, {mapped::default_tolerance<double>}, ClaimRule::largest, UnknownOrder::slices, A.rows(),
+      A.columns());
   elimination.run(A, {});
   return elimination;
 }

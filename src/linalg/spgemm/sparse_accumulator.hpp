@@ -36,9 +36,9 @@ ZeroedPages<V> zeroed_pages(std::int64_t n) {
 /// array over all columns has the place of each. No branch depends on whether a column is new, which a
 /// processor predicts badly.
 template <class T>
-class RowAccumulator {
+class SparseAccumulator {
  public:
-  explicit RowAccumulator(std::int64_t columns)
+  explicit SparseAccumulator(std::int64_t columns)
       : size_(columns),
         places_(zeroed_pages<std::int32_t>(columns)),
         columns_(zeroed_pages<std::int32_t>(columns + block)),
