@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Elimination of a window of columns in registers: members of ClusterPanel.
+/// Elimination of an inner block of columns in registers: members of ClusterPanel.
 #pragma once
 
 #include "backend/cuda/mbarrier.cuh"
@@ -13,10 +13,10 @@ namespace echelon::panel_kernels {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 template <class Job, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<Job, rows_per_thread, single_block>::eliminate_window(int begin) {
-  const int columns = min(window, job_.width - begin);
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::eliminate_inner_block(int begin) {
+  const int columns = min(inner_block, job_.width - begin);
 #pragma unroll
-  for (int c = 0; c < window; ++c) {
+  for (int c = 0; c < inner_block; ++c) {
 #pragma unroll
     for (int d = 0; d < rows_per_thread; ++d) element_[d][c] = panel_[(begin + c) * leading_ + local(d)];
   }
@@ -32,8 +32,8 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::eliminate_wind
   } while (c < columns && rank_ < job_.rows && !overflowed_);
   if constexpr (!is_lu) {
 #pragma unroll
-    for (int e = 0; e < window; ++e) {
-      const int column = begin + (e + c) % window;
+    for (int e = 0; e < inner_block; ++e) {
+      const int column = begin + (e + c) % inner_block;
 #pragma unroll
       for (int d = 0; d < rows_per_thread; ++d) panel_[column * leading_ + local(d)] = element_[d][e];
     }
@@ -92,9 +92,9 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::eliminate_colu
   slot_ ^= 1U;
   phase_ ^= slot_ == 0 ? 1U : 0U;
   const T factor = best[0];
-  T w[window];
+  T w[inner_block];
 #pragma unroll
-  for (int e = 1; e < window; ++e) w[e] = best[e];
+  for (int e = 1; e < inner_block; ++e) w[e] = best[e];
   if (block_ == 0 && threadIdx.x == 0) {
     shared_.selected[c] = make_candidate(pivot.pivot, pivot.row, selected.above);
   }
@@ -111,13 +111,13 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::eliminate_colu
     if (place_[d] == pivot.row && accept) {
       shared_.pivot_rows[c] = local(d);
 #pragma unroll
-      for (int e = 1; e < window; ++e) element_[d][e] = is_lu ? element_[d][e] : T{0};
+      for (int e = 1; e < inner_block; ++e) element_[d][e] = is_lu ? element_[d][e] : T{0};
     }
     const int place = place_[d] == pivot.row ? rank_ : (place_[d] == rank_ ? pivot.row : place_[d]);
     if (accept) place_[d] = place;
   }
 #pragma unroll
-  for (int e = 1; e < window; ++e) {
+  for (int e = 1; e < inner_block; ++e) {
 #pragma unroll
     for (int d = 0; d < rows_per_thread; ++d) element_[d][e - 1] = element_[d][e] + g[d] * w[e];
   }
@@ -125,7 +125,7 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::eliminate_colu
 #pragma unroll
   for (int d = 0; d < rows_per_thread; ++d) {
     if constexpr (is_lu) column[local(d)] = last[d];
-    element_[d][window - 1] = is_lu ? T{0} : last[d];
+    element_[d][inner_block - 1] = is_lu ? T{0} : last[d];
   }
   accepted_ |= (accept ? 1U : 0U) << static_cast<unsigned>(c);
   rank_ += accept ? 1 : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Factorisation of a window of columns by a fixed-point iteration: members of ClusterPanel.
+/// Factorisation of an inner block of columns by a fixed-point iteration: members of ClusterPanel.
 ///
-/// Crout's formulas for the window's rows of the diagonal are
+/// Crout's formulas for the inner block's rows of the diagonal are
 ///
 ///   l_ij = a_ij - sum_{k<j} l_ik u_kj for i >= j,   u_ij = (a_ij - sum_{k<i} l_ik u_kj) / l_ii for i < j.
 ///
@@ -9,8 +9,8 @@
 /// one more column of L and one more row of U final, so that as many sweeps as columns suffice, even if
 /// elements overflowed in between. With U known, the rows below need one multiplication with its inverse:
 /// each row is in the registers of one thread. If no element of L is larger than the one on the diagonal
-/// above it, partial pivoting exchanges no rows, and the window is complete. Blocks communicate twice a
-/// window, not once a column.
+/// above it, partial pivoting exchanges no rows, and the inner block is complete. Blocks communicate twice
+/// for each inner block, not once for each column.
 #pragma once
 
 #include "dense/panels/cluster_panel.cuh"
@@ -21,11 +21,11 @@ namespace echelon::panel_kernels {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-static_assert(threads == window * window, "a thread has an element of the square");
-static_assert(section_square_size == window * window && section_votes == max_blocks);
+static_assert(threads == inner_block * inner_block, "a thread has an element of the square");
+static_assert(section_square_size == inner_block * inner_block && section_votes == max_blocks);
 
-/// Row of the square's storage with the reciprocals of the diagonal; columns are padded_window apart.
-inline constexpr int reciprocals = window;
+/// Row of the square's storage with the reciprocals of the diagonal; columns are padded_inner_block apart.
+inline constexpr int reciprocals = inner_block;
 
 template <class T>
 __device__ bool is_finite(T x) {
@@ -34,20 +34,20 @@ __device__ bool is_finite(T x) {
 }
 
 template <class Job, int rows_per_thread, bool single_block>
-__device__ bool ClusterPanel<Job, rows_per_thread, single_block>::iterate_window(int begin) {
-  const int columns = min(window, job_.width - begin);
-  T* const square = W_ + begin * padded_window;  // W is not needed in the columns of the window
+__device__ bool ClusterPanel<Job, rows_per_thread, single_block>::iterate_inner_block(int begin) {
+  const int columns = min(inner_block, job_.width - begin);
+  T* const square = W_ + begin * padded_inner_block;  // W is not needed in the columns of the inner block
   sweep_square(gather_square(begin, columns), columns, square);
-  const int i = static_cast<int>(threadIdx.x) % window;
-  const int c = static_cast<int>(threadIdx.x) / window;
+  const int i = static_cast<int>(threadIdx.x) % inner_block;
+  const int c = static_cast<int>(threadIdx.x) / inner_block;
   bool good = true;
   if (i < columns && c < columns) {
-    const T x = square[c * padded_window + i];
-    const T diagonal = square[min(i, c) * padded_window + min(i, c)];
+    const T x = square[c * padded_inner_block + i];
+    const T diagonal = square[min(i, c) * padded_inner_block + min(i, c)];
     good = i > c ? fabs(x) <= fabs(diagonal) : is_finite(i == c ? x : diagonal * x);
     if (i == c) {
       const T reciprocal = T{1} / x;
-      square[c * padded_window + reciprocals] = reciprocal;
+      square[c * padded_inner_block + reciprocals] = reciprocal;
       good = good && is_finite(reciprocal);
     }
   }
@@ -67,30 +67,30 @@ __device__ auto ClusterPanel<Job, rows_per_thread, single_block>::gather_square(
       const int i = place_[d] - rank_;
       if (place_[d] == no_row || i < 0 || i >= columns) continue;
       for (int c = 0; c < columns; ++c) {
-        __stcg(job_.iteration.square + c * window + i, panel_[(begin + c) * leading_ + local(d)]);
+        __stcg(job_.iteration.square + c * inner_block + i, panel_[(begin + c) * leading_ + local(d)]);
       }
     }
   }
   cluster::sync();
-  const int i = static_cast<int>(threadIdx.x) % window;
-  const int c = static_cast<int>(threadIdx.x) / window;
+  const int i = static_cast<int>(threadIdx.x) % inner_block;
+  const int c = static_cast<int>(threadIdx.x) / inner_block;
   return i < columns && c < columns ? __ldcg(job_.iteration.square + threadIdx.x) : T{0};
 }
 
 template <class Job, int rows_per_thread, bool single_block>
 __device__ void ClusterPanel<Job, rows_per_thread, single_block>::sweep_square(T element, int columns,
                                                                                T* square) {
-  const int i = static_cast<int>(threadIdx.x) % window;
-  const int c = static_cast<int>(threadIdx.x) / window;
+  const int i = static_cast<int>(threadIdx.x) % inner_block;
+  const int c = static_cast<int>(threadIdx.x) / inner_block;
   const bool there = i < columns && c < columns;
   const int terms = min(i, c);
-  T* const own = square + c * padded_window + i;
+  T* const own = square + c * padded_inner_block + i;
   T value = element;
   const auto evaluate = [&] {
     T sum = element;
 #pragma unroll
-    for (int k = 0; k < window - 1; ++k) {
-      if (k < terms) sum -= square[k * padded_window + i] * square[c * padded_window + k];
+    for (int k = 0; k < inner_block - 1; ++k) {
+      if (k < terms) sum -= square[k * padded_inner_block + i] * square[c * padded_inner_block + k];
     }
     return sum;
   };
@@ -103,7 +103,7 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::sweep_square(T
     __syncthreads();
     if (there && i >= c) *own = next;
     __syncthreads();
-    if (there && i < c) next = evaluate() / square[i * padded_window + i];
+    if (there && i < c) next = evaluate() / square[i * padded_inner_block + i];
     __syncthreads();
     if (there && i < c) *own = next;
     const double change = fabs(static_cast<double>(next) - static_cast<double>(value));
@@ -125,23 +125,23 @@ __device__ bool ClusterPanel<Job, rows_per_thread, single_block>::multiply_by_in
 #pragma unroll
   for (int d = 0; d < rows_per_thread; ++d) {
 #pragma unroll
-    for (int c = 0; c < window; ++c) {
+    for (int c = 0; c < inner_block; ++c) {
       element_[d][c] = c < columns ? panel_[(begin + c) * leading_ + local(d)] : T{0};
     }
   }
 #pragma unroll
-  for (int c = 0; c < window; ++c) {
+  for (int c = 0; c < inner_block; ++c) {
     if (c >= columns) break;
-    const T pivot = fabs(square[c * padded_window + c]);
+    const T pivot = fabs(square[c * padded_inner_block + c]);
 #pragma unroll
     for (int d = 0; d < rows_per_thread; ++d) {
       const bool below = place_[d] != no_row && place_[d] - rank_ >= columns;
       good = good && (!below || fabs(element_[d][c]) <= pivot);
     }
 #pragma unroll
-    for (int e = c + 1; e < window; ++e) {
+    for (int e = c + 1; e < inner_block; ++e) {
       if (e >= columns) break;
-      const T u = square[e * padded_window + c];
+      const T u = square[e * padded_inner_block + c];
 #pragma unroll
       for (int d = 0; d < rows_per_thread; ++d) element_[d][e] -= element_[d][c] * u;
     }
@@ -170,17 +170,17 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::store_iterated
       if (i < 0) continue;
       if (i < columns) shared_.pivot_rows[i] = local(d);
 #pragma unroll
-      for (int c = 0; c < window; ++c) {
+      for (int c = 0; c < inner_block; ++c) {
         if (c >= columns) break;
-        T x = i < columns ? square[c * padded_window + i] : element_[d][c];
-        if (i > c) x *= square[c * padded_window + reciprocals];
-        if (i < c) x *= square[i * padded_window + i];
+        T x = i < columns ? square[c * padded_inner_block + i] : element_[d][c];
+        if (i > c) x *= square[c * padded_inner_block + reciprocals];
+        if (i < c) x *= square[i * padded_inner_block + i];
         panel_[(begin + c) * leading_ + local(d)] = x;
       }
     }
   }
   const int c = static_cast<int>(threadIdx.x);
-  if (c < columns) shared_.selected[c] = make_candidate(square[c * padded_window + c], rank_ + c, 0);
+  if (c < columns) shared_.selected[c] = make_candidate(square[c * padded_inner_block + c], rank_ + c, 0);
   if (c == 0) {
     shared_.accepted = (1U << static_cast<unsigned>(columns)) - 1;
     shared_.eliminated_columns = columns;

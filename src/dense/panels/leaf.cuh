@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Leaves: the columns of a panel that one kernel eliminates, in the shared memory of a cluster of thread
-/// blocks.
+/// Leaves of the recursion over a panel (getrf2): the columns that one kernel eliminates (getf2), in the
+/// shared memory of a cluster of thread blocks.
 ///
 /// These functions do not wait for the GPU: ranks stay in its memory, and everything whose size depends on
 /// them has the size for full rank, padded with zeros.
@@ -56,7 +56,7 @@ struct LuLeafJob {
   T* exchange;  ///< workspace of lu_exchange_size elements
 };
 
-/// Counts of sections whose columns are factored together, by an iteration; see window_iteration.cuh.
+/// Counts of sections whose columns are factored together, by an iteration; see inner_block_iteration.cuh.
 struct SectionCounts {
   std::int64_t sections = 0;
   std::int64_t direct_sections = 0;  ///< of these, that were then factored column by column

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Application of a panel to other columns on a GPU: all row exchanges at once, then a product.
+/// Application of a panel to other columns on a GPU: all row exchanges at once (laswp), then a product
+/// (gemm).
 #pragma once
 
 #include "dense/panels/apply_panel.hpp"
