@@ -22,29 +22,29 @@ namespace echelon::tool {
 
 namespace {
 
-struct Verb {
+struct Command {
   std::string_view name;
   std::string_view summary;
   ExitCode (*run)(const Arguments& arguments);
 };
 
-constexpr std::array verbs = {
-    Verb{"solve", "solve A x = b and report method and accuracy", run_solve},
-    Verb{"info", "structure and values of a matrix", run_info},
-    Verb{"convert", "convert between file formats; graphs to Laplacians", run_convert},
-    Verb{"generate", "generate a test matrix", run_generate},
-    Verb{"rank", "rank of a matrix, and how certain it is", run_rank},
-    Verb{"rref", "reduced row echelon form, pivot columns, null space", run_rref},
-    Verb{"invert", "inverse of a square matrix", run_invert},
-    Verb{"schur", "Schur complement of a matrix on some of its unknowns", run_schur},
-    Verb{"graph", "components, resistances, potentials, eigenvectors of a graph", run_graph},
-    Verb{"methods", "methods of this build and their devices", run_methods},
+constexpr std::array commands = {
+    Command{"solve", "solve A x = b and report method and accuracy", run_solve},
+    Command{"info", "structure and values of a matrix", run_info},
+    Command{"convert", "convert between file formats; graphs to Laplacians", run_convert},
+    Command{"generate", "generate a test matrix", run_generate},
+    Command{"rank", "rank of a matrix, and how certain it is", run_rank},
+    Command{"rref", "reduced row echelon form, pivot columns, null space", run_rref},
+    Command{"invert", "inverse of a square matrix", run_invert},
+    Command{"schur", "Schur complement of a matrix on some of its unknowns", run_schur},
+    Command{"graph", "components, resistances, potentials, eigenvectors of a graph", run_graph},
+    Command{"methods", "methods of this build and their devices", run_methods},
 };
 
 std::string usage() {
-  std::string text = "usage: echelon VERB [OPTION]...\n\n";
-  for (const Verb& verb : verbs) text += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
-  return text + "\nSee 'echelon --help' for more, 'echelon VERB --help' for the options of a verb.\n";
+  std::string text = "usage: echelon COMMAND [OPTION]...\n\n";
+  for (const Command& command : commands) text += fmt::format("  {:<9} {}\n", command.name, command.summary);
+  return text + "\nSee 'echelon --help' for more, 'echelon COMMAND --help' for the options of a command.\n";
 }
 
 std::string help() {
@@ -52,7 +52,7 @@ std::string help() {
       "Echelon solves linear systems A x = b, dense and sparse, and measures the accuracy.\n\n";
   text += usage().substr(0, usage().rfind("\nSee"));
   return text + R"(
-  echelon VERB --help             options of a verb
+  echelon COMMAND --help          options of a command
   echelon --help solver:NAME      options of a method, for -p KEY=VALUE
   echelon --help ranks            options of `solve --ranks N`, for -p KEY=VALUE
   echelon --help generator:NAME   options of a generator, for -p KEY=VALUE
@@ -68,15 +68,15 @@ Example:
 )";
 }
 
-const Verb& find_verb(const std::string& name) {
+const Command& find_command(const std::string& name) {
   const auto* const found =
-      std::find_if(verbs.begin(), verbs.end(), [&](const Verb& v) { return v.name == name; });
-  if (found != verbs.end()) return *found;
+      std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+  if (found != commands.end()) return *found;
   std::vector<std::string> names;
-  names.reserve(verbs.size());
-  for (const Verb& verb : verbs) names.emplace_back(verb.name);
+  names.reserve(commands.size());
+  for (const Command& command : commands) names.emplace_back(command.name);
   if (name.starts_with('-')) names = {"--help", "--version"};
-  const std::string_view what = name.starts_with('-') ? "option" : "verb";
+  const std::string_view what = name.starts_with('-') ? "option" : "command";
   throw BadOption(name, fmt::format("there is no {} '{}'", what, name), nearest_name(name, names));
 }
 
@@ -91,7 +91,7 @@ ExitCode run(const Arguments& arguments) {
   if (first == "--help" && arguments.size() == 2 && arguments[1] == "ranks") return print_distributed_help();
   if (first == "--help" || first == "-h" || first == "help") return print_result(help()), exit_solved;
   if (first == "--version") return print_result(version_text()), exit_solved;
-  return find_verb(first).run({arguments.begin() + 1, arguments.end()});
+  return find_command(first).run({arguments.begin() + 1, arguments.end()});
 }
 
 /// Runs the command that the arguments name; a failure becomes a message and an exit code.

@@ -6,7 +6,7 @@
 //
 // prints a table in Markdown. Times are medians of wall times, in ms; "equal" compares the maps and the
 // records of the reductions of both.
-#include "sparse_direct/mapped_echelon/system.hpp"
+#include "exact/mapped_echelon/system.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.cuh"
 
@@ -53,13 +53,13 @@ class Run {
     elimination_.run(A, {});
     backend.synchronize();
   }
-  mapped::Elimination<Cuda, Field>& elimination() { return elimination_; }
+  mapped::MappedElimination<Cuda, Field>& elimination() { return elimination_; }
 
  private:
-  mapped::Elimination<Cuda, Field> elimination_;
+  mapped::MappedElimination<Cuda, Field> elimination_;
 };
 
-bool are_equal(mapped::Elimination<Cuda, Field>& a, mapped::Elimination<Cuda, Field>& b) {
+bool are_equal(mapped::MappedElimination<Cuda, Field>& a, mapped::MappedElimination<Cuda, Field>& b) {
   const auto first = a.record().to_host();
   const auto second = b.record().to_host();
   const auto size = static_cast<std::ptrdiff_t>(a.record().size());

@@ -8,7 +8,7 @@
 // A problem is grid2:N, grid3:N, convection2:N or convection3:N.
 #include "backend/cuda/cuda.cuh"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 #include "support/arguments.hpp"
 
 #include <echelon/matrix/csr.hpp>

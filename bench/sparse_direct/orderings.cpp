@@ -6,7 +6,7 @@
 // METIS, and the library's dissection on one thread and on N (default: 2), and the flops of a Cholesky
 // factorisation by AMD and by dissection, divided by those by METIS. Times are medians of RUNS (default: 3).
 #include "sparse_direct/ordering/ordering.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 #include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"

@@ -23,13 +23,6 @@
 
 namespace echelon {
 
-/// The transpose as a view of the same memory: rows become columns, and column-major becomes row-major.
-template <class T>
-[[nodiscard]] DenseView<T> transposed(const DenseView<T>& view) {
-  const Layout other = view.layout() == Layout::column_major ? Layout::row_major : Layout::column_major;
-  return {view.data(), view.columns(), view.rows(), view.leading(), view.device(), other};
-}
-
 /// Y = alpha A X + beta Y for a sparse or a dense A. Y overlaps neither X nor a dense A.
 /// Sparse: A is read once for every eight columns of X; each column of Y has the bits that it would have
 /// alone. Bytes moved: (4 + sizeof T) a nonzero and 8 a row for every eight columns; X and Y once (Y twice

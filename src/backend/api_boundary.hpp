@@ -2,7 +2,7 @@
 /// Exceptions at the boundary of the public API.
 #pragma once
 
-#include "backend/memory_limits.hpp"
+#include "backend/device/memory_limits.hpp"
 
 #include <echelon/error.hpp>
 

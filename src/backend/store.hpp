@@ -3,6 +3,8 @@
 
 #include <echelon/annotate.hpp>
 
+#include <cstdint>
+
 namespace echelon {
 
 /// Writes the result of a reduction to the backend's memory.
@@ -10,6 +12,12 @@ template <class V>
 struct Store {
   V* target;
   ECHELON_ANYWHERE void operator()(V value) const { *target = value; }
+};
+
+/// Sets target[i] = i.
+struct Iota {
+  std::int32_t* target;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<std::int32_t>(i); }
 };
 
 }  // namespace echelon

@@ -36,7 +36,7 @@ using Columns = std::vector<std::vector<double>>;
 
 /// A linear system whose vectors are in double on the host, and whose matrix is as it was given.
 template <class T>
-struct System {
+struct LinearSystem {
   MatrixRef<T> A;
   Columns b, x;
   CertifyOptions options;
@@ -141,7 +141,7 @@ void add_column(ErrorCertificate& certificate, std::vector<double>& all_bounds,
 
 /// Makes the certificate of all columns; bound_column(b, x) bounds the error of each element of one column.
 template <class T, class BoundColumn>
-ErrorCertificate certificate_of(Proof proof, std::string reason, const System<T>& system,
+ErrorCertificate certificate_of(Proof proof, std::string reason, const LinearSystem<T>& system,
                                 const BoundColumn& bound_column) {
   ErrorCertificate certificate{proof, std::move(reason), 0, 0, {}, std::nullopt};
   std::vector<double> bounds;
@@ -159,7 +159,8 @@ ErrorCertificate certificate_of(Proof proof, std::string reason, const System<T>
 
 /// Certificate by the H-matrix bound; empty if A is not proven to be an H-matrix.
 template <class T>
-std::optional<ErrorCertificate> by_comparison_matrix(const System<T>& system, const SparseMatrix& matrix) {
+std::optional<ErrorCertificate> by_comparison_matrix(const LinearSystem<T>& system,
+                                                     const SparseMatrix& matrix) {
   const ComparisonMatrix comparison(matrix.A, matrix.structure.symmetric_values, matrix.device,
                                     system.options.cancel);
   if (!comparison.is_h_matrix()) return std::nullopt;
@@ -170,7 +171,7 @@ std::optional<ErrorCertificate> by_comparison_matrix(const System<T>& system, co
 }
 
 template <class T>
-ErrorCertificate by_smallest_eigenvalue(const System<T>& system, const SparseMatrix& matrix) {
+ErrorCertificate by_smallest_eigenvalue(const LinearSystem<T>& system, const SparseMatrix& matrix) {
   const EigenvalueBound eigenvalue =
       bound_smallest_eigenvalue(matrix.A, matrix.device, system.options.cancel);
   if (!eigenvalue.scaled_bound) {
@@ -192,7 +193,7 @@ ErrorCertificate by_smallest_eigenvalue(const System<T>& system, const SparseMat
 
 /// Tries the proofs for sparse matrices, which work on the host.
 template <class T>
-ErrorCertificate by_sparse_factorization(const System<T>& system) {
+ErrorCertificate by_sparse_factorization(const LinearSystem<T>& system) {
   const SparseMatrix matrix = sparse_on_host(system.A);
   const Structure& structure = matrix.structure;
   if (structure.nonfinite_row) return refusal("A has elements that are NaN or infinite");
@@ -216,7 +217,7 @@ constexpr std::int64_t largest_dense_order = 4096;
 
 /// Replaces the solutions of the system, and X, by refined ones, rounded to T.
 template <class T>
-void refine_columns(InverseProof& proof, System<T>& system, DenseView<T> X) {
+void refine_columns(InverseProof& proof, LinearSystem<T>& system, DenseView<T> X) {
   Dense<T> refined(Device(), X.rows(), X.columns());
   for (std::int64_t j = 0; j < X.columns(); ++j) {
     const auto c = static_cast<std::size_t>(j);
@@ -231,7 +232,7 @@ void refine_columns(InverseProof& proof, System<T>& system, DenseView<T> X) {
 
 /// Certificate from an approximate inverse: of the refined solutions if `refined` is given, otherwise of x.
 template <class T>
-ErrorCertificate by_approximate_inverse(System<T>& system, const std::optional<DenseView<T>>& refined) {
+ErrorCertificate by_approximate_inverse(LinearSystem<T>& system, const std::optional<DenseView<T>>& refined) {
   const Device device = system.options.device.value_or(system.A.device());
   Dense<T> A = to_dense(system.A);
   if (!(A.device() == device)) A = A.to(device);
@@ -251,7 +252,7 @@ ErrorCertificate by_approximate_inverse(System<T>& system, const std::optional<D
 
 /// Tries the proofs that suit A, one after the other, until one succeeds.
 template <class T>
-ErrorCertificate find_proof(System<T>& system, const std::optional<DenseView<T>>& refined) {
+ErrorCertificate find_proof(LinearSystem<T>& system, const std::optional<DenseView<T>>& refined) {
   const bool inverse_first = !system.A.is_sparse() && system.may_use(Proof::approximate_inverse);
   std::string reason;
   if (inverse_first) {
@@ -288,7 +289,7 @@ ErrorCertificate certify_system(const MatrixRef<T>& A, const DenseView<const T>&
   // Check before the proofs, which take long.
   if (options.device) require(*options.device);
   if (std::fegetround() != FE_TONEAREST) return refusal("the processor does not round to nearest");
-  System<T> system{A, columns_of(B), columns_of(X), options};
+  LinearSystem<T> system{A, columns_of(B), columns_of(X), options};
   if (!all_finite(system.b) || !all_finite(system.x))
     return refusal("b or x has elements that are NaN or infinite");
   if (A.rows() == 0) {

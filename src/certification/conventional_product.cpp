@@ -2,7 +2,7 @@
 // Host version: BLAS, whose products are conventional in OpenBLAS, BLIS, ATLAS and MKL.
 #include "certification/conventional_product.hpp"
 
-#include "linalg/spmv/multiply.hpp"
+#include "linalg/blas/gemm.hpp"
 
 namespace echelon::certification {
 

@@ -3,7 +3,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "certification/conventional_product.hpp"
-#include "linalg/spmv/multiply.hpp"
+#include "linalg/blas/gemm.hpp"
 
 namespace echelon::certification {
 

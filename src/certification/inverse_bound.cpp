@@ -83,7 +83,7 @@ void InverseProof::find_proof(const std::stop_token& cancel) {
   if (has_unusable_row()) return;
   bool proven_before = false;
   bool improvable = true;
-  for (const Inversion how : {Inversion::elimination, Inversion::lu}) {
+  for (const InverseAlgorithm how : {InverseAlgorithm::elimination, InverseAlgorithm::lu}) {
     if (!improvable) break;
     if (cancel.stop_requested()) {
       proven_ = false;
@@ -93,7 +93,7 @@ void InverseProof::find_proof(const std::stop_token& cancel) {
     proven_before = proven_;
     improvable = try_inverse(how);
   }
-  if (proven_before && !proven_) try_inverse(Inversion::elimination);
+  if (proven_before && !proven_) try_inverse(InverseAlgorithm::elimination);
   if (proven_) {
     reason_ = fmt::format("A is invertible: ||I - R A|| <= {:.1e} for a computed R", contraction_);
   } else if (std::isfinite(contraction_)) {
@@ -107,7 +107,7 @@ void InverseProof::find_proof(const std::stop_token& cancel) {
 }
 
 /// Inverts A and searches for v. Returns true if another inverse may give a better proof.
-bool InverseProof::try_inverse(Inversion how) {
+bool InverseProof::try_inverse(InverseAlgorithm how) {
   contraction_ = computed_share_ = infinity;
   proven_ = false;
   if (!operations_->invert(how)) return true;

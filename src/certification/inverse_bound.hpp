@@ -39,7 +39,7 @@ class InverseProof {
   struct ScaledColumn;
 
   void find_proof(const std::stop_token& cancel);
-  bool try_inverse(Inversion how);
+  bool try_inverse(InverseAlgorithm how);
   bool has_unusable_row();
   void minimise_contraction();
   [[nodiscard]] std::vector<double> multiply_by_g(const std::vector<double>& v);

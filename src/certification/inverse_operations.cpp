@@ -6,6 +6,7 @@
 #include "certification/rounding.hpp"
 #include "certification/row_tiles.hpp"
 #include "linalg/doubled_sum.hpp"
+#include "linalg/vector/functors.hpp"
 
 #include <echelon/rref.hpp>
 #include <echelon/solver.hpp>
@@ -62,7 +63,7 @@ struct ExponentTerm {
   ECHELON_ANYWHERE int operator()(std::int64_t j) const { return exponents[j]; }
 };
 
-struct ScaleByExponents {
+struct ScaleElementsByExponents {
   double* matrix;
   std::int64_t n;
   const int* rows;
@@ -81,12 +82,12 @@ struct DoubledTerms {
   const double* low;
   ECHELON_ANYWHERE DoubledTerm operator()(std::int64_t j) const { return {high[j], low[j]}; }
 };
-struct DoubledRow : DoubledSum {
+struct DoubledRowSum : DoubledSum {
   ECHELON_ANYWHERE void add(double element, DoubledTerm term) {
     add_product(element, term.high);
     add_to_low(rounded_product(element, term.low));
   }
-  friend ECHELON_ANYWHERE DoubledRow combine(DoubledRow a, DoubledRow b) {
+  friend ECHELON_ANYWHERE DoubledRowSum combine(DoubledRowSum a, DoubledRowSum b) {
     return {combine(static_cast<DoubledSum>(a), static_cast<DoubledSum>(b))};
   }
 };
@@ -115,12 +116,6 @@ struct Transpose {
   ECHELON_ANYWHERE void operator()(std::int64_t e) const { to[e] = from[e / n + e % n * n]; }
 };
 
-struct Widen {
-  const float* from;
-  double* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const { to[e] = static_cast<double>(from[e]); }
-};
-
 template <class B>
 Dense<double> in_double(Dense<double> A) {
   return A;
@@ -129,7 +124,7 @@ template <class B>
 Dense<double> in_double(const Dense<float>& A) {
   B backend(A.device());
   Dense<double> result(A.device(), A.rows(), A.columns());
-  backend.for_each(A.rows() * A.columns(), Widen{A.data(), result.data()});
+  backend.for_each(A.rows() * A.columns(), ConvertVector<float, double>{A.data(), result.data()});
   backend.synchronize();
   return result;
 }
@@ -145,8 +140,8 @@ class BackendOperations final : public InverseOperations {
   [[nodiscard]] const std::vector<int>& row_exponents() const override { return row_exponents_; }
   [[nodiscard]] const std::vector<int>& column_exponents() const override { return column_exponents_; }
 
-  bool invert(Inversion how) override {
-    if (!(how == Inversion::elimination ? invert_by_elimination() : invert_by_lu())) return false;
+  bool invert(InverseAlgorithm how) override {
+    if (!(how == InverseAlgorithm::elimination ? invert_by_elimination() : invert_by_lu())) return false;
     backend_.for_each(n_ * n_, FillIdentity{F_.data(), n_});
     subtract_conventional_product(backend_, R_.view(), S_.view(), F_.view());
     return true;
@@ -156,8 +151,9 @@ class BackendOperations final : public InverseOperations {
                                  const std::vector<double>& start) override {
     const Array<double> there_high(device(), high);
     const Array<double> there_low(device(), low);
-    const std::vector<DoubledRow> sums =
-        sum_rows<DoubledRow>(backend_, matrix(M), n_, n_, DoubledTerms{there_high.data(), there_low.data()})
+    const std::vector<DoubledRowSum> sums =
+        sum_rows<DoubledRowSum>(backend_, matrix(M), n_, n_,
+                                DoubledTerms{there_high.data(), there_low.data()})
             .to_vector();
     DoubledVector result;
     for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -217,7 +213,7 @@ class BackendOperations final : public InverseOperations {
     row_exponents_ = scale_exponents(
         sum_rows<LargestExponent>(backend_, S_.data(), n_, n_, ExponentTerm{columns.data()}).to_vector());
     const Array<int> rows(device(), row_exponents_);
-    backend_.for_each(n_ * n_, ScaleByExponents{S_.data(), n_, rows.data(), columns.data()});
+    backend_.for_each(n_ * n_, ScaleElementsByExponents{S_.data(), n_, rows.data(), columns.data()});
     backend_.synchronize();
   }
 

@@ -21,7 +21,7 @@ struct DoubledVector {
 };
 
 /// Algorithm that computes an approximate inverse.
-enum class Inversion {
+enum class InverseAlgorithm {
   elimination,  ///< Gauss-Jordan elimination in place: 2 n^3 flops
   lu,           ///< method `lu`, which repairs a large growth of elements: 8/3 n^3 flops and more
 };
@@ -46,7 +46,7 @@ class InverseOperations {
   [[nodiscard]] virtual const std::vector<int>& column_exponents() const = 0;
 
   /// Computes R and F, and returns whether there is an R. Elements of R and F need not be finite.
-  [[nodiscard]] virtual bool invert(Inversion how) = 0;
+  [[nodiscard]] virtual bool invert(InverseAlgorithm how) = 0;
 
   /// M (high + low) + start, in twice the precision: 2 n^2 products.
   [[nodiscard]] virtual DoubledVector multiply_doubled(Factor M, const std::vector<double>& high,

@@ -21,13 +21,13 @@ double log_uniform(Random& random, double x) {
   return exp(random.uniform() * log(x));
 }
 
-Graph scaled(Graph graph, double factor) {
+GeneratedGraph scaled(GeneratedGraph graph, double factor) {
   for (Edge& edge : graph.edges) edge.weight *= factor;
   return graph;
 }
 
 /// The disjoint union of `a` and `b`, vertices of `a` first, with k random edges between them.
-Graph joined(Graph a, const Graph& b, std::int64_t k, Random& random) {
+GeneratedGraph joined(GeneratedGraph a, const GeneratedGraph& b, std::int64_t k, Random& random) {
   for (const Edge& edge : b.edges) a.edges.push_back({a.n + edge.a, a.n + edge.b, edge.weight});
   for (std::int64_t i = 0; i < k && a.n > 0 && b.n > 0; ++i) {
     a.edges.push_back({static_cast<std::int32_t>(random.below(a.n)),
@@ -38,8 +38,8 @@ Graph joined(Graph a, const Graph& b, std::int64_t k, Random& random) {
 }
 
 /// The Cartesian product: a copy of `a` for each vertex of `b`, corresponding vertices joined as in `b`.
-Graph product(const Graph& a, const Graph& b) {
-  Graph result{a.n * b.n, {}};
+GeneratedGraph product(const GeneratedGraph& a, const GeneratedGraph& b) {
+  GeneratedGraph result{a.n * b.n, {}};
   for (std::int32_t copy = 0; copy < b.n; ++copy) {
     for (const Edge& e : a.edges) result.edges.push_back({e.a + copy * a.n, e.b + copy * a.n, e.weight});
   }
@@ -53,8 +53,9 @@ Graph product(const Graph& a, const Graph& b) {
 
 /// A copy of `bead` for each vertex of `string`, with k random edges between two copies for each edge of
 /// `string`.
-Graph necklace(const Graph& bead, const Graph& string, std::int64_t k, Random& random) {
-  Graph result = product(bead, {string.n, {}});
+GeneratedGraph necklace(const GeneratedGraph& bead, const GeneratedGraph& string, std::int64_t k,
+                        Random& random) {
+  GeneratedGraph result = product(bead, {string.n, {}});
   for (const Edge& e : string.edges) {
     for (std::int64_t i = 0; i < k; ++i) {
       result.edges.push_back({static_cast<std::int32_t>(random.below(bead.n)) + e.a * bead.n,
@@ -65,8 +66,8 @@ Graph necklace(const Graph& bead, const Graph& string, std::int64_t k, Random& r
 }
 
 /// Two copies of the graph, with about k edges crossing from one to the other.
-Graph two_lift(const Graph& graph, double k, Random& random) {
-  Graph result{2 * graph.n, {}};
+GeneratedGraph two_lift(const GeneratedGraph& graph, double k, Random& random) {
+  GeneratedGraph result{2 * graph.n, {}};
   const double crossing = k / std::max(1.0, static_cast<double>(graph.edges.size()));
   for (const Edge& e : graph.edges) {
     const std::int32_t other = random.chance(crossing) ? graph.n : 0;
@@ -77,7 +78,7 @@ Graph two_lift(const Graph& graph, double k, Random& random) {
 }
 
 /// The graph with a unit edge from the first component to each other one.
-Graph connected(Graph graph) {
+GeneratedGraph connected(GeneratedGraph graph) {
   const std::vector<std::int32_t> component = components(graph);
   for (std::int32_t v = 1; v < graph.n; ++v) {
     if (component[static_cast<std::size_t>(v)] == v) graph.edges.push_back({0, v, 1});
@@ -94,7 +95,7 @@ std::vector<std::int32_t> random_order(std::int32_t n, Random& random) {
   return order;
 }
 
-Graph permuted(Graph graph, Random& random) {
+GeneratedGraph permuted(GeneratedGraph graph, Random& random) {
   const std::vector<std::int32_t> place = random_order(graph.n, random);
   for (Edge& e : graph.edges) {
     e.a = place[static_cast<std::size_t>(e.a)];
@@ -104,8 +105,8 @@ Graph permuted(Graph graph, Random& random) {
 }
 
 /// The union of `count` random matchings, which leave one vertex out when n is odd.
-Graph matchings(std::int32_t n, int count, Random& random) {
-  Graph graph{n, {}};
+GeneratedGraph matchings(std::int32_t n, int count, Random& random) {
+  GeneratedGraph graph{n, {}};
   for (int m = 0; m < count; ++m) {
     const std::vector<std::int32_t> order = random_order(n, random);
     for (std::size_t i = 0; i + 1 < order.size(); i += 2) graph.edges.push_back({order[i], order[i + 1], 1});
@@ -114,15 +115,15 @@ Graph matchings(std::int32_t n, int count, Random& random) {
 }
 
 /// The largest component of a random graph, joined to a complete binary tree of the other vertices.
-Graph repaired_erdos_renyi(std::int32_t n, double degree, Random& random) {
-  const Graph whole = erdos_renyi(n, degree, random.bits());
+GeneratedGraph repaired_erdos_renyi(std::int32_t n, double degree, Random& random) {
+  const GeneratedGraph whole = erdos_renyi(n, degree, random.bits());
   const std::vector<std::int32_t> component = components(whole);
   std::vector<std::int32_t> sizes(component.size(), 0);
   for (const std::int32_t c : component) ++sizes[static_cast<std::size_t>(c)];
   const auto largest =
       static_cast<std::int32_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
   std::vector<std::int32_t> number(component.size(), 0);
-  Graph kept;
+  GeneratedGraph kept;
   for (std::size_t v = 0; v < component.size(); ++v) {
     if (component[v] == largest) number[v] = kept.n++;
   }
@@ -134,7 +135,7 @@ Graph repaired_erdos_renyi(std::int32_t n, double degree, Random& random) {
   return joined(kept, complete_binary_tree(n - kept.n), 1, random);
 }
 
-Graph pure_random(std::int32_t n, Random& random) {
+GeneratedGraph pure_random(std::int32_t n, Random& random) {
   const double r = (n < 4 ? 31 : 37) * random.uniform();
   if (r <= 1) return path(n);
   if (r <= 4) return ring(n);
@@ -146,15 +147,15 @@ Graph pure_random(std::int32_t n, Random& random) {
   return generalized_ring(n, 4, Random(random.bits(), 0, 0));
 }
 
-Graph composed(std::int32_t n, Random& random);
+GeneratedGraph composed(std::int32_t n, Random& random);
 
 /// A composed graph with its weights scaled by a random factor.
-Graph scaled_part(std::int32_t n, Random& random) {
+GeneratedGraph scaled_part(std::int32_t n, Random& random) {
   const double u = 1 - random.uniform();
   return scaled(composed(n, random), u * u);
 }
 
-Graph two_parts(std::int32_t n, Random& random) {
+GeneratedGraph two_parts(std::int32_t n, Random& random) {
   std::int32_t first = 0;
   double links = 0;
   if (n < 200) {
@@ -164,18 +165,18 @@ Graph two_parts(std::int32_t n, Random& random) {
     first = n - as_count(std::ceil(10 * log_uniform(random, n / 20.0)));
     links = std::floor(1 + log_uniform(random, std::min(first, n - first) / 2.0));
   }
-  Graph part = scaled_part(first, random);
+  GeneratedGraph part = scaled_part(first, random);
   return joined(std::move(part), composed(n - first, random), as_count(links), random);
 }
 
-Graph many_parts(std::int32_t n, Random& random) {
+GeneratedGraph many_parts(std::int32_t n, Random& random) {
   const std::int32_t first = as_count(10 * log_uniform(random, n / 100.0));
   const std::int32_t second = n / first;
   const double kind = random.uniform();
-  Graph graph;
+  GeneratedGraph graph;
   if (kind < 0.9) {
-    const Graph a = scaled_part(first, random);
-    const Graph b = composed(second, random);
+    const GeneratedGraph a = scaled_part(first, random);
+    const GeneratedGraph b = composed(second, random);
     graph = kind < 0.45
                 ? product(a, b)
                 : necklace(a, b, as_count(1 + log_uniform(random, std::min(first, second) / 10.0)), random);
@@ -186,7 +187,7 @@ Graph many_parts(std::int32_t n, Random& random) {
   return missing == 0 ? graph : joined(std::move(graph), composed(missing, random), 2, random);
 }
 
-Graph composed(std::int32_t n, Random& random) {
+GeneratedGraph composed(std::int32_t n, Random& random) {
   if (n < 30 || random.uniform() < 0.2) return permuted(pure_random(n, random), random);
   const bool two = n < 200 || random.uniform() < 0.7;
   return permuted(two ? two_parts(n, random) : many_parts(n, random), random);
@@ -194,7 +195,7 @@ Graph composed(std::int32_t n, Random& random) {
 
 /// Adds edges between two random neighbours of each vertex, round by round, until the number of edges has
 /// grown k-fold or is a quarter of all pairs.
-Graph thickened(Graph graph, std::int64_t k, Random& random) {
+GeneratedGraph thickened(GeneratedGraph graph, std::int64_t k, Random& random) {
   const std::int64_t n = graph.n;
   Csr<double> now = adjacency(n, graph.edges);
   const std::int64_t wanted = std::min(k * now.nonzeros(), n * n / 2);
@@ -215,10 +216,10 @@ Graph thickened(Graph graph, std::int64_t k, Random& random) {
 
 }  // namespace
 
-Graph chimera(std::int32_t n, std::uint64_t seed) {
+GeneratedGraph chimera(std::int32_t n, std::uint64_t seed) {
   Random random(seed, 0, 0);
   const std::int64_t thickness = 1 + as_count(-log(1 - random.uniform()) / 2);
-  Graph graph = connected(composed(n, random));
+  GeneratedGraph graph = connected(composed(n, random));
   return thickness > 1 ? thickened(std::move(graph), thickness, random) : graph;
 }
 

@@ -33,7 +33,7 @@ Generator formula(std::string name, std::string summary, std::vector<Parameter> 
                   Index usual = 100) {
   parameters.insert(parameters.begin(), dimension(usual));
   return row(std::move(name), "dense", std::move(summary), parameters, {"n"},
-             [make](const Arguments& a, auto zero) {
+             [make](const ParameterValues& a, auto zero) {
                const Index n = a.integer("n");
                return fill_dense<decltype(zero)>(n, n, make(a, n));
              });
@@ -41,7 +41,7 @@ Generator formula(std::string name, std::string summary, std::vector<Parameter> 
 
 template <class Element>
 Generator formula(std::string name, std::string summary, Element element) {
-  return formula(std::move(name), std::move(summary), {}, [element](const Arguments&, Index n) {
+  return formula(std::move(name), std::move(summary), {}, [element](const ParameterValues&, Index n) {
     return [element, n](Index i, Index j) -> double { return element(i, j, n); };
   });
 }
@@ -71,7 +71,7 @@ Index largest_pascal() {
 
 Generator pascal() {
   return row("pascal", "dense", "binomials (i + j over i): positive definite, determinant 1", {dimension()},
-             {"n"}, [](const Arguments& a, auto zero) {
+             {"n"}, [](const ParameterValues& a, auto zero) {
                using T = decltype(zero);
                const Index n = a.integer("n");
                if (n > largest_pascal<T>()) {
@@ -95,7 +95,7 @@ std::vector<Generator> inverses_known() {
               [](Index i, Index j, Index) { return as_double(std::min(i, j) + 1); }),
       formula("moler", "U^T U with U = triw(n, alpha); one small eigenvalue, determinant 1",
               {real("alpha", -1, "elements of U above the diagonal")},
-              [](const Arguments& a, Index) {
+              [](const ParameterValues& a, Index) {
                 return [alpha = a.real("alpha")](Index i, Index j) {
                   return alpha * alpha * as_double(std::min(i, j)) + (i == j ? 1 : alpha);
                 };
@@ -103,7 +103,7 @@ std::vector<Generator> inverses_known() {
       formula("triw", "ones on the diagonal, alpha above: triangular, singular value below 2^-n",
               {real("alpha", -1, "elements above the diagonal"),
                size("k", std::numeric_limits<std::int32_t>::max(), "diagonals above the main one")},
-              [](const Arguments& a, Index) {
+              [](const ParameterValues& a, Index) {
                 return [alpha = a.real("alpha"), k = a.integer("k")](Index i, Index j) -> double {
                   if (i == j) return 1;
                   return j > i && j - i <= k ? alpha : 0;
@@ -113,14 +113,14 @@ std::vector<Generator> inverses_known() {
               [](Index i, Index j, Index n) { return j + 1 >= i ? as_double(n - std::max(i, j)) : 0.0; }),
       formula("kms", "rho^|i - j| (Kac, Murdock, Szego); its inverse is tridiagonal",
               {real("rho", 0.5, "positive definite when 0 < |rho| < 1")},
-              [](const Arguments& a, Index) {
+              [](const ParameterValues& a, Index) {
                 return [rho = a.real("rho")](Index i, Index j) {
                   return power(rho, static_cast<int>(std::abs(i - j)));
                 };
               }),
       formula("pei", "alpha I + ones; eigenvalues alpha and alpha + n",
               {real("alpha", 1, "added to the diagonal; singular at 0 and -n")},
-              [](const Arguments& a, Index) {
+              [](const ParameterValues& a, Index) {
                 return [alpha = a.real("alpha")](Index i, Index j) { return i == j ? alpha + 1 : 1; };
               }),
       formula("lehmer", "(min + 1) / (max + 1): positive definite, its inverse is tridiagonal",
@@ -130,7 +130,7 @@ std::vector<Generator> inverses_known() {
       pascal(),
       formula("zielke-ns", "Zielke's unsymmetric matrix: ones below the diagonal, -1 at the upper right",
               {real("a", 0, "added to every element")},
-              [](const Arguments& a, Index n) {
+              [](const ParameterValues& a, Index n) {
                 return [shift = a.real("a"), n](Index i, Index j) {
                   return shift + (j < i ? 1 : 0) - (i == 0 && j == n - 1 ? 1 : 0);
                 };
@@ -157,7 +157,7 @@ std::vector<Generator> spectra_known() {
       formula("chow", "Toeplitz and lower Hessenberg; half of its eigenvalues are delta",
               {real("alpha", 1, "alpha^(i - j + 1) on and below the superdiagonal"),
                real("delta", 0, "added to the diagonal")},
-              [](const Arguments& a, Index) {
+              [](const ParameterValues& a, Index) {
                 return [alpha = a.real("alpha"), delta = a.real("delta")](Index i, Index j) {
                   const double value = j <= i + 1 ? power(alpha, static_cast<int>(i - j + 1)) : 0;
                   return i == j ? value + delta : value;
@@ -165,7 +165,7 @@ std::vector<Generator> spectra_known() {
               }),
       formula("clement", "tridiagonal with zero diagonal; eigenvalues n - 1, n - 3, ..., 1 - n",
               {{"symmetric", false, "the symmetric matrix that is similar to it"}},
-              [](const Arguments& a, Index n) {
+              [](const ParameterValues& a, Index n) {
                 return [symmetric = a.flag("symmetric"), n](Index i, Index j) -> double {
                   if (std::abs(i - j) != 1) return 0;
                   const double above = as_double(std::max(i, j));
@@ -223,7 +223,7 @@ double chebyshev_derivative(Index i, Index j, Index m) {
 Generator growing(const std::string& name, double multiplier, const std::string& growth) {
   return formula(name, "element growth " + growth + " under partial pivoting",
                  {real("multiplier", multiplier, "growth is (1 + multiplier)^(n - 1)", {0, 1})},
-                 [](const Arguments& a, Index n) {
+                 [](const ParameterValues& a, Index n) {
                    return [h = a.real("multiplier"), n](Index i, Index j) -> double {
                      if (j == n - 1 || i == j) return 1;
                      return i > j ? -h : 0;
@@ -238,7 +238,7 @@ std::vector<Generator> pivoting_fails() {
       formula("foster", "Volterra integral equation by quadrature; partial pivoting fails (Foster 1994)",
               {real("kh", 0.66, "kernel times step; growth up to 2/3", {0, 1}),
                real("c", 1, "coefficient of the unknown end value", {0, 1e300, true})},
-              [](const Arguments& a, Index n) {
+              [](const ParameterValues& a, Index n) {
                 return [kh = a.real("kh"), c = a.real("c"), n](Index i, Index j) {
                   double value = i == j ? 1 : 0;
                   if (i > 0 && j <= i) value -= j == 0 || j == i ? kh / 2 : kh;
@@ -249,7 +249,7 @@ std::vector<Generator> pivoting_fails() {
       formula("wright",
               "boundary value problem by multiple shooting; partial pivoting fails (Wright 1993); n even",
               {real("h", 0.3, "length of the interval; growth e^(5 h n / 12)", {0, 100})},
-              [](const Arguments& a, Index n) {
+              [](const ParameterValues& a, Index n) {
                 if (n % 2 != 0) throw BadOption("n", fmt::format("wright takes an even n, not {}", n));
                 const double fast = exp(5 * a.real("h") / 6) / 2;
                 const double slow = exp(-7 * a.real("h") / 6) / 2;
@@ -277,7 +277,7 @@ std::vector<double> bunch_kaufman_diagonal(Index k) {
 Generator druinsky_toledo() {
   return row("druinsky-toledo", "dense",
              "well-conditioned and symmetric; growth in Bunch-Kaufman factors (Druinsky, Toledo 2011)",
-             {size("k", 50, "rows and columns are 2 k")}, {"k"}, [](const Arguments& a, auto zero) {
+             {size("k", 50, "rows and columns are 2 k")}, {"k"}, [](const ParameterValues& a, auto zero) {
                const Index k = a.integer("k");
                const std::vector<double> d = bunch_kaufman_diagonal(k);
                return fill_dense<decltype(zero)>(2 * k, 2 * k, [&](Index i, Index j) -> double {
@@ -305,7 +305,7 @@ Generator extended_kahan() {
               real("zeta", 0.99, "ratio of the scale of consecutive rows", {0, 1, true}),
               real("phi", 0.5, "above 1 / sqrt(4 l - 1)", {0, 1}),
               real("mu", 1e-3, "scale of the last l rows", {0, 1, true})},
-             {}, [](const Arguments& a, auto zero) {
+             {}, [](const ParameterValues& a, auto zero) {
                const Index l = a.integer("l");
                check_power_of_two("l", l);
                const double zeta = a.real("zeta");
@@ -328,7 +328,7 @@ std::vector<Generator> ranks_hidden() {
               {real("theta", 1.2, "angle in radians", {0, 3.14, true, false}),
                real("perturbation", 25,
                     "factor of epsilon (n - i), which is added to the diagonal against ties", {0, 1e6})},
-              [](const Arguments& a, Index n) {
+              [](const ParameterValues& a, Index n) {
                 const double s = sin_pi(a.real("theta") / std::numbers::pi);
                 const double c = cos_pi(a.real("theta") / std::numbers::pi);
                 const double nudge = a.real("perturbation") * std::numeric_limits<double>::epsilon();
@@ -348,7 +348,7 @@ std::vector<Generator> ranks_hidden() {
               }),
       row("lauchli", "dense", "row of ones above mu I: normal equations are singular after rounding",
           {dimension(), real("mu", 1e-8, "elements of the lower diagonal")}, {"n"},
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             const Index n = a.integer("n");
             const double mu = a.real("mu");
             return fill_dense<decltype(zero)>(n + 1, n, [=](Index i, Index j) -> double {
@@ -358,7 +358,7 @@ std::vector<Generator> ranks_hidden() {
           }),
       formula("chebyshev-derivative", "differentiation at Chebyshev points; nilpotent if singular",
               {{"nonsingular", true, "remove the first row and column"}},
-              [](const Arguments& a, Index n) {
+              [](const ParameterValues& a, Index n) {
                 const Index skipped = a.flag("nonsingular") ? 1 : 0;
                 return [=](Index i, Index j) {
                   const Index m = n - 1 + skipped;
@@ -368,7 +368,7 @@ std::vector<Generator> ranks_hidden() {
       formula("demmel",
               "diag(10^(14 i / n)) (I + 1e-7 U): badly scaled, well-conditioned after equilibration",
               {seed()},
-              [](const Arguments& a, Index n) {
+              [](const ParameterValues& a, Index n) {
                 return [n, seed = a.seed()](Index i, Index j) {
                   const double u =
                       Random(seed, static_cast<std::uint32_t>(i), static_cast<std::uint64_t>(j)).uniform();
@@ -378,7 +378,7 @@ std::vector<Generator> ranks_hidden() {
       formula("vandermonde", "x_i^j; condition exponential in n",
               {choice("points", "equispaced", "equispaced in [0, 1], or Chebyshev points in [-1, 1]",
                       {"equispaced", "chebyshev"})},
-              [](const Arguments& a, Index n) {
+              [](const ParameterValues& a, Index n) {
                 return [n, equispaced = a.text("points") == "equispaced"](Index i, Index j) {
                   const double x = equispaced ? (n > 1 ? as_double(i) / as_double(n - 1) : 0)
                                               : cos_pi(as_double(2 * i + 1) / as_double(2 * n));
@@ -387,14 +387,14 @@ std::vector<Generator> ranks_hidden() {
               }),
       formula(
           "hadamard", "1 and -1, rows orthogonal (Sylvester); n a power of two", {},
-          [](const Arguments&, Index n) {
+          [](const ParameterValues&, Index n) {
             check_power_of_two("n", n);
             return [](Index i, Index j) { return hadamard(i, j); };
           },
           64),
       formula("magic",
               "1, ..., n^2 with equal sums of rows, columns and diagonals; rank 3; n a multiple of 4", {},
-              [](const Arguments&, Index n) {
+              [](const ParameterValues&, Index n) {
                 if (n % 4 != 0) throw BadOption("n", fmt::format("magic takes a multiple of 4, not {}", n));
                 return [n](Index i, Index j) {
                   const Index number = i * n + j + 1;

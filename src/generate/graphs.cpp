@@ -15,26 +15,26 @@
 
 namespace echelon::generate {
 
-Graph path(std::int32_t n) {
-  Graph graph{n, {}};
+GeneratedGraph path(std::int32_t n) {
+  GeneratedGraph graph{n, {}};
   for (std::int32_t i = 1; i < n; ++i) graph.edges.push_back({i - 1, i});
   return graph;
 }
 
-Graph ring(std::int32_t n) {
-  Graph graph = path(n);
+GeneratedGraph ring(std::int32_t n) {
+  GeneratedGraph graph = path(n);
   if (n > 2) graph.edges.push_back({n - 1, 0});
   return graph;
 }
 
-Graph complete_binary_tree(std::int32_t n) {
-  Graph graph{n, {}};
+GeneratedGraph complete_binary_tree(std::int32_t n) {
+  GeneratedGraph graph{n, {}};
   for (std::int32_t i = 1; i < n; ++i) graph.edges.push_back({(i - 1) / 2, i});
   return graph;
 }
 
-Graph grown(std::int32_t n, std::int64_t k, std::uint64_t seed) {
-  Graph graph{n, {}};
+GeneratedGraph grown(std::int32_t n, std::int64_t k, std::uint64_t seed) {
+  GeneratedGraph graph{n, {}};
   for (std::int32_t i = 1; i < n; ++i) {
     Random random(seed, 0, static_cast<std::uint64_t>(i));
     for (std::int64_t pick = 0; pick < k; ++pick) {
@@ -44,12 +44,12 @@ Graph grown(std::int32_t n, std::int64_t k, std::uint64_t seed) {
   return graph;
 }
 
-Graph generalized_ring(std::int32_t n, std::int64_t k, Random random) {
+GeneratedGraph generalized_ring(std::int32_t n, std::int64_t k, Random random) {
   std::vector<std::int64_t> steps = {1};
   while (n > 1 && static_cast<std::int64_t>(steps.size()) < k) {
     steps.push_back(1 + static_cast<std::int64_t>(std::ceil(exp(random.uniform() * log(n - 1.0)))));
   }
-  Graph graph{n, {}};
+  GeneratedGraph graph{n, {}};
   for (std::int32_t i = 0; i < n; ++i) {
     for (const std::int64_t step : steps) {
       graph.edges.push_back({i, static_cast<std::int32_t>((i + step) % n)});
@@ -58,8 +58,8 @@ Graph generalized_ring(std::int32_t n, std::int64_t k, Random random) {
   return graph;
 }
 
-Graph erdos_renyi(std::int32_t n, double degree, std::uint64_t seed) {
-  Graph graph{n, {}};
+GeneratedGraph erdos_renyi(std::int32_t n, double degree, std::uint64_t seed) {
+  GeneratedGraph graph{n, {}};
   const double probability = n > 1 ? std::min(1.0, degree / (n - 1.0)) : 0;
   for (std::int32_t i = 0; i < n; ++i) {
     Random random(seed, 0, static_cast<std::uint64_t>(i));
@@ -70,10 +70,10 @@ Graph erdos_renyi(std::int32_t n, double degree, std::uint64_t seed) {
   return graph;
 }
 
-Graph square_grid(std::int32_t n) {
+GeneratedGraph square_grid(std::int32_t n) {
   std::int32_t side = 1;
   while (std::int64_t{side} * side < n) ++side;
-  Graph graph{n, {}};
+  GeneratedGraph graph{n, {}};
   for (std::int32_t i = 0; i < n; ++i) {
     if ((i + 1) % side != 0 && i + 1 < n) graph.edges.push_back({i, i + 1});
     if (i < n - side) graph.edges.push_back({i, i + side});
@@ -81,7 +81,7 @@ Graph square_grid(std::int32_t n) {
   return graph;
 }
 
-std::vector<std::int32_t> components(const Graph& graph) {
+std::vector<std::int32_t> components(const GeneratedGraph& graph) {
   std::vector<std::int32_t> parent(static_cast<std::size_t>(graph.n));
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&parent](std::int32_t v) {
@@ -103,8 +103,8 @@ std::vector<std::int32_t> components(const Graph& graph) {
 namespace {
 
 /// A uniformly random labelled tree: a random Pruefer sequence, decoded in O(n).
-Graph random_tree(std::int32_t n, Random random) {
-  Graph graph{n, {}};
+GeneratedGraph random_tree(std::int32_t n, Random random) {
+  GeneratedGraph graph{n, {}};
   if (n < 2) return graph;
   std::vector<std::int32_t> sequence(static_cast<std::size_t>(n - 2));
   std::vector<std::int32_t> degree(static_cast<std::size_t>(n), 1);
@@ -131,8 +131,8 @@ Graph random_tree(std::int32_t n, Random random) {
 
 /// A clique of k + 1 vertices; each further vertex is joined to k distinct earlier ones, chosen with
 /// probability proportional to the degree or, with probability `uniform`, uniformly.
-Graph preferential_attachment(std::int32_t n, std::int32_t k, double uniform, Random random) {
-  Graph graph{n, {}};
+GeneratedGraph preferential_attachment(std::int32_t n, std::int32_t k, double uniform, Random random) {
+  GeneratedGraph graph{n, {}};
   std::vector<std::int32_t> ends;  // each vertex as often as its degree
   const auto link = [&](std::int32_t a, std::int32_t b) {
     graph.edges.push_back({a, b});
@@ -199,7 +199,7 @@ std::vector<Edge> paired_at_random(std::int32_t n, std::int32_t k, Random& rando
 }
 
 /// A random simple graph in which every vertex has degree k.
-Graph random_regular(std::int32_t n, std::int32_t k, Random random) {
+GeneratedGraph random_regular(std::int32_t n, std::int32_t k, Random random) {
   if (k >= n || std::int64_t{n} * k % 2 != 0) {
     throw BadOption("k", fmt::format("no graph of {} vertices has {} neighbours at each: k is below n, and "
                                      "n k even",
@@ -207,10 +207,10 @@ Graph random_regular(std::int32_t n, std::int32_t k, Random random) {
   }
   if (k == 0) return {n, {}};
   if (2 * k > n - 1) {
-    const Graph other = random_regular(n, n - 1 - k, random);
+    const GeneratedGraph other = random_regular(n, n - 1 - k, random);
     std::unordered_set<std::uint64_t> missing;
     for (const Edge& edge : other.edges) missing.insert(pair_key(edge.a, edge.b));
-    Graph graph{n, {}};
+    GeneratedGraph graph{n, {}};
     for (std::int32_t i = 0; i < n; ++i) {
       for (std::int32_t j = i + 1; j < n; ++j) {
         if (!missing.contains(pair_key(i, j))) graph.edges.push_back({i, j});
@@ -224,7 +224,7 @@ Graph random_regular(std::int32_t n, std::int32_t k, Random random) {
   }
 }
 
-Csr<double> adjacency_of(const Graph& graph) {
+Csr<double> adjacency_of(const GeneratedGraph& graph) {
   return adjacency(graph.n, graph.edges);
 }
 
@@ -237,7 +237,7 @@ Csr<double> from_neighbours(std::int64_t n, const Neighbours& neighbours) {
   });
 }
 
-Csr<double> grid(const Arguments& a, const std::string& name, std::int64_t nz, double weight_z) {
+Csr<double> grid(const ParameterValues& a, const std::string& name, std::int64_t nz, double weight_z) {
   const std::int64_t nx = a.integer("nx");
   const std::int64_t ny = a.integer("ny");
   const double weight_y = a.real("weight_y");
@@ -309,7 +309,7 @@ Generator graph_row(const std::string& name, const std::string& summary, std::ve
   parameters.push_back(seed());
   const auto dimensions = static_cast<int>(size.size());
   Generator generator =
-      row(name, "graphs", summary, parameters, std::move(size), [make](const Arguments& a, auto zero) {
+      row(name, "graphs", summary, parameters, std::move(size), [make](const ParameterValues& a, auto zero) {
         const Csr<double> graph = reweighted(make(a), a.text("weights"), a.real("decades"), a.seed());
         return graph_matrix<decltype(zero)>(graph, a.text("form"));
       });
@@ -317,7 +317,7 @@ Generator graph_row(const std::string& name, const std::string& summary, std::ve
   return generator;
 }
 
-std::int32_t vertices(const Arguments& a) {
+std::int32_t vertices(const ParameterValues& a) {
   return static_cast<std::int32_t>(a.integer("n"));
 }
 
@@ -335,76 +335,80 @@ std::vector<Generator> regular_families() {
   const std::vector<std::string> n = {"n"};
   return {
       graph_row("path", "path", with_n(), n, "unit",
-                [](const Arguments& a) { return adjacency_of(path(vertices(a))); }),
+                [](const ParameterValues& a) { return adjacency_of(path(vertices(a))); }),
       graph_row("ring", "cycle", with_n(), n, "unit",
-                [](const Arguments& a) { return adjacency_of(ring(vertices(a))); }),
+                [](const ParameterValues& a) { return adjacency_of(ring(vertices(a))); }),
       graph_row("star", "centre, vertex 0, and leaves", with_n(), n, "unit",
-                [](const Arguments& a) {
+                [](const ParameterValues& a) {
                   return from_neighbours(a.integer("n"), [](std::int64_t i, auto put) {
                     if (i > 0) put(0, 1);
                   });
                 }),
       graph_row("complete", "every two vertices joined", {size("n", 100, "vertices")}, n, "unit",
-                [](const Arguments& a) {
+                [](const ParameterValues& a) {
                   return from_neighbours(a.integer("n"), [](std::int64_t i, auto put) {
                     for (std::int64_t j = 0; j < i; ++j) put(j, 1);
                   });
                 }),
       graph_row("complete-binary-tree", "vertex i has the parent (i - 1) / 2", with_n(), n, "unit",
-                [](const Arguments& a) { return adjacency_of(complete_binary_tree(vertices(a))); }),
+                [](const ParameterValues& a) { return adjacency_of(complete_binary_tree(vertices(a))); }),
       graph_row("grid-2d", "rectangular grid",
                 {size("nx", 100, "vertices along x"), size("ny", 100, "vertices along y"), weight("y")},
-                {"nx", "ny"}, "own", [](const Arguments& a) { return grid(a, "grid-2d", 1, 0); }),
-      graph_row("grid-3d", "box-shaped grid",
-                {size("nx", 30, "vertices along x"), size("ny", 30, "vertices along y"),
-                 size("nz", 30, "vertices along z"), weight("y"), weight("z")},
-                {"nx", "ny", "nz"}, "own",
-                [](const Arguments& a) { return grid(a, "grid-3d", a.integer("nz"), a.real("weight_z")); }),
-      graph_row("sachdeva-star", "cliques joined to one centre",
-                {size("clique", 100, "vertices of a clique", 1), size("copies", 100, "cliques")},
-                {"clique", "copies"}, "unit",
-                [](const Arguments& a) { return sachdeva_star(a.integer("clique"), a.integer("copies")); }),
+                {"nx", "ny"}, "own", [](const ParameterValues& a) { return grid(a, "grid-2d", 1, 0); }),
+      graph_row(
+          "grid-3d", "box-shaped grid",
+          {size("nx", 30, "vertices along x"), size("ny", 30, "vertices along y"),
+           size("nz", 30, "vertices along z"), weight("y"), weight("z")},
+          {"nx", "ny", "nz"}, "own",
+          [](const ParameterValues& a) { return grid(a, "grid-3d", a.integer("nz"), a.real("weight_z")); }),
+      graph_row(
+          "sachdeva-star", "cliques joined to one centre",
+          {size("clique", 100, "vertices of a clique", 1), size("copies", 100, "cliques")},
+          {"clique", "copies"}, "unit",
+          [](const ParameterValues& a) { return sachdeva_star(a.integer("clique"), a.integer("copies")); }),
       graph_row("barbell", "two cliques joined by a path",
                 {size("clique", 100, "vertices of a clique", 1), size("path", 100, "vertices of the path")},
                 {}, "unit",
-                [](const Arguments& a) { return barbell(a.integer("clique"), a.integer("path")); }),
+                [](const ParameterValues& a) { return barbell(a.integer("clique"), a.integer("path")); }),
   };
 }
 
 std::vector<Generator> random_families() {
   const std::vector<std::string> n = {"n"};
   return {
-      graph_row(
-          "random-tree", "uniformly random labelled tree", with_n(), n, "unit",
-          [](const Arguments& a) { return adjacency_of(random_tree(vertices(a), Random(a.seed(), 0, 0))); }),
-      graph_row(
-          "grown", "each vertex joined to k random earlier ones; repeated edges add up",
-          with_n({size("k", 2, "edges from each vertex to earlier ones", 1)}), n, "own",
-          [](const Arguments& a) { return adjacency_of(grown(vertices(a), a.integer("k"), a.seed())); }),
+      graph_row("random-tree", "uniformly random labelled tree", with_n(), n, "unit",
+                [](const ParameterValues& a) {
+                  return adjacency_of(random_tree(vertices(a), Random(a.seed(), 0, 0)));
+                }),
+      graph_row("grown", "each vertex joined to k random earlier ones; repeated edges add up",
+                with_n({size("k", 2, "edges from each vertex to earlier ones", 1)}), n, "own",
+                [](const ParameterValues& a) {
+                  return adjacency_of(grown(vertices(a), a.integer("k"), a.seed()));
+                }),
       graph_row(
           "barabasi-albert", "preferential attachment: each vertex joined to earlier ones by their degree",
           with_n({size("k", 3, "edges from each new vertex", 1),
                   real("uniform", 0, "share of edges chosen regardless of the degree", {0, 1})}),
           n, "unit",
-          [](const Arguments& a) {
+          [](const ParameterValues& a) {
             const auto k = static_cast<std::int32_t>(std::min<std::int64_t>(a.integer("k"), vertices(a) - 1));
             return adjacency_of(
                 preferential_attachment(vertices(a), k, a.real("uniform"), Random(a.seed(), 0, 0)));
           }),
       graph_row("erdos-renyi", "every pair joined with the same probability",
                 with_n({real("degree", 4, "average degree", {0, 1e9})}), n, "unit",
-                [](const Arguments& a) {
+                [](const ParameterValues& a) {
                   return adjacency_of(erdos_renyi(vertices(a), a.real("degree"), a.seed()));
                 }),
       graph_row("random-regular", "simple graph, every vertex of the same degree",
                 with_n({size("k", 3, "degree of each vertex")}), n, "unit",
-                [](const Arguments& a) {
+                [](const ParameterValues& a) {
                   const auto k = static_cast<std::int32_t>(a.integer("k"));
                   return adjacency_of(random_regular(vertices(a), k, Random(a.seed(), 0, 0)));
                 }),
       graph_row("generalized-ring", "i joined to i + g for g = 1 and some random g",
                 with_n({size("k", 4, "number of steps g", 1)}), n, "own",
-                [](const Arguments& a) {
+                [](const ParameterValues& a) {
                   return adjacency_of(generalized_ring(vertices(a), a.integer("k"), Random(a.seed(), 0, 0)));
                 }),
       graph_row(
@@ -415,12 +419,12 @@ std::vector<Generator> random_families() {
            real("b", 0.19, "probability of the upper right quarter", {0, 1}),
            real("c", 0.19, "probability of the lower left quarter", {0, 1})},
           {}, "unit",
-          [](const Arguments& a) {
+          [](const ParameterValues& a) {
             return rmat(a.integer("scale"), a.integer("edge_factor"), a.real("a"), a.real("b"), a.real("c"),
                         a.seed());
           }),
       graph_row("chimera", "random composition of simple graphs (Laplacians.jl); connected", with_n(), n,
-                "own", [](const Arguments& a) { return adjacency_of(chimera(vertices(a), a.seed())); }),
+                "own", [](const ParameterValues& a) { return adjacency_of(chimera(vertices(a), a.seed())); }),
   };
 }
 

@@ -24,13 +24,13 @@ struct Point {
 };
 
 /// Grid of points or cells, numbered with x fastest.
-struct Grid {
+struct StructuredGrid {
   std::int64_t nx;
   std::int64_t ny;
   std::int64_t nz;
   std::int64_t size;
 
-  Grid(const std::string& name, std::int64_t nx_, std::int64_t ny_, std::int64_t nz_ = 1)
+  StructuredGrid(const std::string& name, std::int64_t nx_, std::int64_t ny_, std::int64_t nz_ = 1)
       : nx(nx_), ny(ny_), nz(nz_), size(checked_size(name, {nx_, ny_, nz_})) {}
   [[nodiscard]] Point point(std::int64_t i) const { return {i % nx, i / nx % ny, i / (nx * ny)}; }
   [[nodiscard]] std::int64_t index(Point p) const { return p.x + nx * (p.y + ny * p.z); }
@@ -49,7 +49,7 @@ struct Leg {
 
 /// Matrix with one stencil for all points; neighbours outside the grid are on the boundary, where u = 0.
 template <class T>
-Csr<T> constant_stencil(const Grid& grid, std::vector<Leg> legs) {
+Csr<T> constant_stencil(const StructuredGrid& grid, std::vector<Leg> legs) {
   std::erase_if(legs, [](const Leg& leg) { return leg.value == 0; });
   return assemble<T>(grid.size, grid.size, [&](std::int64_t i, auto put) {
     const Point p = grid.point(i);
@@ -93,7 +93,7 @@ std::array<double, 2> convection(double wind, double h, bool upwind) {
 }
 
 template <class T>
-Csr<T> convection_diffusion(const Grid& grid, const std::vector<double>& wind, bool upwind) {
+Csr<T> convection_diffusion(const StructuredGrid& grid, const std::vector<double>& wind, bool upwind) {
   const double h = 1 / static_cast<double>(grid.nx + 1);
   Axes axes{convection(wind[0], h, upwind), convection(wind[1], h, upwind)};
   if (wind.size() == 3) axes.z = convection(wind[2], h, upwind);
@@ -105,7 +105,7 @@ Csr<T> convection_diffusion(const Grid& grid, const std::vector<double>& wind, b
 /// coefficients, times `faces`, the area of a cell's face divided by its width in each direction. A boundary
 /// where u = 0 is half a cell away; a direction of a single cell and a closed box have no such boundary.
 template <class T>
-Csr<T> finite_volumes(const Grid& grid, const std::vector<double>& k, std::array<double, 3> faces,
+Csr<T> finite_volumes(const StructuredGrid& grid, const std::vector<double>& k, std::array<double, 3> faces,
                       bool closed) {
   const std::array<std::int64_t, 3> extent = {grid.nx, grid.ny, grid.nz};
   const std::array<std::int64_t, 3> step = {1, grid.nx, grid.nx * grid.ny};
@@ -136,7 +136,7 @@ Csr<T> finite_volumes(const Grid& grid, const std::vector<double>& k, std::array
 
 /// Blocks of cells with coefficients from 1 to `contrast`.
 template <class T>
-Csr<T> jumps(const Grid& grid, const Arguments& a) {
+Csr<T> jumps(const StructuredGrid& grid, const ParameterValues& a) {
   const std::int64_t block = a.integer("block");
   const double contrast = a.real("contrast");
   const bool checkerboard = a.text("pattern") == "checkerboard";
@@ -155,7 +155,7 @@ Csr<T> jumps(const Grid& grid, const Arguments& a) {
 
 /// Log-normal permeabilities, correlated over 1, 4 and 16 cells, cut off at three standard deviations.
 template <class T>
-Csr<T> spe10(const Grid& grid, const Arguments& a) {
+Csr<T> spe10(const StructuredGrid& grid, const ParameterValues& a) {
   const double decades = a.real("decades");
   const bool closed = a.text("boundary") == "closed";
   std::vector<double> k(static_cast<std::size_t>(grid.size));
@@ -252,7 +252,7 @@ void check_points(int points, int few, int many) {
 
 template <class T>
 Csr<T> poisson_2d(std::int64_t nx, std::int64_t ny, int points) {
-  const Grid grid("poisson-2d", nx, ny);
+  const StructuredGrid grid("poisson-2d", nx, ny);
   check_points(points, 5, 9);
   if (points == 5) return constant_stencil<T>(grid, star_stencil({{-1, -1}, {-1, -1}}, 4));
   return constant_stencil<T>(grid, box_stencil(0, [](int distance) {
@@ -262,7 +262,7 @@ Csr<T> poisson_2d(std::int64_t nx, std::int64_t ny, int points) {
 
 template <class T>
 Csr<T> poisson_3d(std::int64_t nx, std::int64_t ny, std::int64_t nz, int points) {
-  const Grid grid("poisson-3d", nx, ny, nz);
+  const StructuredGrid grid("poisson-3d", nx, ny, nz);
   check_points(points, 7, 27);
   if (points == 7) return constant_stencil<T>(grid, star_stencil({{-1, -1}, {-1, -1}, {-1, -1}}, 6));
   return constant_stencil<T>(grid, box_stencil(1, [](int distance) { return distance == 0 ? 26.0 : -1.0; }));
@@ -275,20 +275,20 @@ Csr<T> anisotropic_2d(std::int64_t nx, std::int64_t ny, double epsilon, double d
   const double xx = c * c + epsilon * (s * s);
   const double yy = epsilon * (c * c) + s * s;
   const double xy = (1 - epsilon) * (c * s);  // of -2 xy u_xy: central differences over the four corners
-  return constant_stencil<T>(Grid("anisotropic-2d", nx, ny), {{-1, -1, 0, -xy / 2},
-                                                              {0, -1, 0, -yy},
-                                                              {1, -1, 0, xy / 2},
-                                                              {-1, 0, 0, -xx},
-                                                              {0, 0, 0, 2 * (xx + yy)},
-                                                              {1, 0, 0, -xx},
-                                                              {-1, 1, 0, xy / 2},
-                                                              {0, 1, 0, -yy},
-                                                              {1, 1, 0, -xy / 2}});
+  return constant_stencil<T>(StructuredGrid("anisotropic-2d", nx, ny), {{-1, -1, 0, -xy / 2},
+                                                                        {0, -1, 0, -yy},
+                                                                        {1, -1, 0, xy / 2},
+                                                                        {-1, 0, 0, -xx},
+                                                                        {0, 0, 0, 2 * (xx + yy)},
+                                                                        {1, 0, 0, -xx},
+                                                                        {-1, 1, 0, xy / 2},
+                                                                        {0, 1, 0, -yy},
+                                                                        {1, 1, 0, -xy / 2}});
 }
 
 template <class T>
 Csr<T> convection_diffusion_2d(std::int64_t nx, std::int64_t ny, double wind_x, double wind_y, bool upwind) {
-  return convection_diffusion<T>(Grid("convection-diffusion-2d", nx, ny), {wind_x, wind_y}, upwind);
+  return convection_diffusion<T>(StructuredGrid("convection-diffusion-2d", nx, ny), {wind_x, wind_y}, upwind);
 }
 
 namespace {
@@ -329,13 +329,13 @@ std::vector<Generator> grid_rows() {
   std::vector<Generator> rows = {
       row("poisson-2d", "grids", "Poisson equation on a rectangle, u = 0 on the boundary; SPD",
           plane({choice("points", "5", "points of the stencil", {"5", "9"})}), in_plane,
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return poisson_2d<decltype(zero)>(a.integer("nx"), a.integer("ny"),
                                               a.text("points") == "5" ? 5 : 9);
           }),
       row("poisson-3d", "grids", "Poisson equation in a box, u = 0 on the boundary; SPD",
           space({choice("points", "7", "points of the stencil", {"7", "27"})}), in_space,
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return poisson_3d<decltype(zero)>(a.integer("nx"), a.integer("ny"), a.integer("nz"),
                                               a.text("points") == "7" ? 7 : 27);
           }),
@@ -343,7 +343,7 @@ std::vector<Generator> grid_rows() {
           plane({real("epsilon", 1e-3, "coefficient of the weaker direction t", {0, 1e300, true}),
                  real("angle", 0, "angle from x to s in degrees", {-360, 360})}),
           in_plane,
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return anisotropic_2d<decltype(zero)>(a.integer("nx"), a.integer("ny"), a.real("epsilon"),
                                                   a.real("angle"));
           }),
@@ -352,8 +352,8 @@ std::vector<Generator> grid_rows() {
                  real("b", 1e-2, "coefficient of u_yy", {0, 1e300, true}),
                  real("c", 1e-4, "coefficient of u_zz", {0, 1e300, true})}),
           in_space,
-          [](const Arguments& a, auto zero) {
-            const Grid grid("anisotropic-3d", a.integer("nx"), a.integer("ny"), a.integer("nz"));
+          [](const ParameterValues& a, auto zero) {
+            const StructuredGrid grid("anisotropic-3d", a.integer("nx"), a.integer("ny"), a.integer("nz"));
             const double x = a.real("a");
             const double y = a.real("b");
             const double z = a.real("c");
@@ -362,20 +362,20 @@ std::vector<Generator> grid_rows() {
           }),
       row("jumps-2d", "grids", "-div(k grad u), k discontinuous between blocks of cells; SPD",
           plane(jump_parameters()), in_plane,
-          [](const Arguments& a, auto zero) {
-            return jumps<decltype(zero)>(Grid("jumps-2d", a.integer("nx"), a.integer("ny")), a);
+          [](const ParameterValues& a, auto zero) {
+            return jumps<decltype(zero)>(StructuredGrid("jumps-2d", a.integer("nx"), a.integer("ny")), a);
           }),
       row("jumps-3d", "grids", "-div(k grad u), k discontinuous between blocks of cells; SPD",
           space(jump_parameters()), in_space,
-          [](const Arguments& a, auto zero) {
-            return jumps<decltype(zero)>(Grid("jumps-3d", a.integer("nx"), a.integer("ny"), a.integer("nz")),
+          [](const ParameterValues& a, auto zero) {
+            return jumps<decltype(zero)>(StructuredGrid("jumps-3d", a.integer("nx"), a.integer("ny"), a.integer("nz")),
                                          a);
           }),
       row("convection-diffusion-2d", "grids", "-Laplace u + wind . grad u on a rectangle; unsymmetric",
           plane({real("wind_x", 10, "x component of the wind", {-1e300, 1e300}),
                  real("wind_y", 20, "y component of the wind", {-1e300, 1e300}), scheme()}),
           in_plane,
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return convection_diffusion_2d<decltype(zero)>(a.integer("nx"), a.integer("ny"), a.real("wind_x"),
                                                            a.real("wind_y"), a.text("scheme") == "upwind");
           }),
@@ -384,14 +384,14 @@ std::vector<Generator> grid_rows() {
                  real("wind_y", 20, "y component of the wind", {-1e300, 1e300}),
                  real("wind_z", 30, "z component of the wind", {-1e300, 1e300}), scheme()}),
           in_space,
-          [](const Arguments& a, auto zero) {
-            const Grid grid("convection-diffusion-3d", a.integer("nx"), a.integer("ny"), a.integer("nz"));
+          [](const ParameterValues& a, auto zero) {
+            const StructuredGrid grid("convection-diffusion-3d", a.integer("nx"), a.integer("ny"), a.integer("nz"));
             return convection_diffusion<decltype(zero)>(
                 grid, {a.real("wind_x"), a.real("wind_y"), a.real("wind_z")}, a.text("scheme") == "upwind");
           }),
       row("elasticity-2d", "grids", "plate in plane stress, bilinear elements, clamped at its left side; SPD",
           elasticity_parameters(), in_plane,
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return elasticity_2d<decltype(zero)>(a.integer("nx"), a.integer("ny"), a.real("poisson"));
           }),
       row("spe10-like", "grids", "flow through layered rock of log-normal permeability; SPD, singular if closed",
@@ -401,9 +401,9 @@ std::vector<Generator> grid_rows() {
                   {"closed", "open"}),
            seed()},
           in_space,
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return spe10<decltype(zero)>(
-                Grid("spe10-like", a.integer("nx"), a.integer("ny"), a.integer("nz")), a);
+                StructuredGrid("spe10-like", a.integer("nx"), a.integer("ny"), a.integer("nz")), a);
           }),
   };
   for (Generator& generator : rows) {
@@ -411,7 +411,7 @@ std::vector<Generator> grid_rows() {
     if (generator.name != "elasticity-2d") continue;
     generator.unknowns_per_point = 2;
     generator.make_coordinates = [](const Options& options) {
-      const Arguments a = parse_arguments("elasticity-2d", elasticity_parameters(), options);
+      const ParameterValues a = parse_parameters("elasticity-2d", elasticity_parameters(), options);
       return elasticity_coordinates(a.integer("nx"), a.integer("ny"));
     };
   }

@@ -78,9 +78,9 @@ std::vector<std::int64_t> falling_sizes(std::size_t count, std::int64_t largest,
 }
 
 /// Sizes of levels and blocks, from which all blocks are generated independently.
-class Plan {
+class TrianglePlan {
  public:
-  Plan(std::int64_t rows, bool diagonal_counted)
+  TrianglePlan(std::int64_t rows, bool diagonal_counted)
       : rows_(rows), blocks_(std::max<std::int64_t>(1, rows / rows_of_a_block)) {
     const std::int64_t nonzeros = in_proportion(rows, published_nonzeros);
     const std::int64_t largest = in_proportion(rows, published_largest_level);
@@ -123,7 +123,7 @@ class Plan {
 
 /// Levels of a block's rows, in random order. In a block where some level begins they are sorted, so that its
 /// rows have rows of the previous level before them.
-std::vector<std::uint8_t> arranged_levels(const Plan& plan, std::int64_t b, Random random) {
+std::vector<std::uint8_t> arranged_levels(const TrianglePlan& plan, std::int64_t b, Random random) {
   std::vector<std::uint8_t> result;
   bool sorted = false;
   for (std::size_t l = 0; l < levels; ++l) {
@@ -142,7 +142,7 @@ std::vector<std::uint8_t> arranged_levels(const Plan& plan, std::int64_t b, Rand
 /// Number of dependencies of each row of a block: one in the previous level, and the block's share of the
 /// others in clusters, since real matrices have rows of very different length. One row of the matrix has the
 /// maximum.
-std::vector<std::int64_t> dependency_counts(const Plan& plan, std::int64_t b,
+std::vector<std::int64_t> dependency_counts(const TrianglePlan& plan, std::int64_t b,
                                             const std::vector<std::uint8_t>& level, Random random) {
   std::vector<std::int64_t> counts(level.size(), 0);
   std::vector<std::size_t> dependent;
@@ -175,7 +175,7 @@ struct Arrangement {
   Array<std::int64_t> row_offsets;
 };
 
-Arrangement lay_out(const Plan& plan, std::uint64_t seed) {
+Arrangement lay_out(const TrianglePlan& plan, std::uint64_t seed) {
   const Device device;
   Arrangement result{Array<std::uint8_t>(device, plan.rows()), Array<std::int32_t>(device, plan.rows()),
                      Array<std::int64_t>(device, plan.rows() + 1)};
@@ -229,7 +229,7 @@ void add_lower_rows(const Arrangement& layout, std::int64_t row, std::size_t wan
 
 /// Writes the rows of block b.
 template <class T>
-void fill_block(const Plan& plan, const Arrangement& layout, std::int64_t b, Random random,
+void fill_block(const TrianglePlan& plan, const Arrangement& layout, std::int64_t b, Random random,
                 Array<std::int32_t>& column_indices, Array<T>& values) {
   constexpr std::int64_t nearest_few = 8;
   std::array<std::int64_t, levels> seen{};  // of each level, rows before this one
@@ -267,7 +267,7 @@ Csr<T> published_triangle(std::int64_t rows, std::uint64_t seed, bool diagonal_c
   if (rows < 1000) {
     throw BadOption("rows", fmt::format("published-triangle has at least 1000 rows, not {}", rows));
   }
-  const Plan plan(rows, diagonal_counted);
+  const TrianglePlan plan(rows, diagonal_counted);
   Arrangement layout = lay_out(plan, seed);
   const std::int64_t nonzeros = layout.row_offsets[rows];
   Array<std::int32_t> column_indices(Device(), nonzeros);

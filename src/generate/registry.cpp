@@ -34,8 +34,8 @@ std::int64_t checked_size(const std::string& what, const std::vector<std::int64_
   return product;
 }
 
-Arguments parse_arguments(const std::string& generator, const std::vector<Parameter>& parameters,
-                          const Options& options) {
+ParameterValues parse_parameters(const std::string& generator, const std::vector<Parameter>& parameters,
+                                 const Options& options) {
   std::map<std::string, Parameter::Value> values;
   for (const Parameter& parameter : parameters) values.emplace(parameter.name, parameter.fallback);
   for (const auto& [name, given] : options.entries()) {
@@ -52,7 +52,7 @@ Arguments parse_arguments(const std::string& generator, const std::vector<Parame
                 &value = given](auto& field) { assign(path, value, found->range, found->allowed, field); },
                values.at(name));
   }
-  return Arguments(std::move(values));
+  return ParameterValues(std::move(values));
 }
 
 namespace {

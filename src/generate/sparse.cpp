@@ -83,7 +83,7 @@ Csr<T> random_tridiagonal(std::int64_t n, std::uint64_t seed, const Diagonal& di
   });
 }
 
-Distribution distribution_of(const Arguments& a) {
+Distribution distribution_of(const ParameterValues& a) {
   return a.text("distribution") == "uniform" ? Distribution::uniform : Distribution::normal;
 }
 
@@ -161,7 +161,7 @@ Generator tridiagonal_row() {
        real("lower", -1, "subdiagonal, of kind constant"),
        real("diagonal", 2, "main diagonal, of kind constant"),
        real("upper", -1, "superdiagonal, of kind constant"), seed()},
-      {"n"}, [](const Arguments& a, auto zero) {
+      {"n"}, [](const ParameterValues& a, auto zero) {
         using T = decltype(zero);
         const std::int64_t n = a.integer("n");
         const std::string& kind = a.text("kind");
@@ -183,7 +183,7 @@ std::vector<Generator> random_rows() {
       row("random-dense", "dense", "independent random elements",
           {size("rows", 100, "rows"), size("columns", 100, "columns"), distribution(), seed()},
           {"rows", "columns"},
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return random_dense<decltype(zero)>(a.integer("rows"), a.integer("columns"), distribution_of(a),
                                                 a.seed());
           }),
@@ -191,7 +191,7 @@ std::vector<Generator> random_rows() {
           {size("rows", 1000, "rows"), size("columns", 1000, "columns"), density(0.01), distribution(),
            seed()},
           {"rows", "columns"},
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return random_sparse<decltype(zero)>(a.integer("rows"), a.integer("columns"), a.real("density"),
                                                  distribution_of(a), a.seed());
           }),
@@ -201,7 +201,7 @@ std::vector<Generator> random_rows() {
                 {1, 1e300, true}),
            seed()},
           {"n"},
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return random_spd<decltype(zero)>(a.integer("n"), a.real("density"), a.real("dominance"),
                                               a.seed());
           }),
@@ -211,7 +211,7 @@ std::vector<Generator> random_rows() {
                 {least_strict_dominance, 1e300}),
            seed()},
           {"n"},
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return diagonally_dominant<decltype(zero)>(a.integer("n"), a.real("density"), a.real("dominance"),
                                                        a.seed());
           }),
@@ -231,7 +231,7 @@ std::vector<Generator> sparse_rows() {
                 "ratio of the diagonal to the sum of the row's other magnitudes; 0: a random diagonal",
                 {0, 1e300}),
            seed()},
-          {"n"}, [](const Arguments& a, auto zero) {
+          {"n"}, [](const ParameterValues& a, auto zero) {
             return banded<decltype(zero)>(a.integer("n"), a.integer("lower"), a.integer("upper"),
                                           a.real("dominance"), a.seed());
           }));
@@ -243,7 +243,7 @@ std::vector<Generator> sparse_rows() {
                              "diagonal comes on top",
                              {"counted", "extra"}),
                       seed()},
-                     {"rows"}, [](const Arguments& a, auto zero) {
+                     {"rows"}, [](const ParameterValues& a, auto zero) {
                        return published_triangle<decltype(zero)>(a.integer("rows"), a.seed(),
                                                                  a.text("diagonal") == "counted");
                      }));

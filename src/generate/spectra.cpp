@@ -124,7 +124,7 @@ std::vector<double> spectrum(const std::string& shape, Index n, double condition
   return d;
 }
 
-std::vector<double> spectrum(const Arguments& a) {
+std::vector<double> spectrum(const ParameterValues& a) {
   std::vector<double> d = spectrum(a.text("spectrum"), a.integer("n"), a.real("condition"), a.seed());
   for (double& value : d) value *= a.real("scale");
   return d;
@@ -248,7 +248,7 @@ std::vector<Generator> spectrum_rows() {
   return {
       row("svd", "spectra", "U diag(d) V^T with random orthogonal U and V",
           spectrum_parameters(size("zero_columns", 0, "columns at the right that are set to zero")), {"n"},
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             const Dense<double> full = with_singular_values(spectrum(a), a.seed());
             const Index kept = full.columns() - a.integer("zero_columns");
             return fill_dense<decltype(zero)>(full.rows(), full.columns(),
@@ -258,7 +258,7 @@ std::vector<Generator> spectrum_rows() {
           spectrum_parameters(
               choice("signs", "positive", "signs of the eigenvalues", {"positive", "random"})),
           {"n"},
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             std::vector<double> d = spectrum(a);
             Random random(a.seed(), signs, 0);
             for (double& value : d) {
@@ -278,7 +278,7 @@ std::vector<Generator> spectrum_rows() {
             {1, 11}},
            seed()},
           {"n"},
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             return lapack_check<decltype(zero)>(a.integer("n"), a.integer("type"), a.seed());
           }),
       row("random-integer", "spectra", "uniformly random integers",
@@ -288,7 +288,7 @@ std::vector<Generator> spectrum_rows() {
            {"high", std::int64_t{9}, "largest integer", {-1e9, 1e9}},
            seed()},
           {"rows", "columns"},
-          [](const Arguments& a, auto zero) {
+          [](const ParameterValues& a, auto zero) {
             const Index low = a.integer("low");
             const Index choices = a.integer("high") - low + 1;
             if (choices < 1) throw BadOption("high", "option 'high' is not below 'low'");
@@ -307,7 +307,7 @@ std::vector<Generator> spectrum_rows() {
                    {"integer", "normal"}));
         parameters.push_back(seed());
         return row("known-rank", "spectra", "product of two factors", parameters, {"rows", "columns"},
-                   [](const Arguments& a, auto zero) {
+                   [](const ParameterValues& a, auto zero) {
                      return rounded<decltype(zero)>(of_rank(a.integer("rows"), a.integer("columns"),
                                                             a.integer("rank"), a.text("kind") == "integer",
                                                             a.seed()));
@@ -318,7 +318,7 @@ std::vector<Generator> spectrum_rows() {
         parameters.push_back(seed());
         return row("inconsistent", "spectra",
                    "integer [A b] whose last row contradicts the first: A x = b has no solution", parameters,
-                   {"rows", "columns"}, [](const Arguments& a, auto zero) {
+                   {"rows", "columns"}, [](const ParameterValues& a, auto zero) {
                      return rounded<decltype(zero)>(
                          inconsistent(a.integer("rows"), a.integer("columns"), a.integer("rank"), a.seed()));
                    });

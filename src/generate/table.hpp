@@ -29,9 +29,9 @@ struct Parameter {
 };
 
 /// Values of all parameters.
-class Arguments {
+class ParameterValues {
  public:
-  explicit Arguments(std::map<std::string, Parameter::Value> values) : values_(std::move(values)) {}
+  explicit ParameterValues(std::map<std::string, Parameter::Value> values) : values_(std::move(values)) {}
   [[nodiscard]] bool flag(const std::string& name) const { return std::get<bool>(values_.at(name)); }
   [[nodiscard]] std::int64_t integer(const std::string& name) const {
     return std::get<std::int64_t>(values_.at(name));
@@ -47,8 +47,8 @@ class Arguments {
 };
 
 /// The defaults, replaced by the given options. Throws BadOption.
-Arguments parse_arguments(const std::string& generator, const std::vector<Parameter>& parameters,
-                          const Options& options);
+ParameterValues parse_parameters(const std::string& generator, const std::vector<Parameter>& parameters,
+                                 const Options& options);
 std::vector<OptionInfo> described(const std::vector<Parameter>& parameters);
 /// Throws InvalidMatrix, naming the generator and the place, for an element that overflows T or is NaN.
 template <class T>
@@ -83,12 +83,12 @@ Generator row(std::string name, std::string family, std::string summary,
   generator.family = std::move(family);
   generator.summary = std::move(summary);
   generator.size = std::move(size);
-  using Result = decltype(make(std::declval<const Arguments&>(), double{}));
+  using Result = decltype(make(std::declval<const ParameterValues&>(), double{}));
   generator.sparse = std::is_same_v<Result, Csr<double>>;
   generator.options = described(parameters);
   const auto maker = [=, name = generator.name](auto zero) {
     return [=](const Options& options) -> Matrix<decltype(zero)> {
-      Matrix<decltype(zero)> matrix = make(parse_arguments(name, parameters, options), zero);
+      Matrix<decltype(zero)> matrix = make(parse_parameters(name, parameters, options), zero);
       check_finite(name, matrix);
       return matrix;
     };

@@ -100,8 +100,8 @@ class LaplacianForm {
     lift_matrix(backend, *M, rows);
     if (representation == Excess::diagonal) {
       excess_ = Array<T>(backend.device(), vertices_);
-      backend.for_each(vertices_, Spread<T, T>{rows.excess.data(), vertex_.data(), rows.excess.size(), T{1},
-                                               excess_.data()});
+      backend.for_each(vertices_, LiftVector<T, T>{rows.excess.data(), vertex_.data(), rows.excess.size(),
+                                                   T{1}, excess_.data()});
     }
     if (made.rows() > 0 && !owns()) lifted_ = std::move(made);
     return {};
@@ -185,7 +185,7 @@ class LaplacianForm {
   /// Computes y (vertices() elements), zero at grounds, from an initial guess x.
   template <class V>
   void spread_guess(B& backend, const T* x, V* y) const {
-    Spread<T, V> spread = spread_of(x, y);
+    LiftVector<T, V> spread = spread_of(x, y);
     spread.sign = T{1};
     backend.for_each(vertices_, spread);
   }
@@ -202,7 +202,7 @@ class LaplacianForm {
   void part_in_range(B& backend, Workspace& workspace, const V* y, T* b) const {
     const Restored<V> one{&workspace, y, b};
     sum_components<V>(backend, std::span<const Restored<V>>(&one, 1));
-    Gather<T, V> gather = gather_of(one);
+    GatherVertices<T, V> gather = gather_of(one);
     gather.excess = Excess::diagonal;
     gather.sign = sign_;
     backend.for_each(n_, gather);
@@ -245,7 +245,7 @@ class LaplacianForm {
 
   static Csr<T> negated(B& backend, const Csr<T>& A) {
     Array<T> values(backend.device(), A.nonzeros());
-    backend.for_each(A.nonzeros(), Negate<T>{A.values().data(), values.data()});
+    backend.for_each(A.nonzeros(), CopyNegated<T>{A.values().data(), values.data()});
     return Csr<T>::unchecked(A.rows(), A.columns(), A.row_offsets(), A.column_indices(), std::move(values));
   }
 
@@ -354,7 +354,7 @@ class LaplacianForm {
                         Array<std::int32_t>& columns, Array<T>& values) const {
     Array<T> placed(backend.device(), vertices_);
     backend.for_each(vertices_,
-                     Spread<T, T>{excess.data(), vertex_.data(), excess.size(), T{1}, placed.data()});
+                     LiftVector<T, T>{excess.data(), vertex_.data(), excess.size(), T{1}, placed.data()});
     Workspace workspace = make_workspace(backend);
     const Lifted<T> one{&workspace, nullptr, placed.data()};
     sum_components<T>(backend, std::span<const Lifted<T>>(&one, 1));
@@ -364,11 +364,11 @@ class LaplacianForm {
   }
 
   template <class V>
-  Spread<T, V> spread_of(const T* b, V* y) const {
+  LiftVector<T, V> spread_of(const T* b, V* y) const {
     return {b, owns() ? vertex_.data() : nullptr, n_, static_cast<T>(sign_), y};
   }
   template <class V>
-  Gather<T, V> gather_of(const Restored<V>& own) const {
+  GatherVertices<T, V> gather_of(const Restored<V>& own) const {
     return {own.y,
             place_.data(),
             components_.of_vertex.data(),
@@ -409,7 +409,7 @@ class LaplacianForm {
   ComponentKinds kinds_;
   Csr<T> lifted_;
   Array<T> excess_;
-  Components components_;
+  ConnectedComponents components_;
   Array<std::int64_t> lifted_offsets_;
   ComponentSums<B> sums_;
   Array<std::int32_t> of_place_;

@@ -12,7 +12,7 @@ namespace echelon::graph_laplacian {
 
 /// Permutes b, doubled if requested, to the numbering of the lifted matrix; zero for a ground.
 template <class T, class V>
-struct Spread {
+struct LiftVector {
   const T* b;
   const std::int32_t* vertex;  ///< vertex at each position; null for the identity
   std::int64_t n;
@@ -26,7 +26,7 @@ struct Spread {
 
 /// target = -source.
 template <class T>
-struct Negate {
+struct CopyNegated {
   const T* source;
   T* target;
   ECHELON_ANYWHERE void operator()(std::int64_t k) const { target[k] = -source[k]; }
@@ -72,7 +72,7 @@ struct SubtractMeans {
 /// Computes x from y: y_i - y_ground, y_i where excess is on the diagonal, or y_i minus the mean of its
 /// component; with doubling, half the difference of the two copies.
 template <class T, class V>
-struct Gather {
+struct GatherVertices {
   const V* y;
   const std::int32_t* place;
   const std::int32_t* component;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "io/binary_reader.hpp"
-#include "io/csr_assembly.hpp"
-#include "io/host_matrix.hpp"
-#include "io/output_file.hpp"
-#include "io/sources.hpp"
+#include "io/support/binary_reader.hpp"
+#include "io/support/csr_assembly.hpp"
+#include "io/support/host_matrix.hpp"
+#include "io/support/output_file.hpp"
+#include "io/support/sources.hpp"
 
 #include <echelon/error.hpp>
 

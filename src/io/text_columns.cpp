@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "io/host_matrix.hpp"
-#include "io/output_file.hpp"
-#include "io/sources.hpp"
+#include "io/support/host_matrix.hpp"
+#include "io/support/output_file.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/content.hpp"
 #include "io/text/numbers.hpp"
 #include "io/text/position.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 /// The rows in a block of lines, up to the first fault.
 template <class T>
-struct Rows {
+struct ParsedRows {
   std::vector<T> values;  ///< row after row
   std::int64_t count = 0;
   std::optional<Fault> fault;
@@ -57,7 +57,7 @@ void parse_row(const char*& at, const char* end, std::int64_t columns, std::vect
 }
 
 template <class T>
-void parse_rows(std::string_view text, std::int64_t columns, Rows<T>& rows) {
+void parse_rows(std::string_view text, std::int64_t columns, ParsedRows<T>& rows) {
   rows = {};
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -81,13 +81,13 @@ void parse_rows(std::string_view text, std::int64_t columns, Rows<T>& rows) {
 }
 
 /// Lines before the first row, and the number of columns in that row.
-struct Start {
+struct FirstRow {
   std::int64_t lines = 0;
   std::int64_t columns = 0;
 };
 
-Start read_start(LineBlocks& blocks) {
-  Start start;
+FirstRow read_start(LineBlocks& blocks) {
+  FirstRow start;
   std::string line;
   for (bool header_seen = false; blocks.next_line(line); ++start.lines) {
     const std::vector<std::string_view> fields = fields_of_line(line);
@@ -100,10 +100,10 @@ Start read_start(LineBlocks& blocks) {
 }
 
 template <class T>
-Dense<T> joined(std::vector<Rows<T>>& blocks, std::int64_t rows, std::int64_t columns) {
+Dense<T> joined(std::vector<ParsedRows<T>>& blocks, std::int64_t rows, std::int64_t columns) {
   Dense<T> matrix(Device(), rows, columns);
   std::int64_t first = 0;
-  for (Rows<T>& block : blocks) {
+  for (ParsedRows<T>& block : blocks) {
     for (std::int64_t j = 0; j < columns; ++j) {
       for (std::int64_t i = 0; i < block.count; ++i) {
         matrix(first + i, j) = block.values[static_cast<std::size_t>(i * columns + j)];
@@ -119,7 +119,7 @@ Dense<T> joined(std::vector<Rows<T>>& blocks, std::int64_t rows, std::int64_t co
 
 template <class T>
 Dense<T> read_text_columns_source(TextSource& source, const std::string& name, const ReadOptions& options) {
-  Start start;
+  FirstRow start;
   {
     LineBlocks blocks(source, options.block_bytes);
     start = read_start(blocks);
@@ -128,12 +128,12 @@ Dense<T> read_text_columns_source(TextSource& source, const std::string& name, c
   std::string line;
   for (std::int64_t k = 0; k < start.lines; ++k) blocks.next_line(line);
   TextPosition position(name, start.lines + 1);
-  std::vector<Rows<T>> kept;
+  std::vector<ParsedRows<T>> kept;
   std::int64_t rows = 0;
-  for_each_block<Rows<T>>(
+  for_each_block<ParsedRows<T>>(
       blocks, reading_threads(source, options),
-      [&](std::string_view text, Rows<T>& block) { parse_rows(text, start.columns, block); },
-      [&](std::string_view text, Rows<T>& block) {
+      [&](std::string_view text, ParsedRows<T>& block) { parse_rows(text, start.columns, block); },
+      [&](std::string_view text, ParsedRows<T>& block) {
         if (block.fault) position.fail(text, block.fault->at, block.fault->reason);
         position.pass(text, block.line_ends);
         rows += block.count;

@@ -74,7 +74,7 @@ void check_operand_of_sum(const Context& context, DenseView<const T> operand, co
 }
 
 template <class T>
-void reduce(Context& context, Reduction reduction, DenseView<const T> x, double* result) {
+void reduce(Context& context, VectorReduction reduction, DenseView<const T> x, double* result) {
   check_vector(x);
   check_context(context, x.device(), "x");
   on_target(context.device(), [&]<class Target>() { reduce_on<Target, T>(context, reduction, x, result); });
@@ -169,7 +169,7 @@ double dot(Context& context, DenseView<const T> x, DenseView<const T> y) {
 
 template <class T>
 void sum(Context& context, DenseView<const T> x, double* result) {
-  reduce(context, Reduction::sum, x, result);
+  reduce(context, VectorReduction::sum, x, result);
 }
 
 template <class T>
@@ -179,7 +179,7 @@ double sum(Context& context, DenseView<const T> x) {
 
 template <class T>
 void norm1(Context& context, DenseView<const T> x, double* result) {
-  reduce(context, Reduction::norm1, x, result);
+  reduce(context, VectorReduction::norm1, x, result);
 }
 
 template <class T>
@@ -189,7 +189,7 @@ double norm1(Context& context, DenseView<const T> x) {
 
 template <class T>
 void norm2(Context& context, DenseView<const T> x, double* result) {
-  reduce(context, Reduction::norm2, x, result);
+  reduce(context, VectorReduction::norm2, x, result);
 }
 
 template <class T>
@@ -199,7 +199,7 @@ double norm2(Context& context, DenseView<const T> x) {
 
 template <class T>
 void norm_inf(Context& context, DenseView<const T> x, double* result) {
-  reduce(context, Reduction::norm_inf, x, result);
+  reduce(context, VectorReduction::norm_inf, x, result);
 }
 
 template <class T>

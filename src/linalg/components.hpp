@@ -4,6 +4,7 @@
 
 #include "backend/atomic.hpp"
 #include "backend/backend.hpp"
+#include "backend/store.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
@@ -14,19 +15,13 @@
 namespace echelon {
 
 /// Components are numbered by their smallest vertices, 0, 1, 2, ...
-struct Components {
+struct ConnectedComponents {
   std::int64_t count = 0;
   Array<std::int32_t> of_vertex;
   /// Vertices by component, ascending within each: component c has members [offsets[c], offsets[c + 1]).
   Array<std::int32_t> members;
   Array<std::int64_t> offsets;
   [[nodiscard]] std::size_t bytes() const { return of_vertex.bytes() + members.bytes() + offsets.bytes(); }
-};
-
-/// target[i] = i.
-struct WriteIndex {
-  std::int32_t* target;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<std::int32_t>(i); }
 };
 
 /// Joins the trees of u and v. The root with the larger index becomes a child of the other root, so that a
@@ -131,7 +126,7 @@ template <class B, class T>
 void join_neighbours(B& backend, const Csr<T>& A, std::int32_t* parent) {
   constexpr std::int64_t sampled = 2;  // neighbours read first; they connect most of the graph
   const std::int64_t n = A.rows();
-  backend.for_each(n, WriteIndex{parent});
+  backend.for_each(n, Iota{parent});
   JoinNeighbours<T> join{
       A.row_offsets().data(), A.column_indices().data(), A.values().data(), 0, sampled, parent};
   backend.for_each(n, join);
@@ -149,12 +144,12 @@ void join_neighbours(B& backend, const Csr<T>& A, std::int32_t* parent) {
 /// Finds the components of a symmetric A; explicit zeros count as absent. The result is the same on every
 /// backend. O(nonzeros) time; 32 bytes per row in addition to the result.
 template <class B, class T>
-Components find_components(B& backend, const Csr<T>& A) {
+ConnectedComponents find_components(B& backend, const Csr<T>& A) {
   const std::int64_t n = A.rows();
   const Device& device = backend.device();
   Array<std::int32_t> parent(device, n);
   join_neighbours(backend, A, parent.data());
-  Components components;
+  ConnectedComponents components;
   Array<std::int64_t> roots(device, n + 1);
   backend.for_each(n, CountRoots{parent.data(), roots.data()});
   components.count = backend.exclusive_scan(n, roots.data(), roots.data());
@@ -162,7 +157,7 @@ Components find_components(B& backend, const Csr<T>& A) {
   Array<std::uint32_t> sorted(device, n);
   Array<std::int32_t> vertices(device, n);
   backend.for_each(n, NumberComponent{parent.data(), roots.data(), numbers.data()});
-  backend.for_each(n, WriteIndex{vertices.data()});
+  backend.for_each(n, Iota{vertices.data()});
   components.members = Array<std::int32_t>(device, n);
   if (components.count <= 1) {
     backend.copy(n, vertices.data(), components.members.data());

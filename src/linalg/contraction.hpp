@@ -29,7 +29,7 @@ struct HashedVector {
 
 /// Magnitude of the i-th scaled unknown.
 template <class S, class T>
-struct ScaledMagnitude {
+struct ScaledUnknownMagnitude {
   const S* scale;  // null: 1
   const T* v;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
@@ -69,7 +69,7 @@ Contraction measure_contraction(B& backend, std::int64_t n, const S* scale, T* v
   for (bool first = true; before > small; first = false) {
     multiply(v, product);
     subtract(product, v);
-    backend.reduce(n, ScaledMagnitude<S, T>{scale, v}, Store<Largest>{largest});
+    backend.reduce(n, ScaledUnknownMagnitude<S, T>{scale, v}, Store<Largest>{largest});
     const double after = backend.read(largest).value;
     if (first) found.first = after;
     if (!(after <= before / 2)) {

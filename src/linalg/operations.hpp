@@ -20,12 +20,12 @@ void gemm_on(Context& context, T alpha, DenseView<const T> A, DenseView<const T>
 template <class Target, class T>
 void add_on(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C);
 
-enum class Reduction { sum, norm1, norm2, norm_inf };
+enum class VectorReduction { sum, norm1, norm2, norm_inf };
 
 template <class Target, class T>
 void dot_on(Context& context, DenseView<const T> x, DenseView<const T> y, double* result);
 template <class Target, class T>
-void reduce_on(Context& context, Reduction reduction, DenseView<const T> x, double* result);
+void reduce_on(Context& context, VectorReduction reduction, DenseView<const T> x, double* result);
 /// Memory of the context for a result, and its value once the queued work is done. read_on() synchronises.
 template <class Target>
 [[nodiscard]] double* result_on(Context& context);

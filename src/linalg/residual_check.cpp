@@ -10,6 +10,7 @@
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_products.hpp"
 #include "linalg/tile_loop.hpp"
+#include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
 #include "support/hash.hpp"
 
@@ -69,13 +70,6 @@ struct SumRow {
   const T* values;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
     return {sum_magnitudes(values, row_offsets[i], row_offsets[i + 1])};
-  }
-};
-template <class T>
-struct ElementMagnitude {
-  const T* values;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const {
-    return {std::fabs(static_cast<double>(values[k]))};
   }
 };
 /// Largest sum of magnitudes of rows of at most `longest` elements, and the number of longer rows.
@@ -230,10 +224,10 @@ struct DoubledResidualOfTile {
 };
 
 /// Terms of 1^T A 1 and ||A 1||^2.
-struct RowSums {
+struct OnesProducts {
   DoubledSum sum;
   double squares = 0;
-  friend ECHELON_ANYWHERE RowSums combine(const RowSums& a, const RowSums& b) {
+  friend ECHELON_ANYWHERE OnesProducts combine(const OnesProducts& a, const OnesProducts& b) {
     return {combine(a.sum, b.sum), a.squares + b.squares};
   }
 };
@@ -241,8 +235,8 @@ template <class T>
 struct SumRowDoubled {
   const std::int64_t* row_offsets;
   const T* values;
-  ECHELON_ANYWHERE RowSums operator()(std::int64_t i) const {
-    RowSums row;
+  ECHELON_ANYWHERE OnesProducts operator()(std::int64_t i) const {
+    OnesProducts row;
     for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k)
       row.sum.add(static_cast<double>(values[k]));
     row.squares = row.sum.value() * row.sum.value();
@@ -285,13 +279,7 @@ struct ScaleOfDenseLine {
 };
 
 template <class T>
-struct AddTo {
-  const T* x;
-  T* y;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] += x[i]; }
-};
-template <class T>
-struct ScaleBy {
+struct ScaleByExponent {
   int exponent;
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
@@ -335,10 +323,10 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   }
 
   ProductWithOnes product_with_ones(const Csr<T>& A) override {
-    Array<RowSums> sums(backend_.device(), 1);
+    Array<OnesProducts> sums(backend_.device(), 1);
     backend_.reduce(A.rows(), SumRowDoubled<T>{A.row_offsets().data(), A.values().data()},
-                    Store<RowSums>{sums.data()});
-    const RowSums found = backend_.read(sums.data());
+                    Store<OnesProducts>{sums.data()});
+    const OnesProducts found = backend_.read(sums.data());
     return {found.sum.value(), std::sqrt(found.squares)};
   }
 
@@ -444,8 +432,10 @@ class BackendResidualCheck final : public ResidualCheck<T> {
                                multiply_by_minus_a, add);
   }
   void copy(std::int64_t n, const T* x, T* y) override { backend_.copy(n, x, y); }
-  void add(std::int64_t n, const T* x, T* y) override { backend_.for_each(n, AddTo<T>{x, y}); }
-  void scale(std::int64_t n, int exponent, T* x) override { backend_.for_each(n, ScaleBy<T>{exponent, x}); }
+  void add(std::int64_t n, const T* x, T* y) override { backend_.for_each(n, AddVectors<T>{x, y, y}); }
+  void scale(std::int64_t n, int exponent, T* x) override {
+    backend_.for_each(n, ScaleByExponent<T>{exponent, x});
+  }
   bool scales_exactly(std::int64_t n, int exponent, const T* x) override {
     FirstIndex* const found = &matrix_.data()->nonfinite;
     backend_.reduce(n, FindInexact<T>{exponent, x}, Store<FirstIndex>{found});
@@ -472,7 +462,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     }
     Largest* const largest = &matrix_.data()->sum;
     Array<Sum> sums(A.device(), A.rows());
-    backend_.segmented_reduce(A.rows(), offsets, ElementMagnitude<T>{values}, sums.data());
+    backend_.segmented_reduce(A.rows(), offsets, Magnitude<const T*>{values}, sums.data());
     backend_.reduce(A.rows(), LargestSum{sums.data()}, Store<Largest>{largest});
     return backend_.read(largest).value;
   }

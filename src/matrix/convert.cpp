@@ -15,7 +15,7 @@ namespace {
 
 /// Writes row i to a column-major matrix.
 template <class Rows>
-struct ScatterRow {
+struct WriteDenseRow {
   Rows rows;
   typename Rows::Value* target;
   std::int64_t leading;
@@ -96,7 +96,7 @@ Dense<T> to_dense_on(const MatrixRef<T>& matrix) {
     } else {
       if (matrix.is_sparse()) backend.fill(size, T{0}, result.data());
       with_rows(matrix, [&]<class Rows>(const Rows& rows) {
-        backend.for_each(result.rows(), ScatterRow<Rows>{rows, result.data(), result.leading()});
+        backend.for_each(result.rows(), WriteDenseRow<Rows>{rows, result.data(), result.leading()});
       });
     }
     backend.synchronize();

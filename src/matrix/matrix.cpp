@@ -4,10 +4,21 @@
 #include "matrix/convert.hpp"
 #include "matrix/shape.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/transform.hpp>
 
 namespace echelon {
+
+namespace matrix_detail {
+
+void throw_no_elements() {
+  throw Error(
+      "A is a linear operator, known by its products only, and this needs A's elements: Krylov methods (cg, "
+      "minres, bicgstab, gmres) solve with an operator");
+}
+
+}  // namespace matrix_detail
 
 template <class T>
 Dense<T> to_dense(MatrixRef<T> matrix) {

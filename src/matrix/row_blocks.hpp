@@ -2,7 +2,7 @@
 /// Blocks of consecutive rows with about equally many nonzeros, for products on a GPU.
 #pragma once
 
-#include "matrix/stencils/rows.hpp"
+#include "matrix/row_stencils.hpp"
 
 #include <echelon/annotate.hpp>
 #include <echelon/matrix/csr.hpp>

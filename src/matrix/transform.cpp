@@ -169,11 +169,6 @@ struct Symmetrized {
   }
 };
 
-struct Number {
-  std::int32_t* list;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { list[i] = static_cast<std::int32_t>(i); }
-};
-
 /// Sorts the columns of each row in ascending order.
 template <class T, class Backend>
 Csr<T> sort_rows(Backend& backend, const Csr<T>& A) {
@@ -292,7 +287,7 @@ Csr<T> select_columns_on(const Csr<T>& A, const Array<std::int32_t>& columns, bo
     const Device& device = A.device();
     Array<std::int32_t> numbers(device, columns.size());
     Array<float> unused(device, columns.size());
-    backend.for_each(columns.size(), Number{numbers.data()});
+    backend.for_each(columns.size(), Iota{numbers.data()});
     backend.fill(columns.size(), 0.0F, unused.data());
     const CooEntries<float> list(columns.data(), numbers.data(), unused.data(), columns.size());
     const auto places = compress(backend, list, A.columns(), columns.size());

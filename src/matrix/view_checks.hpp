@@ -15,12 +15,12 @@ namespace overlap_detail {
 
 /// Memory extent of a view: `minor` elements along the contiguous direction, `major` along the other one.
 template <class T>
-struct Extent {
+struct MemoryExtent {
   const T* begin;
   std::int64_t minor;
   std::int64_t major;
   std::int64_t leading;
-  explicit Extent(const DenseView<const T>& view)
+  explicit MemoryExtent(const DenseView<const T>& view)
       : begin(view.data()),
         minor(view.layout() == Layout::column_major ? view.rows() : view.columns()),
         major(view.layout() == Layout::column_major ? view.columns() : view.rows()),
@@ -35,8 +35,8 @@ struct Extent {
 /// ranges overlap are assumed to share one.
 template <class T>
 [[nodiscard]] bool overlap(const DenseView<const T>& one, const DenseView<const T>& other) {
-  const overlap_detail::Extent<T> a(one);
-  const overlap_detail::Extent<T> b(other);
+  const overlap_detail::MemoryExtent<T> a(one);
+  const overlap_detail::MemoryExtent<T> b(other);
   const std::less<const T*> before;
   if (a.empty() || b.empty() || !before(a.begin, b.end()) || !before(b.begin, a.end())) return false;
   if (a.leading != b.leading || a.leading <= 0) return true;

@@ -15,7 +15,7 @@ namespace {
 /// Computes weight / d_i, where d_i is a_ii, or for l1 the row's sum of magnitudes with the sign of a_ii.
 /// Returns the first row whose diagonal element is zero or missing.
 template <class T>
-struct InvertDiagonal {
+struct JacobiScale {
   double weight;
   bool l1;
   T* scale;
@@ -28,7 +28,7 @@ struct InvertDiagonal {
 };
 
 template <class T>
-struct InvertSparseDiagonal : InvertDiagonal<T> {
+struct InvertSparseDiagonal : JacobiScale<T> {
   const std::int64_t* row_offsets;
   const std::int32_t* column_indices;
   const T* values;
@@ -44,7 +44,7 @@ struct InvertSparseDiagonal : InvertDiagonal<T> {
 };
 
 template <class T>
-struct InvertDenseDiagonal : InvertDiagonal<T> {
+struct InvertDenseDiagonal : JacobiScale<T> {
   DenseView<const T> a;
   std::int64_t row_step;
   std::int64_t column_step;
@@ -71,7 +71,7 @@ struct Relax {
 
 /// x = D^-1 r, the first sweep from x = 0.
 template <class T>
-struct ScaleBy {
+struct ApplyInverseDiagonal {
   const T* scale;
   const T* r;
   T* x;
@@ -92,7 +92,7 @@ class JacobiIteration final : public IterativeMethod<B, T> {
     B backend(this->device());
     scale_ = Array<T>(this->device(), A.rows());
     Array<FirstIndex> zero(this->device(), 1);
-    const InvertDiagonal<T> invert{options_.weight, options_.variant == JacobiVariant::l1, scale_.data()};
+    const JacobiScale<T> invert{options_.weight, options_.variant == JacobiVariant::l1, scale_.data()};
     const Store<FirstIndex> store{zero.data()};
     if (const Csr<T>* csr = A.csr()) {
       backend.reduce(A.rows(),
@@ -122,7 +122,7 @@ class JacobiIteration final : public IterativeMethod<B, T> {
 
   void apply(Workspace& workspace, const T* r, T* z) const override {
     auto& own = static_cast<SolveWorkspace&>(workspace);
-    own.backend.for_each(own.n, ScaleBy<T>{scale_.data(), r, z});
+    own.backend.for_each(own.n, ApplyInverseDiagonal<T>{scale_.data(), r, z});
     for (std::int64_t sweep = 1; sweep < options_.sweeps; ++sweep) {
       form_residual(own, r, z);
       own.backend.for_each(own.n, Relax<T>{nullptr, scale_.data(), own.r.data(), z});

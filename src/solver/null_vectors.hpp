@@ -142,7 +142,7 @@ struct ConstantsOnComponents {
 /// Waits.
 template <class B, class T>
 ConstantsOnComponents<T> find_constants(B& backend, const Csr<T>& A) {
-  const Components components = find_components(backend, A);
+  const ConnectedComponents components = find_components(backend, A);
   std::vector<std::int32_t> component = components.of_vertex.to_vector();
   std::vector<RowSum> rows = sum_rows_exactly(backend, A);
   const std::vector<ConstantMode> modes =

@@ -101,7 +101,7 @@ class Usage(ToolTest):
     def test_no_arguments_prints_usage(self):
         done = self.run_tool(code=USAGE)
         self.assertEqual(done.stdout, "")
-        self.assertTrue(done.stderr.startswith("usage: echelon VERB"))
+        self.assertTrue(done.stderr.startswith("usage: echelon COMMAND"))
         self.assertLess(done.stderr.count("\n"), 16)
 
     def test_unknown_name_suggests_nearest(self):
@@ -186,7 +186,7 @@ class Help(ToolTest):
             for word in ["solve", "info", "methods", "solver:NAME", "Exit status"]:
                 self.assertIn(word, done.stdout)
 
-    def test_verb_help_lists_options(self):
+    def test_command_help_lists_options(self):
         options = {
             "solve": ["--rhs", "--method", "--device", "--rtol", "--atol", "--max-iterations", "--parameter",
                       "--precision", "--output", "--plot", "--json", "--quiet"],
@@ -195,8 +195,8 @@ class Help(ToolTest):
                          "--quiet"],
             "methods": ["--json"],
         }
-        for verb, names in options.items():
-            done = self.run_tool(verb, "--help")
+        for command, names in options.items():
+            done = self.run_tool(command, "--help")
             self.assertEqual(done.stderr, "")
             for name in names:
                 self.assertIn(name, done.stdout)
@@ -568,8 +568,8 @@ class Malformed(ToolTest):
         ]:
             with self.subTest(name):
                 path = self.file(name, content)
-                for verb in ["solve", "info"]:
-                    self.assertIn(path + place, self.error(verb, path, code=BAD_INPUT))
+                for command in ["solve", "info"]:
+                    self.assertIn(path + place, self.error(command, path, code=BAD_INPUT))
                 done = self.run_tool("solve", path, "--json", "--quiet", code=BAD_INPUT)
                 error = json.loads(done.stdout)["error"]
                 self.assertEqual((error["kind"], error["file"]), ("ParseError", path))
@@ -705,9 +705,9 @@ class Output(ToolTest):
             self.error(*arguments, code=USAGE)
 
     def test_plot_name_not_svg_is_refused(self):
-        for verb in ["solve", "info"]:
+        for command in ["solve", "info"]:
             for name in ["h.png", "h", "h.svg.gz"]:
-                self.assertIn(".svg", self.error(verb, self.spd(), "--plot", str(self.folder / name), code=USAGE))
+                self.assertIn(".svg", self.error(command, self.spd(), "--plot", str(self.folder / name), code=USAGE))
         self.run_tool("info", self.spd(), "--plot", str(self.folder / "h.SVG"))
 
     def test_overwriting_keeps_permissions(self):
@@ -743,8 +743,8 @@ class StandardStreams(ToolTest):
         for content in [matrix.encode(), gzip.compress(matrix.encode())]:
             report = json.loads(self.piped(content, "solve", "-", "--json", "--quiet").stdout)
             self.assertEqual((report["matrix"]["file"], report["matrix"]["nonzeros"]), ("-", 298))
-        for verb in ["info", "rank", "rref", "invert"]:
-            self.assertIn(b"100 x 100", self.piped(matrix, verb, "-").stdout)
+        for command in ["info", "rank", "rref", "invert"]:
+            self.assertIn(b"100 x 100", self.piped(matrix, command, "-").stdout)
         self.assertIn(b"standard input: 100 x 100", self.piped(matrix, "solve", "/dev/stdin").stdout)
 
     def test_rhs_from_stdin(self):
@@ -800,7 +800,7 @@ class StandardStreams(ToolTest):
         self.assertEqual(process.wait(timeout=60), -signal.SIGPIPE)
         self.assertEqual(list(scratch.iterdir()), [])
 
-    def test_pipeline_of_verbs(self):
+    def test_pipeline_of_commands(self):
         graph = self.piped("", "generate", "grid-2d", "--rows", "9", "-p", "form=adjacency", "-o", "-").stdout
         converted = self.piped(graph, "convert", "-", "-", "--as", "laplacian", "--to", "petsc").stdout
         info = json.loads(self.piped(converted, "info", "-", "--json").stdout)
@@ -1144,7 +1144,7 @@ class Info(ToolTest):
 
 
 class Elimination(ToolTest):
-    """The verbs rank, rref and invert."""
+    """The commands rank, rref and invert."""
 
     def json(self, *arguments, code=SOLVED):
         done = self.run_tool(*arguments, "--json", code=code)
@@ -1327,14 +1327,14 @@ class Elimination(ToolTest):
 
     def test_nan_is_reported_with_place(self):
         matrix = self.file("nan.mtx", array([[1, 2], [3, float("nan")]]))
-        for verb in ["rank", "rref", "invert"]:
-            self.assertIn("nan.mtx:6:1: 'nan'", self.error(verb, matrix, code=BAD_INPUT))
+        for command in ["rank", "rref", "invert"]:
+            self.assertIn("nan.mtx:6:1: 'nan'", self.error(command, matrix, code=BAD_INPUT))
 
     def test_sparse_matrix_too_large_for_dense_is_refused(self):
         n = 3_000_000
         matrix = self.file("large.mtx", coordinate(n, n, [(1, 1, 1), (n, n, 1)]))
-        for verb in ["rank", "rref", "invert"]:
-            message = self.error(verb, matrix, code=RESOURCES)
+        for command in ["rank", "rref", "invert"]:
+            message = self.error(command, matrix, code=RESOURCES)
             self.assertIn("3,000,000 x 3,000,000", message)
             self.assertIn("65.5 TiB asked for", message)
 
@@ -1351,8 +1351,8 @@ class Elimination(ToolTest):
                           ["rref", matrix, "--device", "gpu"], ["invert", matrix, "--precision", "half"]]:
             self.error(*arguments, code=USAGE)
         self.assertIn("did you mean", self.error("rref", matrix, "--nul-space", "N.mtx", code=USAGE))
-        for verb in ["rank", "rref", "invert"]:
-            self.assertIn("usage", self.run_tool(verb, "--help").stdout.lower())
+        for command in ["rank", "rref", "invert"]:
+            self.assertIn("usage", self.run_tool(command, "--help").stdout.lower())
 
 
 class Pictures(ToolTest):

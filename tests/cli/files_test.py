@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs `echelon convert`, and the other verbs on files of every format.
+"""Runs `echelon convert`, and the other commands on files of every format.
 
 Usage: files_test.py PATH_OF_THE_TOOL [unittest arguments]
 """
@@ -375,8 +375,8 @@ class Files(ToolTest):
         ]:
             with self.subTest(name):
                 path = self.file(name, content)
-                for verb in [["info", path], ["solve", path], ["convert", path, self.out("o.mtx")]]:
-                    self.assertRegex(self.error(*verb, code=BAD_INPUT), re.escape(path) + ".*" + place)
+                for command in [["info", path], ["solve", path], ["convert", path, self.out("o.mtx")]]:
+                    self.assertRegex(self.error(*command, code=BAD_INPUT), re.escape(path) + ".*" + place)
 
     def test_names_are_documented(self):
         guide = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tool.md"

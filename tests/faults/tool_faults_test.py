@@ -98,9 +98,9 @@ class Memory(Faults):
         self.folder.chmod(0o755)
         matrix = self.folder / "A.mtx"
         matrix.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n")
-        for verb, code in [("info", SOLVED), ("solve", RESOURCES)]:
+        for command, code in [("info", SOLVED), ("solve", RESOURCES)]:
             try:
-                done = subprocess.run([TOOL, verb, matrix, "--json"], capture_output=True, text=True,
+                done = subprocess.run([TOOL, command, matrix, "--json"], capture_output=True, text=True,
                                       timeout=60, preexec_fn=become_nobody, env={**ENVIRONMENT, "OMP_NUM_THREADS": "4"})
             except PermissionError:
                 self.skipTest("the tool is not for other users")

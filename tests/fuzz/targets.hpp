@@ -4,7 +4,7 @@
 /// read again, has the same bits.
 #pragma once
 
-#include "io/sources.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/line_blocks.hpp"
 #include "io/text/sink.hpp"
 

@@ -2,7 +2,7 @@
 /// Symmetric patterns for the tests of orderings and of the symbolic factorisation.
 #pragma once
 
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 #include <algorithm>
 #include <cstdint>

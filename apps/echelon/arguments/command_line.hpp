@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Parsing of command lines, shared by the verbs.
+/// Parsing of command lines, shared by the commands.
 #pragma once
 
 #include "commands/commands.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The matrix that a verb works on: options for reading its file. The name "-" stands for standard input.
+/// The matrix that a command works on: options for reading its file. The name "-" stands for standard input.
 #pragma once
 
 #include "commands/commands.hpp"

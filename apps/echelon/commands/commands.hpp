@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The verbs. Each takes the arguments after its name, and returns the exit status or throws an exception,
+/// The commands. Each takes the arguments after its name, and returns the exit status or throws an exception,
 /// which report_failure converts to one.
 #pragma once
 

@@ -150,8 +150,8 @@ void add_outcome(const Report& report, std::vector<Row>& rows) {
   for (const std::string& warning : report.warnings) rows.emplace_back("warning", warning);
 }
 
-Json graph_json(const std::string& verb, const GraphRequest& request, const Csr<double>& L) {
-  return {{"command", "graph " + verb},
+Json graph_json(const std::string& subcommand, const GraphRequest& request, const Csr<double>& L) {
+  return {{"command", "graph " + subcommand},
           {"file", utf8(request.matrix)},
           {"vertices", L.rows()},
           {"edges", count_edges(L)}};

@@ -7,7 +7,7 @@
 namespace echelon::tool {
 
 enum ExitCode : int {
-  exit_solved = 0,         ///< also success of verbs that solve nothing
+  exit_solved = 0,         ///< also success of commands that solve nothing
   exit_not_converged = 1,  ///< or cancelled
   exit_usage = 2,
   exit_bad_input = 3,    ///< a file that cannot be read, or matrices that do not fit

@@ -33,7 +33,7 @@ enum class Colour { none, red, green, yellow, bold, faint };
 /// `text` in colour if `stream` is a terminal and NO_COLOR (https://no-color.org) is not set.
 [[nodiscard]] std::string paint(std::string_view text, Colour colour, std::FILE* stream);
 
-/// The stream of a verb's report: stdout, unless a file is written there.
+/// The stream of a command's report: stdout, unless a file is written there.
 [[nodiscard]] std::FILE* report_stream();
 /// Sends reports to stderr from here on: stdout receives a file.
 void send_report_to_stderr();

@@ -71,6 +71,13 @@ class DenseView {
   Layout layout_ = Layout::column_major;
 };
 
+/// The transpose as a view of the same memory: rows become columns, and column-major becomes row-major.
+template <class T>
+[[nodiscard]] DenseView<T> transposed(const DenseView<T>& view) {
+  const Layout other = view.layout() == Layout::column_major ? Layout::row_major : Layout::column_major;
+  return {view.data(), view.columns(), view.rows(), view.leading(), view.device(), other};
+}
+
 /// Owns a rows-by-columns matrix, column-major with `leading() == max(rows, 1)`, in a device's memory;
 /// uninitialised unless a constructor says otherwise. 8 (double) or 4 (float) bytes an element.
 template <class T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/counters.hpp"
-#include "backend/memory.hpp"
+#include "backend/device/memory.hpp"
 
 #include <echelon/error.hpp>
 
@@ -38,7 +38,7 @@ void* allocate(int /*id*/, std::size_t /*bytes*/) {
   throw_cuda_absent();
 }
 void deallocate(int /*id*/, void* /*pointer*/) noexcept {}
-void copy(Direction /*direction*/, int /*target_id*/, void* /*target*/, int /*source_id*/,
+void copy(CopyDirection /*direction*/, int /*target_id*/, void* /*target*/, int /*source_id*/,
           const void* /*source*/, std::size_t /*bytes*/) {
   throw_cuda_absent();
 }

@@ -11,9 +11,9 @@ namespace echelon {
 
 namespace cuda_kernels {
 
-struct Count {
+struct IntegerSum {
   std::int64_t value = 0;
-  friend __device__ Count combine(Count a, Count b) { return {a.value + b.value}; }
+  friend __device__ IntegerSum combine(IntegerSum a, IntegerSum b) { return {a.value + b.value}; }
 };
 
 /// Sum of the values of the threads before the calling one in its block, and of all of them.
@@ -80,7 +80,7 @@ class GridLoops {
   __device__ void scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets) {
     const std::int64_t begin = n * blockIdx.x / gridDim.x;
     const std::int64_t end = n * (blockIdx.x + 1) / gridDim.x;
-    Count sum;
+    IntegerSum sum;
     for (std::int64_t i = begin + threadIdx.x; i < end; i += block_size) sum.value += counts[i];
     sum = combine_block(sum);
     if (threadIdx.x == 0) partial_[blockIdx.x] = sum.value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/counters.hpp"
-#include "backend/memory.hpp"
+#include "backend/device/memory.hpp"
 
 #include <echelon/error.hpp>
 
@@ -135,18 +135,18 @@ void deallocate(int id, void* pointer) noexcept {
   if (before != id) cudaSetDevice(before);
 }
 
-void copy(Direction direction, int target_id, void* target, int source_id, const void* source,
+void copy(CopyDirection direction, int target_id, void* target, int source_id, const void* source,
           std::size_t bytes) {
   if (bytes == 0) return;
-  const CurrentDevice current(direction == Direction::to_device ? target_id : source_id);
+  const CurrentDevice current(direction == CopyDirection::to_device ? target_id : source_id);
   switch (direction) {
-    case Direction::to_device:
+    case CopyDirection::to_device:
       check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, stream()));
       break;
-    case Direction::to_host:
+    case CopyDirection::to_host:
       check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, stream()));
       break;
-    case Direction::on_device:
+    case CopyDirection::on_device:
       check(target_id == source_id
                 ? cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream())
                 : cudaMemcpyPeerAsync(target, target_id, source, source_id, bytes, stream()));

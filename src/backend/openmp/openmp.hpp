@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "backend/host_sum.hpp"
 #include "backend/openmp/radix_sort.hpp"
 #include "backend/openmp/thread_throttle.hpp"
+#include "backend/serial/host_sum.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/device.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "backend/host_sum.hpp"
+#include "backend/serial/host_sum.hpp"
 
 #include <echelon/device.hpp>
 

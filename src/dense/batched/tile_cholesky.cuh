@@ -66,7 +66,7 @@ class BatchedTileCholesky {
     const int rows = min(side, factors_.n - j * side);
     tiles::CholeskyTile<T> tile(shared_.tiles[1], shared_.tiles[0], shared_.least_pivots, shared_.reciprocals,
                                 rows);
-    const tiles::FailedPivot<T> failed = tile.factor([](int) {});
+    const tiles::SmallPivot<T> failed = tile.factor([](int) {});
     if (threadIdx.x == 0 && failed.column >= 0) shared_.outcome = assess(failed, j);
     store(j, j, shared_.tiles[1]);
     store_inverses(j);
@@ -82,7 +82,7 @@ class BatchedTileCholesky {
     // A pivot must exceed `rounding`, hence the next larger number.
     shared_.least_pivots[k] = fmax(rounding * next_after_one<T>, tiles::least_normal<T>);
   }
-  [[nodiscard]] __device__ BatchOutcome assess(const tiles::FailedPivot<T>& failed, int j) const {
+  [[nodiscard]] __device__ BatchOutcome assess(const tiles::SmallPivot<T>& failed, int j) const {
     const int column = j * side + failed.column;
     if (!std::isfinite(failed.value)) return {Status::not_a_number, column};
     const T rounding = static_cast<T>(tolerance_) * std::abs(shared_.diagonal[failed.column]);

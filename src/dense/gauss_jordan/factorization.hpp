@@ -9,9 +9,9 @@
 #include "dense/gauss_jordan/rank.hpp"
 #include "dense/gauss_jordan/scaling.hpp"
 #include "dense/panels/blocked_elimination.hpp"
+#include "exact/decide_rank.hpp"
 #include "linalg/condition.hpp"
 #include "solver/implementation.hpp"
-#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 
 #include <algorithm>
 #include <cmath>

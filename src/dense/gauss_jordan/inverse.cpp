@@ -11,9 +11,9 @@
 #include "dense/gauss_jordan/scaling.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
 #include "dense/mixed_precision/rounding.hpp"
+#include "exact/decide_rank.hpp"
 #include "solver/column_report.hpp"
 #include "solver/factor_status.hpp"
-#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 #include "support/stopwatch.hpp"
 
 #include <algorithm>

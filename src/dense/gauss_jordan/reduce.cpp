@@ -6,8 +6,8 @@
 #include "dense/gauss_jordan/null_space.hpp"
 #include "dense/gauss_jordan/operations.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
+#include "exact/decide_rank.hpp"
 #include "solver/column_report.hpp"
-#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 #include "support/stopwatch.hpp"
 
 #include <algorithm>

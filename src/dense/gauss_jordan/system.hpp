@@ -7,9 +7,9 @@
 #include "dense/gauss_jordan/factorization.hpp"
 #include "dense/gauss_jordan/refinement.hpp"
 #include "dense/gauss_jordan/residual.hpp"
+#include "exact/decide_rank.hpp"
 #include "linalg/contraction.hpp"
 #include "solver/implementation.hpp"
-#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 
 #include <echelon/error.hpp>
 

@@ -15,8 +15,8 @@
 
 namespace echelon::panel_kernels {
 
-inline constexpr int window = 16;    ///< columns of a window, which threads hold in registers
-inline constexpr int threads = 256;  ///< of a block
+inline constexpr int inner_block = 16;  ///< columns of an inner block, which threads hold in registers
+inline constexpr int threads = 256;     ///< of a block
 inline constexpr int warps = threads / warp_size;
 inline constexpr int max_blocks = 16;  ///< of a cluster
 inline constexpr int max_candidates = 32;
@@ -41,24 +41,24 @@ using PivotCandidate = std::conditional_t<sizeof(T) == 8, DoubleCandidate, Float
 /// Unit of a message.
 using Chunk = ulonglong2;
 
-/// The candidates of `count` warps or blocks and their rows of the window, without the pivot, whose place is
-/// taken by -1 / pivot.
+/// The candidates of `count` warps or blocks and their rows of the inner block, without the pivot, whose
+/// place is taken by -1 / pivot.
 template <class T, int count>
 struct CandidateList {
-  alignas(128) T rows[count][window];
+  alignas(128) T rows[count][inner_block];
   PivotCandidate<T> pivots[count];
 };
 
 template <class T>
 struct SharedPanel {
-  static constexpr int chunks = window * sizeof(T) / sizeof(Chunk);  ///< of a row
-  CandidateList<T, max_candidates> messages[2];                      ///< of other blocks
-  CandidateList<T, warps> candidates[2];  ///< of the warps; one is sent while the other is written
-  std::uint64_t barriers[2];              ///< for the messages
-  PivotCandidate<T> selected[window];     ///< the pivot of each column of the window
-  int pivot_rows[window];                 ///< row of this block that became the pivot row; negative: none
-  std::uint32_t accepted;                 ///< bit c: column c of the window has a pivot
-  int eliminated_columns;                 ///< of the window
+  static constexpr int chunks = inner_block * sizeof(T) / sizeof(Chunk);  ///< of a row
+  CandidateList<T, max_candidates> messages[2];                           ///< of other blocks
+  CandidateList<T, warps> candidates[2];    ///< of the warps; one is sent while the other is written
+  std::uint64_t barriers[2];                ///< for the messages
+  PivotCandidate<T> selected[inner_block];  ///< the pivot of each column of the inner block
+  int pivot_rows[inner_block];              ///< row of this block that became the pivot row; negative: none
+  std::uint32_t accepted;                   ///< bit c: column c of the inner block has a pivot
+  int eliminated_columns;                   ///< of the inner block
   bool overflow;
 };
 
@@ -72,15 +72,15 @@ ECHELON_ANYWHERE constexpr int rows_of_block(int m, int blocks, int rows_per_thr
 ECHELON_ANYWHERE constexpr int padded_rows(int rows) {
   return rows + 4;
 }
-inline constexpr int padded_window = window + 4;
+inline constexpr int padded_inner_block = inner_block + 4;
 
 /// Shared memory of a block for `rows` rows of `width` columns.
 template <class T>
 constexpr std::size_t shared_bytes(int rows, int width) {
-  const int columns = (width + window - 1) / window * window;
+  const int columns = (width + inner_block - 1) / inner_block * inner_block;
   return sizeof(SharedPanel<T>) +
          sizeof(T) * (static_cast<std::size_t>(padded_rows(rows)) * columns +
-                      static_cast<std::size_t>(columns) * padded_window) +
+                      static_cast<std::size_t>(columns) * padded_inner_block) +
          sizeof(int) * rows;
 }
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Elimination of a leaf in the shared memory of one cluster of thread blocks.
+/// Elimination of a leaf (getf2) in the shared memory of one cluster of thread blocks.
 ///
 /// Each column depends on the pivot of the preceding one, so the time of a column is the latency until all
 /// blocks have agreed on a pivot and have its row. The leaf is therefore read once, stays in the shared
 /// memory of up to 16 multiprocessors that write to each other's shared memory, and is written once:
 ///
 ///   a block holds          an equal share of the rows, of all columns, in shared memory;
-///   its pivot warps hold   16 columns of it, a window, in registers: `rows_per_thread` rows for each thread.
+///   its pivot warps hold   16 columns of it, an inner block, in registers: `rows_per_thread` rows for each
+///   thread.
 ///
-/// Within a window, one column is eliminated after the other. Each block finds its largest element and sends
-/// it to all blocks together with its row of the window, in one message that completes a barrier in the
-/// receiver's shared memory. The latency of a column is that of one message in one direction: every block
-/// selects the same pivot from the same messages, and has its row already. With 32 warps in the cluster or
-/// fewer, each warp sends its own candidate. A single block sends nothing: its warps read each other's
+/// Within an inner block, one column is eliminated after the other. Each block finds its largest element and
+/// sends it to all blocks together with its row of the inner block, in one message that completes a barrier
+/// in the receiver's shared memory. The latency of a column is that of one message in one direction: every
+/// block selects the same pivot from the same messages, and has its row already. With 32 warps in the cluster
+/// or fewer, each warp sends its own candidate. A single block sends nothing: its warps read each other's
 /// candidates.
 ///
-/// The other columns are updated a window at a time: the pivot rows are exchanged through the global memory
-/// of the leaf, the next window is updated first, and the other warps update the rest while the pivot warps
-/// eliminate the next window.
+/// The other columns are updated an inner block at a time: the pivot rows are exchanged through the global
+/// memory of the leaf, the next inner block is updated first, and the other warps update the rest while the
+/// pivot warps eliminate the next inner block.
 ///
 /// Rows do not move in between: each has a place, to which it is written at the end.
 #pragma once
@@ -41,7 +42,7 @@ namespace echelon::panel_kernels {
 template <class Job, int rows_per_thread, bool single_block>
 class ClusterPanel {
   using T = typename Job::Element;
-  static constexpr bool is_lu = Job::elimination == Elimination::lu;
+  static constexpr bool is_lu = Job::elimination == EliminationKind::lu;
 
  public:
   __device__ ClusterPanel(const Job& job, unsigned char* memory)
@@ -51,13 +52,13 @@ class ClusterPanel {
         blocks_(static_cast<int>(cluster::size())),
         warp_(__shfl_sync(full_warp, static_cast<int>(threadIdx.x) / warp_size, 0)),
         lane_(static_cast<int>(threadIdx.x) % warp_size),
-        columns_((job.width + window - 1) / window * window) {
+        columns_((job.width + inner_block - 1) / inner_block * inner_block) {
     rows_ = rows_of_block(job.rows, blocks_, rows_per_thread);
     pivot_threads_ = rows_ / rows_per_thread;
     leading_ = padded_rows(rows_);
     panel_ = reinterpret_cast<T*>(memory + sizeof(SharedPanel<T>));
     W_ = panel_ + static_cast<std::size_t>(leading_) * static_cast<std::size_t>(columns_);
-    shared_places_ = reinterpret_cast<int*>(W_ + columns_ * padded_window);
+    shared_places_ = reinterpret_cast<int*>(W_ + columns_ * padded_inner_block);
     every_warp_sends_ = blocks_ * pivot_threads_ <= warp_size * max_candidates;
     candidate_count_ = every_warp_sends_ ? blocks_ * (pivot_threads_ / warp_size) : blocks_;
     own_candidate_ = every_warp_sends_ ? block_ * (pivot_threads_ / warp_size) + warp_ : block_;
@@ -67,7 +68,7 @@ class ClusterPanel {
   __device__ void run() {
     cluster::wait_for_kernel_ahead();
     const bool leader = begin();
-    for (int first = 0; first < job_.width && rank_ < job_.rows && !shared_.overflow; first += window) {
+    for (int first = 0; first < job_.width && rank_ < job_.rows && !shared_.overflow; first += inner_block) {
       eliminate_columns(first, leader);
     }
     update_other_columns();
@@ -88,7 +89,7 @@ class ClusterPanel {
       if constexpr (!single_block) init_barriers();
     }
     load();
-    rank_ = rank_before_window_ = static_cast<int>(state.rank);
+    rank_ = rank_before_inner_block_ = static_cast<int>(state.rank);
     smallest_accepted_ = state.smallest_accepted;
     largest_rejected_ = state.largest_rejected;
     overflow_column_ = state.overflow_column;
@@ -104,29 +105,29 @@ class ClusterPanel {
     return leader;
   }
 
-  /// Eliminates the window of columns from `first` on, during the update of the other columns with the window
-  /// before it, and updates the next window.
+  /// Eliminates the inner block of columns from `first` on, during the update of the other columns with the
+  /// inner block before it, and updates the next inner block.
   __device__ __forceinline__ void eliminate_columns(int first, bool leader) {
-    if (threadIdx.x < window) shared_.pivot_rows[threadIdx.x] = -1;
+    if (threadIdx.x < inner_block) shared_.pivot_rows[threadIdx.x] = -1;
     __syncthreads();
     bool complete = false;
-    if constexpr (Job::iterated) complete = iterate_window(first);
-    if (!complete && is_pivot_warp()) eliminate_window(first);
+    if constexpr (Job::iterated) complete = iterate_inner_block(first);
+    if (!complete && is_pivot_warp()) eliminate_inner_block(first);
     update_other_columns();
     __syncthreads();
     const std::uint32_t accepted = shared_.accepted;
-    if (leader) record_window(first, accepted);
-    rank_ = rank_before_window_ + __popc(accepted);
-    rank_before_window_ = rank_;
+    if (leader) record_inner_block(first, accepted);
+    rank_ = rank_before_inner_block_ + __popc(accepted);
+    rank_before_inner_block_ = rank_;
     if constexpr (is_lu) {
-      if (first + window < job_.width) {
+      if (first + inner_block < job_.width) {
         send_pivot_rows(first);
-        solve_next_window(first);
-        update_next_window(first);
+        solve_next_inner_block(first);
+        update_next_inner_block(first);
       }
-    } else if (columns_ > window && accepted != 0) {
+    } else if (columns_ > inner_block && accepted != 0) {
       exchange_pivot_rows(first, accepted);
-      update_next_window(first);
+      update_next_inner_block(first);
     }
     __syncthreads();
   }
@@ -162,7 +163,7 @@ class ClusterPanel {
   }
   [[nodiscard]] __device__ unsigned message_bytes() const {
     return static_cast<unsigned>(candidate_count_ *
-                                 static_cast<int>(sizeof(PivotCandidate<T>) + window * sizeof(T)));
+                                 static_cast<int>(sizeof(PivotCandidate<T>) + inner_block * sizeof(T)));
   }
   [[nodiscard]] __device__ int local(int d) const {
     return static_cast<int>(threadIdx.x) + d * pivot_threads_;
@@ -192,7 +193,7 @@ class ClusterPanel {
 
   /// Stores the rows; in LU those that send_pivot_rows has not stored.
   __device__ void store() {
-    const int stored = is_lu ? columns_ - window : 0;
+    const int stored = is_lu ? columns_ - inner_block : 0;
     for (int row = lane_; row < rows_; row += warp_size) {
       const int place = shared_places_[row];
       if (place == no_row || place < stored) continue;
@@ -236,16 +237,16 @@ class ClusterPanel {
     }
   }
 
-  inline __device__ void eliminate_window(int begin);
+  inline __device__ void eliminate_inner_block(int begin);
 
-  /// Factors the window by sweeps over its rows of the diagonal, all columns at once, by all warps. Returns
-  /// whether every pivot was on the diagonal; otherwise the window is as it was before.
-  inline __device__ bool iterate_window(int begin);
+  /// Factors the inner block by sweeps over its rows of the diagonal, all columns at once, by all warps.
+  /// Returns whether every pivot was on the diagonal; otherwise the inner block is as it was before.
+  inline __device__ bool iterate_inner_block(int begin);
 
   /// Copies the rows of the diagonal to all blocks; returns this thread's element of them.
   inline __device__ T gather_square(int begin, int columns);
 
-  /// Sweeps until no element changes. Thread t has row t % window and column t / window.
+  /// Sweeps until no element changes. Thread t has row t % inner_block and column t / inner_block.
   inline __device__ void sweep_square(T element, int columns, T* square);
 
   /// Factors of the rows below the diagonal in registers; whether none is larger than the pivots.
@@ -254,7 +255,7 @@ class ClusterPanel {
   /// Whether the condition holds in all blocks.
   inline __device__ bool holds_everywhere(bool condition);
 
-  /// Stores the window as LU with a unit diagonal of L.
+  /// Stores the inner block as LU with a unit diagonal of L.
   inline __device__ void store_iterated(int begin, int columns, const T* square);
 
   /// Adds the counts of the leaf to those of the matrix, by one warp of the cluster.
@@ -266,7 +267,7 @@ class ClusterPanel {
   /// Sends the candidate of this block, or of this warp, to all blocks.
   inline __device__ void publish_candidate();
 
-  /// Stores the candidate of this warp and its row of the window.
+  /// Stores the candidate of this warp and its row of the inner block.
   inline __device__ void store_candidate();
 
   inline __device__ void send_candidate();
@@ -279,8 +280,9 @@ class ClusterPanel {
     return candidate;
   }
 
-  /// Eliminates column c of the window with the best of all candidates. The registers rotate: the next column
-  /// is always in the first one. Eliminated columns of LU leave the registers, since they change no more.
+  /// Eliminates column c of the inner block with the best of all candidates. The registers rotate: the next
+  /// column is always in the first one. Eliminated columns of LU leave the registers, since they change no
+  /// more.
   inline __device__ void eliminate_column(int begin, int c);
 
   /// Computes the factors g of the pivot row that eliminate the column, and the new values of the column.
@@ -295,8 +297,9 @@ class ClusterPanel {
     return sizeof(T) == 4 ? upper < 0x7f800000U : upper < 0x7fe00000U;
   }
 
-  /// Records the pivots of a window and assesses them, by the first lanes of one warp, one for each column.
-  __device__ void record_window(int begin, std::uint32_t accepted) {
+  /// Records the pivots of an inner block and assesses them, by the first lanes of one warp, one for each
+  /// column.
+  __device__ void record_inner_block(int begin, std::uint32_t accepted) {
     if (lane_ >= shared_.eliminated_columns) return;
     const PivotCandidate<T> pivot = shared_.selected[lane_];
     if constexpr (is_lu) {
@@ -318,7 +321,8 @@ class ClusterPanel {
       if (assessment.size > largest_rejected_) largest_rejected_ = assessment.size;
     } else {
       if (assessment.size < smallest_accepted_) smallest_accepted_ = assessment.size;
-      const int rank = rank_before_window_ + __popc(accepted & ((1U << static_cast<unsigned>(lane_)) - 1));
+      const int rank =
+          rank_before_inner_block_ + __popc(accepted & ((1U << static_cast<unsigned>(lane_)) - 1));
       job_.pivots.rows[rank] = pivot.row;
       job_.pivots.columns[rank] = column;
       job_.pivots.values[rank] = pivot.pivot;
@@ -327,7 +331,7 @@ class ClusterPanel {
 
   __device__ void store_state() {
 #pragma unroll
-    for (int delta = window / 2; delta > 0; delta /= 2) {
+    for (int delta = inner_block / 2; delta > 0; delta /= 2) {
       smallest_accepted_ = fmin(smallest_accepted_, __shfl_xor_sync(full_warp, smallest_accepted_, delta));
       largest_rejected_ = fmax(largest_rejected_, __shfl_xor_sync(full_warp, largest_rejected_, delta));
       overflow_column_ = max(overflow_column_, __shfl_xor_sync(full_warp, overflow_column_, delta));
@@ -338,51 +342,52 @@ class ClusterPanel {
     }
   }
 
-  /// Exchanges pivot rows between blocks through the global memory of the leaf, which is unused until the
-  /// end, and reads W.
+  /// Exchanges pivot rows (laswp) between blocks through the global memory of the leaf, which is unused until
+  /// the end, and reads W.
   inline __device__ void exchange_pivot_rows(int begin, std::uint32_t accepted);
 
   /// Stores the pivot rows, which in LU leave the shared memory.
   inline __device__ void send_pivot_rows(int begin);
 
-  /// Reads the window's triangle of L and the pivot rows in the next window, which become rows of U.
-  inline __device__ void solve_next_window(int begin);
+  /// Reads the inner block's triangle of L and the pivot rows in the next inner block, which become rows of
+  /// U (trsm).
+  inline __device__ void solve_next_inner_block(int begin);
 
-  /// Reads and solves the pivot rows in the columns after the next window of `begin`, by the warps from
+  /// Reads and solves the pivot rows in the columns after the next inner block of `begin`, by the warps from
   /// `first_warp` on.
   inline __device__ void solve_other_columns(int begin, int first_warp);
 
-  /// Stores W = -U and U, for U = L^-1 u of a column, where L is the window's triangle.
-  inline __device__ void solve_column(int begin, int column, T (&u)[window]);
+  /// Stores W = -U and U, for U = L^-1 u of a column, where L is the inner block's triangle.
+  inline __device__ void solve_column(int begin, int column, T (&u)[inner_block]);
 
-  /// Updates the next window, by all warps, since the pivot warps wait for it.
-  __device__ void update_next_window(int begin) {
-    pending_window_ = begin;
-    const int next = begin + window;
+  /// Updates the next inner block (gemm), by all warps, since the pivot warps wait for it.
+  __device__ void update_next_inner_block(int begin) {
+    pending_inner_block_ = begin;
+    const int next = begin + inner_block;
     if (next >= columns_) return;
     for (int row = warp_ * warp_size; row < rows_; row += warps * warp_size) update_tile(row, next);
   }
 
-  /// Updates all other columns, during the elimination of the next window, by the warps that take no part in
-  /// that, if there are any.
+  /// Updates all other columns, during the elimination of the next inner block, by the warps that take no
+  /// part in that, if there are any.
   __device__ void update_other_columns() {
     const int busy = pivot_threads_ < threads ? pivot_threads_ / warp_size : 0;
-    if (pending_window_ < 0 || warp_ < busy) return;
-    if constexpr (is_lu) solve_other_columns(pending_window_, busy);
-    const int next = pending_window_ + window;
-    int tile = is_lu ? pending_window_ + 2 * window : 0;
+    if (pending_inner_block_ < 0 || warp_ < busy) return;
+    if constexpr (is_lu) solve_other_columns(pending_inner_block_, busy);
+    const int next = pending_inner_block_ + inner_block;
+    int tile = is_lu ? pending_inner_block_ + 2 * inner_block : 0;
     int row = (warp_ - busy) * warp_size;
     while (true) {
-      while (row >= rows_) row -= rows_, tile += window;
+      while (row >= rows_) row -= rows_, tile += inner_block;
       if (tile >= columns_) break;
-      if (tile != pending_window_ && tile != next) update_tile(row, tile);
+      if (tile != pending_inner_block_ && tile != next) update_tile(row, tile);
       row += (warps - busy) * warp_size;
     }
-    pending_window_ = -1;
+    pending_inner_block_ = -1;
   }
 
-  /// Computes X = X + G W for rows [row, row + warp_size) and columns [column, column + window), where G is
-  /// the pending window; by one warp.
+  /// Computes X = X + G W for rows [row, row + warp_size) and columns [column, column + inner_block), where G
+  /// is the pending inner block; by one warp.
   inline __device__ void update_tile(int row, int column) requires(sizeof(T) == 8);
   inline __device__ void update_tile(int row, int column) requires(sizeof(T) == 4);
 
@@ -409,8 +414,8 @@ class ClusterPanel {
   std::uint32_t warp_upper_ = 0, warp_above_ = 0;
   bool overflowed_ = false;
   int rank_ = 0;
-  int rank_before_window_ = 0;
-  int pending_window_ = -1;  // first column of the window that other columns are not updated with
+  int rank_before_inner_block_ = 0;
+  int pending_inner_block_ = -1;  // first column of the inner block that other columns are not updated with
   std::uint32_t accepted_ = 0;
   unsigned slot_ = 0;
   unsigned phase_ = 0;
@@ -418,7 +423,7 @@ class ClusterPanel {
   double largest_rejected_ = 0;
   double tolerance_ = 0;
   std::int64_t overflow_column_ = -1;
-  T element_[rows_per_thread][window];
+  T element_[rows_per_thread][inner_block];
   int place_[rows_per_thread];
   SectionCounts counts_;  // of iterated sections
 };

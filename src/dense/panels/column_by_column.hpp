@@ -75,7 +75,7 @@ struct SelectPivot {
 
 /// Exchanges row k and the pivot row in columns [begin, end), and copies the pivot row and column j.
 template <class T>
-struct ExchangeRows {
+struct ExchangePivotRow {
   DenseView<T> A;
   std::int64_t begin, end, j;
   const ColumnStep<T>* step;
@@ -134,7 +134,7 @@ void factor_by_columns(B& backend, DenseView<T> A, std::int64_t begin, std::int6
     backend.reduce(A.rows(), FindMaxima<T>{A.column(j), state},
                    SelectPivot<T>{A, j, state, pivots, step.data()});
     backend.for_each(std::max(A.rows(), end - begin),
-                     ExchangeRows<T>{A, begin, end, j, step.data(), pivot_row, column});
+                     ExchangePivotRow<T>{A, begin, end, j, step.data(), pivot_row, column});
     backend.for_each(A.rows() * (end - begin),
                      EliminateColumn<T>{A, begin, j, step.data(), pivot_row, column});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Leaves: the columns of a panel that one kernel eliminates, in the shared memory of a cluster of thread
-/// blocks.
+/// Leaves of the recursion over a panel (getrf2): the columns that one kernel eliminates (getf2), in the
+/// shared memory of a cluster of thread blocks.
 ///
 /// These functions do not wait for the GPU: ranks stay in its memory, and everything whose size depends on
 /// them has the size for full rank, padded with zeros.
@@ -14,13 +14,13 @@
 
 namespace echelon {
 
-enum class Elimination { gauss_jordan, lu };
+enum class EliminationKind { gauss_jordan, lu };
 
 /// Argument of a leaf kernel: columns [begin, begin + width) of a matrix of `rows` rows.
 template <class T>
 struct LeafJob {
   using Element = T;
-  static constexpr Elimination elimination = Elimination::gauss_jordan;
+  static constexpr EliminationKind elimination = EliminationKind::gauss_jordan;
   static constexpr bool iterated = false;
   T* a;  ///< first column of the leaf
   std::int64_t leading;
@@ -44,7 +44,7 @@ struct RowOrigins {
 template <class T>
 struct LuLeafJob {
   using Element = T;
-  static constexpr Elimination elimination = Elimination::lu;
+  static constexpr EliminationKind elimination = EliminationKind::lu;
   static constexpr bool iterated = false;
   T* a;  ///< the diagonal element
   std::int64_t leading;
@@ -56,7 +56,7 @@ struct LuLeafJob {
   T* exchange;  ///< workspace of lu_exchange_size elements
 };
 
-/// Counts of sections whose columns are factored together, by an iteration; see window_iteration.cuh.
+/// Counts of sections whose columns are factored together, by an iteration; see inner_block_iteration.cuh.
 struct SectionCounts {
   std::int64_t sections = 0;
   std::int64_t direct_sections = 0;  ///< of these, that were then factored column by column

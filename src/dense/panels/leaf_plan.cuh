@@ -4,11 +4,11 @@
 #pragma once
 
 #include "dense/panels/cluster_panel.cuh"
+#include "dense/panels/inner_block_elimination.cuh"
+#include "dense/panels/inner_block_iteration.cuh"
 #include "dense/panels/leaf.cuh"
 #include "dense/panels/pivot_exchange.cuh"
 #include "dense/panels/trailing_update.cuh"
-#include "dense/panels/window_elimination.cuh"
-#include "dense/panels/window_iteration.cuh"
 
 #include <algorithm>
 #include <array>
@@ -31,9 +31,9 @@ namespace echelon {
 
 namespace leaf_detail {
 
+using panel_kernels::inner_block;
 using panel_kernels::max_blocks;
 using panel_kernels::max_rows_per_thread;
-using panel_kernels::window;
 
 /// Kernel for blocks with `rows_per_thread` rows for each thread, for one block or for several.
 template <class Job>
@@ -76,11 +76,11 @@ inline int leaf_width(int rows, int max_width, int max_bytes) {
     return panel_kernels::shared_bytes<T>(rows, width) <= static_cast<std::size_t>(max_bytes);
   };
   if (fits(max_width)) return max_width;
-  int most = (max_width - 1) / window * window;
-  while (most > 0 && !fits(most)) most -= window;
+  int most = (max_width - 1) / inner_block * inner_block;
+  while (most > 0 && !fits(most)) most -= inner_block;
   if (most == 0) return 0;
   const int leaves = (max_width + most - 1) / most;
-  return (max_width + leaves * window - 1) / (leaves * window) * window;
+  return (max_width + leaves * inner_block - 1) / (leaves * inner_block) * inner_block;
 }
 
 /// Plan with the fewest rows for each thread, and with the largest possible number of columns.

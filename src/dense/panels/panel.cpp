@@ -21,7 +21,7 @@ constexpr std::int64_t leaf_columns = 8;
 /// Work on fewer elements stays on the calling thread: starting threads takes longer.
 constexpr std::int64_t min_parallel_elements = 16'384;
 
-struct Candidate {
+struct ColumnMaximum {
   double magnitude = -1;
   std::int64_t row = -1;
 };
@@ -29,8 +29,8 @@ struct Candidate {
 /// The largest magnitude of a column in rows [begin, end), the first of equal ones; the first NaN if there is
 /// one.
 template <class T>
-Candidate find_largest(const T* column, std::int64_t begin, std::int64_t end) {
-  Candidate best;
+ColumnMaximum find_largest(const T* column, std::int64_t begin, std::int64_t end) {
+  ColumnMaximum best;
   for (std::int64_t i = begin; i < end; ++i) {
     const double magnitude = std::abs(static_cast<double>(column[i]));
     if (magnitude <= best.magnitude) continue;
@@ -50,8 +50,8 @@ class Leaf {
 
   void factor() {
     for (std::int64_t j = begin_; j < end_ && state_.rank < A_.rows(); ++j) {
-      const Candidate pivot = find_largest(A_.column(j), state_.rank, A_.rows());
-      const Candidate above = find_largest(A_.column(j), 0, state_.rank);
+      const ColumnMaximum pivot = find_largest(A_.column(j), state_.rank, A_.rows());
+      const ColumnMaximum above = find_largest(A_.column(j), 0, state_.rank);
       const PivotAssessment assessment = assess_pivot(pivot.magnitude, above.magnitude, state_.tolerance);
       record(assessment, j, state_);
       switch (assessment.status) {

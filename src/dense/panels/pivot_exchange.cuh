@@ -59,7 +59,7 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::store_candidat
     T* row = candidates.rows[warp_];
     row[0] = best_factor_;
 #pragma unroll
-    for (int c = 1; c < window; ++c) {
+    for (int c = 1; c < inner_block; ++c) {
       T element = element_[0][c];
 #pragma unroll
       for (int d = 1; d < rows_per_thread; ++d) {
@@ -107,14 +107,14 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::send_candidate
 template <class Job, int rows_per_thread, bool single_block>
 __device__ void ClusterPanel<Job, rows_per_thread, single_block>::exchange_pivot_rows(
     int begin, std::uint32_t accepted) {
-  const int p = static_cast<int>(threadIdx.x) % window;
-  const int first = static_cast<int>(threadIdx.x) / window;
-  constexpr int step = threads / window;
+  const int p = static_cast<int>(threadIdx.x) % inner_block;
+  const int first = static_cast<int>(threadIdx.x) / inner_block;
+  constexpr int step = threads / inner_block;
   T* const through = job_.a + __popc(accepted & ((1U << static_cast<unsigned>(p)) - 1));
   const int row = shared_.pivot_rows[p];
   if (row >= 0) {
     for (int column = first; column < job_.width; column += step) {
-      if (column >= begin && column < begin + window) continue;
+      if (column >= begin && column < begin + inner_block) continue;
       T* element = panel_ + column * leading_ + row;
       __stcg(through + column * job_.leading, *element);
       *element = T{0};
@@ -124,24 +124,24 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::exchange_pivot
   const bool has_pivot = (accepted >> static_cast<unsigned>(p) & 1U) != 0;
 #pragma unroll 8
   for (int column = first; column < columns_; column += step) {
-    W_[column * padded_window + p] =
+    W_[column * padded_inner_block + p] =
         has_pivot && column < job_.width ? __ldcg(through + column * job_.leading) : T{0};
   }
   __syncthreads();
 }
 
-// Rows are contiguous in the workspace, which is used alternately by two windows.
+// Rows are contiguous in the workspace, which is used alternately by two inner blocks.
 template <class Job, int rows_per_thread, bool single_block>
 __device__ void ClusterPanel<Job, rows_per_thread, single_block>::send_pivot_rows(int begin) {
-  T* const through = job_.exchange + begin / window % 2 * columns_ * window;
+  T* const through = job_.exchange + begin / inner_block % 2 * columns_ * inner_block;
 #pragma unroll 4
-  for (int p = 0; p < window; ++p) {
+  for (int p = 0; p < inner_block; ++p) {
     const int row = shared_.pivot_rows[p];
     if (row < 0) continue;
     for (int column = static_cast<int>(threadIdx.x); column < columns_; column += threads) {
       T* const element = panel_ + column * leading_ + row;
       const T value = *element;
-      if (column < begin + window) job_.a[column * job_.leading + begin + p] = value;
+      if (column < begin + inner_block) job_.a[column * job_.leading + begin + p] = value;
       if (column >= begin) {
         __stcg(through + p * columns_ + column, value);
         *element = T{0};
@@ -152,20 +152,20 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::send_pivot_row
 }
 
 template <class Job, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<Job, rows_per_thread, single_block>::solve_next_window(int begin) {
-  const T* const through = job_.exchange + begin / window % 2 * columns_ * window;
-  const int p = static_cast<int>(threadIdx.x) / window;
-  const int column = begin + static_cast<int>(threadIdx.x) % window;
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::solve_next_inner_block(int begin) {
+  const T* const through = job_.exchange + begin / inner_block % 2 * columns_ * inner_block;
+  const int p = static_cast<int>(threadIdx.x) / inner_block;
+  const int column = begin + static_cast<int>(threadIdx.x) % inner_block;
   const T l = __ldcg(through + p * columns_ + column);
-  const T w = __ldcg(through + p * columns_ + column + window);
-  W_[column * padded_window + p] = l;  // the columns of the window are not needed in W
-  W_[(column + window) * padded_window + p] = w;
+  const T w = __ldcg(through + p * columns_ + column + inner_block);
+  W_[column * padded_inner_block + p] = l;  // the columns of the inner block are not needed in W
+  W_[(column + inner_block) * padded_inner_block + p] = w;
   __syncthreads();
-  if (static_cast<int>(threadIdx.x) < window) {
-    T u[window];
+  if (static_cast<int>(threadIdx.x) < inner_block) {
+    T u[inner_block];
 #pragma unroll
-    for (int i = 0; i < window; ++i) u[i] = W_[(column + window) * padded_window + i];
-    solve_column(begin, column + window, u);
+    for (int i = 0; i < inner_block; ++i) u[i] = W_[(column + inner_block) * padded_inner_block + i];
+    solve_column(begin, column + inner_block, u);
   }
   __syncthreads();
 }
@@ -173,13 +173,13 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::solve_next_win
 template <class Job, int rows_per_thread, bool single_block>
 __device__ void ClusterPanel<Job, rows_per_thread, single_block>::solve_other_columns(int begin,
                                                                                       int first_warp) {
-  const T* const through = job_.exchange + begin / window % 2 * columns_ * window;
+  const T* const through = job_.exchange + begin / inner_block % 2 * columns_ * inner_block;
   const int count = threads - first_warp * warp_size;
-  for (int column = begin + 2 * window + static_cast<int>(threadIdx.x) - first_warp * warp_size;
+  for (int column = begin + 2 * inner_block + static_cast<int>(threadIdx.x) - first_warp * warp_size;
        column < columns_; column += count) {
-    T u[window];
+    T u[inner_block];
 #pragma unroll
-    for (int i = 0; i < window; ++i) u[i] = __ldcg(through + i * columns_ + column);
+    for (int i = 0; i < inner_block; ++i) u[i] = __ldcg(through + i * columns_ + column);
     solve_column(begin, column, u);
   }
   asm volatile("bar.sync 2, %0;" ::"r"(count) : "memory");
@@ -187,18 +187,18 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::solve_other_co
 
 template <class Job, int rows_per_thread, bool single_block>
 __device__ void ClusterPanel<Job, rows_per_thread, single_block>::solve_column(int begin, int column,
-                                                                               T (&u)[window]) {
-  const T* const L = W_ + begin * padded_window;
+                                                                               T (&u)[inner_block]) {
+  const T* const L = W_ + begin * padded_inner_block;
 #pragma unroll
-  for (int k = 0; k < window; ++k) {
+  for (int k = 0; k < inner_block; ++k) {
 #pragma unroll
-    for (int i = k + 1; i < window; ++i) u[i] -= L[k * padded_window + i] * u[k];
+    for (int i = k + 1; i < inner_block; ++i) u[i] -= L[k * padded_inner_block + i] * u[k];
   }
   const bool stores = column < job_.width && column % blocks_ == block_;
   T* const stored = job_.a + column * job_.leading + begin;
 #pragma unroll
-  for (int i = 0; i < window; ++i) {
-    W_[column * padded_window + i] = -u[i];
+  for (int i = 0; i < inner_block; ++i) {
+    W_[column * padded_inner_block + i] = -u[i];
     if (stores) stored[i] = u[i];
   }
 }

@@ -10,9 +10,9 @@ namespace echelon {
 
 namespace {
 
+using column_tiles::ColumnTile;
 using column_tiles::multiply_tile;
 using column_tiles::tile;
-using column_tiles::Tile;
 using column_tiles::TileRow;
 using column_tiles::tiles;
 
@@ -85,7 +85,7 @@ constexpr int threads_in_clusters = 256;
 
 /// Reads W and the displaced rows whose destination is in this block.
 template <class T>
-__device__ void read_rows(const Tile<T>& own, const PivotRows& pivots, PivotRange range,
+__device__ void read_rows(const ColumnTile<T>& own, const PivotRows& pivots, PivotRange range,
                           AppliedRows<T>& shared) {
   const int count = static_cast<int>(range.count());
   const int threads = static_cast<int>(blockDim.x);
@@ -111,7 +111,7 @@ __device__ void read_rows(const Tile<T>& own, const PivotRows& pivots, PivotRang
 }
 
 template <class T>
-__device__ void write_rows(const Tile<T>& own, PivotRange range, const AppliedRows<T>& shared) {
+__device__ void write_rows(const ColumnTile<T>& own, PivotRange range, const AppliedRows<T>& shared) {
   for (int p = static_cast<int>(threadIdx.x); p < range.count(); p += static_cast<int>(blockDim.x)) {
     if (shared.places[p] >= 0) own.put(shared.places[p], shared.displaced[p]);
     if (own.has_row(range.first + p)) own.put(range.first + p, {});
@@ -135,8 +135,8 @@ __global__ void __launch_bounds__(threads_in_clusters)
   const std::int64_t share = (X.A.rows() + cluster::size() - 1) / cluster::size();
   const std::int64_t first_row = share * cluster::rank();
   const std::int64_t first_column = std::int64_t{blockIdx.x / cluster::size()} * tile;
-  const Tile<T> own{X, first_row, min(first_row + share, X.A.rows()), first_column,
-                    static_cast<int>(min(std::int64_t{tile}, X.count() - first_column))};
+  const ColumnTile<T> own{X, first_row, min(first_row + share, X.A.rows()), first_column,
+                          static_cast<int>(min(std::int64_t{tile}, X.count() - first_column))};
   read_rows(own, pivots, range, shared);
   cluster::sync();
   write_rows(own, range, shared);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Application of a panel to other columns on a GPU: all row exchanges at once, then a product.
+/// Application of a panel to other columns on a GPU: all row exchanges at once (laswp), then a product
+/// (gemm).
 #pragma once
 
 #include "dense/panels/apply_panel.hpp"
@@ -105,7 +106,7 @@ struct alignas(16) TileRow {
 
 /// The rows of a block and the columns of its cluster.
 template <class T>
-struct Tile {
+struct ColumnTile {
   const ColumnsExcept<T>& X;
   std::int64_t first_row, last_row, first_column;
   int columns;
@@ -128,7 +129,7 @@ struct Tile {
 
 /// Elements of G in the rows of a thread, in a fixed number of columns.
 template <class T, int rows_per_thread>
-struct Factors {
+struct PanelFragment {
   static constexpr int columns = 16;
   T at[columns][rows_per_thread];
 
@@ -147,16 +148,16 @@ struct Factors {
 /// Computes X = X + G W, rows_per_thread rows of each thread at a time. The next factors are loaded while
 /// these are used.
 template <int rows_per_thread, class T>
-__device__ void multiply_tile(const Tile<T>& own, const T* __restrict__ G, std::int64_t leading, int width,
-                              const TileRow<T>* W) {
-  constexpr int batch = Factors<T, rows_per_thread>::columns;
+__device__ void multiply_tile(const ColumnTile<T>& own, const T* __restrict__ G, std::int64_t leading,
+                              int width, const TileRow<T>* W) {
+  constexpr int batch = PanelFragment<T, rows_per_thread>::columns;
   const int threads = static_cast<int>(blockDim.x);
   for (std::int64_t i = own.first_row + threadIdx.x; i < own.last_row; i += rows_per_thread * threads) {
     std::int64_t rows[rows_per_thread];
 #pragma unroll
     for (int r = 0; r < rows_per_thread; ++r) rows[r] = min(i + r * threads, own.last_row - 1);
-    Factors<T, rows_per_thread> g;
-    Factors<T, rows_per_thread> next;
+    PanelFragment<T, rows_per_thread> g;
+    PanelFragment<T, rows_per_thread> next;
     g.load(G, leading, 0, width, rows);
     TileRow<T> x[rows_per_thread];
 #pragma unroll

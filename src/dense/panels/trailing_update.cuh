@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Update of the other columns of a leaf with an eliminated window: members of ClusterPanel.
+/// Update of the other columns of a leaf with an eliminated inner block: members of ClusterPanel.
 #pragma once
 
 #include "backend/cuda/mma.cuh"
@@ -21,16 +21,16 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::update_tile(in
 #pragma unroll
     for (int r = 0; r < 4; ++r) x[c][r] = *reinterpret_cast<double2*>(X + c * 8 * leading_ + r * 8);
   }
-  const double* G = panel_ + (pending_window_ + lane_ % 4) * leading_ + row + lane_ / 4;
-  const double* W = W_ + (column + lane_ / 4) * padded_window + lane_ % 4;
+  const double* G = panel_ + (pending_inner_block_ + lane_ % 4) * leading_ + row + lane_ / 4;
+  const double* W = W_ + (column + lane_ / 4) * padded_inner_block + lane_ % 4;
 #pragma unroll
-  for (int k = 0; k < window; k += 4) {
+  for (int k = 0; k < inner_block; k += 4) {
     double g[4];
     double w[2];
 #pragma unroll
     for (int r = 0; r < 4; ++r) g[r] = G[k * leading_ + r * 8];
 #pragma unroll
-    for (int c = 0; c < 2; ++c) w[c] = W[c * 8 * padded_window + k];
+    for (int c = 0; c < 2; ++c) w[c] = W[c * 8 * padded_inner_block + k];
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
 #pragma unroll
@@ -48,7 +48,7 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::update_tile(in
 template <class Job, int rows_per_thread, bool single_block>
 __device__ void ClusterPanel<Job, rows_per_thread, single_block>::update_tile(
     int first_row, int first_column) requires(sizeof(T) == 4) {
-  const float* G = panel_ + pending_window_ * leading_;
+  const float* G = panel_ + pending_inner_block_ * leading_;
   const int row = first_row + lane_ % 8 * 2;
   const int column = first_column + lane_ / 8 * 4;
   T* X = panel_ + column * leading_ + row;
@@ -59,7 +59,7 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::update_tile(
     for (int r = 0; r < 2; ++r) x[c][r] = *reinterpret_cast<float2*>(X + c * leading_ + r * 16);
   }
 #pragma unroll 4
-  for (int k = 0; k < window; k += 2) {
+  for (int k = 0; k < inner_block; k += 2) {
     float2 g[2][2];
     float2 w[4];
 #pragma unroll
@@ -71,7 +71,7 @@ __device__ void ClusterPanel<Job, rows_per_thread, single_block>::update_tile(
     }
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      w[c] = *reinterpret_cast<const float2*>(W_ + (column + c) * padded_window + k);
+      w[c] = *reinterpret_cast<const float2*>(W_ + (column + c) * padded_inner_block + k);
     }
 #pragma unroll
     for (int c = 0; c < 4; ++c) {

@@ -19,7 +19,7 @@ inline constexpr T least_normal = std::numeric_limits<T>::min();
 
 /// The first pivot that is too small.
 template <class T>
-struct FailedPivot {
+struct SmallPivot {
   int column = -1;  ///< -1: none
   T value = 0;
 };
@@ -69,8 +69,8 @@ class CholeskyTile {
   /// warp when the panel's columns and the inverse of its diagonal block are there. Returns the failed pivot
   /// in the first warp.
   template <class PanelDone>
-  __device__ FailedPivot<T> factor(PanelDone panel_done) {
-    FailedPivot<T> failed;
+  __device__ SmallPivot<T> factor(PanelDone panel_done) {
+    SmallPivot<T> failed;
 #pragma unroll 1
     for (int p = 0; p < panels_; ++p) {
       if (warp_id() == 0) {
@@ -108,7 +108,7 @@ class CholeskyTile {
 
  private:
   /// Factors columns [first, first + width) of rows [first, side), half of them at a time.
-  __device__ void factor_panel(int first, FailedPivot<T>& failed) {
+  __device__ void factor_panel(int first, SmallPivot<T>& failed) {
 #pragma unroll 1
     for (int half = 0; half < width; half += half_width) {
       if (half > 0) apply_first_half(first);
@@ -119,7 +119,7 @@ class CholeskyTile {
 
   /// Factors columns [first, first + half_width) of rows [first, side). Every lane factors the diagonal
   /// block, in registers, so that a pivot waits for nothing but arithmetic, and solves with it for its rows.
-  __device__ void factor_half(int first, FailedPivot<T>& failed) {
+  __device__ void factor_half(int first, SmallPivot<T>& failed) {
     T l[half_width][half_width];
     T reciprocals[half_width];
     T x[2][half_width];

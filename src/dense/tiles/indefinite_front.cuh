@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(IndefiniteBlock<T, order>::threads) factor_blo
 
 /// Coefficients of a column of L = W D^-1 : own * w + other * (the other column of a pivot of order two).
 template <class T>
-struct InverseDiagonal {
+struct InverseBlockDiagonal {
   T own[side], other[side];
   int partner[side];
 
@@ -159,7 +159,7 @@ __device__ void load_tile(const T* from, std::int64_t leading, int rows, int cou
 template <class T, class Fronts>
 __global__ void __launch_bounds__(threads) apply_blocks(Fronts fronts, int p) {
   extern __shared__ double2 tile_storage[];
-  __shared__ InverseDiagonal<T> inverse_diagonal;
+  __shared__ InverseBlockDiagonal<T> inverse_diagonal;
   const IndefiniteFront<T> front = fronts(static_cast<int>(blockIdx.y));
   const int width = front.width(p);
   const int first = p + width + static_cast<int>(blockIdx.x) * side;

@@ -15,7 +15,7 @@ namespace echelon::tiles {
 
 /// A warp's factors of the product of 16 by `terms` with `terms` by 8, in the registers that mma.sync reads.
 template <FloatProducts products>
-struct Factors {
+struct OperandFragments {
   static constexpr int terms = 8;
   static constexpr int parts = products == FloatProducts::tf32x3 ? 2 : 1;  ///< high and low
   std::uint32_t left[parts][4];
@@ -46,7 +46,7 @@ struct Factors {
 };
 
 template <>
-struct Factors<FloatProducts::bf16x3> {
+struct OperandFragments<FloatProducts::bf16x3> {
   static constexpr int terms = 16;
   static constexpr int parts = 2;
   std::uint32_t left[parts][4];
@@ -84,7 +84,7 @@ struct Factors<FloatProducts::bf16x3> {
 /// of 16.
 template <FloatProducts products>
 class TensorProduct {
-  using F = Factors<products>;
+  using F = OperandFragments<products>;
 
  public:
   __device__ void clear() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
-#include "backend/memory.hpp"
+#include "backend/device/memory.hpp"
 #include "domain_decomposition/bddc/device_interiors.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
 #include "support/hash.hpp"

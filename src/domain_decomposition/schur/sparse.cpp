@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Schur complements of sparse matrices on the host: a multifrontal factorisation whose last front is left.
-#include "backend/memory.hpp"
+#include "backend/device/memory.hpp"
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "domain_decomposition/schur/analysis.hpp"

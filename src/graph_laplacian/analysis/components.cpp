@@ -19,7 +19,7 @@ namespace echelon::graph {
 
 Components connected_components(const Csr<double>& A) {
   OpenMp backend{Device()};
-  const echelon::Components found = find_components(backend, A);
+  const echelon::ConnectedComponents found = find_components(backend, A);
   Components result{found.count, found.of_vertex.to_vector(), {}};
   for (std::int64_t c = 0; c < found.count; ++c) {
     result.sizes.push_back(found.offsets[c + 1] - found.offsets[c]);
@@ -57,7 +57,7 @@ std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<T>& A) {
   return at_api_boundary([&] {
     OpenMp backend{Device()};
     require_symmetric(backend, A);
-    const echelon::Components parts = find_components(backend, A);
+    const echelon::ConnectedComponents parts = find_components(backend, A);
     Array<std::uint8_t> is_zero(Device(), A.rows());
     backend.for_each(A.rows(), FindZeroRowSum<T>{sum_rows_of(A), is_zero.data()});
     std::vector<std::vector<std::int32_t>> found;

@@ -89,9 +89,10 @@ DenseGraph reduce_dense(const DenseGraph& graph, std::span<const std::int32_t> k
 
 /// Elimination with adjacency lists, vertices of few neighbours first. A list may have several entries for a
 /// neighbour, whose weights add up, and entries for eliminated vertices, which are void.
-class SparseElimination {
+class AdjacencyElimination {
  public:
-  SparseElimination(const SparseGraph& graph, std::span<const std::int32_t> kept, EliminationBudget& budget)
+  AdjacencyElimination(const SparseGraph& graph, std::span<const std::int32_t> kept,
+                       EliminationBudget& budget)
       : vertices_(graph.vertices),
         budget_(budget),
         lists_(vertices_.size()),
@@ -137,10 +138,10 @@ class SparseElimination {
 
   /// Adds up the entries of list i for the same neighbour and drops void ones.
   void combine(std::size_t i) {
-    std::vector<Neighbour>& list = lists_[i];
+    std::vector<WeightedNeighbour>& list = lists_[i];
     const std::size_t before = list.size();
     std::size_t size = 0;
-    for (const Neighbour& entry : list) {
+    for (const WeightedNeighbour& entry : list) {
       const auto j = static_cast<std::size_t>(entry.vertex);
       if (eliminated_[j] != 0) continue;
       if (place_[j] == none) {
@@ -151,7 +152,7 @@ class SparseElimination {
       }
     }
     list.resize(size);
-    for (const Neighbour& entry : list) place_[static_cast<std::size_t>(entry.vertex)] = none;
+    for (const WeightedNeighbour& entry : list) place_[static_cast<std::size_t>(entry.vertex)] = none;
     weights_ -= before - size;
     size_[i] = bound_[i] = size;
   }
@@ -163,23 +164,23 @@ class SparseElimination {
 
   /// Eliminates k, whose list is combined.
   void eliminate(std::size_t k) {
-    const std::vector<Neighbour> star = std::move(lists_[k]);
+    const std::vector<WeightedNeighbour> star = std::move(lists_[k]);
     lists_[k] = {};
     eliminated_[k] = 1;
     --remaining_;
     weights_ -= star.size();
     double degree = 0;
-    for (const Neighbour& entry : star) degree += entry.weight;
-    for (const Neighbour& target : star) connect(target, star, degree);
+    for (const WeightedNeighbour& entry : star) degree += entry.weight;
+    for (const WeightedNeighbour& target : star) connect(target, star, degree);
     budget_.spend(static_cast<std::int64_t>(8 * (star.size() * star.size() + 1)));
     budget_.hold(weights_);
   }
   /// Adds the edges from `target` that the elimination of a star leaves.
-  void connect(const Neighbour& target, const std::vector<Neighbour>& star, double degree) {
+  void connect(const WeightedNeighbour& target, const std::vector<WeightedNeighbour>& star, double degree) {
     const auto i = static_cast<std::size_t>(target.vertex);
-    std::vector<Neighbour>& list = lists_[i];
+    std::vector<WeightedNeighbour>& list = lists_[i];
     const std::size_t before = list.size();
-    for (const Neighbour& other : star) {
+    for (const WeightedNeighbour& other : star) {
       const double weight = target.weight * (other.weight / degree);
       if (other.vertex != target.vertex && weight > 0) list.push_back({other.vertex, weight});
     }
@@ -200,8 +201,8 @@ class SparseElimination {
       reduced.offsets.push_back(reduced.offsets.back() + lists_[i].size());
     }
     reduced.neighbours.reserve(reduced.offsets.back());
-    for (const std::vector<Neighbour>& list : lists_) {
-      for (const Neighbour& entry : list) {
+    for (const std::vector<WeightedNeighbour>& list : lists_) {
+      for (const WeightedNeighbour& entry : list) {
         reduced.neighbours.push_back({number[static_cast<std::size_t>(entry.vertex)], entry.weight});
       }
     }
@@ -224,7 +225,7 @@ class SparseElimination {
     }
     DenseGraph reduced(std::move(vertices));
     for (std::size_t i = 0; i < lists_.size(); ++i) {
-      for (const Neighbour& entry : lists_[i]) {
+      for (const WeightedNeighbour& entry : lists_[i]) {
         const std::size_t j = number[static_cast<std::size_t>(entry.vertex)];
         if (j < number[i]) reduced.row(number[i])[j] = entry.weight;
       }
@@ -237,7 +238,7 @@ class SparseElimination {
 
   const std::vector<std::int32_t>& vertices_;
   EliminationBudget& budget_;
-  std::vector<std::vector<Neighbour>> lists_;
+  std::vector<std::vector<WeightedNeighbour>> lists_;
   std::vector<std::size_t> size_;   ///< of the list when it was last combined
   std::vector<std::size_t> bound_;  ///< of the number of neighbours, from above
   std::vector<std::uint8_t> is_kept_;
@@ -254,7 +255,7 @@ class SparseElimination {
 ReducedGraph reduce_to(const ReducedGraph& graph, std::span<const std::int32_t> kept,
                        EliminationBudget& budget) {
   if (const auto* const dense = std::get_if<DenseGraph>(&graph)) return reduce_dense(*dense, kept, budget);
-  return SparseElimination(std::get<SparseGraph>(graph), kept, budget).run();
+  return AdjacencyElimination(std::get<SparseGraph>(graph), kept, budget).run();
 }
 
 }  // namespace echelon::graph

@@ -23,9 +23,9 @@ void for_each_edge(const Csr<double>& L, const F& f) {
 }
 
 /// Halves a graph again and again along breadth-first searches.
-class Bisection {
+class BreadthFirstBisection {
  public:
-  explicit Bisection(const SparseGraph& graph)
+  explicit BreadthFirstBisection(const SparseGraph& graph)
       : graph_(graph), order_(graph.vertices), part_(order_.size(), 0), visited_(order_.size(), 0) {}
 
   /// Vertices in their order.
@@ -61,7 +61,8 @@ class Bisection {
     for (std::size_t p = first; p < last; ++p) {
       visit(order_[p], part, found);
       for (; next < found.size(); ++next) {
-        for (const Neighbour& neighbour : graph_.of(index(found[next]))) visit(neighbour.vertex, part, found);
+        for (const WeightedNeighbour& neighbour : graph_.of(index(found[next])))
+          visit(neighbour.vertex, part, found);
       }
     }
     std::copy(found.begin(), found.end(), order_.begin() + static_cast<std::ptrdiff_t>(first));
@@ -107,7 +108,7 @@ std::vector<std::int32_t> bisection_order(const Csr<double>& L) {
   std::vector<std::int32_t> position(static_cast<std::size_t>(L.rows()));
   std::iota(position.begin(), position.end(), 0);
   const SparseGraph graph = graph_of(L, position);
-  const std::vector<std::int32_t> order = Bisection(graph).run();
+  const std::vector<std::int32_t> order = BreadthFirstBisection(graph).run();
   for (std::size_t p = 0; p < order.size(); ++p) {
     position[static_cast<std::size_t>(order[p])] = static_cast<std::int32_t>(p);
   }

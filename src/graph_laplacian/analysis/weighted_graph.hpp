@@ -12,7 +12,7 @@
 
 namespace echelon::graph {
 
-struct Neighbour {
+struct WeightedNeighbour {
   std::int32_t vertex;
   double weight;
 };
@@ -22,8 +22,8 @@ struct Neighbour {
 struct SparseGraph {
   std::vector<std::int32_t> vertices;
   std::vector<std::size_t> offsets;
-  std::vector<Neighbour> neighbours;
-  [[nodiscard]] std::span<const Neighbour> of(std::size_t i) const {
+  std::vector<WeightedNeighbour> neighbours;
+  [[nodiscard]] std::span<const WeightedNeighbour> of(std::size_t i) const {
     return {neighbours.data() + offsets[i], offsets[i + 1] - offsets[i]};
   }
 };

@@ -4,7 +4,7 @@
 /// columns. Sums are formed in an order that does not depend on the number of threads.
 #pragma once
 
-#include "backend/host_sum.hpp"
+#include "backend/serial/host_sum.hpp"
 #include "graph_laplacian/approximate_cholesky/factor.hpp"
 #include "graph_laplacian/approximate_cholesky/for_nodes.hpp"
 

@@ -226,7 +226,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     } else {
       Array<double> values(this->device(), L.nonzeros());
       backend_.for_each(L.nonzeros(),
-                        Spread<T, double>{L.values().data(), nullptr, L.nonzeros(), T{1}, values.data()});
+                        LiftVector<T, double>{L.values().data(), nullptr, L.nonzeros(), T{1}, values.data()});
       converted_ = Csr<double>::unchecked(L.rows(), L.columns(), L.row_offsets(), L.column_indices(),
                                           std::move(values));
       matrix_ = &converted_;

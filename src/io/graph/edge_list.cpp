@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "io/csr_assembly.hpp"
 #include "io/graph/symmetry.hpp"
-#include "io/output_file.hpp"
-#include "io/sources.hpp"
+#include "io/support/csr_assembly.hpp"
+#include "io/support/output_file.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/content.hpp"
 #include "io/text/numbers.hpp"
 #include "io/text/position.hpp"
@@ -111,13 +111,13 @@ void parse_edges(std::string_view text, bool weighted, Edges<T>& edges) {
 }
 
 /// Lines before the first edge, and whether that edge has a weight.
-struct Start {
+struct FirstEdge {
   std::int64_t lines = 0;
   bool weighted = false;
 };
 
-Start read_start(LineBlocks& blocks) {
-  Start start;
+FirstEdge read_start(LineBlocks& blocks) {
+  FirstEdge start;
   std::string line;
   for (bool header_seen = false; blocks.next_line(line); ++start.lines) {
     const std::vector<std::string_view> fields = fields_of_line(line);
@@ -338,7 +338,7 @@ class EdgeListReader {
   }
 
   void read_edges() {
-    Start start;
+    FirstEdge start;
     {
       LineBlocks blocks(source_, options_.block_bytes);
       start = read_start(blocks);

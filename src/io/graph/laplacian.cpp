@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/csr_assembly.hpp"
 #include "io/graph/symmetry.hpp"
+#include "io/support/csr_assembly.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/io/graph.hpp>

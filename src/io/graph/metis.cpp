@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "io/csr_assembly.hpp"
 #include "io/graph/symmetry.hpp"
-#include "io/output_file.hpp"
-#include "io/sources.hpp"
+#include "io/support/csr_assembly.hpp"
+#include "io/support/output_file.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/numbers.hpp"
 #include "io/text/position.hpp"
 #include "io/text/writer.hpp"

@@ -9,7 +9,7 @@
 
 namespace echelon::io {
 
-struct Asymmetry {
+struct AsymmetricEntry {
   std::int64_t row = 0;
   std::int64_t column = 0;
   bool missing = false;  ///< true if (column, row) is not stored, false if it has another value
@@ -18,7 +18,7 @@ struct Asymmetry {
 /// Finds an element of a square host matrix whose mirror image differs or is missing. O(nonzeros) time, 8
 /// bytes per row.
 template <class T>
-std::optional<Asymmetry> find_asymmetry(const Csr<T>& matrix) {
+std::optional<AsymmetricEntry> find_asymmetry(const Csr<T>& matrix) {
   const Array<std::int64_t>& offsets = matrix.row_offsets();
   const Array<std::int32_t>& columns = matrix.column_indices();
   // Rows are visited in ascending order, so the mirror images in a row are met from left to right: next[j] is
@@ -29,9 +29,9 @@ std::optional<Asymmetry> find_asymmetry(const Csr<T>& matrix) {
       const std::int32_t j = columns[k];
       const std::int64_t mirror = next[j];
       const bool left_over = mirror < offsets[j + 1] && columns[mirror] < i;
-      if (left_over) return Asymmetry{j, columns[mirror], true};
-      if (mirror == offsets[j + 1] || columns[mirror] != i) return Asymmetry{i, j, true};
-      if (matrix.values()[mirror] != matrix.values()[k]) return Asymmetry{i, j, false};
+      if (left_over) return AsymmetricEntry{j, columns[mirror], true};
+      if (mirror == offsets[j + 1] || columns[mirror] != i) return AsymmetricEntry{i, j, true};
+      if (matrix.values()[mirror] != matrix.values()[k]) return AsymmetricEntry{i, j, false};
       ++next[j];
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "io/csr_assembly.hpp"
 #include "io/harwell_boeing/fortran_format.hpp"
-#include "io/sources.hpp"
+#include "io/support/csr_assembly.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/line_blocks.hpp"
 #include "io/text/numbers.hpp"
 
@@ -40,9 +40,9 @@ struct HarwellBoeingHeader {
 };
 
 /// Lines in sequence, and the position of a fault in the file.
-class Lines {
+class LineReader {
  public:
-  Lines(TextSource& source, std::string name) : blocks_(source, block_bytes), name_(std::move(name)) {}
+  LineReader(TextSource& source, std::string name) : blocks_(source, block_bytes), name_(std::move(name)) {}
 
   /// Throws ParseError at the file's end; `missing` names the expected content.
   const std::string& next(const std::string& missing) {
@@ -190,7 +190,7 @@ void parse_right_hand_side_type(const std::string& line, HarwellBoeingHeader& he
   header.right_hand_side_count = counts[0];
 }
 
-HarwellBoeingHeader read_header(Lines& lines) {
+HarwellBoeingHeader read_header(LineReader& lines) {
   HarwellBoeingHeader header;
   constexpr std::size_t title_width = 72;
   constexpr std::size_t key_width = 8;
@@ -235,7 +235,7 @@ bool is_number(std::string_view word, const FortranField& field) {
 }
 
 /// A field of a line and its text.
-struct FieldText {
+struct FortranFieldText {
   const FortranField* field = nullptr;
   std::string_view text;
 };
@@ -243,7 +243,7 @@ struct FieldText {
 /// True when the format's columns cut through the line's numbers although blanks separate them. SciPy's
 /// hb_write announces fields of one column more than it writes. In Fortran's reading, a line of as many words
 /// as fields has one word in each field, so that no border of two fields lies inside a word.
-bool is_misaligned(const std::string& line, const std::vector<FieldText>& fields) {
+bool is_misaligned(const std::string& line, const std::vector<FortranFieldText>& fields) {
   const auto is_blank = [&line](std::size_t k) {
     return line[k] == ' ' || line[k] == '\t' || line[k] == '\r';
   };
@@ -258,13 +258,14 @@ bool is_misaligned(const std::string& line, const std::vector<FieldText>& fields
   const std::vector<std::string_view> words = words_of(line);
   return std::equal(
       words.begin(), words.end(), fields.begin(), fields.end(),
-      [](std::string_view word, const FieldText& field) { return is_number(word, *field.field); });
+      [](std::string_view word, const FortranFieldText& field) { return is_number(word, *field.field); });
 }
 
 /// The first `count` fields of a line by the columns of its format, or by blanks where those columns do not
 /// fit the line.
-std::vector<FieldText> fields_of(const std::string& line, const FortranLine& format, std::size_t count) {
-  std::vector<FieldText> fields;
+std::vector<FortranFieldText> fields_of(const std::string& line, const FortranLine& format,
+                                        std::size_t count) {
+  std::vector<FortranFieldText> fields;
   for (std::size_t k = 0; k < count; ++k) {
     fields.push_back({&format[k], columns_of(line, format[k].column, format[k].width)});
   }
@@ -277,8 +278,8 @@ std::vector<FieldText> fields_of(const std::string& line, const FortranLine& for
 
 /// Calls `use(text, field)` for `count` fields, which begin on a new line. `use` may throw Fault.
 template <class Use>
-void for_each_field(Lines& lines, const FortranFormat& format, std::int64_t count, const std::string& what,
-                    Use use) {
+void for_each_field(LineReader& lines, const FortranFormat& format, std::int64_t count,
+                    const std::string& what, Use use) {
   const std::string missing = fmt::format("the {} {} are complete", count, what);
   std::int64_t left = count;
   for (const std::vector<FortranLine>* pass = &format.first; left > 0; pass = &format.further) {
@@ -288,7 +289,7 @@ void for_each_field(Lines& lines, const FortranFormat& format, std::int64_t coun
       const std::string& line = left == 0 ? lines.line() : lines.next(missing);
       const auto size = std::min<std::int64_t>(std::ssize(fields), left);
       try {
-        for (const FieldText& each : fields_of(line, fields, static_cast<std::size_t>(size))) {
+        for (const FortranFieldText& each : fields_of(line, fields, static_cast<std::size_t>(size))) {
           use(each.text, *each.field);
         }
       } catch (const Fault& fault) {
@@ -307,7 +308,7 @@ T parse_value(std::string_view text, const FortranField& field) {
 
 /// The matrix by columns, as stored in the file.
 template <class T>
-struct Columns {
+struct StoredColumns {
   std::vector<std::int64_t> pointers;
   std::vector<std::int32_t> rows;
   std::vector<T> values;  ///< empty for a pattern
@@ -320,7 +321,7 @@ class HarwellBoeingReader {
       : name_(name), lines_(source, name), header_(read_header(lines_)) {}
 
   HarwellBoeingFile<T> read() {
-    Columns<T> columns;
+    StoredColumns<T> columns;
     read_pointers(columns);
     read_rows(columns);
     if (header_.field != 'P') {
@@ -340,7 +341,7 @@ class HarwellBoeingReader {
   }
 
  private:
-  void read_pointers(Columns<T>& columns) {
+  void read_pointers(StoredColumns<T>& columns) {
     std::int64_t previous = 1;
     const auto take = [&](std::string_view text, const FortranField&) {
       const std::int64_t pointer = parse_fortran_integer(text);
@@ -359,7 +360,7 @@ class HarwellBoeingReader {
     }
   }
 
-  void read_rows(Columns<T>& columns) {
+  void read_rows(StoredColumns<T>& columns) {
     std::size_t column = 0;
     const auto take = [&](std::string_view text, const FortranField&) {
       const std::int64_t row = parse_fortran_integer(text);
@@ -426,7 +427,7 @@ class HarwellBoeingReader {
 
   /// Calls `use(row, column, value)` for all entries and their mirror images.
   template <class Use>
-  void for_each_element(const Columns<T>& columns, Use use) const {
+  void for_each_element(const StoredColumns<T>& columns, Use use) const {
     for (std::size_t j = 0; j + 1 < columns.pointers.size(); ++j) {
       const auto column = static_cast<std::int32_t>(j);
       for (std::int64_t k = columns.pointers[j]; k < columns.pointers[j + 1]; ++k) {
@@ -438,7 +439,7 @@ class HarwellBoeingReader {
     }
   }
 
-  Csr<T> assemble(const Columns<T>& columns, FileInfo& info) const {
+  Csr<T> assemble(const StoredColumns<T>& columns, FileInfo& info) const {
     CsrAssembly<T> assembly(header_.rows, header_.columns);
     for_each_element(columns, [&](std::int32_t row, std::int32_t column, T value) {
       if (row == column && header_.symmetry == 'Z' && value != 0) {
@@ -464,7 +465,7 @@ class HarwellBoeingReader {
   }
 
   std::string name_;
-  Lines lines_;
+  LineReader lines_;
   HarwellBoeingHeader header_;
   std::optional<bool> upper_;
 };

@@ -2,9 +2,9 @@
 // The text is read twice: the first pass counts the entries of each row, the second stores them. Memory is
 // that of the result; keeping all entries until their number is known would double it.
 #include "backend/api_boundary.hpp"
-#include "io/csr_assembly.hpp"
 #include "io/matrix_market/parse.hpp"
-#include "io/sources.hpp"
+#include "io/support/csr_assembly.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/line_blocks.hpp"
 #include "io/text/position.hpp"
 
@@ -25,9 +25,9 @@ namespace {
 constexpr const char* changed = "the file was changed while it was being read";
 
 /// Checks the entries in file order and tracks their position in the file.
-class Progress {
+class EntryChecker {
  public:
-  Progress(const std::string& name, const Header& header)
+  EntryChecker(const std::string& name, const Header& header)
       : header_(header), position_(name, header.lines + 1) {}
 
   /// Throws ParseError for the first fault of the block.
@@ -108,7 +108,7 @@ class Reader {
   void pass(Use use) const {
     LineBlocks blocks(source_, options_.block_bytes);
     if (read_header(blocks, name_) != header_) fail(changed);
-    Progress progress(name_, header_);
+    EntryChecker progress(name_, header_);
     for_each_block<Entries<T>>(
         blocks, threads_,
         [this](std::string_view text, Entries<T>& entries) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/host_matrix.hpp"
-#include "io/output_file.hpp"
-#include "io/sources.hpp"
+#include "io/support/host_matrix.hpp"
+#include "io/support/output_file.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/writer.hpp"
 
 #include <echelon/io/matrix_market.hpp>

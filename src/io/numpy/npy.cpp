@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "io/binary_reader.hpp"
-#include "io/host_matrix.hpp"
 #include "io/numpy/npy_reader.hpp"
 #include "io/numpy/npy_writer.hpp"
-#include "io/output_file.hpp"
-#include "io/sources.hpp"
+#include "io/support/binary_reader.hpp"
+#include "io/support/host_matrix.hpp"
+#include "io/support/output_file.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/numbers.hpp"
 
 #include <echelon/io/npy.hpp>

@@ -2,7 +2,7 @@
 /// Parts of the .npy reader that the .npz reader uses too.
 #pragma once
 
-#include "io/binary_reader.hpp"
+#include "io/support/binary_reader.hpp"
 
 #include <echelon/array.hpp>
 

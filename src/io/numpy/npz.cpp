@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "io/csr_assembly.hpp"
-#include "io/host_matrix.hpp"
 #include "io/numpy/npy_reader.hpp"
 #include "io/numpy/npy_writer.hpp"
 #include "io/numpy/zip_archive.hpp"
 #include "io/numpy/zip_writer.hpp"
-#include "io/output_file.hpp"
-#include "io/sources.hpp"
+#include "io/support/csr_assembly.hpp"
+#include "io/support/host_matrix.hpp"
+#include "io/support/output_file.hpp"
+#include "io/support/sources.hpp"
 #include "io/text/numbers.hpp"
 #include "support/text.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/numpy/zip_archive.hpp"
 
-#include "io/binary_reader.hpp"
+#include "io/support/binary_reader.hpp"
 #include "io/text/numbers.hpp"
 
 #include <echelon/error.hpp>
@@ -38,9 +38,9 @@ constexpr std::uint32_t in_extra_field = 0xffffffff;  // a 32-bit size or positi
 }
 
 /// Little-endian integers in a record.
-class Record {
+class ZipRecord {
  public:
-  explicit Record(std::string_view bytes) : bytes_(bytes) {}
+  explicit ZipRecord(std::string_view bytes) : bytes_(bytes) {}
 
   template <class V>
   [[nodiscard]] V at(std::int64_t position) const {
@@ -80,11 +80,11 @@ std::int64_t bounded(std::uint64_t value, std::int64_t most) {
   return static_cast<std::int64_t>(value);
 }
 
-Directory read_directory64(TextSource& source, std::int64_t total, const Record& locator) {
+Directory read_directory64(TextSource& source, std::int64_t total, const ZipRecord& locator) {
   const std::int64_t position = bounded(locator.at<std::uint64_t>(8), total - end64_bytes);
   const std::string bytes = read_part(source, position, end64_bytes);
   if (!bytes.starts_with(end64_signature)) corrupt("its 64-bit end record is missing");
-  const Record end(bytes);
+  const ZipRecord end(bytes);
   return {bounded(end.at<std::uint64_t>(48), total), bounded(end.at<std::uint64_t>(40), total),
           bounded(end.at<std::uint64_t>(32), total)};
 }
@@ -97,11 +97,11 @@ Directory find_directory(TextSource& source, std::int64_t total) {
   const std::size_t found = tail.rfind(end_signature);
   if (found == std::string::npos) corrupt("its end record is missing; is the file cut off?");
   const auto at = static_cast<std::int64_t>(found);
-  const Record record(std::string_view(tail).substr(found));
+  const ZipRecord record(std::string_view(tail).substr(found));
   static_cast<void>(record.part(0, end_bytes + record.at<std::uint16_t>(20)));  // with the comment
   if (at >= locator64_bytes) {
     const std::string_view locator = std::string_view(tail).substr(found - locator64_bytes, locator64_bytes);
-    if (locator.starts_with(locator64_signature)) return read_directory64(source, total, Record(locator));
+    if (locator.starts_with(locator64_signature)) return read_directory64(source, total, ZipRecord(locator));
   }
   return {bounded(record.at<std::uint32_t>(16), total), bounded(record.at<std::uint32_t>(12), total),
           record.at<std::uint16_t>(10)};
@@ -112,9 +112,9 @@ void read_extra_field(std::string_view extra, bool unpacked, bool packed, bool p
                       std::int64_t total) {
   constexpr std::uint16_t zip64 = 1;
   while (extra.size() >= 4) {
-    const Record record(extra);
+    const ZipRecord record(extra);
     const auto size = std::int64_t{record.at<std::uint16_t>(2)};
-    const Record data(record.part(4, size));
+    const ZipRecord data(record.part(4, size));
     if (record.at<std::uint16_t>(0) == zip64) {
       constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
       std::int64_t at = 0;
@@ -134,7 +134,7 @@ void read_extra_field(std::string_view extra, bool unpacked, bool packed, bool p
 /// The entry at the start of `bytes`, which is taken off.
 ZipEntry take_entry(std::string_view& bytes, std::int64_t total) {
   if (!bytes.starts_with(directory_signature)) corrupt("an entry of its directory is missing");
-  const Record record(bytes);
+  const ZipRecord record(bytes);
   ZipEntry entry;
   entry.flags = record.at<std::uint16_t>(8);
   entry.method = record.at<std::uint16_t>(10);
@@ -268,7 +268,7 @@ std::unique_ptr<TextSource> ZipArchive::open(const ZipEntry& entry) const {
     if (entry.header_position > total_bytes_ - local_bytes) corrupt("a member is beyond its end");
     const std::string header = read_part(source_, entry.header_position, local_bytes);
     if (!header.starts_with(local_signature)) corrupt("a member's header is missing");
-    const Record record(header);
+    const ZipRecord record(header);
     const std::int64_t position =
         entry.header_position + local_bytes + record.at<std::uint16_t>(26) + record.at<std::uint16_t>(28);
     if (entry.packed_bytes > total_bytes_ - position) corrupt("a member is beyond its end");

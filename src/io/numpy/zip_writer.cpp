@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/numpy/zip_writer.hpp"
 
-#include "io/binary_reader.hpp"
+#include "io/support/binary_reader.hpp"
 
 #include <zlib.h>
 

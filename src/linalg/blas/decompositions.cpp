@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/blas/decompositions.hpp"
 
-#include "backend/memory_limits.hpp"
+#include "backend/device/memory_limits.hpp"
 
 #include <echelon/error.hpp>
 

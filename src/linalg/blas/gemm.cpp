@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of dense matrices on the host.
+#include "linalg/blas/gemm.hpp"
+
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/blas/blas.hpp"
-#include "linalg/spmv/multiply.hpp"
-
-#include <echelon/linalg.hpp>
 
 #include <algorithm>
 
@@ -30,13 +29,13 @@ constexpr double least_parallel_work = 500'000;
 
 /// A view as an argument of BLAS: column-major, possibly transposed.
 template <class T>
-struct Factor {
+struct BlasOperand {
   const T* data;
   int leading;
   CBLAS_TRANSPOSE transpose;
   std::int64_t row_step;
   std::int64_t column_step;
-  explicit Factor(const DenseView<const T>& view)
+  explicit BlasOperand(const DenseView<const T>& view)
       : data(view.data()),
         leading(blas::dimension(view.leading())),
         transpose(view.layout() == Layout::column_major ? CblasNoTrans : CblasTrans),
@@ -48,8 +47,8 @@ struct Factor {
 template <class T>
 void multiply_tiles(const Device& device, T alpha, DenseView<const T> A, DenseView<const T> B, T beta,
                     DenseView<T> C) {
-  const Factor<T> a(A);
-  const Factor<T> b(B);
+  const BlasOperand<T> a(A);
+  const BlasOperand<T> b(B);
   const int terms = blas::dimension(A.columns());
   const int leading = blas::dimension(C.leading());
   const double work =

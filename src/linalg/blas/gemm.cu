@@ -2,9 +2,7 @@
 // Products of dense matrices on a GPU.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
-#include "linalg/spmv/multiply.hpp"
-
-#include <echelon/linalg.hpp>
+#include "linalg/blas/gemm.hpp"
 
 namespace echelon {
 

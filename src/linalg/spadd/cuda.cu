@@ -35,7 +35,7 @@ ScaledView<T> scaled_view_of(const ScaledCsr<T>& a) {
 }
 
 /// Elements [k, k_end) of A and [l, l_end) of B, which belong to one row.
-struct Part {
+struct MergePart {
   std::int64_t k;
   std::int64_t k_end;
   std::int64_t l;
@@ -63,7 +63,7 @@ __device__ unsigned below(int lane) {
 /// f(position, column, k, l) for each column that a or b stores, positions counting from 0. k is the element
 /// of a and l that of b, or none. Returns the number of columns.
 template <int lanes, class F>
-__device__ std::int64_t merge(const std::int32_t* a, const std::int32_t* b, Part part, F f) {
+__device__ std::int64_t merge(const std::int32_t* a, const std::int32_t* b, MergePart part, F f) {
   using Group = LogicalWarp<lanes>;
   const int lane = Group::lane();
   std::int64_t position = 0;
@@ -103,7 +103,7 @@ __device__ T value_at(const ScaledView<T>& a, const ScaledView<T>& b, std::int64
 }
 
 /// Writes nothing; merge() returns the count.
-struct Count {
+struct CountOnly {
   __device__ void operator()(std::int64_t, std::int32_t, std::int64_t, std::int64_t) const {}
 };
 
@@ -153,18 +153,18 @@ struct Merge {
   std::int64_t* counts;  // output of Output::count
   std::int32_t* new_columns;
 
-  __device__ Part row(std::int64_t i) const {
+  __device__ MergePart row(std::int64_t i) const {
     return {a.row_offsets[i], a.row_offsets[i + 1], b.row_offsets[i], b.row_offsets[i + 1]};
   }
 };
 
 /// Merges a part of row i, whose first element is element number `before` of the row. Returns its size.
 template <Output output, int lanes, class T>
-__device__ std::int64_t merge_part(const Merge<T>& work, std::int64_t i, const Part& part,
+__device__ std::int64_t merge_part(const Merge<T>& work, std::int64_t i, const MergePart& part,
                                    std::int64_t before) {
   const auto with = [&](auto f) { return merge<lanes>(work.a.columns, work.b.columns, part, f); };
   if constexpr (output == Output::count) {
-    return with(Count{});
+    return with(CountOnly{});
   } else if constexpr (output == Output::all) {
     return with(Write<T>{work.a, work.b, work.offsets[i] + before, work.new_columns, work.values});
   } else {
@@ -189,7 +189,7 @@ __device__ void finish_row(const Merge<T>& work, std::int64_t i, std::int64_t si
 /// First elements (k, l) of part `part` of `parts` of a row: parts have equally many elements of the longer
 /// operand.
 template <class T>
-__device__ void split(const Merge<T>& work, const Part& row, int part, int parts, std::int64_t& k,
+__device__ void split(const Merge<T>& work, const MergePart& row, int part, int parts, std::int64_t& k,
                       std::int64_t& l) {
   const std::int64_t size_a = row.k_end - row.k;
   const std::int64_t size_b = row.l_end - row.l;
@@ -215,7 +215,7 @@ __device__ void merge_long_row(const Merge<T>& work, std::int64_t i) {
   constexpr int warps = block_size / warp_size;
   __shared__ std::int64_t sizes[warps];
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
-  Part part;
+  MergePart part;
   split(work, work.row(i), warp, warps, part.k, part.l);
   split(work, work.row(i), warp + 1, warps, part.k_end, part.l_end);
   const std::int64_t size = merge_part<Output::count, warp_size>(work, i, part, 0);
@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(block_size) merge_rows(Merge<T> work) {
   const std::int64_t first = std::int64_t{blockIdx.x} * groups;
   const std::int64_t end = min(first + groups, work.rows);
   const auto is_long = [&](std::int64_t i) {
-    const Part row = work.row(i);
+    const MergePart row = work.row(i);
     return row.k_end - row.k + row.l_end - row.l > max_group_row;
   };
   const std::int64_t i = first + static_cast<int>(threadIdx.x) / lanes;

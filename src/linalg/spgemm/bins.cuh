@@ -66,7 +66,7 @@ inline constexpr std::int64_t max_group_row = 1024;
 /// Consecutive threads that compute a row together, and the slots of its hash table, at most half of which
 /// are used.
 template <int lanes_, int slots_>
-struct ThreadGroup {
+struct HashGroup {
   static constexpr int lanes = lanes_;
   static constexpr int slots = slots_;
   static constexpr int capacity = slots / 2;
@@ -94,13 +94,13 @@ struct ThreadGroup {
 };
 
 // Tables for counting hold no sums and can have more slots.
-using CountByFew = ThreadGroup<8, 128>;
-using CountByWarp = ThreadGroup<32, 2048>;
-using CountByBlock = ThreadGroup<block_size, 16384>;
-using FillByFew = ThreadGroup<8, 64>;
-using FillBySmallWarp = ThreadGroup<32, 128>;
-using FillByWarp = ThreadGroup<32, 512>;
-using FillByBlock = ThreadGroup<block_size, 4096>;
+using CountByFew = HashGroup<8, 128>;
+using CountByWarp = HashGroup<32, 2048>;
+using CountByBlock = HashGroup<block_size, 16384>;
+using FillByFew = HashGroup<8, 64>;
+using FillBySmallWarp = HashGroup<32, 128>;
+using FillByWarp = HashGroup<32, 512>;
+using FillByBlock = HashGroup<block_size, 4096>;
 
 template <class Few, class Warp, class Block>
 ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t elements) {

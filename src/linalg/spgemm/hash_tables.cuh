@@ -14,7 +14,7 @@ inline constexpr std::int32_t no_column = -1;
 /// Hash table of columns in shared memory: open addressing with linear probing, multiplicative hashing
 /// (Knuth, The Art of Computer Programming 3, section 6.4).
 template <class Group>
-struct Table {
+struct HashTable {
   std::int32_t* columns;
 
   __device__ static unsigned home(std::int32_t column) {
@@ -159,7 +159,8 @@ __global__ void __launch_bounds__(block_size)
     count_rows(unsigned size, const unsigned* list, View<T> A, View<T> B, unsigned long long* counts) {
   const unsigned entry = blockIdx.x * Group::groups + Group::number();
   if (entry >= size) return;  // whole groups return
-  const Table<Group> table{reinterpret_cast<std::int32_t*>(shared_memory) + Group::number() * Group::slots};
+  const HashTable<Group> table{reinterpret_cast<std::int32_t*>(shared_memory) +
+                               Group::number() * Group::slots};
   table.clear();
   Group::sync();
   const std::int64_t i = list[entry];
@@ -266,7 +267,7 @@ __global__ void __launch_bounds__(block_size)
   const unsigned entry = blockIdx.x * Group::groups + Group::number();
   if (entry >= size) return;  // whole groups return
   auto& memory = reinterpret_cast<FillMemory<Group, T>*>(shared_memory)[Group::number()];
-  const Table<Group> table{memory.columns};
+  const HashTable<Group> table{memory.columns};
   table.clear();
   if (Group::lane() == 0) memory.count = 0;
   Group::sync();

@@ -5,7 +5,7 @@
 #include "backend/targets.hpp"
 #include "linalg/dynamic_rows.hpp"
 #include "linalg/spgemm/product.hpp"
-#include "linalg/spgemm/row_accumulator.hpp"
+#include "linalg/spgemm/sparse_accumulator.hpp"
 #include "matrix/rows.hpp"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ namespace echelon {
 namespace {
 
 template <class T>
-struct Row {
+struct SparseRow {
   const std::int32_t* columns;
   const T* values;
   std::int64_t size;
 };
 
 template <class T>
-Row<T> row_of(const SparseRows<T>& matrix, std::int64_t i) {
+SparseRow<T> row_of(const SparseRows<T>& matrix, std::int64_t i) {
   const std::int64_t begin = matrix.begin(i);
   return {matrix.column_indices + begin, matrix.values + begin, matrix.end(i) - begin};
 }
@@ -40,14 +40,14 @@ class RowTimes {
   explicit RowTimes(const Csr<T>& B) : B_(B), sum_(B.columns()) {}
 
   /// Number of elements of row * B.
-  std::int64_t count(const Row<T>& row) {
+  std::int64_t count(const SparseRow<T>& row) {
     if (row.size == 1) return row_of(B_, row.columns[0]).size;
     mark(row);
     return sum_.count();
   }
 
   /// The columns of row * B, ascending if `sorted`; written to `columns` unless they are a row of B.
-  Row<T> write_columns(const Row<T>& row, bool sorted, std::int32_t* columns) {
+  SparseRow<T> write_columns(const SparseRow<T>& row, bool sorted, std::int32_t* columns) {
     if (row.size == 1) return row_of(B_, row.columns[0]);
     mark(row);
     sum_.read_columns(sorted, columns);
@@ -55,14 +55,14 @@ class RowTimes {
   }
 
   /// row * B in ascending columns. If the row repeats, the columns that were written before are in place.
-  Row<T> write(const Row<T>& row, bool repeats, std::int32_t* columns, T* values) {
+  SparseRow<T> write(const SparseRow<T>& row, bool repeats, std::int32_t* columns, T* values) {
     if (repeats) {
       if (columns != last_) std::copy_n(last_, sum_.count(), columns);
       static_cast<void>(update(row, true, columns, sum_.count(), values));
     } else {
       sum_.clear();
       for (std::int64_t k = 0; k < row.size; ++k) {
-        const Row<T> b = row_of(B_, row.columns[k]);
+        const SparseRow<T> b = row_of(B_, row.columns[k]);
         sum_.add(row.values[k], b.columns, b.values, b.size);
       }
       sum_.read(columns, values);
@@ -73,32 +73,33 @@ class RowTimes {
   }
 
   /// The values of row * B for its known columns. False if it has other columns.
-  bool update(const Row<T>& row, bool repeats, const std::int32_t* columns, std::int64_t count, T* values) {
+  bool update(const SparseRow<T>& row, bool repeats, const std::int32_t* columns, std::int64_t count,
+              T* values) {
     const bool is_expected =
         repeats && is_expected_ && count == sum_.count() && std::equal(columns, columns + count, last_);
     if (!is_expected) sum_.expect(columns, count);
     is_expected_ = true;
     last_ = columns;
-    std::fill_n(values, count, RowAccumulator<T>::nothing);
+    std::fill_n(values, count, SparseAccumulator<T>::nothing);
     bool is_known = true;
     for (std::int64_t k = 0; k < row.size; ++k) {
-      const Row<T> b = row_of(B_, row.columns[k]);
+      const SparseRow<T> b = row_of(B_, row.columns[k]);
       is_known &= sum_.add_expected(row.values[k], b.columns, b.values, b.size, values);
     }
     return is_known;
   }
 
  private:
-  void mark(const Row<T>& row) {
+  void mark(const SparseRow<T>& row) {
     sum_.clear();
     for (std::int64_t k = 0; k < row.size; ++k) {
-      const Row<T> b = row_of(B_, row.columns[k]);
+      const SparseRow<T> b = row_of(B_, row.columns[k]);
       sum_.mark(b.columns, b.size);
     }
   }
 
   SparseRows<T> B_;
-  RowAccumulator<T> sum_;
+  SparseAccumulator<T> sum_;
   const std::int32_t* last_ = nullptr;  // columns of the last product written
   bool is_expected_ = false;            // whether `sum_` expects them
 };
@@ -121,7 +122,7 @@ class RowProduct {
   std::int64_t count(std::int64_t i) { return times_.back().count(columns_of_left(i)); }
   /// Writes the columns of row i and returns their number.
   std::int64_t write_columns(std::int64_t i, std::int32_t* columns) {
-    const Row<T> row = times_.back().write_columns(columns_of_left(i), true, columns);
+    const SparseRow<T> row = times_.back().write_columns(columns_of_left(i), true, columns);
     if (row.columns != columns) std::copy_n(row.columns, row.size, columns);
     return row.size;
   }
@@ -148,21 +149,21 @@ class RowProduct {
     const bool follows = last_row_ >= 0 && last_row_ == i - 1;
     last_row_ = i;
     if (!follows) return false;
-    const Row<T> before = row_of(first_, i - 1);
-    const Row<T> row = row_of(first_, i);
+    const SparseRow<T> before = row_of(first_, i - 1);
+    const SparseRow<T> row = row_of(first_, i);
     return before.size == row.size && std::equal(row.columns, row.columns + row.size, before.columns);
   }
   /// Row i of the product of all factors but the last.
-  Row<T> left(std::int64_t i, bool repeats) {
-    Row<T> row = row_of(first_, i);
+  SparseRow<T> left(std::int64_t i, bool repeats) {
+    SparseRow<T> row = row_of(first_, i);
     for (std::size_t f = 0; f < partial_.size(); ++f) {
       row = times_[f].write(row, repeats, partial_[f].columns.get(), partial_[f].values.get());
     }
     return row;
   }
   /// The columns of that row, in any order.
-  Row<T> columns_of_left(std::int64_t i) {
-    Row<T> row = row_of(first_, i);
+  SparseRow<T> columns_of_left(std::int64_t i) {
+    SparseRow<T> row = row_of(first_, i);
     for (std::size_t f = 0; f < partial_.size(); ++f) {
       row = times_[f].write_columns(row, false, partial_[f].columns.get());
     }

@@ -13,7 +13,7 @@ namespace echelon::product_kernels {
 
 /// Consecutive rows of C whose products one block forms. The last row may be one without positions; it has no
 /// part in the counts.
-struct Tile {
+struct ProductTile {
   std::int64_t first_factor;   ///< index of the first element of A
   std::int64_t first_product;  ///< index of the first product
   std::int64_t first_element;  ///< index of the first element of C
@@ -23,7 +23,7 @@ struct Tile {
 
 /// Positions of the operands of all products a_ik b_kj, sorted by the elements of C and then by k.
 struct PositionsView {
-  const Tile* tiles;
+  const ProductTile* tiles;
   const std::uint32_t* begins;  ///< for each element a_ik the index of the first element of row k of B
   /// For each product the position of a_ik in its tile, times 2^shift, plus the position of b_kj in its row.
   std::uint16_t* codes;
@@ -114,7 +114,7 @@ struct MakeTile {
   const std::int64_t* factors;
   const std::int64_t* products;
   const std::int64_t* elements;
-  Tile* tiles;
+  ProductTile* tiles;
 
   __device__ void operator()(std::int64_t t) const {
     const std::int64_t begin = first_row(t * cost_of_tile);
@@ -143,9 +143,9 @@ struct MakeTile {
 };
 
 /// A sum of 64-bit numbers, modulo 2^64.
-struct Checksum {
+struct WrappingSum {
   unsigned long long value = 0;
-  friend ECHELON_ANYWHERE Checksum combine(Checksum a, Checksum b) { return {a.value + b.value}; }
+  friend ECHELON_ANYWHERE WrappingSum combine(WrappingSum a, WrappingSum b) { return {a.value + b.value}; }
 };
 
 /// Blocks that find a checksum: few, since each of them adds to the same number.
@@ -170,24 +170,24 @@ __device__ unsigned long long sum_hashed(const V* elements, std::int64_t size, s
 /// Adds the checksum of the patterns of A and B to `sum`, by the first `checking_blocks` of the grid.
 /// Memory movement: the offsets and columns of A and B once.
 template <class T>
-__device__ void add_checksum(const View<T>& A, const View<T>& B, Checksum* sum) {
+__device__ void add_checksum(const View<T>& A, const View<T>& B, WrappingSum* sum) {
   unsigned long long own = sum_hashed(A.column_indices, A.nonzeros, 0x10000000U);
   own += sum_hashed(B.column_indices, B.nonzeros, 0x20000000U);
   own += sum_hashed(A.row_offsets, A.rows, 0x30000000U);
   own += sum_hashed(B.row_offsets, B.rows, 0x40000000U);
-  const Checksum of_block = cuda_kernels::combine_block(Checksum{own});
+  const WrappingSum of_block = cuda_kernels::combine_block(WrappingSum{own});
   if (threadIdx.x == 0) atomicAdd(&sum->value, of_block.value);
 }
 
 template <class T>
-__global__ void __launch_bounds__(block_size) find_checksum(View<T> A, View<T> B, Checksum* sum) {
+__global__ void __launch_bounds__(block_size) find_checksum(View<T> A, View<T> B, WrappingSum* sum) {
   add_checksum(A, B, sum);
 }
 
 /// Makes all values NaN if the checksums differ.
 template <class T>
 __global__ void __launch_bounds__(block_size)
-    invalidate_unless_equal(const Checksum* found, Checksum expected, std::int64_t size, T* values) {
+    invalidate_unless_equal(const WrappingSum* found, WrappingSum expected, std::int64_t size, T* values) {
   if (found->value == expected.value) return;
   cuda_kernels::for_each_in_row(
       size, [&](std::int64_t e) { values[e] = cuda::std::numeric_limits<T>::quiet_NaN(); });
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(block_size)
 
 /// Writes where the row of B begins for each element of A.
 template <class T>
-struct FindBegins {
+struct FindRowBegins {
   View<T> A;
   View<T> B;
   std::uint32_t* begins;
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(block_size)
   const unsigned entry = blockIdx.x * Group::groups + Group::number();
   if (entry >= size) return;  // whole groups return
   auto& memory = reinterpret_cast<PositionsMemory<Group>*>(shared_memory)[Group::number()];
-  const Table<Group> table{memory.columns};
+  const HashTable<Group> table{memory.columns};
   table.clear();
   Group::sync();
   const std::int64_t i = list[entry];
@@ -269,7 +269,7 @@ __global__ void __launch_bounds__(block_size)
   });
   Group::sync();
   scan_counts<Group>(memory.next, elements);
-  const Tile tile = positions.tiles[rows.costs[i] / cost_of_tile];
+  const ProductTile tile = positions.tiles[rows.costs[i] / cost_of_tile];
   const auto before = static_cast<int>(rows.products[i] - tile.first_product);
   for (int e = Group::lane(); e < elements; e += Group::lanes) {
     positions.starts[begin + e] = static_cast<std::uint16_t>(before + memory.next[e]);
@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(block_size)
 /// Writes the products [first, last) of a tile to `terms`. A thread issues the loads of all its products
 /// before it needs the first of them.
 template <class T>
-__device__ void form_terms(const Tile& tile, const View<T>& A, const View<T>& B,
+__device__ void form_terms(const ProductTile& tile, const View<T>& A, const View<T>& B,
                            const PositionsView& positions, int first, int last, T* terms) {
   constexpr int own = terms_of_block / block_size;
   const std::uint16_t* const codes = positions.codes + tile.first_product;
@@ -327,7 +327,7 @@ struct ProductRange {
   std::uint16_t stop = 0;
   ProductRange() = default;
   /// The products of element e of the tile, none beyond the last.
-  __device__ ProductRange(const Tile& tile, const std::uint16_t* starts, int e) {
+  __device__ ProductRange(const ProductTile& tile, const std::uint16_t* starts, int e) {
     if (e >= tile.elements) return;
     start = starts[e];
     stop = e + 1 < tile.elements ? starts[e + 1] : static_cast<std::uint16_t>(tile.products);
@@ -351,7 +351,7 @@ __device__ void add_to_element(const ProductRange& range, int first, int last, c
 /// Adds the products [first, last) of a tile, in `terms`, to the elements of C. A thread has the same
 /// elements at every call; `ranges` belong to the first of them.
 template <class T>
-__device__ void add_terms(const Tile& tile, const std::uint16_t* starts,
+__device__ void add_terms(const ProductTile& tile, const std::uint16_t* starts,
                           const ProductRange (&ranges)[ranges_loaded], int first, int last, const T* terms,
                           T* values) {
   const int own = static_cast<int>(threadIdx.x);
@@ -372,13 +372,13 @@ __device__ void add_terms(const Tile& tile, const std::uint16_t* starts,
 /// float, without a spill.
 template <class T>
 __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
-    gather_tiles(View<T> A, View<T> B, PositionsView positions, Checksum* checksum, T* values) {
+    gather_tiles(View<T> A, View<T> B, PositionsView positions, WrappingSum* checksum, T* values) {
   __shared__ T terms[terms_of_block];
   if (blockIdx.x < checking_blocks) {
     add_checksum(A, B, checksum);
     return;
   }
-  const Tile tile = positions.tiles[blockIdx.x - checking_blocks];
+  const ProductTile tile = positions.tiles[blockIdx.x - checking_blocks];
   const std::uint16_t* const starts = positions.starts + tile.first_element;
   values += tile.first_element;
   ProductRange ranges[ranges_loaded];

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(block_size) count_sample(View<T> A, View<T> B,
   using Group = CountByBlock;
   __shared__ unsigned long long products;
   __shared__ unsigned count;
-  const Table<Group> table{reinterpret_cast<std::int32_t*>(shared_memory)};
+  const HashTable<Group> table{reinterpret_cast<std::int32_t*>(shared_memory)};
   const std::int64_t i = sampled_row(blockIdx.x, A.rows);
   const std::int64_t begin = A.row_offsets[i];
   const std::int64_t end = A.row_offsets[i + 1];

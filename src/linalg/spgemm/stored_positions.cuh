@@ -30,7 +30,7 @@ class StoredPositions {
   /// than at the construction. Neither allocates nor waits.
   void update(const View<T>& A, const View<T>& B, T* values) {
     if (tiles_.size() == 0) return;
-    backend_.fill(1, Checksum(), checksum_.data());
+    backend_.fill(1, WrappingSum(), checksum_.data());
     gather_tiles<<<checking_blocks + static_cast<unsigned>(tiles_.size()), block_size, 0, stream()>>>(
         A, B, view(), checksum_.data(), values);
     check(cudaGetLastError());
@@ -62,7 +62,7 @@ class StoredPositions {
     const std::int64_t cost = backend_.exclusive_scan(A.rows, costs.data(), costs.data());
     const std::int64_t tiles = cost / cost_of_tile + 1;
     if (total == 0 || !allocate(total, A.nonzeros, pattern.column_indices.size(), tiles)) return false;
-    backend_.for_each(A.nonzeros, FindBegins<T>{A, B, begins_.data()});
+    backend_.for_each(A.nonzeros, FindRowBegins<T>{A, B, begins_.data()});
     backend_.for_each(tiles_.size(), MakeTile{A.rows, costs.data(), A.row_offsets, products.data(), elements,
                                               tiles_.data()});
     const auto find_for = [&]<class Group>(Bin bin) {
@@ -73,7 +73,7 @@ class StoredPositions {
     find_for.template operator()<FillByFew>(by_few);
     find_for.template operator()<FillByWarp>(by_warp);
     find_for.template operator()<FillByBlock>(by_block);
-    backend_.fill(1, Checksum(), checksum_.data());
+    backend_.fill(1, WrappingSum(), checksum_.data());
     find_checksum<<<checking_blocks, block_size, 0, stream()>>>(A, B, checksum_.data());
     check(cudaGetLastError());
     expected_ = backend_.read(checksum_.data());
@@ -85,13 +85,13 @@ class StoredPositions {
   bool allocate(std::int64_t products, std::int64_t factors, std::int64_t elements, std::int64_t tiles) {
     const double bytes = static_cast<double>(products + elements) * sizeof(std::uint16_t) +
                          static_cast<double>(factors) * sizeof(std::uint32_t) +
-                         static_cast<double>(tiles) * sizeof(Tile);
+                         static_cast<double>(tiles) * sizeof(ProductTile);
     const Device& device = backend_.device();
     if (bytes > memory_part * static_cast<double>(memory(device).available)) return false;
     begins_ = Array<std::uint32_t>(device, factors);
     codes_ = Array<std::uint16_t>(device, products);
     starts_ = Array<std::uint16_t>(device, elements);
-    tiles_ = Array<Tile>(device, tiles);
+    tiles_ = Array<ProductTile>(device, tiles);
     return true;
   }
 
@@ -109,12 +109,12 @@ class StoredPositions {
 
   Cuda backend_;
   int shift_ = 0;
-  Array<Tile> tiles_;
+  Array<ProductTile> tiles_;
   Array<std::uint32_t> begins_;
   Array<std::uint16_t> codes_;
   Array<std::uint16_t> starts_;
-  Array<Checksum> checksum_;
-  Checksum expected_;
+  Array<WrappingSum> checksum_;
+  WrappingSum expected_;
 };
 
 }  // namespace echelon::product_kernels

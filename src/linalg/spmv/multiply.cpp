@@ -24,7 +24,7 @@ struct PutProduct {
 
 /// Shape of the tiles of a matrix, one call of BLAS each. Tiles do not depend on the number of threads, so
 /// that the result does not either.
-struct Tile {
+struct TileShape {
   std::int64_t rows;
   std::int64_t columns;
 };
@@ -32,7 +32,7 @@ struct Tile {
 /// y = alpha op(M) x + beta y for column-major M by tiles; op is the transpose or the identity. The sums of
 /// several tiles that contribute to an element are added in order.
 template <class B, class T>
-void multiply_tiles(B& backend, CBLAS_TRANSPOSE op, Tile tile, T alpha, const DenseView<const T>& M,
+void multiply_tiles(B& backend, CBLAS_TRANSPOSE op, TileShape tile, T alpha, const DenseView<const T>& M,
                     const T* x, T beta, T* y) {
   const std::int64_t down = (M.rows() + tile.rows - 1) / tile.rows;
   const std::int64_t across = (M.columns() + tile.columns - 1) / tile.columns;

@@ -11,7 +11,7 @@ using namespace row_sums;
 
 /// y = alpha A x + beta y.
 template <class T>
-struct PutProduct {
+struct FusedPutProduct {
   T alpha;
   T beta;
   T* y;
@@ -24,7 +24,7 @@ void multiply_sparse(Cuda& backend, T alpha, const Csr<T>& A, const T* x, T beta
     backend.for_each(A.rows(), Scale<T>{beta, y});
     return;
   }
-  for_row_products(backend, A, x, PutProduct<T>{alpha, beta, y});
+  for_row_products(backend, A, x, FusedPutProduct<T>{alpha, beta, y});
 }
 
 cublasStatus_t gemv(cublasHandle_t handle, cublasOperation_t operation, std::int64_t rows,

@@ -2,16 +2,14 @@
 /// Matrix-vector and matrix-matrix products, one native version per backend.
 #pragma once
 
+#include "linalg/blas/gemm.hpp"
+
 #include <echelon/error.hpp>
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 
 namespace echelon {
-
-class Serial;
-class OpenMp;
-class Cuda;
 
 /// y = alpha A x + beta y; for an operator only with alpha = 1 and beta = 0. x has A.columns() elements, y
 /// has A.rows(), and they do not overlap; with beta = 0 y is not read. Sums are computed in T. Memory
@@ -59,13 +57,5 @@ void multiply_transposed(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<co
 template <class T>
 void multiply_transposed(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y);
-
-/// C = alpha A B + beta C, by BLAS.
-template <class T>
-void gemm(Serial& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
-template <class T>
-void gemm(OpenMp& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
-template <class T>
-void gemm(Cuda& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
 
 }  // namespace echelon

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backend/target.hpp"
-#include "linalg/row_partition.hpp"
+#include "linalg/spmv/row_partition.hpp"
 
 #include <echelon/matrix/csr.hpp>
 

@@ -2,8 +2,8 @@
 // The transpose of a sparse matrix times vectors on the host.
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "linalg/row_partition.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "linalg/spmv/row_partition.hpp"
 #include "linalg/vector/functors.hpp"
 
 #include <echelon/array.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 /// A part of the rows, and the sums that it contributes to the columns between its first and its last.
 template <class T>
-struct RowPart {
+struct PartialColumnSums {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t first_column = 0;
@@ -38,16 +38,16 @@ void for_each_of(B& backend, bool worth_threads, std::int64_t n, const F& f) {
 /// Parts of about equal work. Their number depends on A alone, so that the order of every sum does not depend
 /// on the number of threads.
 template <class B, class T>
-std::vector<RowPart<T>> make_parts(B& backend, const Csr<T>& A) {
+std::vector<PartialColumnSums<T>> make_parts(B& backend, const Csr<T>& A) {
   constexpr std::int64_t max_parts = 16;
   const int count =
       static_cast<int>(std::clamp<std::int64_t>(A.nonzeros() / parallel_threshold, 1, max_parts));
-  std::vector<RowPart<T>> parts(static_cast<std::size_t>(count));
+  std::vector<PartialColumnSums<T>> parts(static_cast<std::size_t>(count));
   const std::int64_t* offsets = A.row_offsets().data();
   const std::int32_t* columns = A.column_indices().data();
   for_each_of(backend, count > 1, count, [&](std::int64_t s) {
     const int number = static_cast<int>(s);
-    RowPart<T> part{part_begin(A, number, count), part_begin(A, number + 1, count)};
+    PartialColumnSums<T> part{part_begin(A, number, count), part_begin(A, number + 1, count)};
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t i = part.begin; i < part.end; ++i) {
       if (offsets[i] == offsets[i + 1]) continue;
@@ -61,12 +61,12 @@ std::vector<RowPart<T>> make_parts(B& backend, const Csr<T>& A) {
 }
 
 template <class T>
-Array<T> allocate_sums(std::vector<RowPart<T>>& parts) {
+Array<T> allocate_sums(std::vector<PartialColumnSums<T>>& parts) {
   std::int64_t size = 0;
-  for (const RowPart<T>& part : parts) size += part.last_column + 1 - part.first_column;
+  for (const PartialColumnSums<T>& part : parts) size += part.last_column + 1 - part.first_column;
   Array<T> sums(Device::serial(), size);
   T* next = sums.data();
-  for (RowPart<T>& part : parts) {
+  for (PartialColumnSums<T>& part : parts) {
     part.sums = next;
     next += part.last_column + 1 - part.first_column;
   }
@@ -75,7 +75,7 @@ Array<T> allocate_sums(std::vector<RowPart<T>>& parts) {
 
 /// Sums a_ij x_i over the rows of a part.
 template <class T>
-void scatter(const RowPart<T>& part, const Csr<T>& A, const Strided<const T>& x) {
+void scatter(const PartialColumnSums<T>& part, const Csr<T>& A, const Strided<const T>& x) {
   const std::int64_t* __restrict row_offsets = A.row_offsets().data();
   const std::int32_t* __restrict column_indices = A.column_indices().data();
   const T* __restrict values = A.values().data();
@@ -94,10 +94,10 @@ constexpr std::int64_t gathered_columns = 1024;
 
 /// y_j = alpha (sum of the parts' sums, in order) + beta y_j for j in [begin, end).
 template <class T>
-void gather(std::int64_t begin, std::int64_t end, const std::vector<RowPart<T>>& parts, T alpha, T beta,
-            const Strided<T>& y) {
+void gather(std::int64_t begin, std::int64_t end, const std::vector<PartialColumnSums<T>>& parts, T alpha,
+            T beta, const Strided<T>& y) {
   std::array<T, gathered_columns> sums{};
-  for (const RowPart<T>& part : parts) {
+  for (const PartialColumnSums<T>& part : parts) {
     const std::int64_t last = std::min(end, part.last_column + 1);
     for (std::int64_t j = std::max(begin, part.first_column); j < last; ++j) {
       sums[static_cast<std::size_t>(j - begin)] += part.sums[j - part.first_column];
@@ -117,7 +117,7 @@ Strided<T> column(const DenseView<T>& view, std::int64_t j) {
 
 template <class B, class T>
 void multiply_parts(B& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
-  std::vector<RowPart<T>> parts = make_parts(backend, A);
+  std::vector<PartialColumnSums<T>> parts = make_parts(backend, A);
   const Array<T> sums = allocate_sums(parts);
   const auto count = static_cast<std::int64_t>(parts.size());
   const std::int64_t blocks = (A.columns() + gathered_columns - 1) / gathered_columns;

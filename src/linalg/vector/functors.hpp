@@ -28,12 +28,12 @@ struct Strided {
 
 /// The elements of any view, numbered column by column.
 template <class T>
-struct Elements {
+struct ViewElements {
   T* data;
   std::int64_t rows;
   std::int64_t row_step;
   std::int64_t column_step;
-  explicit Elements(const DenseView<T>& view)
+  explicit ViewElements(const DenseView<T>& view)
       : data(view.data()),
         rows(view.rows()),
         row_step(view.layout() == Layout::column_major ? 1 : view.leading()),
@@ -53,18 +53,21 @@ struct Product {
   }
 };
 
+/// x_i, a term of the sum of the elements.
 template <class X>
-struct Element {
+struct ElementValue {
   X x;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {static_cast<double>(x[i])}; }
 };
 
+/// |x_i|, a term of ||x||_1.
 template <class X>
 struct Magnitude {
   X x;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
 };
 
+/// |x_i|, a term of ||x||_inf.
 template <class X>
 struct LargestMagnitude {
   X x;
@@ -139,6 +142,23 @@ struct StoreDouble {
   double* target;
   ECHELON_ANYWHERE void operator()(Sum sum) const { *target = sum.value; }
   ECHELON_ANYWHERE void operator()(Largest largest) const { *target = largest.value; }
+};
+
+/// sum = x + y, where sum may be x or y.
+template <class T>
+struct AddVectors {
+  const T* x;
+  const T* y;
+  T* sum;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { sum[i] = x[i] + y[i]; }
+};
+
+/// to = from, converted to another type of numbers.
+template <class From, class To>
+struct ConvertVector {
+  const From* from;
+  To* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<To>(from[i]); }
 };
 
 /// c = alpha a + beta b; an operand with a factor of zero is not read.

@@ -25,7 +25,7 @@ namespace echelon::bucket_sort {
 /// An entry in a bucket. The key consists of the row within the bucket, the column and, if entries may be
 /// repeated, the number of the entry, from high bits to low.
 template <class T>
-struct alignas(16) Packed {
+struct alignas(16) PackedEntry {
   std::uint64_t key;
   T value;
 };
@@ -144,9 +144,9 @@ __device__ void load_columns(const TransposedEntries<T>& entries, const std::int
 
 /// Stores an entry in one write of 16 bytes, so that the L2 cache need not merge partial ones.
 template <class T>
-__device__ void store(std::uint64_t key, T value, Packed<T>* target) {
+__device__ void store(std::uint64_t key, T value, PackedEntry<T>* target) {
   uint4 bits{};
-  const Packed<T> packed{key, value};
+  const PackedEntry<T> packed{key, value};
   memcpy(&bits, &packed, sizeof key + sizeof value);
   *reinterpret_cast<uint4*>(target) = bits;
 }
@@ -168,7 +168,7 @@ struct FindTileRow {
 template <class Entries, class T = typename Entries::Value>
 __global__ void __launch_bounds__(scatter_block, 2)
     fill_buckets(Entries entries, const std::int32_t* tile_rows, Plan plan, unsigned* next,
-                 Packed<T>* target) {
+                 PackedEntry<T>* target) {
   extern __shared__ unsigned local[];
   for (int b = static_cast<int>(threadIdx.x); b < plan.buckets; b += scatter_block) local[b] = 0;
   __syncthreads();
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(scatter_block, 2)
 
 /// Shared memory in which a block sorts a bucket: keys and their entries' positions in the bucket, grouped by
 /// row and sorted.
-struct Workspace {
+struct BucketMemory {
   std::uint64_t* keys;  ///< grouped by row
   std::uint64_t* sorted_keys;
   unsigned* row_begins;  ///< for each row of the bucket, and the end of the last
@@ -234,7 +234,7 @@ struct Workspace {
   static std::size_t bytes(const Plan& plan) {
     return static_cast<std::size_t>(plan.capacity) * 20 + (std::size_t{8} << plan.row_bits) + 16;
   }
-  __device__ Workspace(unsigned char* memory, const Plan& plan)
+  __device__ BucketMemory(unsigned char* memory, const Plan& plan)
       : keys(reinterpret_cast<std::uint64_t*>(memory)),
         sorted_keys(keys + plan.capacity),
         row_begins(reinterpret_cast<unsigned*>(sorted_keys + plan.capacity)),
@@ -320,7 +320,7 @@ struct Sorted {
 
 /// Writes a bucket with sorted keys, summing repeated entries in the order of their numbers.
 template <class T>
-__device__ void write_sums(const Workspace& work, const Plan& plan, const Packed<T>* bucket, int n,
+__device__ void write_sums(const BucketMemory& work, const Plan& plan, const PackedEntry<T>* bucket, int n,
                            std::int64_t begin, std::int64_t b, const Sorted<T>& result) {
   const int key_bits = plan.column_bits + plan.number_bits;
   const std::uint64_t column_mask = (std::uint64_t{1} << plan.column_bits) - 1;
@@ -356,7 +356,8 @@ __device__ void write_sums(const Workspace& work, const Plan& plan, const Packed
 
 /// Groups a bucket's keys by row. Returns the length of the longest row.
 template <class T>
-__device__ unsigned group_by_row(const Workspace& work, const Plan& plan, const Packed<T>* bucket, int n) {
+__device__ unsigned group_by_row(const BucketMemory& work, const Plan& plan, const PackedEntry<T>* bucket,
+                                 int n) {
   const int row_count = 1 << plan.row_bits;
   const int key_bits = plan.column_bits + plan.number_bits;  // less the row's
   for (int r = static_cast<int>(threadIdx.x); r < row_count; r += sort_block) work.row_begins[r] = 0;
@@ -383,7 +384,7 @@ __device__ unsigned group_by_row(const Workspace& work, const Plan& plan, const 
 }
 
 /// Sorts each row by counting: a key's position in its row is the number of smaller keys there.
-static __device__ void sort_rows_by_counting(const Workspace& work, const Plan& plan, int n) {
+static __device__ void sort_rows_by_counting(const BucketMemory& work, const Plan& plan, int n) {
   const int key_bits = plan.column_bits + plan.number_bits;
   for (int p = static_cast<int>(threadIdx.x); p < n; p += sort_block) {
     const std::uint64_t key = work.keys[p];
@@ -400,15 +401,15 @@ static __device__ void sort_rows_by_counting(const Workspace& work, const Plan& 
 /// bytes per entry and writes column and value.
 template <class T>
 __global__ void __launch_bounds__(sort_block)
-    sort_buckets(const Packed<T>* __restrict__ entries, const std::int64_t* __restrict__ begins, Plan plan,
-                 Sorted<T> result) {
+    sort_buckets(const PackedEntry<T>* __restrict__ entries, const std::int64_t* __restrict__ begins,
+                 Plan plan, Sorted<T> result) {
   constexpr unsigned longest_to_count = 96;
   extern __shared__ __align__(16) unsigned char memory[];
-  Workspace work(memory, plan);
+  BucketMemory work(memory, plan);
   const std::int64_t b = blockIdx.x;
   const std::int64_t begin = begins[b];
   const int n = static_cast<int>(begins[b + 1] - begin);
-  const Packed<T>* bucket = entries + begin;
+  const PackedEntry<T>* bucket = entries + begin;
   const std::int64_t first_row = b << plan.row_bits;
   if (group_by_row(work, plan, bucket, n) <= longest_to_count) {
     sort_rows_by_counting(work, plan, n);

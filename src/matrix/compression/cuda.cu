@@ -215,7 +215,7 @@ class BucketSort {
     namespace bs = bucket_sort;
     const bs::Sorted<T> result{rows_, rows.offsets.data(), rows.columns.data(), rows.values.data(),
                                sizes.data()};
-    const std::size_t bytes = bs::Workspace::bytes(plan_);
+    const std::size_t bytes = bs::BucketMemory::bytes(plan_);
     allow_shared_memory(bs::sort_buckets<T>);
     bs::sort_buckets<T><<<static_cast<unsigned>(plan_.buckets), bs::sort_block, bytes, stream()>>>(
         packed_.data(), begins_.data(), plan_, result);
@@ -253,7 +253,7 @@ class BucketSort {
   std::int64_t rows_;
   bucket_sort::Plan plan_;
   Array<std::int64_t> begins_;
-  Array<bucket_sort::Packed<T>> packed_;
+  Array<bucket_sort::PackedEntry<T>> packed_;
 };
 
 /// The transpose of a matrix with a symmetric pattern; nothing if the pattern is not symmetric. Synchronises.

@@ -301,11 +301,11 @@ struct Bucket {
 /// of earlier ones, which have been read by then. Memory movement: the entries are read once, the result is
 /// written once.
 template <class Entries>
-class BucketSort {
+class BucketCompression {
  public:
   using T = typename Entries::Value;
 
-  BucketSort(const Device& device, std::int64_t rows, InBuckets<T> entries)
+  BucketCompression(const Device& device, std::int64_t rows, InBuckets<T> entries)
       : device_(device), rows_(rows), entries_(std::move(entries)) {}
 
   CompressedRows<T> operator()(int threads) {
@@ -394,7 +394,7 @@ CompressedRows<typename Entries::Value> compress_by_buckets(const Device& device
                        uninitialised<T>(device, rows, entries.count)};
   buckets.starts = fill_buckets(threads, entries, buckets.plan, buckets.rows.data(),
                                 PutEntry<T>{buckets.arrays.columns.data(), buckets.arrays.values.data()});
-  return BucketSort<Entries>(device, rows, std::move(buckets))(threads);
+  return BucketCompression<Entries>(device, rows, std::move(buckets))(threads);
 }
 
 /// True if the destinations of most entries are near those of recent entries, so that writing them in the
@@ -482,7 +482,7 @@ CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const
   for (std::int64_t b = 0; b <= buckets.plan.buckets; ++b) {
     buckets.starts.push_back(buckets.arrays.offsets[std::min(b << buckets.plan.shift, rows)]);
   }
-  return BucketSort<Entries>(backend.device(), rows, std::move(buckets))(threads);
+  return BucketCompression<Entries>(backend.device(), rows, std::move(buckets))(threads);
 }
 
 /// The first of the ascending columns [columns, end) that is not less than `column`.

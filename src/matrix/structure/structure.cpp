@@ -110,12 +110,12 @@ struct ReadDiagonal {
 };
 
 /// Treatment of a_ij and a_ji.
-enum class Mirror { compared, equal, different };
+enum class MirrorRule { compared, equal, different };
 
 template <class Rows>
 struct DescribeRow {
   Rows rows;
-  Mirror mirror;
+  MirrorRule mirror;
   std::int64_t diagonal_length;
   const double* diagonal;
   unsigned char* column_is_used;
@@ -131,8 +131,8 @@ struct DescribeRow {
       ++length;
       excess.add(i == j ? -std::abs(a_ij) : std::abs(a_ij));
       describe_element(i, j, a_ij, facts);
-      if (mirror == Mirror::compared) compare_with_mirror(i, j, a_ij, facts);
-      if (mirror == Mirror::equal && i < j) assess_minor(diagonal[i], diagonal[j], a_ij, facts);
+      if (mirror == MirrorRule::compared) compare_with_mirror(i, j, a_ij, facts);
+      if (mirror == MirrorRule::equal && i < j) assess_minor(diagonal[i], diagonal[j], a_ij, facts);
     }
     facts.zeros += rows.end(i) - rows.begin(i) - length;
     facts.longest = std::max(facts.longest, length);
@@ -248,15 +248,15 @@ RowFacts describe_rows(const Device& device, std::int64_t rows, std::int64_t ele
 }
 
 template <class T, class Rows>
-Structure describe(const MatrixRef<T>& A, const Rows& rows, Mirror mirror) {
-  const bool square = A.rows() == A.columns() && mirror != Mirror::different;
+Structure describe(const MatrixRef<T>& A, const Rows& rows, MirrorRule mirror) {
+  const bool square = A.rows() == A.columns() && mirror != MirrorRule::different;
   std::vector<double> diagonal(static_cast<std::size_t>(std::min(A.rows(), A.columns())));
   std::vector<unsigned char> used(static_cast<std::size_t>(A.columns()), 0);
   std::vector<unsigned char> strict(static_cast<std::size_t>(A.rows()), 0);
   const auto diagonal_length = static_cast<std::int64_t>(diagonal.size());
   OpenMp(A.device()).for_each(diagonal_length, ReadDiagonal<Rows>{rows, diagonal.data()});
   const RowFacts facts = describe_rows<Rows>(A.device(), A.rows(), A.nonzeros(),
-                                             {rows, square ? mirror : Mirror::different, diagonal_length,
+                                             {rows, square ? mirror : MirrorRule::different, diagonal_length,
                                               diagonal.data(), used.data(), strict.data()});
 
   Structure s;
@@ -310,7 +310,7 @@ Structure analyze_structure(MatrixRef<T> A) {
   return at_api_boundary([&] {
     const HostCopy<T> host(A);
     return with_rows(host.matrix(),
-                     [&](const auto& rows) { return describe(host.matrix(), rows, Mirror::compared); });
+                     [&](const auto& rows) { return describe(host.matrix(), rows, MirrorRule::compared); });
   });
 }
 
@@ -355,7 +355,7 @@ template <class T>
 Structure structure_with_known_symmetry(MatrixRef<T> A, bool is_symmetric) {
   const HostCopy<T> host(A);
   return with_rows(host.matrix(), [&](const auto& rows) {
-    return describe(host.matrix(), rows, is_symmetric ? Mirror::equal : Mirror::different);
+    return describe(host.matrix(), rows, is_symmetric ? MirrorRule::equal : MirrorRule::different);
   });
 }
 

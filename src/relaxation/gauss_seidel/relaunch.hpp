@@ -35,7 +35,7 @@ ECHELON_ANYWHERE inline void set_flag(std::int32_t& flag) {
 
 /// Finishes row i if all earlier rows that it depends on are finished; sets *unfinished otherwise.
 template <class T>
-struct FinishRow {
+struct FinishRowIfReady {
   const IterationState* state;
   const std::int64_t* row_offsets;
   const std::int32_t* column_indices;
@@ -53,7 +53,7 @@ struct FinishRow {
 
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     if ((state != nullptr && !state->running()) || is_finished(finished[i])) return;
-    const RowParts parts = split_row(column_indices, row_offsets[i], row_offsets[i + 1], i);
+    const RowSplit parts = split_row(column_indices, row_offsets[i], row_offsets[i + 1], i);
     for (std::int64_t k = parts.begin; k < parts.diagonal; ++k) {
       if (is_finished(finished[column_indices[k]])) continue;
       set_flag(*unfinished);
@@ -63,7 +63,7 @@ struct FinishRow {
     set_flag(finished[i]);
   }
 
-  ECHELON_ANYWHERE T new_value(std::int64_t i, const RowParts& parts) const {
+  ECHELON_ANYWHERE T new_value(std::int64_t i, const RowSplit& parts) const {
     const T a_ii = parts.has_diagonal() ? values[parts.diagonal] : T{0};
     if (a_ii == T{0}) return x[i];
     const T upper = part_sum(column_indices, values, parts.upper_part(), Read{x});
@@ -97,15 +97,15 @@ struct RelaunchWorkspace {
 template <class B, class T>
 std::int64_t relaunch_sweep(B& backend, const Csr<T>& A, const IterationState* state, const T* b, T* x,
                             RelaunchWorkspace<T>& scratch) {
-  const FinishRow<T> finish_row{.state = state,
-                                .row_offsets = A.row_offsets().data(),
-                                .column_indices = A.column_indices().data(),
-                                .values = A.values().data(),
-                                .b = b,
-                                .x = x,
-                                .y = scratch.y.data(),
-                                .finished = scratch.finished.data(),
-                                .unfinished = scratch.unfinished.data()};
+  const FinishRowIfReady<T> finish_row{.state = state,
+                                       .row_offsets = A.row_offsets().data(),
+                                       .column_indices = A.column_indices().data(),
+                                       .values = A.values().data(),
+                                       .b = b,
+                                       .x = x,
+                                       .y = scratch.y.data(),
+                                       .finished = scratch.finished.data(),
+                                       .unfinished = scratch.unfinished.data()};
   backend.fill(A.rows(), std::int32_t{0}, scratch.finished.data());
   std::int64_t launches = 0;
   bool again = A.rows() > 0;

@@ -43,7 +43,7 @@ ECHELON_ANYWHERE inline double multiply_add(double a, double b, double c) {
 }
 
 /// One side of a row. Element e < count, counted from the far end, is stored at first + e * step.
-struct Part {
+struct RowSide {
   std::int64_t first;
   std::int64_t step;
   std::int64_t count;
@@ -51,7 +51,7 @@ struct Part {
 
 /// Chain over elements begin, begin + stride, … of a part. x(j) is the value of unknown j.
 template <class T, class X>
-ECHELON_ANYWHERE T chain(const std::int32_t* column_indices, const T* values, const Part& part,
+ECHELON_ANYWHERE T chain(const std::int32_t* column_indices, const T* values, const RowSide& part,
                          std::int64_t begin, std::int64_t stride, const X& x) {
   T sum = 0;
   std::int64_t k = part.first + begin * part.step;
@@ -63,7 +63,7 @@ ECHELON_ANYWHERE T chain(const std::int32_t* column_indices, const T* values, co
 
 /// Sum of one part.
 template <class T, class X>
-ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values, const Part& part,
+ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values, const RowSide& part,
                             const X& x) {
   if (part.count <= chain_limit) {
     return chain(column_indices, values, part, std::int64_t{0}, std::int64_t{1}, x);
@@ -80,18 +80,18 @@ ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values,
 
 /// Split of a row at its diagonal: the lower part is [begin, diagonal), the upper part [upper, end), and
 /// a_ii, if it is stored, lies between them.
-struct RowParts {
+struct RowSplit {
   std::int64_t begin;
   std::int64_t diagonal;
   std::int64_t upper;
   std::int64_t end;
   [[nodiscard]] ECHELON_ANYWHERE bool has_diagonal() const { return diagonal < upper; }
-  [[nodiscard]] ECHELON_ANYWHERE Part lower_part() const { return {begin, 1, diagonal - begin}; }
-  [[nodiscard]] ECHELON_ANYWHERE Part upper_part() const { return {end - 1, -1, end - upper}; }
+  [[nodiscard]] ECHELON_ANYWHERE RowSide lower_part() const { return {begin, 1, diagonal - begin}; }
+  [[nodiscard]] ECHELON_ANYWHERE RowSide upper_part() const { return {end - 1, -1, end - upper}; }
 };
 
 /// Splits row i, whose columns ascend. O(log(end - begin)).
-ECHELON_ANYWHERE inline RowParts split_row(const std::int32_t* column_indices, std::int64_t begin,
+ECHELON_ANYWHERE inline RowSplit split_row(const std::int32_t* column_indices, std::int64_t begin,
                                            std::int64_t end, std::int64_t i) {
   const std::int64_t k = lower_bound(column_indices, begin, end, i);
   return {begin, k, k < end && column_indices[k] == i ? k + 1 : k, end};
@@ -112,7 +112,7 @@ ECHELON_ANYWHERE RowSums<T> row_sums(const std::int32_t* column_indices, const T
                                      const UpperX& upper_x) {
   RowSums<T> sums;
   if (end - begin > chain_limit) {
-    const RowParts parts = split_row(column_indices, begin, end, i);
+    const RowSplit parts = split_row(column_indices, begin, end, i);
     sums.lower = part_sum(column_indices, values, parts.lower_part(), lower_x);
     sums.upper = part_sum(column_indices, values, parts.upper_part(), upper_x);
     if (parts.has_diagonal()) sums.diagonal = values[parts.diagonal];

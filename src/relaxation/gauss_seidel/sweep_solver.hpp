@@ -19,7 +19,7 @@ struct InspectDiagonal {
   const std::int32_t* column_indices;
   const T* values;
   ECHELON_ANYWHERE SkippedRows operator()(std::int64_t i) const {
-    const RowParts parts = split_row(column_indices, row_offsets[i], row_offsets[i + 1], i);
+    const RowSplit parts = split_row(column_indices, row_offsets[i], row_offsets[i + 1], i);
     if (parts.has_diagonal() && values[parts.diagonal] != T{0}) return {};
     return {1, i};
   }

@@ -3,8 +3,8 @@
 /// reported is decided here, from figures that were measured with the A and b that were given.
 #pragma once
 
+#include "exact/exact_rank.hpp"
 #include "linalg/residual_check.hpp"
-#include "solver/answer/exact_rank.hpp"
 #include "solver/implementation.hpp"
 
 #include <functional>

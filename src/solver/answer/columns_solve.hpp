@@ -3,9 +3,9 @@
 /// them.
 #pragma once
 
+#include "exact/exact_rank.hpp"
 #include "solver/answer/acceptance.hpp"
 #include "solver/answer/error_measurement.hpp"
-#include "solver/answer/exact_rank.hpp"
 #include "solver/answer/least_squares.hpp"
 #include "solver/answer/solver_state.hpp"
 #include "solver/column_report.hpp"

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "backend/dispatch.hpp"
+#include "exact/exact_rank.hpp"
 #include "linalg/contraction.hpp"
 #include "linalg/residual_check.hpp"
 #include "matrix/assign.hpp"
 #include "solver/answer/error_measurement.hpp"
-#include "solver/answer/exact_rank.hpp"
 #include "solver/answer/null_space_projection.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"

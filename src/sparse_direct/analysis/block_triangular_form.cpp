@@ -85,7 +85,7 @@ struct FindOneSided {
 /// connected ones: unlike the former, these are found in parallel.
 template <class T>
 BlockTriangularForm form_of_symmetric_pattern(OpenMp& backend, const Csr<T>& a) {
-  const Components components = find_components(backend, a);
+  const ConnectedComponents components = find_components(backend, a);
   BlockTriangularForm form;
   form.structural_rank = a.rows();
   form.row_permutation = components.members.to_vector();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Estimate of the cost of a factorisation from parts of the matrix.
 #include "solver/factor_estimate.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <algorithm>

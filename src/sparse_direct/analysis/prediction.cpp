@@ -3,7 +3,7 @@
 #include "matrix/host_copy.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/ordering/ordering.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 #include "sparse_direct/singletons/core.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 

@@ -2,7 +2,7 @@
 #include "sparse_direct/banded/order.hpp"
 
 #include "sparse_direct/ordering/cuthill_mckee.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 #include <algorithm>
 #include <span>

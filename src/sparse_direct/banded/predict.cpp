@@ -5,7 +5,7 @@
 #include "sparse_direct/banded/cost.hpp"
 #include "sparse_direct/banded/order.hpp"
 #include "sparse_direct/ordering/bandwidth_bound.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 namespace echelon {
 

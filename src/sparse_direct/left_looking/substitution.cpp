@@ -11,9 +11,9 @@ namespace {
 
 /// Row of X with `Most` columns if `Fixed`, otherwise with at most that many.
 template <class T, int Most, bool Fixed>
-class Row {
+class SolutionRow {
  public:
-  Row(const T* from, int columns) : columns_(columns) {
+  SolutionRow(const T* from, int columns) : columns_(columns) {
     for (int c = 0; c < count(); ++c) value_[c] = from[c];
   }
   void subtract(T factor, const T* from) {
@@ -38,11 +38,11 @@ class Row {
 /// Row k of P A Q is a column of the factored matrix, B = L U for each diagonal block: sums over the entries
 /// of a column solve with the transposes of L and U, multiples of a column with L and U themselves.
 template <class T, int Most, bool Fixed>
-class Substitution {
-  using RowOfX = Row<T, Most, Fixed>;
+class LeftLookingSubstitution {
+  using RowOfX = SolutionRow<T, Most, Fixed>;
 
  public:
-  Substitution(const LeftLookingFactors<T>& factors, int columns, T* x)
+  LeftLookingSubstitution(const LeftLookingFactors<T>& factors, int columns, T* x)
       : f_(factors), columns_(columns), x_(x) {}
 
   void solve() {
@@ -102,7 +102,7 @@ class Substitution {
 
 template <int Most, bool Fixed, class T>
 void substitute_columns(const LeftLookingFactors<T>& factors, bool transposed, int columns, T* x) {
-  Substitution<T, Most, Fixed> substitution(factors, columns, x);
+  LeftLookingSubstitution<T, Most, Fixed> substitution(factors, columns, x);
   if (transposed) {
     substitution.solve_transposed();
   } else {

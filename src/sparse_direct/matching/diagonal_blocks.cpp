@@ -12,10 +12,10 @@ namespace echelon::sparse_direct {
 namespace {
 
 /// Strongly connected components. Tarjan's algorithm without recursion.
-class Components {
+class StrongComponents {
  public:
-  Components(std::span<const std::int64_t> row_begin, std::span<const std::int32_t> column_indices,
-             std::span<const std::int32_t> row_of_column)
+  StrongComponents(std::span<const std::int64_t> row_begin, std::span<const std::int32_t> column_indices,
+                   std::span<const std::int32_t> row_of_column)
       : row_begin_(row_begin),
         column_indices_(column_indices),
         row_of_(row_of_column),
@@ -97,7 +97,7 @@ class Components {
 DiagonalBlocks diagonal_blocks(std::span<const std::int64_t> row_begin,
                                std::span<const std::int32_t> column_indices,
                                std::span<const std::int32_t> row_of_column) {
-  const Components components(row_begin, column_indices, row_of_column);
+  const StrongComponents components(row_begin, column_indices, row_of_column);
   // Edges lead to earlier components, so that the last one comes first.
   const auto count = static_cast<std::int32_t>(components.ends().size());
   const auto n = static_cast<std::int32_t>(row_of_column.size());

@@ -4,7 +4,7 @@
 #include "matrix/rows.hpp"
 #include "sparse_direct/matching/elements.hpp"
 #include "sparse_direct/matching/weighted_matching.hpp"
-#include "sparse_direct/ordering/dense_rows.hpp"
+#include "sparse_direct/pattern/dense_rows.hpp"
 
 #include <algorithm>
 #include <cmath>

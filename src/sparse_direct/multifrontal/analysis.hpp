@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sparse_direct/multifrontal/symmetry.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <echelon/matrix/csr.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse LU factorisation as a Solver.
+#include "exact/decide_rank.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/transposed.hpp"
@@ -7,7 +8,6 @@
 #include "sparse_direct/left_looking/factorization.hpp"
 #include "sparse_direct/left_looking/stored_zeros.hpp"
 #include "sparse_direct/left_looking/substitution.hpp"
-#include "sparse_direct/mapped_echelon/exact_rank.hpp"
 #include "sparse_direct/multifrontal/pivoting_solver.hpp"
 #include "sparse_direct/singletons/core.hpp"
 #include "sparse_direct/singletons/factors.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/metis.hpp"
 
-#include "backend/memory_limits.hpp"
+#include "backend/device/memory_limits.hpp"
 #include "sparse_direct/ordering/own_signals.hpp"
 
 #include <echelon/error.hpp>
@@ -35,11 +35,11 @@ class PrivateRandomState {
 };
 
 /// The pattern without its diagonal, as METIS takes it.
-struct Graph {
+struct MetisPattern {
   std::vector<idx_t> begin;
   std::vector<idx_t> neighbours;
 
-  explicit Graph(const Pattern& a) {
+  explicit MetisPattern(const Pattern& a) {
     if (a.entries() > std::numeric_limits<idx_t>::max()) {
       throw InvalidMatrix("METIS counts at most " + std::to_string(std::numeric_limits<idx_t>::max()) +
                           " entries; the pattern has " + std::to_string(a.entries()));
@@ -85,7 +85,7 @@ std::vector<std::int32_t> call_metis(const std::string& name, std::size_t result
 std::vector<std::int32_t> metis_ordering(const Pattern& a) {
   const auto rows = static_cast<std::size_t>(a.n);
   std::vector<std::int32_t> permutation(rows);
-  Graph graph(a);
+  MetisPattern graph(a);
   if (graph.neighbours.empty()) {  // METIS expects an edge
     std::iota(permutation.begin(), permutation.end(), 0);
     return permutation;
@@ -103,7 +103,7 @@ std::vector<std::int32_t> metis_ordering(const Pattern& a) {
 std::vector<std::int32_t> metis_partition(const Pattern& a, std::span<const std::int32_t> weights,
                                           std::int32_t parts) {
   std::vector<std::int32_t> part(static_cast<std::size_t>(a.n), 0);
-  Graph graph(a);
+  MetisPattern graph(a);
   if (parts <= 1 || a.n == 0) return part;
   if (graph.neighbours.empty()) {  // METIS expects an edge
     for (std::size_t i = 0; i < part.size(); ++i) part[i] = static_cast<std::int32_t>(i) % parts;

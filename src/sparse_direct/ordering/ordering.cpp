@@ -2,10 +2,10 @@
 #include "sparse_direct/ordering/ordering.hpp"
 
 #include "sparse_direct/ordering/cuthill_mckee.hpp"
-#include "sparse_direct/ordering/dense_rows.hpp"
 #include "sparse_direct/ordering/dissection/nested_dissection.hpp"
 #include "sparse_direct/ordering/metis.hpp"
 #include "sparse_direct/ordering/minimum_degree.hpp"
+#include "sparse_direct/pattern/dense_rows.hpp"
 
 #include <echelon/error.hpp>
 

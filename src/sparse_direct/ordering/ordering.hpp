@@ -2,7 +2,7 @@
 /// Orderings that reduce the fill of a symmetric factorisation.
 #pragma once
 
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 #include <echelon/ordering.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/own_signals.hpp"
 
-#include "backend/memory_limits.hpp"
+#include "backend/device/memory_limits.hpp"
 
 #include <fcntl.h>
 #include <sched.h>

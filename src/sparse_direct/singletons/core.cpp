@@ -2,7 +2,7 @@
 #include "sparse_direct/singletons/core.hpp"
 
 #include "sparse_direct/matching/null_pivot.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 #include <echelon/array.hpp>
 

@@ -17,9 +17,9 @@ namespace {
 /// Rows of a matrix, or its columns, and what is known of each line's elements in the lines of the other kind
 /// that are left.
 template <class T>
-class Lines {
+class ActiveLines {
  public:
-  explicit Lines(const Csr<T>& matrix)
+  explicit ActiveLines(const Csr<T>& matrix)
       : matrix_(matrix),
         count_(static_cast<std::size_t>(matrix.rows()), 0),
         sum_(count_.size(), 0),
@@ -46,7 +46,7 @@ class Lines {
   }
 
   /// Leaves a line out. Collects the lines of the other kind that have one element left.
-  void leave_out(std::int32_t i, Lines& others, std::vector<std::int32_t>& alone) {
+  void leave_out(std::int32_t i, ActiveLines& others, std::vector<std::int32_t>& alone) {
     is_left_[i] = false;
     for_each_element(i, [&](std::int32_t j, double) {
       others.sum_[j] -= i;
@@ -92,7 +92,7 @@ class Search {
 
  private:
   /// Takes the last line of a list as a singleton, if its element is large enough.
-  void take(Lines<T>& lines, Lines<T>& others, std::vector<std::int32_t>& alone,
+  void take(ActiveLines<T>& lines, ActiveLines<T>& others, std::vector<std::int32_t>& alone,
             std::vector<std::int32_t>& alone_others, std::vector<std::int32_t>& taken,
             std::vector<std::int32_t>& taken_others) {
     const std::int32_t i = alone.back();
@@ -128,7 +128,7 @@ class Search {
     return std::move(result_);
   }
 
-  static void append_left(const Lines<T>& lines, std::vector<std::int32_t>& list,
+  static void append_left(const ActiveLines<T>& lines, std::vector<std::int32_t>& list,
                           std::vector<std::int32_t>& zero) {
     for (std::int32_t i = 0; i < lines.size(); ++i) {
       if (lines.is_left(i)) (lines.count(i) > 0 ? list : zero).push_back(i);
@@ -139,7 +139,7 @@ class Search {
     list.insert(list.end(), begin, end);
   }
 
-  Lines<T> rows_, columns_;
+  ActiveLines<T> rows_, columns_;
   double least_;
   std::vector<std::int32_t> alone_rows_, alone_columns_;
   std::vector<std::int32_t> last_rows_, last_columns_;  // singletons of columns, the last of all first

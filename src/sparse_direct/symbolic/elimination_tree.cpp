@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/symbolic/elimination_tree.hpp"
 
-#include "sparse_direct/ordering/chunks.hpp"
+#include "sparse_direct/pattern/chunks.hpp"
 #include "sparse_direct/symbolic/closed_ranges.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 

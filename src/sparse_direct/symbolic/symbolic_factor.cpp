@@ -2,9 +2,9 @@
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include "sparse_direct/ordering/bandwidth_bound.hpp"
-#include "sparse_direct/ordering/chunks.hpp"
-#include "sparse_direct/ordering/dense_rows.hpp"
-#include "sparse_direct/ordering/row_groups.hpp"
+#include "sparse_direct/pattern/chunks.hpp"
+#include "sparse_direct/pattern/dense_rows.hpp"
+#include "sparse_direct/pattern/row_groups.hpp"
 #include "sparse_direct/symbolic/closed_ranges.hpp"
 #include "sparse_direct/symbolic/leaves.hpp"
 #include "sparse_direct/symbolic/tree.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sparse_direct/ordering/ordering.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 #include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "sparse_direct/symbolic/supernodes.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/memory_limits.hpp"
+#include "backend/device/memory_limits.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/thread_start.hpp"
+#include "backend/device/thread_start.hpp"
 
 #include <echelon/device.hpp>
 #include <echelon/generate.hpp>

@@ -2,7 +2,7 @@
 /// Helpers of the tests of file formats.
 #pragma once
 
-#include "io/sources.hpp"
+#include "io/support/sources.hpp"
 #include "unit/io/matrix_market_support.hpp"
 
 #include <echelon/error.hpp>

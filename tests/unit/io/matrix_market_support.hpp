@@ -2,7 +2,7 @@
 /// Helpers of the Matrix Market tests: reading from memory, scratch files, comparison of bits.
 #pragma once
 
-#include "io/sources.hpp"
+#include "io/support/sources.hpp"
 
 #include <echelon/io/matrix_market.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/output_file.hpp"
+#include "io/support/output_file.hpp"
 
 #include "unit/io/file_support.hpp"
 

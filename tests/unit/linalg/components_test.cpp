@@ -16,13 +16,13 @@
 namespace echelon {
 namespace {
 
-TEST(Components, ManyThreads_AgreeWithSerial) {
+TEST(ConnectedComponents, ManyThreads_AgreeWithSerial) {
   const Csr<double> A =
       std::get<Csr<double>>(make_matrix<double>("erdos-renyi", {{"n", 20000}, {"degree", 1.2}}));
   Serial serial(Device::serial());
   OpenMp threads(Device::openmp(4));
-  const Components a = find_components(serial, A);
-  const Components b = find_components(threads, A);
+  const ConnectedComponents a = find_components(serial, A);
+  const ConnectedComponents b = find_components(threads, A);
   EXPECT_GT(a.count, 1000);
   EXPECT_EQ(a.count, b.count);
   EXPECT_EQ(a.of_vertex.to_vector(), b.of_vertex.to_vector());

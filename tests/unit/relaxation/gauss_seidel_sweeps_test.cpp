@@ -179,8 +179,8 @@ TEST(GaussSeidelSweeps, TornGrids_SlabsAndOracleBits) {
       const Dense<double> b(Device(), A.rows(), 1);
       Dense<double> x(Device(), A.rows(), 1);
       const auto half = gauss_seidel::half_sweep(sweeps_over(A, b, x, {}), 0);
-      EXPECT_EQ(gauss_seidel::plan_slabs<gauss_seidel::Direction::forward>(half, 4).threads, 4);
-      EXPECT_EQ(gauss_seidel::plan_slabs<gauss_seidel::Direction::backward>(half, 4).threads, 4);
+      EXPECT_EQ(gauss_seidel::plan_slabs<gauss_seidel::SweepDirection::forward>(half, 4).threads, 4);
+      EXPECT_EQ(gauss_seidel::plan_slabs<gauss_seidel::SweepDirection::backward>(half, 4).threads, 4);
       check(A, every == 30 ? 2 : 1, every == 2 ? 1.2 : 1, {2, 4});
     }
   }

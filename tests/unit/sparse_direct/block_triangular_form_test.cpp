@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Block triangular forms against the transitive closure of their graph.
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/csr.hpp>

@@ -3,7 +3,7 @@
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/matching/scaling.hpp"
 #include "sparse_direct/matching/weighted_matching.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 #include <echelon/generate.hpp>
 #include <echelon/matrix/csr.hpp>

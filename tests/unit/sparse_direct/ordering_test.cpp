@@ -3,9 +3,9 @@
 
 #include "sparse_direct/ordering/column_ordering.hpp"
 #include "sparse_direct/ordering/cuthill_mckee.hpp"
-#include "sparse_direct/ordering/dense_rows.hpp"
 #include "sparse_direct/ordering/metis.hpp"
-#include "sparse_direct/ordering/row_groups.hpp"
+#include "sparse_direct/pattern/dense_rows.hpp"
+#include "sparse_direct/pattern/row_groups.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 #include "support/patterns.hpp"
 

@@ -2,7 +2,7 @@
 /// The symbolic factorisation against elimination of the pattern, column by column.
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
-#include "sparse_direct/ordering/row_groups.hpp"
+#include "sparse_direct/pattern/row_groups.hpp"
 #include "sparse_direct/symbolic/closed_ranges.hpp"
 #include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "sparse_direct/symbolic/tree.hpp"

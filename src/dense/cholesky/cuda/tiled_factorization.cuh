@@ -264,7 +264,7 @@ class TileTask {
   __device__ void factor_diagonal(int j) {
     tiles::CholeskyTile<T> tile(shared_.tiles[1], shared_.tiles[0], shared_.least_pivots,
                                 shared_.reciprocals);
-    const tiles::FailedPivot<T> failed = tile.factor([&](int first) { store_panel(j, first); });
+    const tiles::SmallPivot<T> failed = tile.factor([&](int first) { store_panel(j, first); });
     if (threadIdx.x == 0 && failed.column >= 0 && job_.state->failed_pivot == 0) {
       job_.state->failed_value = failed.value;
       job_.state->failed_pivot = (job_.first + j) * side + failed.column + 1;

@@ -16,9 +16,9 @@ namespace echelon::lu {
 
 namespace {
 
+using column_tiles::ColumnTile;
 using column_tiles::multiply_tile;
 using column_tiles::tile;
-using column_tiles::Tile;
 using column_tiles::TileRow;
 using column_tiles::tiles;
 
@@ -146,7 +146,7 @@ __device__ void start_to_load(const T* L, std::int64_t leading, int width, T* tr
 }
 
 template <class T>
-__device__ void read_rows(const Tile<T>& own, const int* origins, int width, ExchangedRows<T>& rows) {
+__device__ void read_rows(const ColumnTile<T>& own, const int* origins, int width, ExchangedRows<T>& rows) {
   for (int p = static_cast<int>(threadIdx.x); p < width; p += static_cast<int>(blockDim.x)) {
     const int from = origins[p];
     const bool leaves_hole = from >= width && own.has_row(from);
@@ -157,7 +157,7 @@ __device__ void read_rows(const Tile<T>& own, const int* origins, int width, Exc
 }
 
 template <class T>
-__device__ void write_displaced(const Tile<T>& own, int width, const ExchangedRows<T>& rows) {
+__device__ void write_displaced(const ColumnTile<T>& own, int width, const ExchangedRows<T>& rows) {
   for (int p = static_cast<int>(threadIdx.x); p < width; p += static_cast<int>(blockDim.x)) {
     if (rows.places[p] >= 0) own.put(rows.places[p], rows.displaced[p]);
   }
@@ -203,7 +203,7 @@ __device__ void solve_columns(const T* triangle, int width, TileRow<T>* pivot) {
 }
 
 template <class T>
-__device__ void write_pivot_rows(const Tile<T>& own, int width, const TileRow<T>* pivot, T sign) {
+__device__ void write_pivot_rows(const ColumnTile<T>& own, int width, const TileRow<T>* pivot, T sign) {
   for (int p = static_cast<int>(threadIdx.x); p < width; p += static_cast<int>(blockDim.x)) {
     if (!own.has_row(p)) continue;
     TileRow<T> row = pivot[p];
@@ -215,7 +215,7 @@ __device__ void write_pivot_rows(const Tile<T>& own, int width, const TileRow<T>
 
 /// Columns of the `index`-th cluster: tiles of the left part, then of the right part.
 template <class T>
-__device__ Tile<T> find_tile(const ColumnsExcept<T>& X, std::int64_t index, bool& is_left) {
+__device__ ColumnTile<T> find_tile(const ColumnsExcept<T>& X, std::int64_t index, bool& is_left) {
   const std::int64_t left = X.excluded_begin - X.begin;
   const std::int64_t left_tiles = (left + tile - 1) / tile;
   is_left = index < left_tiles;
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(threads_in_clusters)
   cluster::wait_for_kernel_ahead();
   cluster::let_next_kernel_start();
   bool is_left = false;
-  const Tile<T> own = find_tile(X, blockIdx.x / cluster::size(), is_left);
+  const ColumnTile<T> own = find_tile(X, blockIdx.x / cluster::size(), is_left);
   if (!is_left) start_to_load(L, leading, width, rows.triangle);
   read_rows(own, origins, width, rows);
   cluster::sync();
@@ -257,8 +257,8 @@ __global__ void __launch_bounds__(threads_in_clusters)
   __syncthreads();
   write_pivot_rows(own, width, rows.pivot, T{-1});
   if constexpr (rows_per_thread > 0) {
-    const Tile<T> below{X, max(own.first_row, std::int64_t{width}), own.last_row, own.first_column,
-                        own.columns};
+    const ColumnTile<T> below{X, max(own.first_row, std::int64_t{width}), own.last_row, own.first_column,
+                              own.columns};
     multiply_tile<rows_per_thread>(below, L, leading, width, rows.pivot);
   }
 #endif

@@ -2,7 +2,7 @@
 /// Partitions of graphs into connected parts.
 #pragma once
 
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 #include <echelon/matrix/csr.hpp>
 

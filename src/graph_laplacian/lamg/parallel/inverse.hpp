@@ -108,7 +108,7 @@ multigrid::DenseInverse<T> parallel_inverse(B& backend, const Csr<T>& L) {
   const Array<std::int32_t> rows = rows_of_elements(backend, L);
   Array<Sum> weights(device, n);
   backend.segmented_reduce(n, offsets, WeightOfElement<T>{elements, rows.data()}, weights.data());
-  const Components parts = find_components(backend, L);
+  const ConnectedComponents parts = find_components(backend, L);
   Array<Sum> weights_of_parts(device, parts.count);
   backend.segmented_reduce(parts.count, parts.offsets.data(),
                            WeightOfMember{parts.members.data(), weights.data()}, weights_of_parts.data());

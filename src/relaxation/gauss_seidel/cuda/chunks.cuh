@@ -180,7 +180,7 @@ class Chunk {
   /// True if a part of the row has more than chain_limit elements. The row has been located.
   [[nodiscard]] __device__ bool is_long(const WaitingRow<T>& row, int local) const {
     if (row.remaining <= chain_limit) return false;
-    const RowParts parts = split(row, local);
+    const RowSplit parts = split(row, local);
     return parts.lower_part().count > chain_limit || parts.upper_part().count > chain_limit;
   }
 
@@ -189,8 +189,8 @@ class Chunk {
   template <bool with_long_rows>
   __device__ void prepare(WaitingRow<T>& row, int local) const {
     const bool present = local < size_;
-    RowParts parts{};
-    Part known{};
+    RowSplit parts{};
+    RowSide known{};
     T sum = 0;
     if (present) {
       parts = split(row, local);
@@ -231,8 +231,8 @@ class Chunk {
   /// Sums the waiting part of a long row, blocking until it is complete, and publishes the row.
   /// Warp-collective.
   __device__ void finish_long(std::uint32_t element, int count, int local) const {
-    const T sum =
-        long_part_sum(columns_, values_, Part{element, step, count}, NewValues<T, forward>{exchange_, local});
+    const T sum = long_part_sum(columns_, values_, RowSide{element, step, count},
+                                NewValues<T, forward>{exchange_, local});
     if (threadIdx.x % warp_size == 0) finish(local, sum);
     __syncwarp();
   }
@@ -247,13 +247,13 @@ class Chunk {
   }
 
  private:
-  [[nodiscard]] __device__ RowParts split(const WaitingRow<T>& row, int local) const {
+  [[nodiscard]] __device__ RowSplit split(const WaitingRow<T>& row, int local) const {
     return split_row(columns_, row.element, std::int64_t{row.element} + row.remaining,
                      exchange_.row_at(local));
   }
 
   /// Sum of a short part whose values are known.
-  [[nodiscard]] __device__ T known_chain(const Part& part, const KnownValues<T>& x) const {
+  [[nodiscard]] __device__ T known_chain(const RowSide& part, const KnownValues<T>& x) const {
     T sum = 0;
     std::int64_t k = part.first;
     for (auto remaining = static_cast<int>(part.count); remaining > 0; --remaining, k -= step) {
@@ -310,7 +310,7 @@ class Chunk {
 
   /// Computes the PartialRow of a row. If the diagonal element is missing or zero, publishes the old value
   /// instead and returns false.
-  [[nodiscard]] __device__ bool begin_row(const RowParts& parts, int local, T sum) const {
+  [[nodiscard]] __device__ bool begin_row(const RowSplit& parts, int local, T sum) const {
     const int i = exchange_.row_at(local);
     const T a_ii = parts.has_diagonal() ? values_[parts.diagonal] : T{0};
     if (a_ii == T{0}) {
@@ -328,12 +328,12 @@ class Chunk {
   }
 
   /// Replaces the sums of those lanes whose known part is long, one after another. Warp-collective.
-  __device__ void sum_long_known_parts(const Part& known, T& sum) const {
+  __device__ void sum_long_known_parts(const RowSide& known, T& sum) const {
     for (unsigned owners = __ballot_sync(full_warp, known.count > chain_limit); owners != 0;
          owners &= owners - 1) {
       const int owner = __ffs(static_cast<int>(owners)) - 1;
-      const Part part{__shfl_sync(full_warp, known.first, owner), -step,
-                      __shfl_sync(full_warp, known.count, owner)};
+      const RowSide part{__shfl_sync(full_warp, known.first, owner), -step,
+                         __shfl_sync(full_warp, known.count, owner)};
       const T total = long_part_sum(columns_, values_, part, old_values());
       if (lane_id() == owner) sum = total;
     }
@@ -341,7 +341,7 @@ class Chunk {
 
   /// Starts to wait for a part. The first row of the sweep has nothing to wait for; a dependency there makes
   /// it NaN.
-  __device__ void start_waiting(const Part& part, WaitingRow<T>& row, int local) const {
+  __device__ void start_waiting(const RowSide& part, WaitingRow<T>& row, int local) const {
     const auto count = static_cast<int>(part.count);
     row.element = static_cast<std::uint32_t>(part.first);
     if (count == 0) {

@@ -68,7 +68,7 @@ __device__ inline int keep_in_register(int value) {
 /// A region of rows, for one of the right-hand sides, and the block that sweeps over it. Uniform in the
 /// block.
 template <class T, bool forward>
-struct Region {
+struct SweptRegion {
   const DeviceSweep<T>& task;
   unsigned rhs;
   int first;  ///< position
@@ -82,7 +82,7 @@ struct Region {
   int deferred_capacity;
 
   /// Takes the next region from the ticket counter. Block-collective.
-  __device__ Region(const DeviceSweep<T>& sweep, const RegionPlan<T>& plan)
+  __device__ SweptRegion(const DeviceSweep<T>& sweep, const RegionPlan<T>& plan)
       : task(sweep),
         rows(static_cast<int>(sweep.rows)),
         columns(sweep.column_indices),
@@ -175,7 +175,7 @@ class DeferredRowFinisher {
   using Storage = DeferredStorage<T>;
 
  public:
-  __device__ DeferredRowFinisher(const Region<T, forward>& region, Storage& storage)
+  __device__ DeferredRowFinisher(const SweptRegion<T, forward>& region, Storage& storage)
       : region_(region), storage_(storage) {}
 
   /// Finishes all deferred rows and empties the list. Block-collective.
@@ -334,7 +334,7 @@ class DeferredRowFinisher {
     return no_source;
   }
 
-  const Region<T, forward>& region_;
+  const SweptRegion<T, forward>& region_;
   Storage& storage_;
 };
 

@@ -126,7 +126,7 @@ struct KnownValues {
 /// elements l, l + 32, … with several loads in flight; warp_sum() adds the lanes' sums as the same tree.
 /// Blocks until all values are ready. Warp-collective.
 template <class T, class Values>
-__device__ T long_part_sum(const std::int32_t* columns, const T* coefficients, const Part& part,
+__device__ T long_part_sum(const std::int32_t* columns, const T* coefficients, const RowSide& part,
                            const Values& x) {
   constexpr int batch = 4;
   T coefficient[batch];

@@ -41,8 +41,8 @@ static __global__ void __launch_bounds__(sampled_rows)
                        bool from_upper, std::int32_t* line_length) {
   __shared__ MajorityLength warp_majorities[sampled_rows / warp_size];
   const std::int64_t row = sampled_row(rows, threadIdx.x);
-  const RowParts parts = split_row(column_indices, row_offsets[row], row_offsets[row + 1], row);
-  const Part part = from_upper ? parts.upper_part() : parts.lower_part();
+  const RowSplit parts = split_row(column_indices, row_offsets[row], row_offsets[row + 1], row);
+  const RowSide part = from_upper ? parts.upper_part() : parts.lower_part();
   const auto distance = [&](std::int64_t k) {
     const std::int64_t column = column_indices[part.first + (part.count - 1 - k) * part.step];
     return from_upper ? column - row : row - column;

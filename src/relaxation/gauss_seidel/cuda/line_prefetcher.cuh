@@ -22,7 +22,7 @@ template <class T, bool forward>
 __device__ __noinline__ PreparedLongRow<T> prepare_long_row(const DeviceSweep<T>& task, unsigned rhs,
                                                             std::int32_t i) {
   const T* old = task.old + rhs * task.leading_old;
-  const RowParts parts = split_row(task.column_indices, task.row_offsets[i], task.row_offsets[i + 1], i);
+  const RowSplit parts = split_row(task.column_indices, task.row_offsets[i], task.row_offsets[i + 1], i);
   const T* lower_sum = forward ? nullptr : task.lower_sum(rhs, i);
   PreparedLongRow<T> row{};
   row.count = static_cast<std::int32_t>((forward ? parts.lower_part() : parts.upper_part()).count);

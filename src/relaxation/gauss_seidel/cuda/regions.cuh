@@ -125,7 +125,7 @@ class RegionSweeper {
   using Config = RegionSweepConfig<T>;
 
  public:
-  __device__ RegionSweeper(const Region<T, forward>& region, RegionStorage<T>& storage)
+  __device__ RegionSweeper(const SweptRegion<T, forward>& region, RegionStorage<T>& storage)
       : region_(region),
         storage_(storage),
         lane_(keep_in_register(lane_id())),
@@ -515,7 +515,7 @@ class RegionSweeper {
     }
   }
 
-  const Region<T, forward>& region_;
+  const SweptRegion<T, forward>& region_;
   RegionStorage<T>& storage_;
   int lane_;
   int warp_;
@@ -531,7 +531,7 @@ template <class T, bool forward, bool relaxes>
 __global__ void __launch_bounds__(RegionSweepConfig<T>::threads, RegionSweepConfig<T>::blocks)
     sweep_regions(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ RegionPlan<T> plan) {
   if (!task.selects(Strategy::regions)) return;
-  const Region<T, forward> region(task, plan);
+  const SweptRegion<T, forward> region(task, plan);
   RegionSweeper<T, forward, relaxes> sweeper(region,
                                              *reinterpret_cast<RegionStorage<T>*>(gauss_seidel_storage));
   DeferredRowFinisher<T, forward, relaxes, RegionSweepConfig<T>::warps> finisher(

@@ -35,7 +35,7 @@ struct AvailableValues {
 
 /// Sum of a part whose values are all ready. Warp-collective.
 template <class T, class Values>
-__device__ T available_sum(const DeviceSweep<T>& task, const Part& part, const Values& x) {
+__device__ T available_sum(const DeviceSweep<T>& task, const RowSide& part, const Values& x) {
   if (part.count > chain_limit) return long_part_sum(task.column_indices, task.values, part, x);
   const auto value = [&](std::int32_t column) { return x.await(column, x.load(column)); };
   return chain(task.column_indices, task.values, part, std::int64_t{0}, std::int64_t{1}, value);
@@ -44,8 +44,8 @@ __device__ T available_sum(const DeviceSweep<T>& task, const Part& part, const V
 /// Computes and publishes row i if all its new values are ready; returns false otherwise. Warp-collective.
 template <class T, bool forward>
 __device__ __noinline__ bool try_finish_row(const DeviceSweep<T>& task, unsigned rhs, int i) {
-  const RowParts parts = split_row(task.column_indices, task.row_offsets[i], task.row_offsets[i + 1], i);
-  const Part part = forward ? parts.lower_part() : parts.upper_part();
+  const RowSplit parts = split_row(task.column_indices, task.row_offsets[i], task.row_offsets[i + 1], i);
+  const RowSide part = forward ? parts.lower_part() : parts.upper_part();
   auto* const x = reinterpret_cast<Word<T>*>(task.x + rhs * task.leading_x);
   const T* const old = task.old + rhs * task.leading_old;
   const AvailableValues<T, forward> present{x, i};

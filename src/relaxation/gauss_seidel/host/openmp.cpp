@@ -22,7 +22,7 @@
 #include "backend/openmp/openmp.hpp"
 
 #include "backend/serial/serial.hpp"
-#include "linalg/row_partition.hpp"
+#include "linalg/spmv/row_partition.hpp"
 #include "relaxation/gauss_seidel/host/backoff.hpp"
 #include "relaxation/gauss_seidel/host/fma.hpp"
 #include "relaxation/gauss_seidel/host/rows.hpp"
@@ -58,7 +58,7 @@ bool is_ready(T value) {
 }
 
 /// Partition of the rows into chunks, and what a thread does with a row that it cannot compute yet.
-struct ChunkPlan {
+struct ChunkSchedule {
   std::int64_t rows;          ///< per chunk
   std::int64_t chunks_ahead;  ///< how many of its own chunks a thread may be ahead of the others
   bool defer;                 ///< true: continue with the next rows; false: wait
@@ -68,8 +68,8 @@ struct ChunkPlan {
 /// planes are not worth slabs), a chunk is one or a few lines, so that threads follow each other on
 /// neighbouring lines. Otherwise chunks are large, so that few rows need the previous chunk, and those are
 /// deferred.
-template <Direction direction, class T>
-ChunkPlan plan_chunks(const HalfSweep<T>& half) {
+template <SweepDirection direction, class T>
+ChunkSchedule plan_chunks(const HalfSweep<T>& half) {
   constexpr std::int64_t min_line = 32;
   constexpr std::int64_t max_line = 4096;
   constexpr std::int64_t deferring_rows = 16384;
@@ -92,33 +92,33 @@ ChunkPlan plan_chunks(const HalfSweep<T>& half) {
 }
 
 /// Numbers of a thread's own chunks that are done and saved. One cache line for each thread.
-struct alignas(64) Progress {
+struct alignas(64) ChunkProgress {
   std::int64_t done = 0;
   std::int64_t saved = 0;
 };
 
 /// State shared by the threads of one half sweep.
 template <class T>
-struct Window {
+struct HalfSweepState {
   HalfSweep<T> half;
-  ChunkPlan plan;
+  ChunkSchedule plan;
   std::int64_t threads;
   std::int64_t width;  ///< window in chunks
   std::int64_t chunks;
-  T* ring;              ///< one for each right-hand side
-  std::int64_t length;  ///< of one ring: 3 width chunks, in elements
-  Progress* progress;   ///< one for each thread
+  T* ring;                  ///< one for each right-hand side
+  std::int64_t length;      ///< of one ring: 3 width chunks, in elements
+  ChunkProgress* progress;  ///< one for each thread
 };
 
 /// Values of one right-hand side behind the sweep.
 template <class T>
-struct NewValues {
+struct SweptValues {
   T* x;
   T operator()(std::int64_t j) const { return std::atomic_ref<T>(x[j]).load(std::memory_order_relaxed); }
 };
 
 /// Values of one right-hand side ahead of the sweep. Rows are numbered in the order of the sweep.
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 struct OldValues {
   T* x;
   T* ring;
@@ -126,7 +126,7 @@ struct OldValues {
   std::int64_t saved;  ///< rows before this one are saved; later ones may be
   std::int64_t base;   ///< row at the beginning of the ring
   std::int64_t length;
-  const Window<T>* window;
+  const HalfSweepState<T>* window;
 
   [[nodiscard]] T* ring_element(std::int64_t row) const {
     const std::int64_t place = row - base;
@@ -150,8 +150,9 @@ struct OldValues {
 
 /// Memory of one thread, allocated before the threads start: they wait for each other, so that none may
 /// throw.
-struct WorkerMemory {
-  WorkerMemory(int threads, const ChunkPlan& plan) : last_seen(static_cast<std::size_t>(threads), 0) {
+struct SweepThreadMemory {
+  SweepThreadMemory(int threads, const ChunkSchedule& plan)
+      : last_seen(static_cast<std::size_t>(threads), 0) {
     if (plan.defer) deferred.reserve(static_cast<std::size_t>(plan.rows));
   }
   std::vector<std::int64_t> last_seen;  ///< of each thread's chunks, the number known to be done
@@ -159,10 +160,10 @@ struct WorkerMemory {
 };
 
 /// The part of one thread. `single`: there is one right-hand side.
-template <Direction direction, bool single, class T>
-class Worker {
+template <SweepDirection direction, bool single, class T>
+class SweepThread {
  public:
-  Worker(const Window<T>& window, std::int64_t thread, WorkerMemory& memory)
+  SweepThread(const HalfSweepState<T>& window, std::int64_t thread, SweepThreadMemory& memory)
       : window_(window), thread_(thread), last_seen_(memory.last_seen), deferred_(memory.deferred) {}
 
   SkippedRows run() {
@@ -180,7 +181,7 @@ class Worker {
   }
 
  private:
-  using New = NewValues<T>;
+  using New = SweptValues<T>;
   using Old = OldValues<direction, T>;
   using Values = std::array<T, single ? 1 : max_columns>;
 
@@ -217,7 +218,7 @@ class Worker {
     const HalfSweep<T>& half = window_.half;
     const std::int64_t first = sweep_position<direction>(begin(chunk), half.rows);
     const std::int64_t size = begin(chunk + 1) - begin(chunk);
-    constexpr std::int64_t step = direction == Direction::forward ? 1 : -1;
+    constexpr std::int64_t step = direction == SweepDirection::forward ? 1 : -1;
     T* ring = window_.ring + chunk * window_.plan.rows % window_.length;
     for (std::int64_t c = 0; c < half.right_hand_sides; ++c) {
       const T* x = half.x + c * half.leading_x + first;
@@ -307,7 +308,7 @@ class Worker {
       const New new_x{old_x.x};
       T& before = previous[static_cast<std::size_t>(c)];
       RowSums<T> sums = sums_of_row<direction>(half, i, before, new_x, old_x);
-      const T waited_for = direction == Direction::forward ? sums.lower : sums.upper;
+      const T waited_for = direction == SweepDirection::forward ? sums.lower : sums.upper;
       if (waited_for != waited_for) [[unlikely]] {
         if (!checked || !all_ready(i, new_x)) return false;
         if (row > 0) before = new_x(sweep_position<direction>(row - 1, half.rows));
@@ -335,34 +336,34 @@ class Worker {
 
   [[gnu::noinline]] bool all_ready(std::int64_t i, New new_x) const {
     const HalfSweep<T>& half = window_.half;
-    const RowParts parts = split_row(half.column_indices, half.row_offsets[i], half.row_offsets[i + 1], i);
-    constexpr bool forward = direction == Direction::forward;
+    const RowSplit parts = split_row(half.column_indices, half.row_offsets[i], half.row_offsets[i + 1], i);
+    constexpr bool forward = direction == SweepDirection::forward;
     const std::int32_t* begin = half.column_indices + (forward ? parts.begin : parts.upper);
     const std::int32_t* end = half.column_indices + (forward ? parts.diagonal : parts.end);
     return std::all_of(begin, end, [&](std::int32_t j) { return is_ready(new_x(j)); });
   }
 
-  const Window<T>& window_;
+  const HalfSweepState<T>& window_;
   std::int64_t thread_;
   std::vector<std::int64_t>& last_seen_;
   std::vector<std::int64_t>& deferred_;
   SkippedRows skipped_;
 };
 
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepWorkspace<OpenMp, T>& scratch) {
-  const ChunkPlan plan = plan_chunks<direction>(half);
+  const ChunkSchedule plan = plan_chunks<direction>(half);
   const std::int64_t ring_size = 3 * plan.chunks_ahead * threads * plan.rows;
-  std::vector<Progress> progress(static_cast<std::size_t>(threads));
-  Window<T> window{.half = half,
-                   .plan = plan,
-                   .threads = threads,
-                   .width = plan.chunks_ahead * threads,
-                   .chunks = (half.rows + plan.rows - 1) / plan.rows,
-                   .ring = scratch.at_least(ring_size * half.right_hand_sides),
-                   .length = ring_size,
-                   .progress = progress.data()};
-  std::vector<WorkerMemory> memory;
+  std::vector<ChunkProgress> progress(static_cast<std::size_t>(threads));
+  HalfSweepState<T> window{.half = half,
+                           .plan = plan,
+                           .threads = threads,
+                           .width = plan.chunks_ahead * threads,
+                           .chunks = (half.rows + plan.rows - 1) / plan.rows,
+                           .ring = scratch.at_least(ring_size * half.right_hand_sides),
+                           .length = ring_size,
+                           .progress = progress.data()};
+  std::vector<SweepThreadMemory> memory;
   memory.reserve(static_cast<std::size_t>(threads));
   for (int t = 0; t < threads; ++t) memory.emplace_back(threads, plan);
   SkippedRows skipped;
@@ -378,9 +379,9 @@ SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepWorkspace<O
     SkippedRows own;
     const std::int64_t thread = omp_get_thread_num();
     if (half.right_hand_sides == 1) {
-      own = Worker<direction, true, T>(window, thread, memory[static_cast<std::size_t>(thread)]).run();
+      own = SweepThread<direction, true, T>(window, thread, memory[static_cast<std::size_t>(thread)]).run();
     } else {
-      own = Worker<direction, false, T>(window, thread, memory[static_cast<std::size_t>(thread)]).run();
+      own = SweepThread<direction, false, T>(window, thread, memory[static_cast<std::size_t>(thread)]).run();
     }
 #pragma omp critical
     skipped = combine(skipped, own);
@@ -393,7 +394,7 @@ SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepWorkspace<O
 template <class T>
 void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<OpenMp, T>& scratch) {
   if (sweeps.state != nullptr && !sweeps.state->running()) return;
-  for_each_half(sweeps, [&]<Direction direction>(const HalfSweep<T>& half) {
+  for_each_half(sweeps, [&]<SweepDirection direction>(const HalfSweep<T>& half) {
     const SlabPlan slabs = plan_slabs<direction>(half, backend.threads());
     const SkippedRows skipped = slabs.threads > 1 ? sweep_slabs<direction>(slabs, half, scratch)
                                                   : sweep_chunks<direction>(backend.threads(), half, scratch);
@@ -406,8 +407,8 @@ void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<
 template <class T>
 bool parallel_pays_off(int threads, const Sweeps<T>& sweeps) {
   if (threads < 2 || sweeps.A->nonzeros() < parallel_threshold) return false;
-  if (plan_slabs<Direction::forward>(half_sweep(sweeps, 0), threads).threads > 1) return true;
-  return threads > 2 || plan_chunks<Direction::forward>(half_sweep(sweeps, 0)).defer;
+  if (plan_slabs<SweepDirection::forward>(half_sweep(sweeps, 0), threads).threads > 1) return true;
+  return threads > 2 || plan_chunks<SweepDirection::forward>(half_sweep(sweeps, 0)).defer;
 }
 
 template <class T>

@@ -14,7 +14,7 @@
 
 namespace echelon::gauss_seidel {
 
-enum class Direction { forward, backward };
+enum class SweepDirection { forward, backward };
 
 /// A sweep in one direction over a group of right-hand sides. The values of a row are used for all of them
 /// while the row is in the first-level cache.
@@ -59,16 +59,16 @@ void for_each_half(const Sweeps<T>& sweeps, const F& f) {
   for (std::int64_t column = 0; column < sweeps.right_hand_sides; column += max_columns) {
     const HalfSweep<T> half = half_sweep(sweeps, column);
     for (std::int64_t s = 0; s < sweeps.sweeps; ++s) {
-      if (sweeps.kind != SweepKind::backward) f.template operator()<Direction::forward>(half);
-      if (sweeps.kind != SweepKind::forward) f.template operator()<Direction::backward>(half);
+      if (sweeps.kind != SweepKind::backward) f.template operator()<SweepDirection::forward>(half);
+      if (sweeps.kind != SweepKind::forward) f.template operator()<SweepDirection::backward>(half);
     }
   }
 }
 
 /// Position of row i in the order of the sweep, and vice versa.
-template <Direction direction>
+template <SweepDirection direction>
 std::int64_t sweep_position(std::int64_t i, std::int64_t rows) {
-  return direction == Direction::forward ? i : rows - 1 - i;
+  return direction == SweepDirection::forward ? i : rows - 1 - i;
 }
 
 template <class T>
@@ -116,14 +116,14 @@ template <class T>
 
 /// Sums of a row whose parts may have more than chain_limit elements. Not inlined: loops over rows that
 /// contain it take four times as long to compile.
-template <Direction direction, class T, class NewX, class OldX>
+template <SweepDirection direction, class T, class NewX, class OldX>
 [[gnu::noinline]] RowSums<T> sums_of_long_row(const HalfSweep<T>& half, std::int64_t i, const NewX& new_x,
                                               const OldX& old_x) {
   const std::int64_t begin = half.row_offsets[i];
   const std::int64_t end = half.row_offsets[i + 1];
   RowSums<T> sums;
   with_fused_multiply_add([&] {
-    if constexpr (direction == Direction::forward) {
+    if constexpr (direction == SweepDirection::forward) {
       sums = row_sums(half.column_indices, half.values, begin, end, i, new_x, old_x);
     } else {
       sums = row_sums(half.column_indices, half.values, begin, end, i, old_x, new_x);
@@ -134,14 +134,14 @@ template <Direction direction, class T, class NewX, class OldX>
 
 /// Sums of row i. new_x(j) and old_x(j) are unknowns behind and ahead of the sweep. `previous` is the value
 /// computed last, which need not be read back from memory.
-template <Direction direction, class T, class NewX, class OldX>
+template <SweepDirection direction, class T, class NewX, class OldX>
 RowSums<T> sums_of_row(const HalfSweep<T>& half, std::int64_t i, T previous, const NewX& new_x,
                        const OldX& old_x) {
   const std::int32_t* const columns = half.column_indices;
   const T* const values = half.values;
   std::int64_t k = half.row_offsets[i];
   const std::int64_t end = half.row_offsets[i + 1];
-  constexpr bool forward = direction == Direction::forward;
+  constexpr bool forward = direction == SweepDirection::forward;
   if (end - k > chain_limit) [[unlikely]]
     return sums_of_long_row<direction>(half, i, new_x, old_x);
   RowSums<T> sums;
@@ -173,11 +173,11 @@ RowSums<T> sums_of_row(const HalfSweep<T>& half, std::int64_t i, T previous, con
 
 /// The new x_i from the sums of its row. old_x(i) is read only where it is needed. Sets `skip` if the
 /// diagonal element is zero or missing.
-template <Direction direction, class T, class OldX>
+template <SweepDirection direction, class T, class OldX>
 T relax_row(const Relaxation<T>& relax, const RowSums<T>& sums, T b, std::int64_t i, const OldX& old_x,
             bool& skip) {
-  const T first = direction == Direction::forward ? sums.upper : sums.lower;
-  const T second = direction == Direction::forward ? sums.lower : sums.upper;
+  const T first = direction == SweepDirection::forward ? sums.upper : sums.lower;
+  const T second = direction == SweepDirection::forward ? sums.lower : sums.upper;
   const T x = relax(b, first, second, sums.diagonal, relax.omega == T{1} ? T{0} : old_x(i));
   if (std::isfinite(x))
       [[likely]]  // one test finds NaNs, overflow and zero diagonals, whose inverse is infinite
@@ -192,12 +192,12 @@ struct DependencyReach {
   std::int64_t farthest = 0;
 };
 
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 DependencyReach dependency_reach(const HalfSweep<T>& half, std::int64_t row) {
   const std::int64_t i = sweep_position<direction>(row, half.rows);
   const std::int32_t* columns = half.column_indices;
-  const RowParts parts = split_row(columns, half.row_offsets[i], half.row_offsets[i + 1], i);
-  if constexpr (direction == Direction::forward) {
+  const RowSplit parts = split_row(columns, half.row_offsets[i], half.row_offsets[i + 1], i);
+  if constexpr (direction == SweepDirection::forward) {
     if (parts.begin == parts.diagonal) return {};
     return {i - columns[parts.diagonal - 1], i - columns[parts.begin]};
   } else {
@@ -207,7 +207,7 @@ DependencyReach dependency_reach(const HalfSweep<T>& half, std::int64_t row) {
 }
 
 /// The first row from `row` on that does not depend on the one before it; `limit` if there is none before.
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 std::int64_t next_line_start(const HalfSweep<T>& half, std::int64_t row, std::int64_t limit) {
   while (row < limit && dependency_reach<direction>(half, row).nearest == 1) ++row;
   return row;

@@ -14,7 +14,7 @@ namespace echelon::gauss_seidel {
 namespace {
 
 /// `single`: there is one right-hand side.
-template <Direction direction, bool single, class T>
+template <SweepDirection direction, bool single, class T>
 SkippedRows sweep_in_place(const HalfSweep<T> half) {
   SkippedRows skipped;
   std::array<T, single ? 1 : max_columns> previous{};
@@ -37,14 +37,14 @@ SkippedRows sweep_in_place(const HalfSweep<T> half) {
 }
 
 /// Triangular solve for one right-hand side: the same arithmetic without the search for the diagonal.
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 void solve_triangle(const HalfSweep<T> half, const T* b, T* x) {
-  constexpr bool forward = direction == Direction::forward;
+  constexpr bool forward = direction == SweepDirection::forward;
   for (std::int64_t step = 0; step < half.rows; ++step) {
     const std::int64_t i = sweep_position<direction>(step, half.rows);
     const std::int64_t begin = half.row_offsets[i];
     const std::int64_t last = half.row_offsets[i + 1] - 1;
-    const Part part = forward ? Part{begin, 1, last - begin} : Part{last, -1, last - begin};
+    const RowSide part = forward ? RowSide{begin, 1, last - begin} : RowSide{last, -1, last - begin};
     const T sum = part_sum(half.column_indices, half.values, part, ReadX<T>{x});
     const T a_ii = half.values[forward ? last : begin];
     x[i] = canonical((b[i] - sum) * (T{1} / a_ii));
@@ -56,7 +56,7 @@ void solve_triangle(const HalfSweep<T> half, const T* b, T* x) {
 template <class T>
 void sweep(Serial& /*backend*/, const Sweeps<T>& sweeps, SweepWorkspace<Serial, T>& /*scratch*/) {
   if (sweeps.state != nullptr && !sweeps.state->running()) return;
-  for_each_half(sweeps, [&]<Direction direction>(const HalfSweep<T>& half) {
+  for_each_half(sweeps, [&]<SweepDirection direction>(const HalfSweep<T>& half) {
     SkippedRows skipped;
     with_fused_multiply_add([&] {
       if (sweeps.triangular) {

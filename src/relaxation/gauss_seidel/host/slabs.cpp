@@ -40,7 +40,7 @@ namespace {
 
 /// True if planes may have this size: their first rows do not depend on the second half of the previous
 /// plane, and rows in their middle depend on nothing before the previous plane.
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 bool is_plane_size(const HalfSweep<T>& half, std::int64_t plane) {
   const std::int64_t planes = half.rows / plane;
   for (std::int64_t quarter = 1; quarter <= 3; ++quarter) {
@@ -53,15 +53,15 @@ bool is_plane_size(const HalfSweep<T>& half, std::int64_t plane) {
 }
 
 /// Rows of a line and of a plane; 0 if the matrix is no grid.
-struct Grid {
+struct GridStrides {
   std::int64_t line = 0;
   std::int64_t plane = 0;
 };
 
 /// The first row of a line has its farthest dependency one plane back, or with diagonal neighbours one plane
 /// and a line.
-template <Direction direction, class T>
-Grid find_grid(const HalfSweep<T>& half) {
+template <SweepDirection direction, class T>
+GridStrides find_grid(const HalfSweep<T>& half) {
   constexpr std::int64_t max_line = 1 << 14;
   if (half.rows == 0) return {};
   const std::int64_t middle = half.rows / 2;
@@ -139,7 +139,7 @@ struct ReadyColumns {
 };
 
 /// The part of one thread. `single`: there is one right-hand side.
-template <Direction direction, bool single, class T>
+template <SweepDirection direction, bool single, class T>
 class SlabWorker {
  public:
   SlabWorker(const Shared<T>& shared, std::int64_t thread)
@@ -218,7 +218,7 @@ class SlabWorker {
                                .end = std::min((plane + 1) * size, rows),
                                .right_begin = begin(plane + 1),
                                .right_end = std::min((plane + 2) * size, rows)};
-    if constexpr (direction == Direction::forward) return columns;
+    if constexpr (direction == SweepDirection::forward) return columns;
     return {.left_begin = rows - columns.right_end,
             .left_end = rows - columns.right_begin,
             .begin = rows - columns.end,
@@ -370,16 +370,16 @@ class SlabWorker {
 /// Short slabs end before the hardware prefetcher has recognised the access pattern. In two dimensions
 /// threads then follow each other on whole lines instead (512 points per slab at least); in three, where
 /// lines are short themselves, that would be slower.
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 SlabPlan plan_slabs(const HalfSweep<T>& half, int threads) {
-  const Grid grid = find_grid<direction>(half);
+  const GridStrides grid = find_grid<direction>(half);
   const std::int64_t min_slab = grid.plane == grid.line ? 512 : 32;
   constexpr std::int64_t min_planes = 2;  // per thread, since threads start one after another
   if (grid.plane == 0 || grid.plane < threads * min_slab) return {0, 0};
   return {grid.plane, static_cast<int>(std::min<std::int64_t>(threads, half.rows / grid.plane / min_planes))};
 }
 
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepWorkspace<OpenMp, T>& scratch) {
   std::vector<SlabProgress> progress(static_cast<std::size_t>(slabs.threads));
   Shared<T> shared{.half = half,
@@ -410,17 +410,17 @@ SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepWo
   return skipped;
 }
 
-template SlabPlan plan_slabs<Direction::forward>(const HalfSweep<float>&, int);
-template SlabPlan plan_slabs<Direction::forward>(const HalfSweep<double>&, int);
-template SlabPlan plan_slabs<Direction::backward>(const HalfSweep<float>&, int);
-template SlabPlan plan_slabs<Direction::backward>(const HalfSweep<double>&, int);
-template SkippedRows sweep_slabs<Direction::forward>(const SlabPlan&, const HalfSweep<float>&,
-                                                     SweepWorkspace<OpenMp, float>&);
-template SkippedRows sweep_slabs<Direction::forward>(const SlabPlan&, const HalfSweep<double>&,
-                                                     SweepWorkspace<OpenMp, double>&);
-template SkippedRows sweep_slabs<Direction::backward>(const SlabPlan&, const HalfSweep<float>&,
-                                                      SweepWorkspace<OpenMp, float>&);
-template SkippedRows sweep_slabs<Direction::backward>(const SlabPlan&, const HalfSweep<double>&,
-                                                      SweepWorkspace<OpenMp, double>&);
+template SlabPlan plan_slabs<SweepDirection::forward>(const HalfSweep<float>&, int);
+template SlabPlan plan_slabs<SweepDirection::forward>(const HalfSweep<double>&, int);
+template SlabPlan plan_slabs<SweepDirection::backward>(const HalfSweep<float>&, int);
+template SlabPlan plan_slabs<SweepDirection::backward>(const HalfSweep<double>&, int);
+template SkippedRows sweep_slabs<SweepDirection::forward>(const SlabPlan&, const HalfSweep<float>&,
+                                                          SweepWorkspace<OpenMp, float>&);
+template SkippedRows sweep_slabs<SweepDirection::forward>(const SlabPlan&, const HalfSweep<double>&,
+                                                          SweepWorkspace<OpenMp, double>&);
+template SkippedRows sweep_slabs<SweepDirection::backward>(const SlabPlan&, const HalfSweep<float>&,
+                                                           SweepWorkspace<OpenMp, float>&);
+template SkippedRows sweep_slabs<SweepDirection::backward>(const SlabPlan&, const HalfSweep<double>&,
+                                                           SweepWorkspace<OpenMp, double>&);
 
 }  // namespace echelon::gauss_seidel

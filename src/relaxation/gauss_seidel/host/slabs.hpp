@@ -17,11 +17,11 @@ struct SlabPlan {
 };
 
 /// Plans the slabs from a few rows of the matrix. Affects speed, never results.
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 SlabPlan plan_slabs(const HalfSweep<T>& half, int threads);
 
 /// One half sweep, with the bits of the serial sweep for every pattern.
-template <Direction direction, class T>
+template <SweepDirection direction, class T>
 SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepWorkspace<OpenMp, T>& scratch);
 
 }  // namespace echelon::gauss_seidel

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/dissection/coarsening.hpp"
 
-#include "sparse_direct/ordering/chunks.hpp"
+#include "sparse_direct/pattern/chunks.hpp"
 #include "support/hash.hpp"
 
 #include <algorithm>
@@ -124,9 +124,9 @@ class Matching {
 };
 
 /// Contracts the pairs of a matching. Clusters are numbered by their smaller vertices.
-class Contraction {
+class MatchingContraction {
  public:
-  Contraction(const WeightedGraph& graph, std::vector<std::int32_t> mate, int threads)
+  MatchingContraction(const WeightedGraph& graph, std::vector<std::int32_t> mate, int threads)
       : graph_(graph), mate_(std::move(mate)), threads_(threads) {}
 
   CoarseGraph run() {
@@ -259,7 +259,7 @@ class Contraction {
 }  // namespace
 
 CoarseGraph coarsened(const WeightedGraph& graph, std::int64_t largest_weight, int threads) {
-  return Contraction(graph, Matching(graph, largest_weight, threads).run(), threads).run();
+  return MatchingContraction(graph, Matching(graph, largest_weight, threads).run(), threads).run();
 }
 
 }  // namespace echelon::sparse_direct

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sparse_direct/ordering/dissection/separator_tree.hpp"
-#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/pattern/pattern.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/dissection/nested_dissection.hpp"
 
-#include "sparse_direct/ordering/chunks.hpp"
-#include "sparse_direct/ordering/dense_rows.hpp"
 #include "sparse_direct/ordering/dissection/coarsening.hpp"
 #include "sparse_direct/ordering/dissection/leaf_ordering.hpp"
 #include "sparse_direct/ordering/dissection/separator_refinement.hpp"
 #include "sparse_direct/ordering/dissection/separator_tree.hpp"
 #include "sparse_direct/ordering/dissection/weighted_graph.hpp"
-#include "sparse_direct/ordering/row_groups.hpp"
+#include "sparse_direct/pattern/chunks.hpp"
+#include "sparse_direct/pattern/dense_rows.hpp"
+#include "sparse_direct/pattern/row_groups.hpp"
 #include "support/first_exception.hpp"
 
 #include <algorithm>
@@ -62,9 +62,10 @@ class VerticesByLabel {
 
 /// One level of the coarsening hierarchy: refines the separators of the tree from the root to the leaves, and
 /// splits leaves that have enough vertices.
-class Level {
+class DissectionLevel {
  public:
-  Level(const LabelledGraph& graph, SeparatorTree& tree, const DissectionOptions& options, bool finest)
+  DissectionLevel(const LabelledGraph& graph, SeparatorTree& tree, const DissectionOptions& options,
+                  bool finest)
       : graph_(graph),
         tree_(tree),
         options_(options),
@@ -248,13 +249,13 @@ class Dissection {
         labelled_vertices([](std::int64_t) { return SeparatorTree::root; });
     while (!levels_.empty()) {
       const LabelledGraph graph = labelled_graph(vertices);
-      Level(graph, tree_, options_, false).run();
+      DissectionLevel(graph, tree_, options_, false).run();
       const std::vector<std::int32_t> cluster_of = std::move(levels_.back().cluster_of);
       levels_.pop_back();
       vertices = labelled_vertices([&](std::int64_t v) { return graph.vertices[cluster_of[v]].label; });
     }
     const LabelledGraph graph = labelled_graph(vertices);
-    Level(graph, tree_, options_, true).run();
+    DissectionLevel(graph, tree_, options_, true).run();
     label_.resize(static_cast<std::size_t>(graph_.size()));
     for_each_chunk(graph_.size(), options_.threads, [&](std::int64_t, std::int64_t first, std::int64_t end) {
       for (std::int64_t v = first; v < end; ++v) label_[v] = vertices[v].label;

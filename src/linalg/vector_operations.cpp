@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/target.hpp"
+#include "linalg/context.hpp"
+#include "linalg/operations.hpp"
+#include "linalg/vector/functors.hpp"
+
+#include <type_traits>
+
+namespace echelon {
+
+namespace {
+
+template <class T>
+bool is_packed(const DenseView<T>& view) {
+  const bool by_column = view.layout() == Layout::column_major;
+  return view.leading() == (by_column ? view.rows() : view.columns()) ||
+         (by_column ? view.columns() : view.rows()) == 1;
+}
+
+template <class T>
+std::int64_t step_of(const DenseView<T>& x) {
+  return x.layout() == Layout::column_major ? 1 : x.leading();
+}
+
+/// Calls f with the elements of a single column.
+template <class T, class F>
+void with_vector(const DenseView<const T>& x, F&& f) {
+  if (step_of(x) == 1) {
+    f(Packed<const T>{x.data()});
+  } else {
+    f(Strided<const T>{x.data(), step_of(x)});
+  }
+}
+
+/// Squares of floats do not overflow in double. Squares of doubles are summed plainly first, and again,
+/// scaled, if the plain sum is not accurate. On a GPU the second kernel reads the first sum and decides.
+template <class Target, class T, class B, class X>
+void norm2(B& backend, std::int64_t n, X x, double* result) {
+  if constexpr (std::is_same_v<T, float>) {
+    backend.reduce(n, Product<T, X>{x, x}, FinishNorm{result});
+  } else {
+    backend.reduce(n, Product<T, X>{x, x}, StoreDouble{result});
+    const bool known_safe = std::is_same_v<Target, HostTarget> && is_safe(*result);
+    backend.reduce(known_safe ? 0 : n, ScaledSquare<X>{x, result}, FinishNorm{result});
+  }
+}
+
+}  // namespace
+
+template <class Target, class T>
+void add_on(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C) {
+  const bool one_layout = A.layout() == C.layout() && B.layout() == C.layout();
+  on_backend(context.device(), [&]<class Backend>() {
+    Backend& backend = state_of<Backend>(context).backend;
+    if (one_layout && is_packed(A) && is_packed(B) && is_packed(C)) {
+      using X = Packed<const T>;
+      backend.for_each(C.rows() * C.columns(),
+                       AddElement<T, X, X, Packed<T>>{alpha, {A.data()}, beta, {B.data()}, {C.data()}});
+    } else {
+      using X = ViewElements<const T>;
+      backend.for_each(C.rows() * C.columns(),
+                       AddElement<T, X, X, ViewElements<T>>{alpha, X(A), beta, X(B), ViewElements<T>(C)});
+    }
+  });
+}
+
+template <class Target, class T>
+void dot_on(Context& context, DenseView<const T> x, DenseView<const T> y, double* result) {
+  on_backend(context.device(), [&]<class B>() {
+    B& backend = state_of<B>(context).backend;
+    if (step_of(x) == 1 && step_of(y) == 1) {
+      backend.reduce(x.rows(), Product<T>{x.data(), y.data()}, StoreDouble{result});
+    } else {
+      using X = Strided<const T>;
+      backend.reduce(x.rows(), Product<T, X>{{x.data(), step_of(x)}, {y.data(), step_of(y)}},
+                     StoreDouble{result});
+    }
+  });
+}
+
+template <class Target, class T>
+void reduce_on(Context& context, VectorReduction reduction, DenseView<const T> x, double* result) {
+  on_backend(context.device(), [&]<class B>() {
+    B& backend = state_of<B>(context).backend;
+    const StoreDouble store{result};
+    with_vector(x, [&]<class X>(X elements) {
+      switch (reduction) {
+        case VectorReduction::sum:
+          backend.reduce(x.rows(), ElementValue<X>{elements}, store);
+          break;
+        case VectorReduction::norm1:
+          backend.reduce(x.rows(), Magnitude<X>{elements}, store);
+          break;
+        case VectorReduction::norm2:
+          norm2<Target, T>(backend, x.rows(), elements, result);
+          break;
+        case VectorReduction::norm_inf:
+          backend.reduce(x.rows(), LargestMagnitude<X>{elements}, store);
+          break;
+      }
+    });
+  });
+}
+
+template <class Target>
+double* result_on(Context& context) {
+  return on_backend(context.device(),
+                    [&]<class B>() { return state_of<B>(context).template result<double>(); });
+}
+
+template <class Target>
+double read_on(Context& context, const double* result) {
+  return on_backend(context.device(), [&]<class B>() { return state_of<B>(context).backend.read(result); });
+}
+
+template void add_on<ThisTarget>(Context&, float, DenseView<const float>, float, DenseView<const float>,
+                                 DenseView<float>);
+template void add_on<ThisTarget>(Context&, double, DenseView<const double>, double, DenseView<const double>,
+                                 DenseView<double>);
+template void dot_on<ThisTarget>(Context&, DenseView<const float>, DenseView<const float>, double*);
+template void dot_on<ThisTarget>(Context&, DenseView<const double>, DenseView<const double>, double*);
+template void reduce_on<ThisTarget>(Context&, VectorReduction, DenseView<const float>, double*);
+template void reduce_on<ThisTarget>(Context&, VectorReduction, DenseView<const double>, double*);
+template double* result_on<ThisTarget>(Context&);
+template double read_on<ThisTarget>(Context&, const double*);
+
+}  // namespace echelon
