@@ -76,7 +76,7 @@ class SparseElimination final : public Elimination<T> {
       take_right_hand_sides(order, B, begin, columns, v);
       run_substitution(SubstitutionHalves::forward, order.transposed, columns, v.x.data(), v.scratch.data());
       for (std::int64_t i = 0; i < border(); ++i) {
-        const double scale = scale_of(*order.equation_scale, partition_.interface[i]);
+        const double scale = factor_at(*order.equation_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
           G(i, begin + c) = static_cast<T>(static_cast<double>(v.row(interior() + i, columns)[c]) / scale);
       }
@@ -95,14 +95,14 @@ class SparseElimination final : public Elimination<T> {
         std::fill_n(v.x.data(), partition_.size() * columns, T{0});
       }
       for (std::int64_t i = 0; i < border(); ++i) {
-        const double scale = scale_of(*order.unknown_scale, partition_.interface[i]);
+        const double scale = factor_at(*order.unknown_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
           v.row(interior() + i, columns)[c] = static_cast<T>(static_cast<double>(X_B(i, begin + c)) / scale);
       }
       run_substitution(SubstitutionHalves::backward, order.transposed, columns, v.x.data(), v.scratch.data());
       for (std::int64_t k = 0; k < interior(); ++k) {
         const std::int32_t j = (*order.unknowns)[static_cast<std::size_t>(k)];
-        const double scale = scale_of(*order.unknown_scale, j);
+        const double scale = factor_at(*order.unknown_scale, j);
         for (int c = 0; c < columns; ++c)
           X(j, begin + c) = static_cast<T>(static_cast<double>(v.row(k, columns)[c]) * scale);
       }
@@ -149,10 +149,6 @@ class SparseElimination final : public Elimination<T> {
     substitute(factors_, substitution_, run, transposed, columns, x, scratch, halves);
   }
 
-  static double scale_of(const std::vector<double>& scale, std::int64_t i) {
-    return scale.empty() ? 1 : scale[static_cast<std::size_t>(i)];
-  }
-
   /// Calls f(first column, columns, vectors) for groups of the k columns that are substituted together.
   template <class F>
   void for_columns(std::int64_t k, const F& f) const {
@@ -169,7 +165,7 @@ class SparseElimination final : public Elimination<T> {
                              Vectors& v) const {
     for (std::int64_t k = 0; k < partition_.size(); ++k) {
       const std::int32_t i = (*order.equations)[static_cast<std::size_t>(k)];
-      const double scale = scale_of(*order.equation_scale, i);
+      const double scale = factor_at(*order.equation_scale, i);
       for (int c = 0; c < columns; ++c)
         v.row(k, columns)[c] = static_cast<T>(static_cast<double>(B(i, begin + c)) * scale);
     }
@@ -180,7 +176,7 @@ class SparseElimination final : public Elimination<T> {
         analyze_interior(A_, partition_, factorization, options_.ordering, {.threads = threads()});
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
     scaling_ = std::move(analysis.scaling);
-    layout_ = lay_out(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
+    layout_ = lay_out_panels(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation, threads());
     schedule_ = schedule_tree(layout_, threads());
     substitution_ = schedule_substitution(layout_);
     return {};
@@ -204,8 +200,8 @@ class SparseElimination final : public Elimination<T> {
   Outcome factor_cholesky() {
     const FactorResult result = factor_values({A_.values().data()}, {});
     if (result.end == FactorEnd::cancelled) return cancelled_factorization();
-    if (result.end == FactorEnd::not_positive)
-      return interior_not_positive(result.failed->column, short_number(result.failed->value));
+    if (result.end == FactorEnd::no_pivot)
+      return interior_not_positive(result.failed->column, short_number(*result.failed->value));
     return options_.condition ? assess_interior<T>(reciprocal_condition()) : Outcome{};
   }
 
@@ -230,7 +226,8 @@ class SparseElimination final : public Elimination<T> {
     if (is_complete() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
     if (outcome.ok() && is_complete()) return outcome;
     if (factor_scaled(null_pivot_tolerance<T>(partition_.size()))) return cancelled_factorization();
-    if (facts.rank < interior()) return rank_deficient(interior(), facts.rank, columns_without_pivot());
+    if (facts.rank < interior())
+      return interior_rank_deficient(partition_, facts.rank, columns_without_pivot());
     if (outcome.ok() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
     return outcome;
   }
@@ -250,7 +247,7 @@ class SparseElimination final : public Elimination<T> {
     std::vector<T> scratch(static_cast<std::size_t>(scratch_size(1)));
     const auto divide = [&](T* v) {
       for (std::int64_t k = 0; k < interior() && !unit.empty(); ++k)
-        v[k] = static_cast<T>(static_cast<double>(v[k]) / scale_of(unit, factors_.row_order[k]));
+        v[k] = static_cast<T>(static_cast<double>(v[k]) / factor_at(unit, factors_.row_order[k]));
     };
     Serial backend(Device::serial());
     return estimate_reciprocal_condition<T>(
@@ -274,14 +271,12 @@ class SparseElimination final : public Elimination<T> {
   }
 
   [[nodiscard]] std::vector<Statistic> statistics() const {
-    const bool both = kind_ == FactorKind::lu;
-    const SymbolicFactor& tree = layout_.tree;
     std::vector<Statistic> result = {
-        {"ordering", tree.ordering},
+        {"ordering", layout_.tree.ordering},
         {"supernodes", layout_.supernodes()},
         {"largest_front", static_cast<std::int64_t>(layout_.largest_front)},
-        {"factor_entries", both ? 2 * tree.factor_entries - interior() : tree.factor_entries},
-        {"factor_flops", both ? 2 * tree.flops : tree.flops},
+        {"factor_entries", layout_.factor_entries()},
+        {"factor_flops", layout_.factor_flops()},
         {"predicted_bytes", static_cast<std::int64_t>(predicted_.factor_bytes + predicted_.work_bytes)},
         {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())},
         {"analysis_seconds", analysis_seconds_}};
@@ -298,7 +293,7 @@ class SparseElimination final : public Elimination<T> {
   FactorKind kind_ = FactorKind::cholesky;
   double analysis_seconds_ = 0;
   Scaling scaling_;  // by rows and columns of A; empty: 1
-  FrontLayout layout_;
+  PanelLayout layout_;
   TreeSchedule schedule_;
   SubstitutionSchedule substitution_;
   FactorMemory predicted_;

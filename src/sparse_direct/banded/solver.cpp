@@ -82,15 +82,6 @@ struct ScaleRowsAtRandom {
   }
 };
 
-std::string list_of(const std::vector<std::int64_t>& numbers) {
-  constexpr std::size_t most = 5;
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size() && i < most; ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
-  }
-  return numbers.size() > most ? text + ", ..." : text;
-}
-
 template <class B, class T>
 class BandedLuImplementation final : public SolverImplementation<T> {
   struct SolveWorkspace : Workspace {

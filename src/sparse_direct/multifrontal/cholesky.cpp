@@ -40,8 +40,8 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
     if (std::optional<Outcome> lack = this->check_memory()) return *lack;
     const FactorResult result = this->factor_with({A.values().data()}, {});
     if (result.end == FactorEnd::cancelled) return cancelled_factorization();
-    if (result.end == FactorEnd::not_positive) {
-      return not_positive(result.failed->column, short_number(result.failed->value));
+    if (result.end == FactorEnd::no_pivot) {
+      return not_positive(result.failed->column, short_number(*result.failed->value));
     }
     Outcome outcome;
     if (this->common_options().condition) {

@@ -14,9 +14,9 @@
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/matching/powers_of_two.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
-#include "sparse_direct/multifrontal/cuda/factorization.hpp"
-#include "sparse_direct/multifrontal/cuda/spare_pivots.hpp"
+#include "sparse_direct/multifrontal/device_factorization.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
+#include "sparse_direct/multifrontal/scaled_norm.hpp"
 #include "support/text.hpp"
 
 #include <echelon/methods/sparse_cholesky.hpp>
@@ -26,7 +26,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -38,15 +37,16 @@ namespace echelon {
 namespace {
 
 using sparse_direct::analyze_symmetric;
-using sparse_direct::inverse_permutation;
+using sparse_direct::DeviceFactorization;
+using sparse_direct::DeviceFactorMemory;
+using sparse_direct::Equilibrated;
+using sparse_direct::FactorEnd;
+using sparse_direct::FactorFacts;
+using sparse_direct::FactorKind;
+using sparse_direct::FactorResult;
 using sparse_direct::PatternStorage;
+using sparse_direct::scaled_norm_one;
 using sparse_direct::SymbolicFactor;
-using sparse_direct::gpu::DeviceFactorFacts;
-using sparse_direct::gpu::DeviceFactorization;
-using sparse_direct::gpu::DeviceFactorMemory;
-using sparse_direct::gpu::Equilibrated;
-using sparse_direct::gpu::Factors;
-using sparse_direct::gpu::FrontPlan;
 
 /// Largest |element| of L up to which LU or L D L^T without tests of whole columns counts as accurate as
 /// partial pivoting, so that no refinement is needed.
@@ -62,45 +62,17 @@ constexpr std::int64_t most_steps = 5;
 /// Right-hand sides that are solved together.
 constexpr std::int64_t columns_together = 8;
 
-/// ||R A C||_1 for a matrix on the host and diagonal R and C.
-template <class T>
-double scaled_norm_one(const Csr<T>& host, const std::vector<T>& rows, const std::vector<T>& columns) {
-  std::vector<double> sums(columns.size(), 0);
-  for (std::int64_t i = 0; i < host.rows(); ++i) {
-    const double scale = static_cast<double>(rows[static_cast<std::size_t>(i)]);
-    for (std::int64_t e = host.row_offsets()[i]; e < host.row_offsets()[i + 1]; ++e) {
-      const auto j = static_cast<std::size_t>(host.column_indices()[e]);
-      sums[j] += scale * std::abs(static_cast<double>(host.values()[e])) * static_cast<double>(columns[j]);
-    }
-  }
-  return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
-}
-
-/// Order of elimination, and places and scales of the elements. They depend on the pattern, and for LU and L
-/// D L^T also on the values of the matrix that was analysed.
+/// Order of elimination, and scaling. They depend on the pattern, and for LU and L D L^T also on the values
+/// of the matrix that was analysed.
 template <class T>
 struct Analysis {
   SymbolicFactor symbolic;
-  std::vector<std::int32_t> spare;  ///< of each supernode: spare pivots; empty: none
+  std::vector<std::int32_t> row_permutation;  ///< of lu: row k of P A is row row_permutation[k] of A
   std::string scaling;
-  std::vector<std::int32_t> row_position, column_position;
   std::vector<T> row_scale, column_scale;
   Outcome outcome;
   bool is_asymmetric = false;  ///< A is not symmetric; the method on the host reports the same
 };
-
-template <class T>
-Outcome structurally_singular(const sparse_direct::LargeDiagonal& diagonal) {
-  Outcome outcome;
-  outcome.status = Status::singular;
-  outcome.rank = diagonal.structural_rank;
-  outcome.row = diagonal.unmatched_rows.front();
-  outcome.message = "A is structurally singular: its structural rank is " +
-                    std::to_string(diagonal.structural_rank) + "; row " +
-                    std::to_string(diagonal.unmatched_rows.front()) + " and column " +
-                    std::to_string(diagonal.unmatched_columns.front()) + " (from 0) are the first unmatched";
-  return outcome;
-}
 
 /// First row whose diagonal element is not positive, if any; sets scale[i] = 1 / sqrt(a_ii) otherwise.
 template <class T>
@@ -130,7 +102,6 @@ Analysis<T> analyze_cholesky(const Csr<T>& host, Ordering ordering) {
   }
   result.symbolic = analyze_symmetric(
       host, {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
-  result.row_position = result.column_position = inverse_permutation(result.symbolic.permutation);
   result.row_scale = result.column_scale = sparse_direct::powers_of_two<T>(scale);
   return result;
 }
@@ -140,17 +111,14 @@ Analysis<T> analyze_lu(const Csr<T>& host, Ordering ordering) {
   Analysis<T> result;
   const sparse_direct::LargeDiagonal diagonal = sparse_direct::large_diagonal(host);
   if (diagonal.structural_rank < host.rows()) {
-    result.outcome = structurally_singular<T>(diagonal);
+    result.outcome = sparse_direct::rank_deficient("A", host.rows(), diagonal.structural_rank,
+                                                   diagonal.unmatched_columns, true);
     return result;
   }
   const PatternStorage pattern = sparse_direct::symmetrized_pattern(host, diagonal.row_permutation);
   result.symbolic = analyze_symmetric(
       pattern.view(), {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
-  result.column_position = inverse_permutation(result.symbolic.permutation);
-  result.row_position.resize(static_cast<std::size_t>(host.rows()));
-  for (std::size_t k = 0; k < result.row_position.size(); ++k) {
-    result.row_position[static_cast<std::size_t>(diagonal.row_permutation[k])] = result.column_position[k];
-  }
+  result.row_permutation = diagonal.row_permutation;
   result.row_scale = sparse_direct::powers_of_two<T>(diagonal.scaling.rows);
   result.column_scale = sparse_direct::powers_of_two<T>(diagonal.scaling.columns);
   return result;
@@ -170,15 +138,6 @@ bool is_quicker_left_looking(const Csr<T>& host, const SparseLuOptions& options)
   return by_degree && sparse_direct::predict_left_looking(host).has_value();
 }
 
-/// Place of each column of the analysed matrix in a permutation that has -1 for spare columns.
-std::vector<std::int32_t> places_without_spare(const std::vector<std::int32_t>& permutation, std::int64_t n) {
-  std::vector<std::int32_t> places(static_cast<std::size_t>(n));
-  for (std::size_t k = 0; k < permutation.size(); ++k) {
-    if (permutation[k] >= 0) places[static_cast<std::size_t>(permutation[k])] = static_cast<std::int32_t>(k);
-  }
-  return places;
-}
-
 template <class T>
 Analysis<T> analyze_ldlt(const Csr<T>& host, Ordering ordering) {
   Analysis<T> result;
@@ -189,44 +148,40 @@ Analysis<T> analyze_ldlt(const Csr<T>& host, Ordering ordering) {
   }
   const sparse_direct::SymmetricMatching matching = sparse_direct::symmetric_matching(host);
   if (matching.structural_rank < host.rows()) {
-    result.outcome = {Status::singular, "A is structurally singular: its structural rank is " +
-                                            std::to_string(matching.structural_rank)};
+    result.outcome = sparse_direct::rank_deficient("A", host.rows(), matching.structural_rank,
+                                                   matching.unmatched_rows, true);
     return result;
   }
-  sparse_direct::gpu::SpareSymbolic spare = sparse_direct::gpu::add_spare_pivots(analyze_symmetric(
+  result.symbolic = analyze_symmetric(
       host, {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true},
-             .partner = matching.partner}));
-  result.symbolic = std::move(spare.symbolic);
-  result.spare = std::move(spare.spare);
-  result.row_position = result.column_position =
-      places_without_spare(result.symbolic.permutation, host.rows());
+             .partner = matching.partner});
   result.row_scale = result.column_scale = sparse_direct::powers_of_two<T>(matching.scale);
   result.scaling = to_string(matching.kind);
   return result;
 }
 
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 Analysis<T> analyze(const Csr<T>& host, Ordering ordering) {
-  if constexpr (factors == Factors::cholesky) {
+  if constexpr (kind == FactorKind::cholesky) {
     return analyze_cholesky(host, ordering);
-  } else if constexpr (factors == Factors::ldlt) {
+  } else if constexpr (kind == FactorKind::ldlt) {
     return analyze_ldlt(host, ordering);
   } else {
     return analyze_lu(host, ordering);
   }
 }
 
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 class DeviceSolver final : public SolverImplementation<T> {
   using HostMethod =
-      std::conditional_t<factors == Factors::cholesky, SparseCholesky<T>,
-                         std::conditional_t<factors == Factors::ldlt, SparseLdlt<T>, SparseLu<T>>>;
+      std::conditional_t<kind == FactorKind::cholesky, SparseCholesky<T>,
+                         std::conditional_t<kind == FactorKind::ldlt, SparseLdlt<T>, SparseLu<T>>>;
   /// True for LU and L D L^T. For these the host has more candidates for pivots, and finds the rank of a
   /// singular matrix.
-  static constexpr bool has_pivoting = factors != Factors::cholesky;
+  static constexpr bool has_pivoting = kind != FactorKind::cholesky;
   using MethodOptions =
-      std::conditional_t<factors == Factors::cholesky, SparseCholeskyOptions,
-                         std::conditional_t<factors == Factors::ldlt, SparseLdltOptions, SparseLuOptions>>;
+      std::conditional_t<kind == FactorKind::cholesky, SparseCholeskyOptions,
+                         std::conditional_t<kind == FactorKind::ldlt, SparseLdltOptions, SparseLuOptions>>;
 
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, std::int64_t n, std::int64_t vectors_size)
@@ -252,22 +207,20 @@ class DeviceSolver final : public SolverImplementation<T> {
     if (is_quicker_left_looking(host, options_))
       return factor_on_host_because(
           "few flops per entry are predicted, which a core computes column by column");
-    Analysis<T> analysis = analyze<T, factors>(host, options_.ordering);
+    Analysis<T> analysis = analyze<T, kind>(host, options_.ordering);
     if (analysis.is_asymmetric) return std::move(analysis.outcome);
     if (!analysis.outcome.ok()) return factor_on_host_after(std::move(analysis.outcome));
     if (this->cancel().stop_requested()) return cancelled_factorization();
-    FrontPlan plan = sparse_direct::gpu::plan_fronts(analysis.symbolic, factors, sizeof(T), analysis.spare);
-    const DeviceFactorMemory needed = DeviceFactorization<T>::predict(plan, host.nonzeros());
+    factorization_.emplace(this->device(), kind, std::move(analysis.symbolic), analysis.row_permutation);
+    const DeviceFactorMemory needed = factorization_->memory(host.nonzeros());
     const std::size_t available = memory(this->device()).available;
-    if (needed.factor + needed.stack + needed.maps > available)
+    if (needed.total() > available) {
+      factorization_.reset();
       return factor_on_host_after(too_large(needed, available));
-    levels_ = static_cast<std::int64_t>(plan.levels.size());
-    factorization_.emplace(this->device(), analysis.symbolic, std::move(plan), host.row_offsets().span(),
-                           host.column_indices().span(),
-                           sparse_direct::gpu::Placement<T>{analysis.row_position, analysis.column_position,
-                                                            analysis.row_scale, analysis.column_scale});
-    describe(analysis.symbolic, needed);
-    column_of_ = analysis.symbolic.permutation;
+    }
+    statistics_ = factorization_->statistics(host.nonzeros());
+    factorization_->allocate(host.row_offsets().span(), host.column_indices().span(), analysis.row_scale,
+                             analysis.column_scale);
     scaling_ = std::move(analysis.scaling);
     row_scale_ = std::move(analysis.row_scale);
     column_scale_ = std::move(analysis.column_scale);
@@ -351,15 +304,16 @@ class DeviceSolver final : public SolverImplementation<T> {
 
   Outcome factor() {
     const Csr<T>& A = *A_.csr();
-    const DeviceFactorFacts facts = factorization_->factor(A.row_offsets().data(), A.column_indices().data(),
-                                                           A.values().data(), this->cancel());
-    if (facts.cancelled) return cancelled_factorization();
-    if (facts.failed_column) {
+    const FactorResult result = factorization_->factor(
+        {A.row_offsets().data(), A.column_indices().data(), A.values().data()}, this->cancel());
+    if (result.end == FactorEnd::cancelled) return cancelled_factorization();
+    if (result.end == FactorEnd::no_pivot) {
       factorization_.reset();
-      return factor_on_host_after(failed(column_of_[static_cast<std::size_t>(*facts.failed_column)]));
+      return factor_on_host_after(failed(result.failed->column));
     }
+    const FactorFacts facts = factorization_->facts();
     steps_ = facts.largest_multiplier <= harmless_multiplier ? 0 : refine_;
-    const bool has_inertia = factors == Factors::ldlt && is_accurate_without_refinement();
+    const bool has_inertia = kind == FactorKind::ldlt && is_accurate_without_refinement();
     if (has_pivoting && !has_inertia && !is_accurate()) {
       factorization_.reset();
       return factor_on_host_after(inaccurate(facts));
@@ -371,18 +325,17 @@ class DeviceSolver final : public SolverImplementation<T> {
     }
     outcome.statistics = statistics_;
     if (has_pivoting) outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
-    if (factors == Factors::ldlt) add_pivots(facts, has_inertia, outcome);
+    if (kind == FactorKind::ldlt) add_pivots(facts, has_inertia, outcome);
     return outcome;
   }
 
   /// Adds facts about the pivots. Factors that are accurate only after refinement do not give the signs of
   /// eigenvalues.
-  void add_pivots(const DeviceFactorFacts& facts, bool has_inertia, Outcome& outcome) const {
+  void add_pivots(const FactorFacts& facts, bool has_inertia, Outcome& outcome) const {
     if (has_inertia) {
-      outcome.statistics.insert(outcome.statistics.end(),
-                                {{"positive_eigenvalues", A_.rows() - facts.negative},
-                                 {"negative_eigenvalues", facts.negative},
-                                 {"zero_eigenvalues", std::int64_t{0}}});
+      outcome.statistics.insert(outcome.statistics.end(), {{"positive_eigenvalues", facts.positive},
+                                                           {"negative_eigenvalues", facts.negative},
+                                                           {"zero_eigenvalues", std::int64_t{0}}});
     }
     outcome.statistics.push_back({"scaling", scaling_});
     outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
@@ -398,12 +351,12 @@ class DeviceSolver final : public SolverImplementation<T> {
     });
   }
 
-  [[nodiscard]] Outcome failed(std::int32_t column) const {
-    if (factors == Factors::cholesky) return not_positive(column, "not positive");
+  [[nodiscard]] Outcome failed(std::int64_t column) const {
+    if (kind == FactorKind::cholesky) return not_positive(column, "not positive");
     return {Status::breakdown,
             "no row of the front that eliminates column " + std::to_string(column) +
                 " (from 0) has a pivot: A is singular, or needs pivoting across fronts, which " +
-                (factors == Factors::ldlt ? "sparse-ldlt" : "sparse-lu") + " has on the host only",
+                (kind == FactorKind::ldlt ? "sparse-ldlt" : "sparse-lu") + " has on the host only",
             column};
   }
 
@@ -441,7 +394,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     return facts.residual.norm_inf / scale;
   }
 
-  [[nodiscard]] static Outcome inaccurate(const DeviceFactorFacts& facts) {
+  [[nodiscard]] static Outcome inaccurate(const FactorFacts& facts) {
     return {Status::breakdown,
             "the factors are not accurate enough for refinement; multipliers of L are as large as " +
                 short_number(facts.largest_multiplier) + ", since rows are exchanged within fronts"};
@@ -467,18 +420,6 @@ class DeviceSolver final : public SolverImplementation<T> {
                                        byte_count(available) + " left"};
   }
 
-  void describe(const SymbolicFactor& symbolic, const DeviceFactorMemory& memory) {
-    const std::int64_t triangles = factors == Factors::lu ? 2 : 1;
-    const std::size_t bytes = memory.factor + memory.stack + memory.maps;
-    statistics_ = {{"ordering", symbolic.ordering},
-                   {"supernodes", symbolic.supernodes()},
-                   {"levels", levels_},
-                   {"factor_entries", triangles * symbolic.factor_entries - (triangles - 1) * symbolic.n},
-                   {"factor_flops", static_cast<double>(triangles) * symbolic.flops},
-                   {"predicted_bytes", static_cast<std::int64_t>(bytes)},
-                   {"factor_bytes", static_cast<std::int64_t>(memory.factor)}};
-  }
-
   void refine_column(const Csr<T>* transpose, SolveWorkspace& own, const T* b, T* x) const {
     const std::int64_t n = A_.rows();
     const MatrixRef<T> A = transpose == nullptr ? A_ : MatrixRef<T>(*transpose);
@@ -499,10 +440,8 @@ class DeviceSolver final : public SolverImplementation<T> {
   MatrixRef<T> A_;
   Csr<T> converted_;  ///< a dense A
   std::optional<DeviceFactorization<T>> factorization_;
-  std::vector<std::int32_t> column_of_;  ///< the user's column of each column of the permuted matrix, or -1
   std::string scaling_;
   std::vector<Statistic> statistics_;
-  std::int64_t levels_ = 0;
   std::int64_t steps_ = 0;  ///< of refinement
   std::vector<T> row_scale_, column_scale_;
   double norm_ = 0;  ///< ||A||_1 of the scaled matrix
@@ -513,17 +452,17 @@ class DeviceSolver final : public SolverImplementation<T> {
 template <>
 struct MethodWith<SparseCholeskyOptions> {
   template <class B, class T>
-  using Type = DeviceSolver<T, Factors::cholesky>;
+  using Type = DeviceSolver<T, FactorKind::cholesky>;
 };
 template <>
 struct MethodWith<SparseLdltOptions> {
   template <class B, class T>
-  using Type = DeviceSolver<T, Factors::ldlt>;
+  using Type = DeviceSolver<T, FactorKind::ldlt>;
 };
 template <>
 struct MethodWith<SparseLuOptions> {
   template <class B, class T>
-  using Type = DeviceSolver<T, Factors::lu>;
+  using Type = DeviceSolver<T, FactorKind::lu>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(

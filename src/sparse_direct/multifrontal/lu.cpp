@@ -426,7 +426,7 @@ class LuSolver final : public PivotingSolver<B, T> {
   void set_scale(Scaling scaling) {
     for (const std::int32_t row : diagonal_.unmatched_rows) scaling.rows[row] = 1;
     for (const std::int32_t column : diagonal_.unmatched_columns) scaling.columns[column] = 1;
-    this->scale_of_factors_ = {std::move(scaling.rows), std::move(scaling.columns)};
+    this->scale_of_factors_ = std::move(scaling);
     this->scale_ = this->scale_of_factors_;
     for (const std::int32_t row : diagonal_.unmatched_rows) this->scale_.rows[row] = 0;
   }

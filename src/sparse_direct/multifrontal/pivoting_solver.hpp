@@ -77,7 +77,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   /// delayed to the root, where they decide the rank. Returns true when cancelled.
   bool factor_for_rank(const Csr<T>& part, const Scaling& scaling) {
     rank_description_.clear();
-    return factor_scaled(part, {scaling.rows, scaling.columns}, null_pivot_tolerance<T>(part.rows()));
+    return factor_scaled(part, scaling, null_pivot_tolerance<T>(part.rows()));
   }
 
   /// Completes the outcome of a set-up. `rows` and `columns` are dependent by structure and were not
@@ -98,7 +98,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     rank_ = n - std::ssize(rows);
     rank_description_.clear();
     if (rank_ < n) {
-      rank_description_ = describe_rank(n, std::move(rows), std::move(columns), structural);
+      rank_description_ = describe_dependence(n, std::move(rows), std::move(columns), structural);
       outcome = {Status::singular, rank_description_};
     }
     outcome.rank = rank_;
@@ -127,7 +127,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
 
   [[nodiscard]] double threshold() const { return threshold_; }
 
-  ScaleFactors scale_of_factors_;  // where scale_ has zeros for equations that are left out, others
+  Scaling scale_of_factors_;  // where scale_ has zeros for equations that are left out, others
 
  private:
   [[nodiscard]] bool needs_assessment() const override { return !rank_description_.empty(); }
@@ -137,7 +137,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   }
 
   /// Factors the scaled matrix. Returns true when cancelled.
-  bool factor_scaled(const Csr<T>& matrix, const ScaleFactors& scale, double smallest) {
+  bool factor_scaled(const Csr<T>& matrix, const Scaling& scale, double smallest) {
     constexpr double least = 0.01;  // of the threshold, where the alternative is to delay the column
     const PivotThresholds<T> thresholds{static_cast<T>(threshold_), static_cast<T>(least * threshold_),
                                         static_cast<T>(smallest), 0};

@@ -7,10 +7,8 @@
 
 #include <echelon/matrix/csr.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 namespace echelon::sparse_direct {
 
@@ -70,20 +68,5 @@ struct ResidualElement {
     return sum;
   }
 };
-
-/// The largest column sum of |row_scale_i a_ij column_scale_j|.
-template <class T>
-double scaled_norm_one(const Csr<T>& a, const std::vector<double>& row_scale,
-                       const std::vector<double>& column_scale) {
-  std::vector<double> sums(static_cast<std::size_t>(a.columns()), 0);
-  for (std::int64_t i = 0; i < a.rows(); ++i) {
-    for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
-      const std::int32_t j = a.column_indices()[k];
-      sums[static_cast<std::size_t>(j)] +=
-          std::fabs(static_cast<double>(a.values()[k])) * row_scale[i] * column_scale[j];
-    }
-  }
-  return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
-}
 
 }  // namespace echelon::sparse_direct

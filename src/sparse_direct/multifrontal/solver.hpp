@@ -9,12 +9,14 @@
 #include "linalg/vector/functors.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
+#include "sparse_direct/matching/scaling.hpp"
 #include "sparse_direct/multifrontal/host/factorization.hpp"
 #include "sparse_direct/multifrontal/host/pivot_ratio.hpp"
 #include "sparse_direct/multifrontal/host/substitution.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 #include "sparse_direct/multifrontal/pattern_key.hpp"
 #include "sparse_direct/multifrontal/refinement.hpp"
+#include "sparse_direct/multifrontal/scaled_norm.hpp"
 #include "sparse_direct/multifrontal/singular.hpp"
 #include "support/text.hpp"
 
@@ -36,17 +38,7 @@
 
 namespace echelon::sparse_direct {
 
-/// Scale factors of rows and columns; empty: 1.
-struct ScaleFactors {
-  std::vector<double> rows;
-  std::vector<double> columns;
-};
-
 namespace solver_detail {
-
-inline double factor_at(const std::vector<double>& scale, std::int64_t i) {
-  return scale.empty() ? 1 : scale[static_cast<std::size_t>(i)];
-}
 
 /// Row k of x, stored row by row, becomes row order[k] of B, scaled.
 template <class T>
@@ -243,8 +235,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
   /// Cost of the factorisation that the analysis prepared.
   [[nodiscard]] virtual CostPrediction analyzed_cost() const {
-    const double triangles = layout_.kind == FactorKind::lu ? 2 : 1;
-    return {triangles * layout_.tree.flops, predicted_.factor_bytes};
+    return {layout_.factor_flops(), predicted_.factor_bytes};
   }
 
   /// Calls lay_out_fronts; if `same_pattern`, only when another permutation is needed.
@@ -295,7 +286,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
   /// Completes an analysis by the layout of the fronts.
   void lay_out_fronts(SymbolicFactor tree, FactorKind kind, const Csr<T>& A,
                       std::span<const std::int32_t> row_permutation) {
-    layout_ = lay_out(std::move(tree), kind, A, row_permutation);
+    layout_ = lay_out_panels(std::move(tree), kind, A, row_permutation, threads());
     schedule_ = schedule_tree(layout_, threads());
     substitution_ = schedule_substitution(layout_);
     predicted_ = predict_memory<T>(layout_, schedule_, threads());
@@ -346,13 +337,11 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
   /// Statistics of the analysis and of the factor.
   [[nodiscard]] std::vector<Statistic> statistics() const {
-    const bool both = layout_.kind == FactorKind::lu;
-    const SymbolicFactor& tree = layout_.tree;
-    return {{"ordering", tree.ordering},
+    return {{"ordering", layout_.tree.ordering},
             {"supernodes", layout_.supernodes()},
             {"largest_front", static_cast<std::int64_t>(layout_.largest_front)},
-            {"factor_entries", both ? 2 * tree.factor_entries - tree.n : tree.factor_entries},
-            {"factor_flops", both ? 2 * tree.flops : tree.flops},
+            {"factor_entries", layout_.factor_entries()},
+            {"factor_flops", layout_.factor_flops()},
             {"predicted_bytes", static_cast<std::int64_t>(predicted_.factor_bytes + predicted_.work_bytes)},
             {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())}};
   }
@@ -360,7 +349,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
   /// 1 / condition number of the matrix with elements row_scale_i a_ij column_scale_j, whose pivots have this
   /// ratio. After an update of values it is the last estimate times the change of the ratio, unless that is
   /// large, the number is near the machine epsilon, or an option asks for an estimate.
-  [[nodiscard]] double reciprocal_condition(const Csr<T>& A, const ScaleFactors& scale, double ratio) {
+  [[nodiscard]] double reciprocal_condition(const Csr<T>& A, const Scaling& scale, double ratio) {
     constexpr double largest_change = 10;
     constexpr double least = 1e5 * static_cast<double>(std::numeric_limits<T>::epsilon());
     condition_by_pivots_ = false;
@@ -381,7 +370,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
   /// 1 / condition number of the matrix with elements row_scale_i a_ij column_scale_j, by about ten
   /// substitutions.
-  [[nodiscard]] double estimate_condition(const Csr<T>& A, const ScaleFactors& scale) const {
+  [[nodiscard]] double estimate_condition(const Csr<T>& A, const Scaling& scale) const {
     const std::int64_t n = A.rows();
     Vectors v(this->device());
     v.fit(n, 1, scratch_size(1));
@@ -392,8 +381,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
                             const std::vector<double>& used, T* x) {
       for (std::int64_t k = 0; k < n; ++k) {
         const std::int64_t i = order[static_cast<std::size_t>(k)];
-        x[k] = static_cast<T>(static_cast<double>(x[k]) * solver_detail::factor_at(used, i) /
-                              solver_detail::factor_at(wanted, i));
+        x[k] = static_cast<T>(static_cast<double>(x[k]) * factor_at(used, i) / factor_at(wanted, i));
       }
     };
     return estimate_reciprocal_condition<T>(v.backend, n, norm, [&](bool transposed, T* x) {
@@ -455,9 +443,9 @@ class MultifrontalSolver : public SolverImplementation<T> {
     return satisfies(*A_, b.data(), x.data(), v.residual.data());
   }
 
-  FrontLayout layout_;
+  PanelLayout layout_;
   MultifrontalFactors<T> factors_;
-  ScaleFactors scale_;  // of the factored matrix
+  Scaling scale_;  // of the factored matrix
 
  private:
   /// Makes A available on the host in CSR form; a dense A is converted.

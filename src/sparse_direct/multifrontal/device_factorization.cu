@@ -3,21 +3,27 @@
 #include "backend/cuda/owned.cuh"
 #include "backend/cuda/shared_memory.cuh"
 #include "dense/tiles/indefinite_steps.cuh"
-#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "linalg/blas/device_lapack.cuh"
 #include "sparse_direct/multifrontal/cuda/indefinite_fronts.cuh"
 #include "sparse_direct/multifrontal/cuda/inverses.cuh"
 #include "sparse_direct/multifrontal/cuda/large_front.cuh"
 #include "sparse_direct/multifrontal/cuda/small_front.cuh"
+#include "sparse_direct/multifrontal/cuda/spare_pivots.hpp"
 #include "sparse_direct/multifrontal/cuda/substitution_arrays.cuh"
 #include "sparse_direct/multifrontal/cuda/vendor.cuh"
+#include "sparse_direct/multifrontal/device_factorization.hpp"
+#include "support/vector_bytes.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
-namespace echelon::sparse_direct::gpu {
+namespace echelon::sparse_direct {
+
+using namespace gpu;
 
 namespace {
 
@@ -45,7 +51,8 @@ struct RootsOfBorders {
   std::vector<std::int32_t> begin{0};  ///< of each border
 };
 
-RootsOfBorders roots_of_borders(const FrontPlan& plan, const SymbolicFactor& symbolic) {
+RootsOfBorders roots_of_borders(const FrontPlan& plan) {
+  const SymbolicFactor& symbolic = plan.layout.tree;
   std::vector<std::vector<std::int32_t>> roots(plan.borders.size() - 1);
   for (std::int64_t s = 0; s < symbolic.supernodes(); ++s) {
     if (symbolic.parent[static_cast<std::size_t>(s)] >= 0 || symbolic.rows_of(s).empty()) continue;
@@ -68,8 +75,8 @@ std::vector<Front> border_fronts(const FrontPlan& plan, const RootsOfBorders& ro
   for (std::size_t k = 0; k + 1 < plan.borders.size(); ++k) {
     Front& front = fronts.emplace_back();
     front.rows = plan.borders[k + 1] - plan.borders[k];
-    front.child_begin = static_cast<std::int32_t>(plan.children.size()) + roots.begin[k];
-    front.child_end = static_cast<std::int32_t>(plan.children.size()) + roots.begin[k + 1];
+    front.child_begin = static_cast<std::int32_t>(plan.layout.children.size()) + roots.begin[k];
+    front.child_end = static_cast<std::int32_t>(plan.layout.children.size()) + roots.begin[k + 1];
     front.update = update;
     update += std::int64_t{front.rows} * front.rows;
   }
@@ -132,51 +139,45 @@ inline dim3 grid(int x, std::int32_t fronts, int z = 1) {
   return {static_cast<unsigned>(std::max(x, 1)), static_cast<unsigned>(fronts), static_cast<unsigned>(z)};
 }
 
+/// Device memory of a factorisation by this plan.
+template <class T>
+DeviceFactorMemory memory_of(const FrontPlan& plan, std::int64_t nonzeros) {
+  DeviceFactorMemory memory;
+  memory.factor = static_cast<std::size_t>(plan.factor_entries + plan.inverse_entries) * sizeof(T);
+  memory.stack =
+      static_cast<std::size_t>(plan.stack_entries + plan.border_entries + plan.work_entries) * sizeof(T);
+  const FrontLayout& layout = plan.layout;
+  memory.maps =
+      bytes_of(plan.fronts) + bytes_of(plan.forward) + bytes_of(plan.backward) + bytes_of(layout.children) +
+      bytes_of(plan.order) + 2 * bytes_of(layout.position_in_parent) +
+      static_cast<std::size_t>(nonzeros) * 8 +
+      static_cast<std::size_t>(plan.n()) * (2 * sizeof(T) + 8 + (plan.kind() == FactorKind::lu ? 12 : 0) +
+                                            (plan.kind() == FactorKind::ldlt ? 8 + 2 * sizeof(T) : 0));
+  return memory;
+}
+
 template <class T>
 struct DeviceFactorization<T>::State {
   Cuda backend;
   FrontPlan plan;
-  RootsOfBorders roots;
+  FactorFacts factor_facts;
+  // Set by allocate().
+  std::optional<DeviceFactorMemory> allocated;
   Array<Front> fronts;  ///< and those of the borders
   Array<std::int32_t> children, relative, border_rows, order, exchanges, position, pivot_order;
-  Array<std::int32_t> row_position, column_position;
+  Array<std::int32_t> row_places, column_places;
   Array<T> row_scale, column_scale;
   Array<std::int64_t> offsets;
   Array<SubstitutionTask> forward_tasks, backward_tasks;
   Array<T> factor, inverses, stack, scratch;
   Array<T> diagonal;  // of D, two elements a column: on the diagonal, and below it
-  Array<FactorFacts> facts;
-  Vendor<T> vendor;
+  Array<PivotFacts> facts;
+  std::optional<DeviceLapack<T>> lapack;
 
-  State(const Device& device, const SymbolicFactor& symbolic, FrontPlan front_plan,
-        std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns,
-        const Placement<T>& placement)
-      : backend(device),
-        plan(std::move(front_plan)),
-        roots(roots_of_borders(plan, symbolic)),
-        fronts(to_device(device, plan.fronts, border_fronts(plan, roots))),
-        children(to_device(device, plan.children, roots.fronts)),
-        relative(to_device<std::int32_t>(device, plan.relative)),
-        border_rows(to_device<std::int32_t>(device, symbolic.rows)),
-        order(to_device(device, plan.order, border_numbers(plan))),
-        exchanges(device, plan.factors == Factors::lu ? plan.n : 0),
-        position(device, plan.factors == Factors::cholesky ? 0 : plan.n),
-        pivot_order(device, plan.factors == Factors::cholesky ? 0 : plan.n),
-        row_position(to_device(device, placement.row_position)),
-        column_position(to_device(device, placement.column_position)),
-        row_scale(to_device(device, placement.row_scale)),
-        column_scale(to_device(device, placement.column_scale)),
-        offsets(to_device<std::int64_t>(
-            device, element_offsets(plan, symbolic, row_offsets, columns, placement.row_position,
-                                    placement.column_position))),
-        forward_tasks(to_device<SubstitutionTask>(device, plan.forward)),
-        backward_tasks(to_device<SubstitutionTask>(device, plan.backward)),
-        factor(device, plan.factor_entries),
-        inverses(device, plan.inverse_entries),
-        diagonal(device, plan.factors == Factors::ldlt ? 2 * plan.n : 0),
-        facts(device, 1),
-        vendor(device) {}
+  State(const Device& device, FrontPlan front_plan) : backend(device), plan(std::move(front_plan)) {}
 
+  void allocate(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> column_indices,
+                std::span<const T> row_scales, std::span<const T> column_scales);
   [[nodiscard]] FactorArrays<T> arrays() {
     return {fronts.data(), children.data(),  relative.data(), factor.data(),
             stack.data(),  exchanges.data(), position.data(), facts.data()};
@@ -185,35 +186,39 @@ struct DeviceFactorization<T>::State {
     return plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
   }
 
-  template <Factors factors>
+  template <FactorKind kind>
   void factor_level(const FrontLevel& level);
-  template <Factors factors>
+  template <FactorKind kind>
   void factor_small(const FrontLevel& level, std::int32_t size_class);
-  template <Factors factors>
+  template <FactorKind kind>
   void factor_large(const FrontLevel& level);
-  template <Factors factors>
+  template <FactorKind kind>
   void eliminate_in_steps(std::int32_t begin, std::int32_t end);
-  template <Factors factors>
+  template <FactorKind kind>
   void eliminate_by_vendor(std::int32_t place);
-  template <Factors factors>
+  template <FactorKind kind>
   void invert(const FrontLevel& level);
-  template <Factors factors>
+  template <FactorKind kind>
   void subtract_products(std::int32_t begin, std::int32_t end);
   /// Number of the user's rows, without the spare ones of the permuted matrix.
-  [[nodiscard]] std::int64_t rows() const { return row_position.size(); }
-  DeviceFactorFacts factor_indefinite(const std::stop_token& cancel);
+  [[nodiscard]] std::int64_t rows() const { return row_places.size(); }
+  [[nodiscard]] FactorResult run(const DeviceElements<T>& A, T* complements, const std::stop_token& cancel);
+  void reserve();
+  [[nodiscard]] bool factor_levels(const std::stop_token& cancel);
+  [[nodiscard]] bool factor_indefinite(const std::stop_token& cancel, std::optional<std::int32_t>& failed);
+  [[nodiscard]] std::optional<std::int32_t> take_facts();
   void assemble_borders(T* complements);
 };
 
 /// Adds the update matrices of the roots in the fronts of the borders.
 template <class T>
 void DeviceFactorization<T>::State::assemble_borders(T* complements) {
-  if (plan.border == 0) return;
+  if (plan.border() == 0) return;
   std::int32_t largest = 0;
   for (std::size_t k = 0; k + 1 < plan.borders.size(); ++k)
     largest = std::max(largest, plan.borders[k + 1] - plan.borders[k]);
-  const auto kernel = is_symmetric(plan.factors) ? assemble_large_fronts<T, Factors::cholesky>
-                                                 : assemble_large_fronts<T, Factors::lu>;
+  const auto kernel = is_symmetric(plan.kind()) ? assemble_large_fronts<T, FactorKind::cholesky>
+                                                : assemble_large_fronts<T, FactorKind::lu>;
   kernel<<<grid(divide_up(largest, assembly_columns), static_cast<std::int32_t>(plan.borders.size()) - 1),
            tile_threads, 0, stream()>>>(arrays(), order.data() + plan.order.size());
   check(cudaGetLastError());
@@ -221,7 +226,7 @@ void DeviceFactorization<T>::State::assemble_borders(T* complements) {
 }
 
 template <class T>
-template <Factors factors>
+template <FactorKind kind>
 void DeviceFactorization<T>::State::factor_small(const FrontLevel& level, std::int32_t size_class) {
   const std::int32_t begin = level.small_begin[static_cast<std::size_t>(size_class)];
   const std::int32_t end = level.small_begin[static_cast<std::size_t>(size_class) + 1];
@@ -230,7 +235,7 @@ void DeviceFactorization<T>::State::factor_small(const FrontLevel& level, std::i
   for (std::int32_t place = begin; place < end; ++place) largest = std::max(largest, front_at(place).rows);
   const int leading = largest | 1;  // an odd leading dimension avoids conflicts of memory banks
   const std::size_t bytes = static_cast<std::size_t>(leading) * static_cast<std::size_t>(largest) * sizeof(T);
-  const auto kernel = factor_small_fronts<T, factors>;
+  const auto kernel = factor_small_fronts<T, kind>;
   allow_shared_memory(kernel);
   constexpr int threads[] = {64, 128, 256, 512};
   kernel<<<static_cast<unsigned>(end - begin), threads[size_class], bytes, stream()>>>(
@@ -248,7 +253,7 @@ int largest_of(const State& state, std::int32_t begin, std::int32_t end, F f) {
 }
 
 template <class T>
-template <Factors factors>
+template <FactorKind kind>
 void DeviceFactorization<T>::State::eliminate_in_steps(std::int32_t begin, std::int32_t end) {
   if (begin == end) return;
   const int pivots = front_at(begin).pivots;  // of the front with the most: large fronts are sorted
@@ -259,7 +264,7 @@ void DeviceFactorization<T>::State::eliminate_in_steps(std::int32_t begin, std::
     const std::int32_t count = end - begin;
     const int rows = largest_of(*this, begin, end, [](const Front& f) { return f.rows; }) - p;
     const int border = largest_of(*this, begin, end, [](const Front& f) { return f.rows - f.pivots; });
-    if constexpr (factors == Factors::cholesky) {
+    if constexpr (kind == FactorKind::cholesky) {
       factor_diagonal_blocks<<<grid(1, count), warp_size, 0, stream()>>>(a, list, p);
       solve_below_diagonal<<<grid(divide_up(rows, solve_rows_per_block), count), solve_rows_per_block, 0,
                              stream()>>>(a, list, p);
@@ -277,29 +282,29 @@ void DeviceFactorization<T>::State::eliminate_in_steps(std::int32_t begin, std::
     }
     const int tiles = divide_up(pivots - p, tile_order) * divide_up(rows, tile_order);
     if (p + step_columns < pivots) {
-      update_panels<T, factors>
-          <<<grid(tiles, count, factors == Factors::lu ? 2 : 1), tile_threads, 0, stream()>>>(a, list, p);
+      update_panels<T, kind>
+          <<<grid(tiles, count, kind == FactorKind::lu ? 2 : 1), tile_threads, 0, stream()>>>(a, list, p);
     }
     check(cudaGetLastError());
   }
 }
 
 template <class T>
-template <Factors factors>
+template <FactorKind kind>
 void DeviceFactorization<T>::State::eliminate_by_vendor(std::int32_t place) {
   const Front& front = front_at(place);
   const std::int64_t border = front.rows - front.pivots;
   T* const panel = factor.data() + front.panel;
   T* const below = panel + front.pivots;
-  if constexpr (factors == Factors::cholesky) {
-    vendor.cholesky(front.pivots, panel, front.rows);
-    record_vendor_failure<<<1, 1, 0, stream()>>>(arrays(), vendor.info(), front.first);
-    vendor.solve_right(true, false, border, front.pivots, panel, front.rows, below, front.rows);
+  if constexpr (kind == FactorKind::cholesky) {
+    lapack->potrf(front.pivots, panel, front.rows);
+    record_vendor_failure<<<1, 1, 0, stream()>>>(arrays(), lapack->info(), front.first);
+    lapack->trsm_right(true, false, border, front.pivots, panel, front.rows, below, front.rows);
   } else {
     T* const row_panel = factor.data() + front.row_panel;
-    vendor.lu(front.pivots, panel, front.rows, exchanges.data() + front.first);
-    record_vendor_failure<<<1, 1, 0, stream()>>>(arrays(), vendor.info(), front.first);
-    vendor.solve_right(false, false, border, front.pivots, panel, front.rows, below, front.rows);
+    lapack->getrf(front.pivots, panel, front.rows, exchanges.data() + front.first);
+    record_vendor_failure<<<1, 1, 0, stream()>>>(arrays(), lapack->info(), front.first);
+    lapack->trsm_right(false, false, border, front.pivots, panel, front.rows, below, front.rows);
     count_from_zero<<<divide_up(front.pivots, tile_threads), tile_threads, 0, stream()>>>(
         front.pivots, exchanges.data() + front.first);
     find_positions<<<1, tile_threads, 0, stream()>>>(arrays(), order.data() + place, pivot_order.data());
@@ -309,14 +314,14 @@ void DeviceFactorization<T>::State::eliminate_by_vendor(std::int32_t place) {
                        tile_threads, 0, stream()>>>(border, row_panel, pivot_order.data() + front.first,
                                                     scratch.data());
     backend.copy(border * front.pivots, scratch.data(), row_panel);
-    vendor.solve_right(true, true, border, front.pivots, panel, front.rows, row_panel, border);
+    lapack->trsm_right(true, true, border, front.pivots, panel, front.rows, row_panel, border);
     record_multipliers<<<grid(64, 1), tile_threads, 0, stream()>>>(arrays(), order.data() + place);
   }
   check(cudaGetLastError());
 }
 
 template <class T>
-template <Factors factors>
+template <FactorKind kind>
 void DeviceFactorization<T>::State::subtract_products(std::int32_t begin, std::int32_t end) {
   std::int32_t batch = begin;  // fronts [batch, place) wait for the kernel
   const auto flush = [&](std::int32_t place) {
@@ -324,7 +329,7 @@ void DeviceFactorization<T>::State::subtract_products(std::int32_t begin, std::i
     const int border = largest_of(*this, batch, place, [](const Front& f) { return f.rows - f.pivots; });
     const int tiles = divide_up(border, tile_order);
     if (tiles > 0) {
-      update_schur_complements<T, factors>
+      update_schur_complements<T, kind>
           <<<grid(tiles * tiles, place - batch), tile_threads, 0, stream()>>>(arrays(), order.data() + batch);
       check(cudaGetLastError());
     }
@@ -336,23 +341,23 @@ void DeviceFactorization<T>::State::subtract_products(std::int32_t begin, std::i
     flush(place);
     batch = place + 1;
     const T* const left = factor.data() + front.panel + front.pivots;
-    const bool symmetric = factors == Factors::cholesky;
-    vendor.subtract_product(symmetric, border, front.pivots, left, front.rows,
-                            symmetric ? left : factor.data() + front.row_panel,
-                            symmetric ? front.rows : border, stack.data() + front.update);
+    const bool symmetric = kind == FactorKind::cholesky;
+    lapack->subtract_product(symmetric, border, front.pivots, left, front.rows,
+                             symmetric ? left : factor.data() + front.row_panel,
+                             symmetric ? front.rows : border, stack.data() + front.update);
   }
   flush(end);
 }
 
 template <class T>
-template <Factors factors>
+template <FactorKind kind>
 void DeviceFactorization<T>::State::invert(const FrontLevel& level) {
   const int pivots = front_at(level.large_begin).pivots;
   const std::int32_t* const list = order.data() + level.large_begin;
   const std::int32_t count = level.large_end - level.large_begin;
-  const int triangles = factors == Factors::lu ? 2 : 1;
+  const int triangles = kind == FactorKind::lu ? 2 : 1;
   constexpr std::size_t bytes = sizeof(T) * smallest_inverse_order * smallest_inverse_order;
-  const auto kernel = invert_diagonal_blocks<T, factors>;
+  const auto kernel = invert_diagonal_blocks<T, kind>;
   allow_shared_memory(kernel);
   kernel<<<grid(divide_up(pivots, smallest_inverse_order), count, triangles), smallest_inverse_order, bytes,
            stream()>>>(arrays(), list, inverses.data());
@@ -368,43 +373,105 @@ void DeviceFactorization<T>::State::invert(const FrontLevel& level) {
 }
 
 template <class T>
-template <Factors factors>
+template <FactorKind kind>
 void DeviceFactorization<T>::State::factor_large(const FrontLevel& level) {
   if (level.large_begin == level.large_end) return;
   const std::int32_t count = level.large_end - level.large_begin;
   const int rows =
       largest_of(*this, level.large_begin, level.large_end, [](const Front& f) { return f.rows; });
-  assemble_large_fronts<T, factors>
+  assemble_large_fronts<T, kind>
       <<<grid(divide_up(rows, assembly_columns), count), tile_threads, 0, stream()>>>(
           arrays(), order.data() + level.large_begin);
   check(cudaGetLastError());
   std::int32_t place = level.large_begin;
   while (place < level.large_end && front_at(place).pivots > step_kernel_pivots) {
-    eliminate_by_vendor<factors>(place++);
+    eliminate_by_vendor<kind>(place++);
   }
-  eliminate_in_steps<factors>(place, level.large_end);
-  if (factors == Factors::lu && place < level.large_end) {
+  eliminate_in_steps<kind>(place, level.large_end);
+  if (kind == FactorKind::lu && place < level.large_end) {
     find_positions<<<static_cast<unsigned>(level.large_end - place), tile_threads, 0, stream()>>>(
         arrays(), order.data() + place, pivot_order.data());
     check(cudaGetLastError());
   }
-  invert<factors>(level);
-  subtract_products<factors>(level.large_begin, level.large_end);
+  invert<kind>(level);
+  subtract_products<kind>(level.large_begin, level.large_end);
 }
 
 template <class T>
-template <Factors factors>
+template <FactorKind kind>
 void DeviceFactorization<T>::State::factor_level(const FrontLevel& level) {
-  for (std::int32_t c = 0; c < small_classes; ++c) factor_small<factors>(level, c);
-  factor_large<factors>(level);
+  for (std::int32_t c = 0; c < small_classes; ++c) factor_small<kind>(level, c);
+  factor_large<kind>(level);
+}
+
+/// Copies the lists of the plan to the device, and releases those that the host does not need any more.
+template <class T>
+void DeviceFactorization<T>::State::allocate(std::span<const std::int64_t> row_offsets,
+                                             std::span<const std::int32_t> column_indices,
+                                             std::span<const T> row_scales,
+                                             std::span<const T> column_scales) {
+  const Device& device = backend.device();
+  const FactorKind kind = plan.kind();
+  const std::int64_t n = std::ssize(row_offsets) - 1;
+  allocated = memory_of<T>(plan, std::ssize(column_indices));
+  const std::vector<T> ones(row_scales.empty() ? static_cast<std::size_t>(n) : 0, T{1});
+  FrontLayout& layout = plan.layout;
+  const RootsOfBorders roots = roots_of_borders(plan);
+  fronts = to_device(device, plan.fronts, border_fronts(plan, roots));
+  children = to_device(device, layout.children, roots.fronts);
+  relative = to_device<std::int32_t>(device, layout.position_in_parent);
+  border_rows = to_device<std::int32_t>(device, layout.tree.rows);
+  order = to_device(device, plan.order, border_numbers(plan));
+  exchanges = Array<std::int32_t>(device, kind == FactorKind::lu ? plan.n() : 0);
+  position = Array<std::int32_t>(device, kind == FactorKind::cholesky ? 0 : plan.n());
+  pivot_order = Array<std::int32_t>(device, kind == FactorKind::cholesky ? 0 : plan.n());
+  const std::vector<std::int32_t> rows_at = places_in(layout.row_permutation, n);
+  const std::vector<std::int32_t> columns_at = places_in(layout.tree.permutation, n);
+  row_places = to_device<std::int32_t>(device, rows_at);
+  column_places = to_device<std::int32_t>(device, columns_at);
+  row_scale = to_device<T>(device, row_scales.empty() ? ones : row_scales);
+  column_scale = to_device<T>(device, column_scales.empty() ? ones : column_scales);
+  offsets = to_device<std::int64_t>(device,
+                                    element_offsets(plan, row_offsets, column_indices, rows_at, columns_at));
+  forward_tasks = to_device<SubstitutionTask>(device, plan.forward);
+  backward_tasks = to_device<SubstitutionTask>(device, plan.backward);
+  factor = Array<T>(device, plan.factor_entries);
+  inverses = Array<T>(device, plan.inverse_entries);
+  diagonal = Array<T>(device, kind == FactorKind::ldlt ? 2 * plan.n() : 0);
+  facts = Array<PivotFacts>(device, 1);
+  lapack.emplace(device);
+  layout.position_in_parent = {};
+  layout.tree.rows = {};
+  layout.row_permutation = {};
+  plan.forward = plan.backward = {};
+}
+
+/// Plan of a factorisation with an assembly tree, with spare pivots where the kind has them.
+template <class T>
+FrontPlan plan_tree(FactorKind kind, SymbolicFactor tree, std::span<const std::int32_t> row_permutation,
+                    std::span<const std::int32_t> borders = {}) {
+  tree = without_border_front(std::move(tree));
+  std::vector<std::int32_t> spare;
+  if (kind == FactorKind::ldlt) {
+    SpareSymbolic with_spare = add_spare_pivots(std::move(tree));
+    tree = std::move(with_spare.symbolic);
+    spare = std::move(with_spare.spare);
+  }
+  return plan_fronts(lay_out(std::move(tree), kind, row_permutation, Device().threads()), sizeof(T), spare,
+                     borders);
 }
 
 template <class T>
-DeviceFactorization<T>::DeviceFactorization(const Device& device, const SymbolicFactor& symbolic,
-                                            FrontPlan plan, std::span<const std::int64_t> row_offsets,
-                                            std::span<const std::int32_t> columns,
-                                            const Placement<T>& placement)
-    : state_(std::make_unique<State>(device, symbolic, std::move(plan), row_offsets, columns, placement)) {}
+DeviceFactorization<T>::DeviceFactorization(const Device& device, FactorKind kind, SymbolicFactor tree,
+                                            std::span<const std::int32_t> row_permutation)
+    : state_(std::make_unique<State>(device, plan_tree<T>(kind, std::move(tree), row_permutation))) {}
+template <class T>
+DeviceFactorization<T>::DeviceFactorization(const Device& device, FactorKind kind,
+                                            std::span<const SymbolicFactor* const> trees) {
+  JoinedSymbolic joined = join(trees);
+  state_ = std::make_unique<State>(
+      device, plan_tree<T>(kind, std::move(joined.symbolic), {}, std::span(joined.borders)));
+}
 template <class T>
 DeviceFactorization<T>::~DeviceFactorization() = default;
 template <class T>
@@ -412,88 +479,139 @@ DeviceFactorization<T>::DeviceFactorization(DeviceFactorization&&) noexcept = de
 template <class T>
 DeviceFactorization<T>& DeviceFactorization<T>::operator=(DeviceFactorization&&) noexcept = default;
 
-/// Computes factors of kind L D L^T, with all fronts in global memory. Waits.
+/// Computes factors of kind L D L^T, with all fronts in global memory; false when cancelled. Waits.
 template <class T>
-DeviceFactorFacts DeviceFactorization<T>::State::factor_indefinite(const std::stop_token& cancel) {
+bool DeviceFactorization<T>::State::factor_indefinite(const std::stop_token& cancel,
+                                                      std::optional<std::int32_t>& failed) {
   IndefiniteFactorization<T> factorization(backend, plan);
   for (const FrontLevel& level : plan.levels) {
-    if (cancel.stop_requested()) return {.cancelled = true};
+    if (cancel.stop_requested()) return false;
     factorization.factor_level(level, arrays(), order.data(), diagonal.data(), pivot_order.data());
-    if (level.large_begin < level.large_end) invert<Factors::ldlt>(level);
+    if (level.large_begin < level.large_end) invert<FactorKind::ldlt>(level);
   }
   if (!plan.fronts.empty()) {
-    const auto fronts = static_cast<unsigned>(plan.fronts.size());
-    invert_orders<<<fronts, tile_threads, 0, stream()>>>(arrays(), pivot_order.data());
+    const auto count = static_cast<unsigned>(plan.fronts.size());
+    invert_orders<<<count, tile_threads, 0, stream()>>>(arrays(), pivot_order.data());
     check(cudaGetLastError());
   }
-  return factorization.facts();
+  failed = factorization.take_facts(factor_facts);
+  return true;
 }
 
+/// Factors by Cholesky's method or as L U; false when cancelled. Queued.
 template <class T>
-DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::int64_t nonzeros) {
-  DeviceFactorMemory memory;
-  memory.factor = static_cast<std::size_t>(plan.factor_entries + plan.inverse_entries) * sizeof(T);
-  memory.stack =
-      static_cast<std::size_t>(plan.stack_entries + plan.border_entries + plan.work_entries) * sizeof(T);
-  memory.maps =
-      plan.fronts.size() * sizeof(Front) +
-      (plan.forward.size() + plan.backward.size()) * sizeof(SubstitutionTask) +
-      (plan.children.size() + plan.order.size()) * 4 + plan.relative.size() * 8 +
-      static_cast<std::size_t>(nonzeros) * 8 +
-      static_cast<std::size_t>(plan.n) * (2 * sizeof(T) + 8 + (plan.factors == Factors::lu ? 12 : 0) +
-                                          (plan.factors == Factors::ldlt ? 8 + 2 * sizeof(T) : 0));
-  return memory;
-}
-
-template <class T>
-DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets, const std::int32_t* columns,
-                                                 const T* values, const std::stop_token& cancel,
-                                                 T* complements) {
-  State& s = *state_;
-  const Device& device = s.backend.device();
-  const CurrentDevice current(device.id());
-  std::int64_t scratch = 0;
-  int vendor_pivots = 0;
-  for (const Front& front : s.plan.fronts) {
-    if (front.rows <= small_orders[small_classes - 1] || front.pivots <= step_kernel_pivots) continue;
-    vendor_pivots = std::max(vendor_pivots, front.pivots);
-    scratch = std::max(scratch, std::int64_t{front.rows - front.pivots} * front.pivots);
-  }
-  if (is_symmetric(s.plan.factors)) scratch = 0;
-  if (s.plan.factors != Factors::ldlt) s.vendor.reserve(s.plan.factors, vendor_pivots);
-  s.stack = Array<T>(device, s.plan.stack_entries + s.plan.border_entries);
-  s.scratch = Array<T>(device, scratch);
-  s.backend.fill(1, FactorFacts{}, s.facts.data());
-  s.backend.fill(s.plan.factor_entries, T{}, s.factor.data());
-  s.backend.for_each(s.rows(), ScatterRow<T>{row_offsets, columns, values, s.offsets.data(),
-                                             s.row_scale.data(), s.column_scale.data(), s.factor.data()});
-  if (s.plan.factors == Factors::ldlt) {
-    const DeviceFactorFacts result = s.factor_indefinite(cancel);
-    if (!result.cancelled) s.assemble_borders(complements);
-    s.stack = Array<T>();
-    return result;
-  }
-  bool cancelled = false;
-  for (const FrontLevel& level : s.plan.levels) {
-    cancelled = cancel.stop_requested();
-    if (cancelled) break;
-    if (s.plan.factors == Factors::cholesky) {
-      s.template factor_level<Factors::cholesky>(level);
+bool DeviceFactorization<T>::State::factor_levels(const std::stop_token& cancel) {
+  for (const FrontLevel& level : plan.levels) {
+    if (cancel.stop_requested()) return false;
+    if (plan.kind() == FactorKind::cholesky) {
+      factor_level<FactorKind::cholesky>(level);
     } else {
-      s.template factor_level<Factors::lu>(level);
+      factor_level<FactorKind::lu>(level);
     }
   }
-  if (!cancelled) s.assemble_borders(complements);
-  const FactorFacts facts = s.backend.read(s.facts.data());
-  s.stack = Array<T>();
-  s.scratch = Array<T>();
-  if (cancelled) return {.cancelled = true};
-  DeviceFactorFacts result;
-  if (facts.first_failure != FactorFacts::none) result.failed_column = facts.first_failure;
+  return true;
+}
+
+/// Takes the facts about the pivots, and returns the first column of the permuted matrix without one, if any.
+/// Waits.
+template <class T>
+std::optional<std::int32_t> DeviceFactorization<T>::State::take_facts() {
+  const PivotFacts found = backend.read(facts.data());
   double multiplier = 0;
-  std::memcpy(&multiplier, &facts.largest_multiplier, sizeof multiplier);
-  result.largest_multiplier = multiplier <= 1 ? 1 : multiplier;  // NaN stays
-  return result;
+  std::memcpy(&multiplier, &found.largest_multiplier, sizeof multiplier);
+  factor_facts.largest_multiplier = multiplier <= 1 ? 1 : multiplier;  // NaN stays
+  if (found.first_failure == PivotFacts::none) return std::nullopt;
+  return found.first_failure;
+}
+
+/// Allocates the working memory of a factorisation.
+template <class T>
+void DeviceFactorization<T>::State::reserve() {
+  const Device& device = backend.device();
+  std::int64_t exchanged = 0;  // elements of the largest row panel whose columns are exchanged
+  int pivots = 0;              // of the largest front that cuSOLVER factors
+  for (const Front& front : plan.fronts) {
+    if (front.rows <= small_orders[small_classes - 1] || front.pivots <= step_kernel_pivots) continue;
+    pivots = std::max(pivots, front.pivots);
+    exchanged = std::max(exchanged, std::int64_t{front.rows - front.pivots} * front.pivots);
+  }
+  if (plan.kind() == FactorKind::cholesky) lapack->reserve_potrf(pivots);
+  if (plan.kind() == FactorKind::lu) lapack->reserve_getrf(pivots);
+  stack = Array<T>(device, plan.stack_entries + plan.border_entries);
+  scratch = Array<T>(device, is_symmetric(plan.kind()) ? 0 : exchanged);
+}
+
+template <class T>
+FactorResult DeviceFactorization<T>::State::run(const DeviceElements<T>& A, T* complements,
+                                                const std::stop_token& cancel) {
+  const CurrentDevice current(backend.device().id());
+  reserve();
+  backend.fill(1, PivotFacts{}, facts.data());
+  backend.fill(plan.factor_entries, T{}, factor.data());
+  backend.for_each(rows(), ScatterRow<T>{A.row_offsets, A.columns, A.values, offsets.data(), row_scale.data(),
+                                         column_scale.data(), factor.data()});
+  factor_facts = {};
+  std::optional<std::int32_t> failed;
+  const bool indefinite = plan.kind() == FactorKind::ldlt;
+  const bool complete = indefinite ? factor_indefinite(cancel, failed) : factor_levels(cancel);
+  if (complete && complements != nullptr) assemble_borders(complements);
+  if (!indefinite) failed = take_facts();
+  stack = Array<T>();
+  scratch = Array<T>();
+  if (!complete) return {FactorEnd::cancelled};
+  if (failed) {
+    const std::int32_t column = plan.layout.tree.permutation[static_cast<std::size_t>(*failed)];
+    return {FactorEnd::no_pivot, FailedPivot{column}};
+  }
+  factor_facts.rank = rows() - plan.border();
+  factor_facts.positive = is_symmetric(plan.kind()) ? factor_facts.rank - factor_facts.negative : 0;
+  return {};
+}
+
+template <class T>
+void DeviceFactorization<T>::allocate(std::span<const std::int64_t> row_offsets,
+                                      std::span<const std::int32_t> columns, std::span<const T> row_scale,
+                                      std::span<const T> column_scale) {
+  state_->allocate(row_offsets, columns, row_scale, column_scale);
+}
+
+template <class T>
+FactorResult DeviceFactorization<T>::factor(const DeviceElements<T>& A, const std::stop_token& cancel) {
+  return state_->run(A, nullptr, cancel);
+}
+
+template <class T>
+FactorResult DeviceFactorization<T>::partial(const DeviceElements<T>& A, T* complements,
+                                             const std::stop_token& cancel) {
+  return state_->run(A, complements, cancel);
+}
+
+template <class T>
+const FactorFacts& DeviceFactorization<T>::facts() const {
+  return state_->factor_facts;
+}
+
+template <class T>
+DeviceFactorMemory DeviceFactorization<T>::memory(std::int64_t nonzeros) const {
+  return state_->allocated ? *state_->allocated : memory_of<T>(state_->plan, nonzeros);
+}
+
+template <class T>
+std::int64_t DeviceFactorization<T>::levels() const {
+  return std::ssize(state_->plan.levels);
+}
+
+template <class T>
+std::vector<Statistic> DeviceFactorization<T>::statistics(std::int64_t nonzeros) const {
+  const FrontLayout& layout = state_->plan.layout;
+  const DeviceFactorMemory needed = memory(nonzeros);
+  return {{"ordering", layout.tree.ordering},
+          {"supernodes", layout.supernodes()},
+          {"levels", levels()},
+          {"factor_entries", layout.factor_entries()},
+          {"factor_flops", layout.factor_flops()},
+          {"predicted_bytes", static_cast<std::int64_t>(needed.total())},
+          {"factor_bytes", static_cast<std::int64_t>(needed.factor)}};
 }
 
 namespace {
@@ -511,8 +629,8 @@ struct SolveSpace {
       : next(reinterpret_cast<unsigned long long*>(workspace)),
         counters(reinterpret_cast<unsigned*>(next + 2)),
         x(workspace + counter_bytes(plan, columns) / sizeof(T)),
-        y(x + plan.n * columns),
-        V(y + plan.n * columns) {}
+        y(x + plan.n() * columns),
+        V(y + plan.n() * columns) {}
 
   /// Number of bytes that must be zero at the beginning of a solve.
   static std::size_t counter_bytes(const FrontPlan& plan, std::int64_t columns) {
@@ -523,7 +641,7 @@ struct SolveSpace {
   }
   static std::int64_t size(const FrontPlan& plan, std::int64_t columns) {
     return static_cast<std::int64_t>(counter_bytes(plan, columns) / sizeof(T)) +
-           (plan.vector_entries + 2 * plan.n) * columns;
+           (plan.vector_entries + 2 * plan.n()) * columns;
   }
 };
 
@@ -539,15 +657,15 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
                                    T* X, std::int64_t leading_x, T* workspace,
                                    Equilibrated equilibrated) const {
   const State& s = *state_;
-  const std::int64_t n = s.plan.n;
+  const std::int64_t n = s.plan.n();
   const std::int64_t rows = s.rows();
   if (n == 0 || columns == 0) return;
   const CurrentDevice current(s.backend.device().id());
   Cuda backend(s.backend.device());
   const SolveSpace<T> space(s.plan, columns, workspace);
   check(cudaMemsetAsync(space.next, 0, space.counter_bytes(s.plan, columns), stream()));
-  const Array<std::int32_t>& in = transposed ? s.column_position : s.row_position;
-  const Array<std::int32_t>& out = transposed ? s.row_position : s.column_position;
+  const Array<std::int32_t>& in = transposed ? s.column_places : s.row_places;
+  const Array<std::int32_t>& out = transposed ? s.row_places : s.column_places;
   const bool scaled = equilibrated == Equilibrated::no;
   const T* const in_scale = scaled ? (transposed ? s.column_scale : s.row_scale).data() : nullptr;
   const T* const out_scale = scaled ? (transposed ? s.row_scale : s.column_scale).data() : nullptr;
@@ -568,24 +686,23 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
                                      .y = space.y,
                                      .V = space.V,
                                      .counters = space.counters,
-                                     .interior = n - s.plan.border,
+                                     .interior = n - s.plan.border(),
                                      .leading_x = n,
                                      .leading_v = s.plan.vector_entries,
                                      .leading_counters = s.plan.counters};
   const SubstitutionTasks forward{s.forward_tasks.data(), s.forward_tasks.size(), columns, space.next};
   const SubstitutionTasks backward{s.backward_tasks.data(), s.backward_tasks.size(), columns, space.next + 1};
-  substitute(s.plan.factors, transposed, arrays, forward, backward);
+  gpu::substitute(s.plan.kind(), transposed, arrays, forward, backward);
   backend.for_each(rows * columns,
                    PermuteAndScale<T>{rows, space.x, n, out.data(), X, leading_x, nullptr, out_scale});
 }
 
 template <class T>
 std::size_t DeviceFactorization<T>::bytes() const {
-  const DeviceFactorMemory memory = predict(state_->plan, state_->offsets.size());
-  return memory.factor + memory.maps;
+  return state_->allocated ? state_->allocated->factor + state_->allocated->maps : 0;
 }
 
 template class DeviceFactorization<float>;
 template class DeviceFactorization<double>;
 
-}  // namespace echelon::sparse_direct::gpu
+}  // namespace echelon::sparse_direct
