@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Schur complements of sparse matrices on the host: a multifrontal factorisation whose last front is left.
-#include "backend/memory.hpp"
-#include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "domain_decomposition/schur/analysis.hpp"
 #include "domain_decomposition/schur/implementation.hpp"
 #include "domain_decomposition/schur/interior.hpp"
 #include "domain_decomposition/schur/outcomes.hpp"
 #include "linalg/condition.hpp"
-#include "sparse_direct/multifrontal/host/factorization.hpp"
-#include "sparse_direct/multifrontal/host/substitution.hpp"
-#include "sparse_direct/multifrontal/host/tree_schedule.hpp"
+#include "sparse_direct/multifrontal/factorization.hpp"
 #include "sparse_direct/multifrontal/singular.hpp"
 #include "support/stopwatch.hpp"
 
@@ -38,7 +34,7 @@ class SparseElimination final : public Elimination<T> {
  public:
   SparseElimination(const Csr<T>& A, const Partition& partition, const Device& device,
                     const SchurOptions& options)
-      : A_(A), partition_(partition), device_(device), options_(options) {}
+      : A_(A), partition_(partition), device_(device), options_(options), factorization_(device) {}
 
   Outcome eliminate(SchurFactorization factorization) override {
     kind_ = factorization == SchurFactorization::cholesky ? FactorKind::cholesky
@@ -48,7 +44,8 @@ class SparseElimination final : public Elimination<T> {
     Outcome outcome = analyze(factorization);
     if (!outcome.ok()) return outcome;
     analysis_seconds_ = watch.seconds();
-    if (std::optional<Outcome> lack = check_memory()) return *lack;
+    if (std::optional<Outcome> lack = factorization_.lack_of_memory("the factorisation of the interior"))
+      return *lack;
     outcome = kind_ == FactorKind::cholesky ? factor_cholesky() : factor_with_pivoting();
     if (!outcome.ok()) return outcome;
     take_complement();
@@ -61,12 +58,12 @@ class SparseElimination final : public Elimination<T> {
 
   [[nodiscard]] std::optional<Inertia> inertia() const override {
     if (kind_ == FactorKind::cholesky) return Inertia{interior(), 0, 0};
-    if (kind_ == FactorKind::lu || factors_.facts.perturbed_pivots > 0) return std::nullopt;
-    return Inertia{factors_.facts.positive, factors_.facts.negative, interior() - factors_.facts.rank};
+    if (kind_ == FactorKind::lu || facts().perturbed_pivots > 0) return std::nullopt;
+    return Inertia{facts().positive, facts().negative, interior() - facts().rank};
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return factors_.bytes() + layout_.bytes() + complement_.bytes() +
+    return factorization_.bytes() + complement_.bytes() +
            (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
   }
 
@@ -74,7 +71,8 @@ class SparseElimination final : public Elimination<T> {
     const Order order = order_of(equations);
     for_columns(B.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
       take_right_hand_sides(order, B, begin, columns, v);
-      run_substitution(SubstitutionHalves::forward, order.transposed, columns, v.x.data(), v.scratch.data());
+      factorization_.substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
+                                SubstitutionHalves::forward);
       for (std::int64_t i = 0; i < border(); ++i) {
         const double scale = factor_at(*order.equation_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
@@ -89,8 +87,8 @@ class SparseElimination final : public Elimination<T> {
     for_columns(X.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
       if (B.data() != nullptr) {
         take_right_hand_sides(order, B, begin, columns, v);
-        run_substitution(SubstitutionHalves::forward, order.transposed, columns, v.x.data(),
-                         v.scratch.data());
+        factorization_.substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
+                                  SubstitutionHalves::forward);
       } else {
         std::fill_n(v.x.data(), partition_.size() * columns, T{0});
       }
@@ -99,7 +97,8 @@ class SparseElimination final : public Elimination<T> {
         for (int c = 0; c < columns; ++c)
           v.row(interior() + i, columns)[c] = static_cast<T>(static_cast<double>(X_B(i, begin + c)) / scale);
       }
-      run_substitution(SubstitutionHalves::backward, order.transposed, columns, v.x.data(), v.scratch.data());
+      factorization_.substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
+                                SubstitutionHalves::backward);
       for (std::int64_t k = 0; k < interior(); ++k) {
         const std::int32_t j = (*order.unknowns)[static_cast<std::size_t>(k)];
         const double scale = factor_at(*order.unknown_scale, j);
@@ -130,24 +129,16 @@ class SparseElimination final : public Elimination<T> {
   };
   [[nodiscard]] Order order_of(Equations equations) const {
     if (equations == Equations::plain || kind_ != FactorKind::lu)
-      return {false, &factors_.row_order, &factors_.column_order, &scaling_.rows, &scaling_.columns};
-    return {true, &factors_.column_order, &factors_.row_order, &scaling_.columns, &scaling_.rows};
+      return {false, &factorization_.row_order(), &factorization_.column_order(), &scaling_.rows,
+              &scaling_.columns};
+    return {true, &factorization_.column_order(), &factorization_.row_order(), &scaling_.columns,
+            &scaling_.rows};
   }
 
   [[nodiscard]] std::int64_t interior() const { return std::ssize(partition_.interior); }
   [[nodiscard]] std::int64_t border() const { return std::ssize(partition_.interface); }
   [[nodiscard]] int threads() const { return device_.threads(); }
-
-  [[nodiscard]] std::int64_t scratch_size(int columns) const {
-    return substitution_scratch(factors_, substitution_, columns, threads());
-  }
-  void run_substitution(SubstitutionHalves halves, bool transposed, int columns, T* x, T* scratch) const {
-    const RunTeam run = [&](const std::function<void(int, int)>& part) {
-      if (threads() == 1) return part(0, 1);
-      OpenMp(device_).parallel(true, part);
-    };
-    substitute(factors_, substitution_, run, transposed, columns, x, scratch, halves);
-  }
+  [[nodiscard]] const FactorFacts& facts() const { return factorization_.facts(); }
 
   /// Calls f(first column, columns, vectors) for groups of the k columns that are substituted together.
   template <class F>
@@ -156,7 +147,7 @@ class SparseElimination final : public Elimination<T> {
     for (std::int64_t begin = 0; begin < k; begin += columns_at_once) {
       const auto columns = static_cast<int>(std::min<std::int64_t>(columns_at_once, k - begin));
       v.x.resize(static_cast<std::size_t>(partition_.size() * columns));
-      v.scratch.resize(static_cast<std::size_t>(scratch_size(columns)));
+      v.scratch.resize(static_cast<std::size_t>(factorization_.scratch_size(columns)));
       f(begin, columns, v);
     }
   }
@@ -176,25 +167,12 @@ class SparseElimination final : public Elimination<T> {
         analyze_interior(A_, partition_, factorization, options_.ordering, {.threads = threads()});
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
     scaling_ = std::move(analysis.scaling);
-    layout_ = lay_out_panels(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation, threads());
-    schedule_ = schedule_tree(layout_, threads());
-    substitution_ = schedule_substitution(layout_);
+    factorization_.analyze(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
     return {};
   }
 
-  [[nodiscard]] std::optional<Outcome> check_memory() {
-    predicted_ = predict_memory<T>(layout_, schedule_, threads());
-    const std::size_t bytes = predicted_.factor_bytes + predicted_.work_bytes;
-    constexpr std::size_t always_available = std::size_t{64} << 20;
-    const std::size_t available = memory(Device::serial()).available;
-    if (bytes <= std::max(available, always_available)) return std::nullopt;
-    return Outcome{Status::out_of_memory, "the factorisation of the interior needs about " +
-                                              byte_count(bytes) + ", and " + byte_count(available) +
-                                              " are available"};
-  }
-
   FactorResult factor_values(const ScaledValues<T>& values, const PivotThresholds<T>& thresholds) {
-    return factor(layout_, schedule_, values, {threads(), options_.cancel, thresholds}, factors_);
+    return factorization_.partial(values, thresholds, options_.cancel, border_);
   }
 
   Outcome factor_cholesky() {
@@ -220,20 +198,20 @@ class SparseElimination final : public Elimination<T> {
                  .end == FactorEnd::cancelled;
     };
     if (factor_scaled(0)) return cancelled_factorization();
-    const FactorFacts& facts = factors_.facts;
     Outcome outcome;
-    const auto is_complete = [&] { return facts.rank == interior() && facts.perturbed_pivots == 0; };
+    const auto is_complete = [&] { return facts().rank == interior() && facts().perturbed_pivots == 0; };
     if (is_complete() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
     if (outcome.ok() && is_complete()) return outcome;
     if (factor_scaled(null_pivot_tolerance<T>(partition_.size()))) return cancelled_factorization();
-    if (facts.rank < interior())
-      return interior_rank_deficient(partition_, facts.rank, columns_without_pivot());
+    if (facts().rank < interior())
+      return interior_rank_deficient(partition_, facts().rank, columns_without_pivot());
     if (outcome.ok() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
     return outcome;
   }
 
   [[nodiscard]] std::vector<std::int32_t> columns_without_pivot() const {
-    return {factors_.column_order.begin() + factors_.facts.rank, factors_.column_order.begin() + interior()};
+    return {factorization_.column_order().begin() + facts().rank,
+            factorization_.column_order().begin() + interior()};
   }
 
   /// Reciprocal condition of A_II as it was scaled for the factorisation. For Cholesky factors, which are not
@@ -244,10 +222,10 @@ class SparseElimination final : public Elimination<T> {
     const std::vector<double>& rows = unit.empty() ? scaling_.rows : unit;
     const std::vector<double>& columns = unit.empty() ? scaling_.columns : unit;
     std::vector<T> x(static_cast<std::size_t>(partition_.size()));
-    std::vector<T> scratch(static_cast<std::size_t>(scratch_size(1)));
+    std::vector<T> scratch(static_cast<std::size_t>(factorization_.scratch_size(1)));
     const auto divide = [&](T* v) {
       for (std::int64_t k = 0; k < interior() && !unit.empty(); ++k)
-        v[k] = static_cast<T>(static_cast<double>(v[k]) / factor_at(unit, factors_.row_order[k]));
+        v[k] = static_cast<T>(static_cast<double>(v[k]) / factor_at(unit, factorization_.row_order()[k]));
     };
     Serial backend(Device::serial());
     return estimate_reciprocal_condition<T>(
@@ -255,7 +233,7 @@ class SparseElimination final : public Elimination<T> {
           divide(v);
           std::copy_n(v, interior(), x.data());
           std::fill(x.begin() + interior(), x.end(), T{0});
-          run_substitution(SubstitutionHalves::both, transposed, 1, x.data(), scratch.data());
+          factorization_.substitute(transposed, 1, x.data(), scratch.data());
           std::copy_n(x.data(), interior(), v);
           divide(v);
         });
@@ -264,25 +242,17 @@ class SparseElimination final : public Elimination<T> {
   /// Moves the last front to S: without scaling, and with both triangles.
   void take_complement() {
     const std::int64_t n = border();
-    complement_ = Dense<T>(n, n, n > 0 ? std::move(factors_.border) : Array<T>(Device::serial(), 0));
-    factors_.border = Array<T>();
+    complement_ = Dense<T>(n, n, n > 0 ? std::move(border_) : Array<T>(Device::serial(), 0));
     if (!scaling_.rows.empty()) remove_scaling(partition_, scaling_, complement_);
     if (kind_ != FactorKind::lu) mirror_lower_triangle(complement_);
   }
 
   [[nodiscard]] std::vector<Statistic> statistics() const {
-    std::vector<Statistic> result = {
-        {"ordering", layout_.tree.ordering},
-        {"supernodes", layout_.supernodes()},
-        {"largest_front", static_cast<std::int64_t>(layout_.largest_front)},
-        {"factor_entries", layout_.factor_entries()},
-        {"factor_flops", layout_.factor_flops()},
-        {"predicted_bytes", static_cast<std::int64_t>(predicted_.factor_bytes + predicted_.work_bytes)},
-        {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())},
-        {"analysis_seconds", analysis_seconds_}};
+    std::vector<Statistic> result = factorization_.statistics();
+    result.push_back({"analysis_seconds", analysis_seconds_});
     if (kind_ == FactorKind::cholesky) return result;
-    result.push_back({"delayed_pivots", factors_.facts.delayed_pivots});
-    if (kind_ == FactorKind::ldlt) result.push_back({"two_by_two_pivots", factors_.facts.two_by_two_pivots});
+    result.push_back({"delayed_pivots", facts().delayed_pivots});
+    if (kind_ == FactorKind::ldlt) result.push_back({"two_by_two_pivots", facts().two_by_two_pivots});
     return result;
   }
 
@@ -293,11 +263,8 @@ class SparseElimination final : public Elimination<T> {
   FactorKind kind_ = FactorKind::cholesky;
   double analysis_seconds_ = 0;
   Scaling scaling_;  // by rows and columns of A; empty: 1
-  PanelLayout layout_;
-  TreeSchedule schedule_;
-  SubstitutionSchedule substitution_;
-  FactorMemory predicted_;
-  MultifrontalFactors<T> factors_;
+  MultifrontalFactorization<T> factorization_;
+  Array<T> border_;  // S in the scaled matrix, until it becomes the complement
   Dense<T> complement_;
 };
 

@@ -32,7 +32,7 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
     analysis.ordering = {.ordering = this->common_options().ordering,
                          .minimum_degree = this->known_minimum_degree(),
                          .threads = this->threads()};
-    this->lay_out_fronts(analyze_symmetric(A, analysis), FactorKind::cholesky, A, {});
+    this->fronts_.analyze(analyze_symmetric(A, analysis), FactorKind::cholesky, A);
   }
 
   Outcome factor_values(const Csr<T>& A) override {
@@ -46,14 +46,14 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
     Outcome outcome;
     if (this->common_options().condition) {
       const std::vector<double> scale = scale_to_unit_diagonal(A);
-      const double ratio = pivot_ratio(this->factors_, [&](std::int64_t k) {
-        const double s = scale[this->factors_.column_order[static_cast<std::size_t>(k)]];
+      const double ratio = pivot_ratio(this->fronts_.factors(), [&](std::int64_t k) {
+        const double s = scale[this->fronts_.column_order()[static_cast<std::size_t>(k)]];
         return s * s;
       });
       outcome = assess_condition<T>(this->reciprocal_condition(A, {scale, scale}, ratio));
     }
     outcome.rank = A.rows();
-    outcome.statistics = this->statistics();
+    outcome.statistics = this->fronts_.statistics();
     return outcome;
   }
 

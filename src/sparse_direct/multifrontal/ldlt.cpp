@@ -49,8 +49,8 @@ class LdltSolver final : public PivotingSolver<B, T> {
     AnalysisOptions analysis;
     analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
     analysis.partner = matching_.partner;
-    this->lay_out_fronts(analyze_symmetric(A, analysis), FactorKind::ldlt, A, {});
-    this->expect_delays(matching_.unmatched_rows);
+    this->fronts_.analyze(analyze_symmetric(A, analysis), FactorKind::ldlt, A);
+    this->fronts_.expect_delays(matching_.unmatched_rows);
   }
 
   void adapt_to_values(const Csr<T>& A) override {
@@ -63,7 +63,7 @@ class LdltSolver final : public PivotingSolver<B, T> {
     if (std::optional<Outcome> lack = this->check_memory()) return *lack;
     Outcome outcome = this->factor_and_assess(A);
     if (outcome.status == Status::cancelled) return outcome;
-    const FactorFacts& facts = this->factors_.facts;
+    const FactorFacts& facts = this->fronts_.facts();
     this->complete(outcome, {}, {}, facts.rank == matching_.structural_rank);
     add_inertia(outcome);
     outcome.statistics.push_back({"scaling", std::string(to_string(kind_))});
@@ -74,12 +74,12 @@ class LdltSolver final : public PivotingSolver<B, T> {
 
   /// Adds the inertia, unless pivots were perturbed, since these do not have the signs of eigenvalues of A.
   void add_inertia(Outcome& outcome) const {
-    const FactorFacts& facts = this->factors_.facts;
+    const FactorFacts& facts = this->fronts_.facts();
     if (facts.perturbed_pivots > 0) return;
     outcome.statistics.insert(outcome.statistics.end(),
                               {{"positive_eigenvalues", facts.positive},
                                {"negative_eigenvalues", facts.negative},
-                               {"zero_eigenvalues", this->factors_.n - facts.rank}});
+                               {"zero_eigenvalues", this->fronts_.factors().n - facts.rank}});
   }
 
   void set_scale(std::vector<double> scale, ScalingKind kind) {

@@ -108,7 +108,8 @@ class LuSolver final : public PivotingSolver<B, T> {
       analyze_core_of(A, same_pattern && uses_core_);
     } else {
       const bool same = set_diagonal(A, std::move(diagonal));
-      if (!same || !same_pattern || uses_core_ || this->layout_.tree.n != A.rows()) lay_out_matrix(A);
+      if (!same || !same_pattern || uses_core_ || this->fronts_.layout().tree.n != A.rows())
+        lay_out_matrix(A);
       release_core();
     }
     blocks_ = {};
@@ -122,8 +123,8 @@ class LuSolver final : public PivotingSolver<B, T> {
     uses_core_ = true;
     if (same) return;
     const OrderingOptions ordering{.ordering = this->common_options().ordering, .threads = this->threads()};
-    this->lay_out_fronts(analyze_core(core_, ordering), FactorKind::lu, core_.matrix,
-                         core_.diagonal.row_permutation);
+    this->fronts_.analyze(analyze_core(core_, ordering), FactorKind::lu, core_.matrix,
+                          core_.diagonal.row_permutation);
   }
   [[nodiscard]] static bool is_analyzed_as(const Core<T>& a, const Core<T>& b) {
     return a.singletons == b.singletons && a.diagonal.row_permutation == b.diagonal.row_permutation &&
@@ -142,7 +143,7 @@ class LuSolver final : public PivotingSolver<B, T> {
   }
   void release_fronts_and_core() {
     release_core();
-    this->release_fronts();
+    this->fronts_.release();
   }
 
   /// Matches large elements to the diagonal. Rows and columns that no matching covers make A singular
@@ -166,8 +167,8 @@ class LuSolver final : public PivotingSolver<B, T> {
       analysis.ordering.minimum_degree = blocks_.columns;  // known from a rejected left-looking factorisation
     }
     const PatternStorage pattern = symmetrized_pattern(A, diagonal_.row_permutation);
-    this->lay_out_fronts(analyze_symmetric(pattern.view(), analysis), FactorKind::lu, A,
-                         diagonal_.row_permutation);
+    this->fronts_.analyze(analyze_symmetric(pattern.view(), analysis), FactorKind::lu, A,
+                          diagonal_.row_permutation);
   }
 
   /// The pivots of a left-looking factorisation are kept, and with them the scaling of a matching, by which
@@ -261,7 +262,7 @@ class LuSolver final : public PivotingSolver<B, T> {
       if (std::optional<Outcome> by_blocks = factor_by_blocks_instead(A)) return *std::move(by_blocks);
       return factor_fronts(A, false);
     }
-    const std::int64_t found = this->factors_.facts.rank;
+    const std::int64_t found = this->fronts_.facts().rank;
     const bool doubtful = !trustworthy || is_nearly_singular(outcome);
     const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(A), {found, doubtful});
     const bool wrong = exact && (*exact < found || (*exact > found && !trustworthy));
@@ -269,7 +270,7 @@ class LuSolver final : public PivotingSolver<B, T> {
       outcome = this->factor_and_assess(A);
       if (outcome.status == Status::cancelled) return outcome;
     }
-    const std::int64_t rank = this->factors_.facts.rank;
+    const std::int64_t rank = this->fronts_.facts().rank;
     this->complete(outcome, {}, {}, false);
     add_front_statistics(outcome, diagonal_);
     if (doubtful || rank < A.rows()) this->add_certainty(outcome, exact == rank);
@@ -302,10 +303,10 @@ class LuSolver final : public PivotingSolver<B, T> {
   /// Factors by fronts with smallest pivots that give the exact rank; false if none does.
   bool factor_with_rank(const Csr<T>& A, std::int64_t exact) {
     constexpr double most = 1e-6;
-    double smallest = this->factors_.facts.rank < exact ? 0 : null_pivot_tolerance<T>(A.rows());
+    double smallest = this->fronts_.facts().rank < exact ? 0 : null_pivot_tolerance<T>(A.rows());
     while (smallest < most) {
       if (this->factor_with_smallest_pivot(A, smallest)) return false;
-      if (this->factors_.facts.rank <= exact) return this->factors_.facts.rank == exact;
+      if (this->fronts_.facts().rank <= exact) return this->fronts_.facts().rank == exact;
       smallest = std::max(4 * smallest, static_cast<double>(std::numeric_limits<T>::epsilon()) / 16);
     }
     return false;
@@ -314,7 +315,7 @@ class LuSolver final : public PivotingSolver<B, T> {
   /// Factors the core of a structurally singular A, and decides the rank.
   Outcome factor_core(const Csr<T>& A) {
     if (this->factor_for_rank(core_.matrix, core_.diagonal.scaling)) return cancelled_factorization();
-    const MultifrontalFactors<T>& factors = this->factors_;
+    const MultifrontalFactors<T>& factors = this->fronts_.factors();
     const Singletons& order = core_.singletons;
     set_scale(scaling_around_core(A));
     singletons_ = SingletonFactors<T>(A, order, this->scale_.rows, this->scale_.columns, factors.row_order,

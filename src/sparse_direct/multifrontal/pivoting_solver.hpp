@@ -34,11 +34,11 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   Outcome factor_and_assess(const Csr<T>& matrix) {
     rank_description_.clear();
     if (factor_scaled(matrix, scale_of_factors_, 0)) return cancelled_factorization();
-    const FactorFacts& facts = this->factors_.facts;
+    const FactorFacts& facts = this->fronts_.facts();
     const bool perturbed = facts.perturbed_pivots > 0;
     Outcome outcome;
     if (facts.rank == matrix.rows() && !perturbed) {
-      outcome = assess(matrix, pivot_ratio(this->factors_, [](std::int64_t) { return 1.0; }));
+      outcome = assess(matrix, pivot_ratio(this->fronts_.factors(), [](std::int64_t) { return 1.0; }));
     }
     if (outcome.status == Status::singular || facts.rank < matrix.rows() ||
         (perturbed && !(this->test_factors() <= acceptable_test_error))) {
@@ -58,10 +58,10 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   /// without a pivot, of which it tests at most 4, are combinations of the others.
   [[nodiscard]] bool are_trustworthy(const Csr<T>& matrix) const {
     constexpr std::int64_t most_columns = 4;
-    const FactorFacts& facts = this->factors_.facts;
+    const FactorFacts& facts = this->fronts_.facts();
     const std::int64_t end = std::min(matrix.rows(), facts.rank + most_columns);
     for (std::int64_t k = facts.rank; k < end; ++k) {
-      if (!this->is_dependent(this->factors_.column_order[static_cast<std::size_t>(k)])) return false;
+      if (!this->is_dependent(this->fronts_.column_order()[static_cast<std::size_t>(k)])) return false;
     }
     return facts.rank < matrix.rows() || facts.perturbed_pivots == 0 ||
            this->test_factors() <= acceptable_test_error;
@@ -84,7 +84,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   /// factored; `structural` if there are no others. Without fronts, everything else has been eliminated.
   void complete(Outcome& outcome, std::vector<std::int32_t> rows, std::vector<std::int32_t> columns,
                 bool structural) {
-    const MultifrontalFactors<T>& factors = this->factors_;
+    const MultifrontalFactors<T>& factors = this->fronts_.factors();
     rows.insert(rows.end(), factors.row_order.begin() + factors.facts.rank, factors.row_order.end());
     columns.insert(columns.end(), factors.column_order.begin() + factors.facts.rank,
                    factors.column_order.end());
@@ -102,7 +102,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
       outcome = {Status::singular, rank_description_};
     }
     outcome.rank = rank_;
-    outcome.statistics = this->statistics();
+    outcome.statistics = this->fronts_.statistics();
   }
 
   /// Appends whether the rank is the exact one, which is worth a word where it is not full or was doubtful.
@@ -112,7 +112,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
 
   /// Appends facts about the pivots.
   void add_pivot_statistics(Outcome& outcome) const {
-    const FactorFacts& facts = this->factors_.facts;
+    const FactorFacts& facts = this->fronts_.facts();
     outcome.statistics.insert(
         outcome.statistics.end(),
         {{"delayed_pivots", facts.delayed_pivots},

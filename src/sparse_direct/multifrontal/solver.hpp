@@ -10,10 +10,8 @@
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
 #include "sparse_direct/matching/scaling.hpp"
-#include "sparse_direct/multifrontal/host/factorization.hpp"
+#include "sparse_direct/multifrontal/factorization.hpp"
 #include "sparse_direct/multifrontal/host/pivot_ratio.hpp"
-#include "sparse_direct/multifrontal/host/substitution.hpp"
-#include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 #include "sparse_direct/multifrontal/pattern_key.hpp"
 #include "sparse_direct/multifrontal/refinement.hpp"
 #include "sparse_direct/multifrontal/scaled_norm.hpp"
@@ -117,7 +115,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
  public:
   MultifrontalSolver(const Device& device, const MultifrontalOptions& options)
-      : SolverImplementation<T>(device), options_(options) {}
+      : SolverImplementation<T>(device), fronts_(device), options_(options) {}
 
   Outcome analyze(const MatrixRef<T>& A) final {
     return guarded([&] {
@@ -162,7 +160,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     const Outcome outcome = analyze(A);
     if (automatic) options_.ordering = Ordering::automatic;
     if (!outcome.ok()) return std::nullopt;
-    const SymbolicFactor& tree = layout_.tree;  // empty without fronts
+    const SymbolicFactor& tree = fronts_.layout().tree;  // empty without fronts
     if (automatic && pays_for_dissection(tree.n, A_->nonzeros(), tree.flops)) {
       predicted_key_ = key_;
       key_ = {};
@@ -175,8 +173,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
     return std::make_unique<Vectors>(this->device());
   }
   [[nodiscard]] std::size_t bytes() const override {
-    return factors_.bytes() + layout_.bytes() +
-           (scale_.rows.size() + scale_.columns.size()) * sizeof(double) + converted_.bytes();
+    return fronts_.bytes() + (scale_.rows.size() + scale_.columns.size()) * sizeof(double) +
+           converted_.bytes();
   }
 
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
@@ -235,10 +233,10 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
   /// Cost of the factorisation that the analysis prepared.
   [[nodiscard]] virtual CostPrediction analyzed_cost() const {
-    return {layout_.factor_flops(), predicted_.factor_bytes};
+    return {fronts_.layout().factor_flops(), fronts_.predicted_memory().factor_bytes};
   }
 
-  /// Calls lay_out_fronts; if `same_pattern`, only when another permutation is needed.
+  /// Analyses fronts_; if `same_pattern`, only when another permutation is needed.
   virtual void analyze_matrix(const Csr<T>& A, bool same_pattern) = 0;
   [[nodiscard]] virtual bool analysis_depends_on_values() const { return false; }
   /// Computes again all data that depend on values, for new values in an analysed pattern.
@@ -254,25 +252,15 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
   // The factors, which a derived class may replace by others.
   /// Rows and columns of A in the order of their pivots.
-  [[nodiscard]] virtual const std::vector<std::int32_t>& row_order() const { return factors_.row_order; }
+  [[nodiscard]] virtual const std::vector<std::int32_t>& row_order() const { return fronts_.row_order(); }
   [[nodiscard]] virtual const std::vector<std::int32_t>& column_order() const {
-    return factors_.column_order;
+    return fronts_.column_order();
   }
   /// Elements of the scratch memory that apply_inverse takes.
-  [[nodiscard]] virtual std::int64_t scratch_size(int columns) const {
-    return substitution_scratch(factors_, substitution_, columns, threads());
-  }
+  [[nodiscard]] virtual std::int64_t scratch_size(int columns) const { return fronts_.scratch_size(columns); }
   /// Substitution for rows and columns in the order of their pivots.
   virtual void apply_inverse(bool transposed, int columns, T* x, T* scratch) const {
-    B backend(this->device());
-    const RunTeam run = [&](const std::function<void(int, int)>& part) {
-      if constexpr (std::is_same_v<B, OpenMp>) {
-        backend.parallel(true, part);
-      } else {
-        part(0, 1);
-      }
-    };
-    sparse_direct::substitute(factors_, substitution_, run, transposed, columns, x, scratch);
+    fronts_.substitute(transposed, columns, x, scratch);
   }
 
   /// Matrix A of the last set-up.
@@ -283,67 +271,15 @@ class MultifrontalSolver : public SolverImplementation<T> {
   [[nodiscard]] const MultifrontalOptions& common_options() const { return options_; }
   [[nodiscard]] int threads() const { return this->device().threads(); }
 
-  /// Completes an analysis by the layout of the fronts.
-  void lay_out_fronts(SymbolicFactor tree, FactorKind kind, const Csr<T>& A,
-                      std::span<const std::int32_t> row_permutation) {
-    layout_ = lay_out_panels(std::move(tree), kind, A, row_permutation, threads());
-    schedule_ = schedule_tree(layout_, threads());
-    substitution_ = schedule_substitution(layout_);
-    predicted_ = predict_memory<T>(layout_, schedule_, threads());
-  }
-
-  /// Adds to the predicted memory what fronts take for these columns, which cannot be eliminated before a
-  /// root.
-  void expect_delays(std::span<const std::int32_t> columns) {
-    const SymbolicFactor& tree = layout_.tree;
-    std::vector<bool> is_delayed(static_cast<std::size_t>(tree.n), false);
-    for (const std::int32_t column : columns) is_delayed[column] = true;
-    std::vector<std::int64_t> delayed(tree.parent.size(), 0);  // by the children of a front
-    std::int64_t entries = 0;
-    for (std::int64_t s = 0; s < tree.supernodes(); ++s) {
-      const std::int64_t pivots = tree.pivots(s);
-      std::int64_t passed = delayed[s];
-      for (std::int32_t k = tree.supernode_begin[s]; k < tree.supernode_begin[s + 1]; ++k)
-        passed += is_delayed[tree.permutation[k]] ? 1 : 0;
-      if (delayed[s] > 0) entries += layout_.panel_entries(pivots + delayed[s], layout_.below(s));
-      if (tree.parent[s] >= 0) delayed[tree.parent[s]] += passed;
-    }
-    predicted_.factor_bytes += static_cast<std::size_t>(entries) * sizeof(T);
-  }
-
-  void release_fronts() {
-    layout_ = {};
-    factors_ = {};
-  }
-
   [[nodiscard]] FactorResult factor_with(const ScaledValues<T>& values,
                                          const PivotThresholds<T>& thresholds) {
-    return factor(layout_, schedule_, values, {threads(), this->cancel(), thresholds}, factors_);
+    return fronts_.factor(values, thresholds, this->cancel());
   }
 
   /// Outcome out_of_memory if the factors and the working memory exceed the available memory; otherwise
   /// empty.
   [[nodiscard]] std::optional<Outcome> check_memory() const {
-    const std::size_t bytes = predicted_.factor_bytes + predicted_.work_bytes;
-    constexpr std::size_t always_available = std::size_t{64} << 20;
-    if (bytes <= always_available) return std::nullopt;
-    const std::size_t available = memory(Device::serial()).available + factors_.bytes();
-    if (bytes <= available) return std::nullopt;
-    return Outcome{Status::out_of_memory, "the factorisation needs about " + std::to_string(bytes) +
-                                              " bytes (" + std::to_string(predicted_.factor_bytes) +
-                                              " for the factor), and " + std::to_string(available) +
-                                              " are available"};
-  }
-
-  /// Statistics of the analysis and of the factor.
-  [[nodiscard]] std::vector<Statistic> statistics() const {
-    return {{"ordering", layout_.tree.ordering},
-            {"supernodes", layout_.supernodes()},
-            {"largest_front", static_cast<std::int64_t>(layout_.largest_front)},
-            {"factor_entries", layout_.factor_entries()},
-            {"factor_flops", layout_.factor_flops()},
-            {"predicted_bytes", static_cast<std::int64_t>(predicted_.factor_bytes + predicted_.work_bytes)},
-            {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())}};
+    return fronts_.lack_of_memory("the factorisation");
   }
 
   /// 1 / condition number of the matrix with elements row_scale_i a_ij column_scale_j, whose pivots have this
@@ -443,8 +379,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     return satisfies(*A_, b.data(), x.data(), v.residual.data());
   }
 
-  PanelLayout layout_;
-  MultifrontalFactors<T> factors_;
+  MultifrontalFactorization<T> fronts_;
   Scaling scale_;  // of the factored matrix
 
  private:
@@ -476,7 +411,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     try {
       return work();
     } catch (const OutOfMemory& error) {
-      factors_ = {};
+      fronts_.release_factors();
       return {Status::out_of_memory, error.what()};
     }
   }
@@ -590,9 +525,6 @@ class MultifrontalSolver : public SolverImplementation<T> {
   }
 
   MultifrontalOptions options_;
-  TreeSchedule schedule_;
-  SubstitutionSchedule substitution_;
-  FactorMemory predicted_;
   const Csr<T>* A_ = nullptr;
   Csr<T> converted_;
   PatternKey key_;                 // of the analysis
