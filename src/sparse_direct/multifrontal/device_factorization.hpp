@@ -4,6 +4,7 @@
 #pragma once
 
 #include "solver/implementation.hpp"
+#include "sparse_direct/multifrontal/cuda/device_elements.hpp"
 #include "sparse_direct/multifrontal/fronts/factor_facts.hpp"
 #include "sparse_direct/multifrontal/fronts/factor_kind.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
@@ -19,24 +20,10 @@
 
 namespace echelon::sparse_direct {
 
-/// Matrix that a solve is for: the user's, or the one with scaled rows and columns, which was factored.
-enum class Equilibrated : bool { no, yes };
-
-/// Device memory that a factorisation takes, in bytes.
-struct DeviceFactorMemory {
-  std::size_t factor = 0;  ///< kept
-  std::size_t stack = 0;   ///< during the factorisation, with working memory
-  std::size_t maps = 0;    ///< kept: places of elements, relative indices, pivots
-  [[nodiscard]] std::size_t total() const { return factor + stack + maps; }
-};
-
-/// A square CSR matrix of the pattern that was analysed, in device memory.
+namespace gpu {
 template <class T>
-struct DeviceElements {
-  const std::int64_t* row_offsets;
-  const std::int32_t* columns;
-  const T* values;
-};
+struct FactorState;
+}  // namespace gpu
 
 /// Factorisation on a GPU, in this order: the constructor plans it, allocate() prepares the device, factor()
 /// or partial() may be called for every change of values, and solve() any number of times afterwards. Work is
@@ -87,8 +74,7 @@ class DeviceFactorization {
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<gpu::FactorState<T>> state_;
 };
 
 }  // namespace echelon::sparse_direct
