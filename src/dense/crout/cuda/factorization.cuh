@@ -8,9 +8,9 @@
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/factorization/scaling.hpp"
 #include "linalg/condition.hpp"
-#include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
+#include "solver/direct/refinement.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
 
