@@ -2,8 +2,8 @@
 // LU of band matrices as a Solver.
 #include "backend/target.hpp"
 #include "linalg/condition.hpp"
-#include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "solver/direct/refinement.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/transposed.hpp"

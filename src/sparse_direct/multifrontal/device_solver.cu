@@ -3,9 +3,9 @@
 /// solves on the device.
 #include "backend/cuda/cuda.cuh"
 #include "linalg/condition.hpp"
-#include "linalg/refinement.hpp"
 #include "linalg/residual_check.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "solver/direct/refinement.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/host_fallback.hpp"
 #include "solver/instantiate.hpp"
