@@ -7,7 +7,7 @@
 //
 // A problem is grid2:N, grid3:N, convection2:N or convection3:N.
 #include "backend/cuda/cuda.cuh"
-#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "sparse_direct/multifrontal/device_factorization.hpp"
 #include "sparse_direct/pattern/pattern.hpp"
 #include "support/arguments.hpp"
 
@@ -93,13 +93,10 @@ void measure(const std::string& name, const HostCsr& a, bool symmetric,
       analyze_symmetric(Pattern{n, a.offsets, a.columns}, {.ordering = ordering_options});
   const double ordering = seconds() - start;
   start = seconds();
-  const gpu::Factors factors = symmetric ? gpu::Factors::cholesky : gpu::Factors::lu;
-  gpu::FrontPlan plan = gpu::plan_fronts(symbolic, factors, sizeof(double));
-  const std::size_t levels = plan.levels.size();
-  const std::vector<std::int32_t> position = inverse_permutation(symbolic.permutation);
-  const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
-  gpu::DeviceFactorization<double> factorization(device, symbolic, std::move(plan), a.offsets, a.columns,
-                                                 {position, position, ones, ones});
+  DeviceFactorization<double> factorization(device, symmetric ? FactorKind::cholesky : FactorKind::lu,
+                                            symbolic);
+  const auto levels = static_cast<std::size_t>(factorization.levels());
+  factorization.allocate(a.offsets, a.columns);
   const Array<std::int64_t> offsets(device, a.offsets);
   const Array<std::int32_t> columns(device, a.columns);
   const Array<double> values(device, a.values);
@@ -107,12 +104,13 @@ void measure(const std::string& name, const HostCsr& a, bool symmetric,
   const double planning = seconds() - start;
 
   start = seconds();
-  gpu::DeviceFactorFacts facts = factorization.factor(offsets.data(), columns.data(), values.data());
+  const DeviceElements<double> elements{offsets.data(), columns.data(), values.data()};
+  FactorResult result = factorization.factor(elements);
   const double first = seconds() - start;
   double again = 1e30;
   for (int k = 0; k < 3; ++k) {
     start = seconds();
-    facts = factorization.factor(offsets.data(), columns.data(), values.data());
+    result = factorization.factor(elements);
     check(cudaDeviceSynchronize());
     again = std::min(again, seconds() - start);
   }
@@ -132,8 +130,8 @@ void measure(const std::string& name, const HostCsr& a, bool symmetric,
   std::printf("| %-16s | %8ld | %6.0f | %5zu | %7.0f | %6.0f | %8.2f | %8.2f | %7.2f | %.1e | %.0f | %s |\n",
               name.c_str(), static_cast<long>(n), static_cast<double>(symbolic.stored_entries) / 1e6, levels,
               ordering * 1e3, planning * 1e3, first * 1e3, again * 1e3, solve * 1e3,
-              backward_error(a, b, x.to_vector()), facts.largest_multiplier,
-              facts.failed_column ? "FAILED PIVOT" : "");
+              backward_error(a, b, x.to_vector()), factorization.facts().largest_multiplier,
+              result.end == FactorEnd::no_pivot ? "FAILED PIVOT" : "");
   std::fflush(stdout);
 }
 

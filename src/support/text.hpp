@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace echelon {
 
@@ -13,5 +14,14 @@ std::string short_number(double value);
 std::string exact_number(double value);
 /// Formats a number of bytes: "1.5 GiB".
 std::string byte_count(std::size_t bytes);
+/// Formats a list of integers, at most the first eight: "3, 7, 8".
+template <class Integer>
+std::string list_of(const std::vector<Integer>& numbers) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t k = 0; k < most && k < numbers.size(); ++k)
+    text += (k > 0 ? ", " : "") + std::to_string(numbers[k]);
+  return numbers.size() > most ? text + ", ..." : text;
+}
 
 }  // namespace echelon

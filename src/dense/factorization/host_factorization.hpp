@@ -104,7 +104,7 @@ class HostFactorization : public SolverImplementation<T> {
   /// zeros is a singular matrix.
   virtual Outcome equilibrate(DenseView<T> A, std::vector<T>& rows, std::vector<T>& columns) {
     B backend(this->device());
-    lu::Scales<T> scales;
+    Scales<T> scales;
     const lu::ScaledNorms norms = lu::scale<T>(backend, A, true, scales);
     if (norms.zero_row >= 0) return zero_line("row", norms.zero_row);
     if (norms.zero_column >= 0) return zero_line("column", norms.zero_column);

@@ -56,16 +56,6 @@ struct LargestMagnitude {
   }
 };
 
-template <class T>
-struct RowScaledMagnitude {
-  std::int64_t n;
-  const T* a;
-  const T* row_scale;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
-    return {std::fabs(static_cast<double>(row_scale[i] * a[i + j * n]))};
-  }
-};
-
 inline constexpr int columns_of_strip = 64;
 
 /// Computes the largest magnitudes of the rows as bits, which have the order of the non-negative numbers.

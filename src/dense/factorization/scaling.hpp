@@ -2,12 +2,12 @@
 /// Scaling of a square matrix before LU, and its norms: declared for every backend.
 #pragma once
 
-#include "backend/backend.hpp"
+#include "solver/direct/factorization.hpp"
+#include "solver/direct/scales.hpp"
+#include "solver/factor_status.hpp"
 
-#include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace echelon {
@@ -17,13 +17,6 @@ class Cuda;
 }  // namespace echelon
 
 namespace echelon::lu {
-
-/// Factors of rows and columns, in the backend's memory; empty: 1.
-template <class T>
-struct Scales {
-  [[nodiscard]] std::size_t bytes() const { return rows.bytes() + columns.bytes(); }
-  Array<T> rows, columns;
-};
 
 /// Norms of the scaled matrix, and the first line of zeros, from 0; negative: none.
 struct ScaledNorms {
@@ -43,30 +36,25 @@ ScaledNorms scale(OpenMp& backend, DenseView<T> A, bool equilibrated, Scales<T>&
 template <class T>
 ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
 
-/// Scales to(i, j) = from(i, j) rows[i] columns[j] for column-major views and element i + j m; null: 1.
-template <class T>
-struct CopyScaled {
-  DenseView<const T> from;
-  const T* rows;
-  const T* columns;
-  DenseView<T> to;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t j = e / from.rows();
-    const std::int64_t i = e - j * from.rows();
-    T value = from.data()[i + j * from.leading()];
-    if (rows != nullptr) value *= rows[i];
-    if (columns != nullptr) value *= columns[j];
-    to.data()[i + j * to.leading()] = value;
-  }
-};
-
-/// Queues A = R A C with the scales as diagonals.
+/// Copies A to `factors`, to be replaced by them, and scales the copy on request. The outcome is `singular`
+/// for a line of zeros. Waits.
 template <class B, class T>
-void scale_by(B& backend, const Scales<T>& scales, DenseView<T> A) {
-  if (scales.rows.size() == 0 && scales.columns.size() == 0) return;
-  const auto pointer = [](const Array<T>& array) { return array.size() > 0 ? array.data() : nullptr; };
-  backend.for_each(A.rows() * A.columns(),
-                   CopyScaled<T>{A, pointer(scales.rows), pointer(scales.columns), A});
+Outcome copy_scaled(const direct::FactorContext<B, T>& context, bool equilibrated, Dense<T>& factors,
+                    ScaledNorms& norms) {
+  factors = Dense<T>();  // releases the old factors before the new ones are allocated
+  factors = to_dense(context.A);
+  norms = scale<T>(context.backend, factors.view(), equilibrated, context.scales);
+  if (norms.zero_row >= 0) return zero_line("row", norms.zero_row);
+  if (norms.zero_column >= 0) return zero_line("column", norms.zero_column);
+  return {};
+}
+
+/// Replaces the factors of a matrix that copy_scaled() has scaled by the scaled matrix. Queued.
+template <class B, class T>
+void restore_scaled(const direct::FactorContext<B, T>& context, Dense<T>& factors) {
+  factors = Dense<T>();
+  factors = to_dense(context.A);
+  scale_by<B, T>(context.backend, context.scales, factors.view());
 }
 
 }  // namespace echelon::lu

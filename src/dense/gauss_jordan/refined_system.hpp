@@ -159,7 +159,7 @@ class RefinedSystem {
     using namespace refined_detail;
     B& backend = workspace.low->backend;
     for (std::int64_t j = 0; j < R.columns(); ++j) {
-      backend.reduce(R.rows(), system_detail::Magnitude<T>{R.column(j)},
+      backend.reduce(R.rows(), LargestMagnitude<const T*>{R.column(j)},
                      Store<Largest>{workspace.largest.data() + j});
     }
     const DenseView<float> rounded = column_range(workspace.rounded.view(), 0, R.columns());

@@ -5,10 +5,11 @@
 #include "backend/store.hpp"
 #include "dense/gauss_jordan/dependence.hpp"
 #include "dense/gauss_jordan/factorization.hpp"
-#include "dense/gauss_jordan/refinement.hpp"
 #include "dense/gauss_jordan/residual.hpp"
+#include "dense/panels/apply_panel.hpp"
 #include "exact/decide_rank.hpp"
 #include "linalg/contraction.hpp"
+#include "solver/direct/refinement.hpp"
 #include "solver/implementation.hpp"
 
 #include <echelon/error.hpp>
@@ -17,18 +18,13 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
 namespace echelon {
 
 namespace system_detail {
-
-template <class T>
-struct Magnitude {
-  const T* x;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
-};
 
 template <class T>
 struct Negate {
@@ -52,6 +48,7 @@ class EliminatedSystem {
           residual(system.device_, system.rows(), columns),
           candidate(system.device_, system.columns(), columns),
           panel(system.factorization_->elimination().make_panel_workspace(columns)),
+          states(system.device_, columns),
           largest(system.device_, 1),
           worst(system.device_, 1) {}
     [[nodiscard]] std::size_t bytes() const override {
@@ -62,6 +59,7 @@ class EliminatedSystem {
     B& backend;
     Dense<T> transformed, residual, candidate;
     PanelWorkspace<T> panel;
+    Array<RefinementState> states;
     Array<Largest> largest;
     Array<WorstRow> worst;
   };
@@ -236,13 +234,19 @@ class EliminatedSystem {
     B& backend = workspace.backend;
     for (std::int64_t j = 0; j < X.columns(); ++j) backend.fill(X.rows(), T{0}, X.column(j));
     add_solution(workspace, rhs, X);
-    const RefinementViews<T> views{column_range(workspace.residual.view(), 0, rhs.columns()),
-                                   column_range(workspace.transformed.view(), 0, rhs.columns()),
-                                   column_range(workspace.candidate.view(), 0, rhs.columns())};
-    refine(
-        backend, A, rhs, X, most_steps, views,
-        [&](DenseView<const T> R, DenseView<T> Y) { add_solution(workspace, R, Y); },
-        [&](std::int64_t n, const T* x) { return largest_magnitude(workspace, n, x); });
+    const auto form = [&](DenseView<const T> solution, DenseView<T> R) {
+      form_residual<B, T>(backend, A, rhs, solution, R);
+    };
+    SmallerResidual<Decision::on_host, B, T, decltype(form)> policy(backend, workspace.states.data(),
+                                                                    rhs.columns(), form);
+    const RefinementViews<T> columns{X, column_range(workspace.residual.view(), 0, rhs.columns()),
+                                     column_range(workspace.candidate.view(), 0, rhs.columns())};
+    refine(most_steps, columns, policy, [&](std::span<const std::int64_t>, const RefinementViews<T>& views) {
+      for (std::int64_t j = 0; j < X.columns(); ++j) {
+        backend.copy(X.rows(), X.column(j), views.candidate.column(j));
+      }
+      add_solution(workspace, views.residual, views.candidate);
+    });
   }
 
   /// Most steps of refinement. The backward error of Gauss-Jordan elimination grows with the condition
@@ -257,7 +261,7 @@ class EliminatedSystem {
   }
 
   static double largest_magnitude(SolveWorkspace& workspace, std::int64_t n, const T* x) {
-    workspace.backend.reduce(n, system_detail::Magnitude<T>{x}, Store<Largest>{workspace.largest.data()});
+    workspace.backend.reduce(n, LargestMagnitude<const T*>{x}, Store<Largest>{workspace.largest.data()});
     return workspace.backend.read(workspace.largest.data()).value;
   }
 

@@ -6,14 +6,14 @@
 #include "backend/store.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "dense/gauss_jordan/rank.hpp"
-#include "dense/gauss_jordan/refinement.hpp"
 #include "dense/lu/butterfly.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/qr.hpp"
 #include "dense/mixed_precision/products.hpp"
 #include "linalg/condition.hpp"
-#include "linalg/refinement.hpp"
 #include "linalg/residual_check.hpp"
+#include "linalg/spmv/form_residual.hpp"
+#include "solver/direct/refinement.hpp"
 #include "solver/factor_status.hpp"
 #include "support/text.hpp"
 #ifdef __CUDACC__
@@ -29,6 +29,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -98,17 +99,10 @@ class System {
   /// Vectors of solves of up to `columns` right-hand sides at a time.
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, std::int64_t n, std::int64_t columns)
-        : backend(device),
-          residual(device, n, columns),
-          next(device, n, columns),
-          candidate(device, n, columns),
-          largest(device, 1) {}
-    [[nodiscard]] std::size_t bytes() const override {
-      return residual.bytes() + next.bytes() + candidate.bytes() + largest.bytes();
-    }
+        : backend(device), refinement(device, n, columns) {}
+    [[nodiscard]] std::size_t bytes() const override { return refinement.bytes(); }
     B backend;
-    Dense<T> residual, next, candidate;
-    Array<Largest> largest;
+    RefinementArrays<T> refinement;
   };
 
   System(const Device& device, const LuOptions& options)
@@ -191,7 +185,7 @@ class System {
   std::vector<std::int64_t> refine(SolveWorkspace& workspace, const MatrixRef<T>& A, bool transposed,
                                    DenseView<const T> rhs, DenseView<T> X) const {
     std::vector<std::int64_t> steps;
-    const std::int64_t at_once = workspace.residual.columns();
+    const std::int64_t at_once = workspace.refinement.residual.columns();
     for (std::int64_t begin = 0; begin < X.columns(); begin += at_once) {
       const std::int64_t end = std::min(begin + at_once, X.columns());
       const std::vector<std::int64_t> some = refine_columns(
@@ -316,7 +310,8 @@ class System {
       }
       substitute(backend_, false, solution);
       refine_columns(*workspace, A_, false, {b.data(), n, 1, n, backend_.device()}, solution);
-      error = combine(Largest{error}, Largest{backward_error(b.data(), x.data(), workspace->residual.data())})
+      error = combine(Largest{error},
+                      Largest{backward_error(b.data(), x.data(), workspace->refinement.residual.data())})
                   .value;
     }
     const double acceptable = 10 * std::sqrt(static_cast<double>(n)) * machine_epsilon<T>;
@@ -352,23 +347,24 @@ class System {
   std::vector<std::int64_t> refine_columns(SolveWorkspace& workspace, const MatrixRef<T>& A, bool transposed,
                                            DenseView<const T> rhs, DenseView<T> X) const {
     B& backend = workspace.backend;
-    const RefinementViews<T> views{column_range(workspace.residual.view(), 0, X.columns()),
-                                   column_range(workspace.next.view(), 0, X.columns()),
-                                   column_range(workspace.candidate.view(), 0, X.columns())};
-    const auto add_solution = [&](DenseView<const T> R, DenseView<T> Y) {
-      for (std::int64_t j = 0; j < R.columns(); ++j) {
-        backend.copy(order(), R.column(j), views.next.column(j));
-      }
-      substitute(backend, transposed, views.next);
-      for (std::int64_t j = 0; j < R.columns(); ++j) {
-        backend.for_each(order(), refinement_detail::Add<T>{views.next.column(j), Y.column(j)});
-      }
+    const auto form = [&](DenseView<const T> solution, DenseView<T> R) {
+      form_residual<B, T>(backend, A, rhs, solution, R);
     };
-    const auto largest_magnitude = [&](std::int64_t n, const T* x) {
-      backend.reduce(n, refinement_detail::Magnitude<T>{x}, Store<Largest>{workspace.largest.data()});
-      return backend.read(workspace.largest.data()).value;
-    };
-    return echelon::refine(backend, A, rhs, X, options_.refine, views, add_solution, largest_magnitude);
+    SmallerResidual<Decision::on_host, B, T, decltype(form)> policy(
+        backend, workspace.refinement.states.data(), rhs.columns(), form);
+    echelon::refine(options_.refine, workspace.refinement.views(X), policy,
+                    [&](std::span<const std::int64_t>, const RefinementViews<T>& views) {
+                      for (std::int64_t j = 0; j < X.columns(); ++j) {
+                        backend.copy(order(), views.residual.column(j), views.candidate.column(j));
+                      }
+                      substitute(backend, transposed, views.candidate);
+                      for (std::int64_t j = 0; j < X.columns(); ++j) {
+                        const T* const x = X.column(j);
+                        T* const y = views.candidate.column(j);
+                        backend.for_each(order(), AddElement<T, const T*, const T*, T*>{T{1}, x, T{1}, y, y});
+                      }
+                    });
+    return policy.steps();
   }
 
   mutable B backend_;

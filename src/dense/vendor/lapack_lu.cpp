@@ -1,74 +1,93 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "dense/factorization/host_factorization.hpp"
+#include "dense/factorization/scaling.hpp"
 #include "dense/vendor/blocked_lu.hpp"
+#include "linalg/blas/blas.hpp"
+#include "linalg/blas/lapack.hpp"
+#include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/lapack_lu.hpp>
+
+#include <cstddef>
+#include <vector>
 
 namespace echelon {
 
 namespace {
 
 template <class B, class T>
-class LapackFactorization final : public HostFactorization<B, T> {
+class LapackFactorization {
+  using Operation = direct::Operation;
+
  public:
-  LapackFactorization(const Device& device, const LapackLuOptions& options)
-      : HostFactorization<B, T>(device, options.equilibrate, options.refine) {}
+  using Scope = blas::Threads;
+  static constexpr bool calls_blas = true;
 
-  [[nodiscard]] std::size_t bytes() const override {
-    return HostFactorization<B, T>::bytes() + pivots_.size() * sizeof(int) + tau_.size() * sizeof(T);
-  }
+  LapackFactorization(const Device&, const LapackLuOptions& options) : equilibrate_(options.equilibrate) {}
 
- private:
-  void clear() override {
+  Outcome factor(const direct::FactorContext<B, T>& context) {
     tau_.clear();
     pivots_.clear();
-  }
-
-  Outcome factor(int n) override {
-    T* const a = this->factors().data();
+    const int n = blas::dimension(context.A.rows());
+    if (Outcome scaled = lu::copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok())
+      return scaled;
+    T* const a = factors_.data();
     pivots_.assign(static_cast<std::size_t>(n), 0);
-    const T norm = lapack::norm_one(n, a);
-    const T largest = lapack::norm_max(n, a);
-    const BlockedLuResult lu = factor_blocked_lu(n, a, pivots_.data(), this->cancel());
+    const BlockedLuResult lu = factor_blocked_lu(n, a, pivots_.data(), context.cancel);
     if (lu.cancelled) return cancelled_factorization();
-    const double growth = static_cast<double>(lapack::upper_norm_max(n, a) / largest);
-    if (!(growth <= acceptable_growth<T>(n))) return factor_qr(n, norm, growth);
+    const double growth = static_cast<double>(lapack::upper_norm_max(n, a)) / norms_.largest;
+    if (!(growth <= acceptable_growth<T>(n))) return factor_qr(context, growth);
     if (lu.zero_pivot > 0) return zero_pivot(lu.zero_pivot - 1);
-    Outcome outcome = assess_condition<T>(lapack::reciprocal_condition(n, a, norm));
+    Outcome outcome;
     outcome.statistics = {{"factorization", "lu"}, {"pivot_growth", growth}};
     return outcome;
   }
 
-  /// Factors A = Q R, which is backward stable for every A, at twice the flops of LU.
-  Outcome factor_qr(int n, T norm, double growth) {
-    this->restore_matrix();
-    tau_.assign(static_cast<std::size_t>(n), T{0});
-    if (this->cancel().stop_requested()) return cancelled_factorization();
-    lapack::geqrf(n, this->factors().data(), tau_.data());
-    for (int i = 0; i < n; ++i) {
-      if (this->factors()(i, i) == 0) return zero_pivot(i);
-    }
-    Outcome outcome = assess_condition<T>(this->reciprocal_condition(norm));
-    outcome.warnings.push_back(growth_warning(growth));
-    outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
-    return outcome;
+  /// LAPACK's estimate for LU.
+  template <class Estimate>
+  [[nodiscard]] double reciprocal_condition(const Estimate& estimate) const {
+    if (!tau_.empty()) return estimate();
+    return lapack::reciprocal_condition(static_cast<int>(factors_.rows()), factors_.data(),
+                                        static_cast<T>(norms_.one));
   }
 
-  void substitute_factors(bool transposed, DenseView<T> X) const override {
+  void substitute(Operation operation, B& /*backend*/, direct::NoSpace& /*space*/, DenseView<T> X) const {
+    const bool transposed = operation == Operation::transpose;
     if (tau_.empty()) {
-      lapack::getrs(transposed, static_cast<int>(X.rows()), static_cast<int>(X.columns()),
-                    this->factors().data(), pivots_.data(), X.data(), blas::dimension(X.leading()));
+      lapack::getrs(transposed, static_cast<int>(X.rows()), static_cast<int>(X.columns()), factors_.data(),
+                    pivots_.data(), X.data(), blas::dimension(X.leading()));
     } else {
       substitute_qr(transposed, X);
     }
   }
 
+  [[nodiscard]] double norm() const { return norms_.one; }
+  [[nodiscard]] std::size_t bytes() const {
+    return factors_.bytes() + pivots_.size() * sizeof(int) + tau_.size() * sizeof(T);
+  }
+
+ private:
+  /// Factors A = Q R, which is backward stable for every A, at twice the flops of LU.
+  Outcome factor_qr(const direct::FactorContext<B, T>& context, double growth) {
+    const auto n = static_cast<int>(factors_.rows());
+    lu::restore_scaled(context, factors_);
+    tau_.assign(static_cast<std::size_t>(n), T{0});
+    if (context.cancel.stop_requested()) return cancelled_factorization();
+    lapack::geqrf(n, factors_.data(), tau_.data());
+    for (int i = 0; i < n; ++i) {
+      if (factors_(i, i) == 0) return zero_pivot(i);
+    }
+    Outcome outcome;
+    outcome.warnings.push_back(growth_warning(growth));
+    outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
+    return outcome;
+  }
+
   /// Computes X = R^-1 Q^T X, or Q R^-T X.
   void substitute_qr(bool transposed, DenseView<T> X) const {
-    const T* const qr = this->factors().data();
+    const T* const qr = factors_.data();
     const int n = static_cast<int>(X.rows());
     const int columns = static_cast<int>(X.columns());
     const int leading = blas::dimension(X.leading());
@@ -78,6 +97,9 @@ class LapackFactorization final : public HostFactorization<B, T> {
     if (transposed) lapack::multiply_by_q(false, n, columns, qr, tau_.data(), X.data(), leading);
   }
 
+  bool equilibrate_;
+  Dense<T> factors_;  // of LU, or of QR
+  lu::ScaledNorms norms_;
   std::vector<int> pivots_;
   std::vector<T> tau_;  // of QR's reflections; empty: LU
 };
@@ -87,7 +109,7 @@ class LapackFactorization final : public HostFactorization<B, T> {
 template <>
 struct MethodWith<LapackLuOptions> {
   template <class B, class T>
-  using Type = LapackFactorization<B, T>;
+  using Type = DirectMethod<B, T, LapackFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,

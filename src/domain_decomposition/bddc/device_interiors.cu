@@ -3,6 +3,7 @@
 #include "backend/device/memory.hpp"
 #include "domain_decomposition/bddc/device_interiors.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
+#include "sparse_direct/symbolic/equal_patterns.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
@@ -17,13 +18,11 @@ namespace echelon::bddc {
 
 namespace {
 
+using sparse_direct::DeviceFactorization;
+using sparse_direct::FactorEnd;
+using sparse_direct::FactorKind;
+using sparse_direct::FactorResult;
 using sparse_direct::SymbolicFactor;
-using sparse_direct::gpu::DeviceFactorFacts;
-using sparse_direct::gpu::DeviceFactorization;
-using sparse_direct::gpu::DeviceFactorMemory;
-using sparse_direct::gpu::Factors;
-using sparse_direct::gpu::FrontPlan;
-using sparse_direct::gpu::JoinedSymbolic;
 
 /// Rows of a group's matrix on boundaries.
 struct BoundaryRows {
@@ -113,9 +112,7 @@ std::uint64_t hash_of_pattern(const LocalMatrix& matrix) {
 }
 
 bool have_equal_patterns(const LocalMatrix& a, const LocalMatrix& b) {
-  return a.boundary_size() == b.boundary_size() &&
-         std::ranges::equal(a.matrix().row_offsets().span(), b.matrix().row_offsets().span()) &&
-         std::ranges::equal(a.matrix().column_indices().span(), b.matrix().column_indices().span());
+  return a.boundary_size() == b.boundary_size() && sparse_direct::have_equal_patterns(a.matrix(), b.matrix());
 }
 
 SymbolicFactor analyze_subdomain(const LocalMatrix& matrix) {
@@ -123,8 +120,7 @@ SymbolicFactor analyze_subdomain(const LocalMatrix& matrix) {
   std::iota(boundary.begin(), boundary.end(), static_cast<std::int32_t>(matrix.interior_size()));
   const sparse_direct::AnalysisOptions options{
       .ordering = {.ordering = Ordering::dissection, .threads = 1, .for_gpu = true}};
-  return sparse_direct::gpu::without_border_front(
-      sparse_direct::analyze_bordered(matrix.matrix(), boundary, options));
+  return sparse_direct::analyze_bordered(matrix.matrix(), boundary, options);
 }
 
 template <class Group>
@@ -195,14 +191,11 @@ Outcome DeviceInteriors::factor_range(const Request& request, std::int64_t begin
   if (end - begin > most) return factor_halves(request, begin, end);
   std::vector<const SymbolicFactor*> parts;
   for (std::int64_t s = begin; s < end; ++s) parts.push_back(&symbolic_[pattern_[s]]);
-  const JoinedSymbolic joined = sparse_direct::gpu::join(parts);
-  FrontPlan plan =
-      sparse_direct::gpu::plan_fronts(joined.symbolic, Factors::cholesky, sizeof(double), {}, joined.borders);
+  DeviceFactorization<double> factorization(device_, FactorKind::cholesky, parts);
   const Csr<double> matrix = join_matrices(request.host, begin, end);
-  const DeviceFactorMemory needed = DeviceFactorization<double>::predict(plan, matrix.nonzeros());
-  const std::size_t bytes = needed.factor + needed.stack + needed.maps + 2 * matrix.bytes();
+  const std::size_t bytes = factorization.memory(matrix.nonzeros()).total() + 2 * matrix.bytes();
   if (bytes <= memory(device_).available)
-    return factor_group(request, begin, end, joined, std::move(plan), matrix);
+    return factor_group(request, begin, end, std::move(factorization), matrix);
   if (end - begin > 1) return factor_halves(request, begin, end);
   return request.host.in_subdomain(
       begin, {Status::out_of_memory, "its factorisation takes about " + byte_count(bytes) +
@@ -217,24 +210,19 @@ Outcome DeviceInteriors::factor_halves(const Request& request, std::int64_t begi
 }
 
 Outcome DeviceInteriors::factor_group(const Request& request, std::int64_t begin, std::int64_t end,
-                                      const JoinedSymbolic& joined, FrontPlan plan,
-                                      const Csr<double>& matrix) {
-  const std::vector<std::int32_t> places = sparse_direct::inverse_permutation(joined.symbolic.permutation);
-  const std::vector<double> ones(places.size(), 1.0);
+                                      DeviceFactorization<double> factorization, const Csr<double>& matrix) {
   Group group;
   group.begin = begin;
   group.end = end;
   group.matrix = matrix.to(device_);
-  group.factorization = std::make_unique<DeviceFactorization<double>>(
-      device_, joined.symbolic, std::move(plan), matrix.row_offsets().span(), matrix.column_indices().span(),
-      sparse_direct::gpu::Placement<double>{places, places, ones, ones});
-  const DeviceFactorFacts facts = group.factorization->factor(
-      group.matrix.row_offsets().data(), group.matrix.column_indices().data(), group.matrix.values().data(),
-      request.cancel, request.complements.S + request.complements.begin[begin]);
-  if (facts.cancelled) return {Status::cancelled, "stopped by the caller"};
-  if (facts.failed_column) {
-    const std::int64_t row =
-        row_begin_[begin] + joined.symbolic.permutation[static_cast<std::size_t>(*facts.failed_column)];
+  group.factorization.emplace(std::move(factorization));
+  group.factorization->allocate(matrix.row_offsets().span(), matrix.column_indices().span());
+  const FactorResult result = group.factorization->partial(
+      {group.matrix.row_offsets().data(), group.matrix.column_indices().data(), group.matrix.values().data()},
+      request.complements.S + request.complements.begin[begin], request.cancel);
+  if (result.end == FactorEnd::cancelled) return {Status::cancelled, "stopped by the caller"};
+  if (result.end == FactorEnd::no_pivot) {
+    const std::int64_t row = row_begin_[begin] + result.failed->column;
     const auto after = std::upper_bound(row_begin_.begin(), row_begin_.end(), row);
     return request.host.in_subdomain(after - row_begin_.begin() - 1,
                                      {Status::not_spd, "its interior is not positive definite"});

@@ -7,14 +7,13 @@
 #pragma once
 
 #include "domain_decomposition/bddc/preconditioner.hpp"
-#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "sparse_direct/multifrontal/device_factorization.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -61,7 +60,7 @@ class DeviceInteriors {
     Csr<double> matrix;                 // on the GPU
     Array<std::int32_t> boundary_rows;  // of the matrix, subdomain by subdomain
     Array<std::int32_t> interior_end;   // of the subdomain of each of them
-    std::unique_ptr<sparse_direct::gpu::DeviceFactorization<double>> factorization;
+    std::optional<sparse_direct::DeviceFactorization<double>> factorization;
   };
   /// Arguments of factor().
   struct Request {
@@ -74,8 +73,8 @@ class DeviceInteriors {
   [[nodiscard]] Outcome factor_range(const Request& request, std::int64_t begin, std::int64_t end);
   [[nodiscard]] Outcome factor_halves(const Request& request, std::int64_t begin, std::int64_t end);
   [[nodiscard]] Outcome factor_group(const Request& request, std::int64_t begin, std::int64_t end,
-                                     const sparse_direct::gpu::JoinedSymbolic& joined,
-                                     sparse_direct::gpu::FrontPlan plan, const Csr<double>& matrix);
+                                     sparse_direct::DeviceFactorization<double> factorization,
+                                     const Csr<double>& matrix);
   [[nodiscard]] Csr<double> join_matrices(const Preconditioner& host, std::int64_t begin,
                                           std::int64_t end) const;
   void complete_complements(const Request& request, Group& group) const;

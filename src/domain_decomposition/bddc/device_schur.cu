@@ -49,14 +49,14 @@ Outcome invert(DeviceTools& tools, Dense<double>& G, DenseView<double> inverse) 
   if (n == 0) return {};
   const auto order = static_cast<int>(n);
   const CurrentDevice current(G.device().id());
-  tools.vendor.reserve(sparse_direct::gpu::Factors::cholesky, order);
-  tools.vendor.cholesky(order, G.data(), order);
-  const int failed = tools.backend.read(tools.vendor.info());
+  tools.lapack.reserve_potrf(order);
+  tools.lapack.potrf(order, G.data(), order);
+  const int failed = tools.backend.read(tools.lapack.info());
   if (failed > 0)
     return {Status::not_spd, "pivot " + std::to_string(failed - 1) + " (from 0) is not positive", failed - 1};
   Dense<double> triangle(G.device(), n, n);  // L^-T
   tools.backend.for_each(n * n, SetDiagonal{n, 1.0, triangle.data()});
-  tools.vendor.solve_right(true, false, n, order, G.data(), order, triangle.data(), n);
+  tools.lapack.trsm_right(true, false, n, order, G.data(), order, triangle.data(), n);
   const DenseView<const double> factor = std::as_const(triangle).view();
   gemm<double>(tools.context, 1, factor, transposed(factor), 0, inverse);
   tools.backend.synchronize();

@@ -4,7 +4,7 @@
 
 #include "backend/cuda/cuda.cuh"
 #include "domain_decomposition/bddc/local/problem.hpp"
-#include "sparse_direct/multifrontal/cuda/vendor.cuh"
+#include "linalg/blas/device_lapack.cuh"
 
 #include <echelon/context.hpp>
 #include <echelon/device.hpp>
@@ -20,8 +20,8 @@ namespace echelon::bddc {
 struct DeviceTools {
   Cuda backend;
   Context context;
-  sparse_direct::gpu::Vendor<double> vendor;
-  explicit DeviceTools(const Device& device) : backend(device), context(device), vendor(device) {}
+  DeviceLapack<double> lapack;
+  explicit DeviceTools(const Device& device) : backend(device), context(device), lapack(device) {}
 };
 
 /// inverse = G^-1 for a symmetric positive definite G, of which the lower triangle is read and overwritten.

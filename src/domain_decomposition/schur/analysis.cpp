@@ -30,7 +30,8 @@ Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFact
   if (factorization == SchurFactorization::ldlt) {
     const SymmetricMatching matching = symmetric_matching(interior_block(A, partition));
     if (matching.structural_rank < size) {
-      result.outcome = structurally_singular(partition, matching.structural_rank, matching.unmatched_rows);
+      result.outcome = interior_rank_deficient(partition, matching.structural_rank,
+                                               columns_of_A(partition, matching.unmatched_rows), true);
       return result;
     }
     partner = in_all_rows(partition, matching.partner);
@@ -40,7 +41,8 @@ Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFact
   } else if (factorization == SchurFactorization::lu) {
     const LargeDiagonal diagonal = large_diagonal(interior_block(A, partition));
     if (diagonal.structural_rank < size) {
-      result.outcome = structurally_singular(partition, diagonal.structural_rank, diagonal.unmatched_columns);
+      result.outcome = interior_rank_deficient(partition, diagonal.structural_rank,
+                                               columns_of_A(partition, diagonal.unmatched_columns), true);
       return result;
     }
     result.row_permutation = in_all_rows(partition, diagonal.row_permutation);

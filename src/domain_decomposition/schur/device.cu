@@ -8,8 +8,7 @@
 #include "domain_decomposition/schur/outcomes.hpp"
 #include "linalg/condition.hpp"
 #include "sparse_direct/matching/powers_of_two.hpp"
-#include "sparse_direct/multifrontal/cuda/factorization.hpp"
-#include "sparse_direct/multifrontal/cuda/spare_pivots.hpp"
+#include "sparse_direct/multifrontal/device_factorization.hpp"
 #include "support/stopwatch.hpp"
 
 #include <echelon/linalg.hpp>
@@ -26,14 +25,14 @@ namespace echelon::schur {
 
 namespace {
 
+using sparse_direct::DeviceFactorization;
+using sparse_direct::DeviceFactorMemory;
+using sparse_direct::Equilibrated;
+using sparse_direct::FactorEnd;
+using sparse_direct::FactorFacts;
+using sparse_direct::FactorKind;
+using sparse_direct::FactorResult;
 using sparse_direct::Scaling;
-using sparse_direct::SymbolicFactor;
-using sparse_direct::gpu::DeviceFactorFacts;
-using sparse_direct::gpu::DeviceFactorization;
-using sparse_direct::gpu::DeviceFactorMemory;
-using sparse_direct::gpu::Equilibrated;
-using sparse_direct::gpu::Factors;
-using sparse_direct::gpu::FrontPlan;
 
 /// Right-hand sides that are solved together.
 constexpr std::int64_t columns_together = 8;
@@ -118,23 +117,6 @@ struct CopyInterior {
   }
 };
 
-/// Places in the permuted matrix: of A's columns, and of its rows, if row k of P A is row permutation[k].
-std::vector<std::int32_t> places_of_columns(const std::vector<std::int32_t>& order, std::int64_t n) {
-  std::vector<std::int32_t> places(static_cast<std::size_t>(n));
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    if (order[k] >= 0) places[static_cast<std::size_t>(order[k])] = static_cast<std::int32_t>(k);
-  }
-  return places;
-}
-std::vector<std::int32_t> places_of_rows(const std::vector<std::int32_t>& of_columns,
-                                         const std::vector<std::int32_t>& permutation) {
-  if (permutation.empty()) return of_columns;
-  std::vector<std::int32_t> places(of_columns.size());
-  for (std::size_t k = 0; k < places.size(); ++k)
-    places[static_cast<std::size_t>(permutation[k])] = of_columns[k];
-  return places;
-}
-
 /// A_BI of A or of its transpose, with all columns of A, on the host.
 template <class T>
 Csr<T> coupling(const Csr<T>& A, const Partition& partition, bool transposed) {
@@ -164,9 +146,9 @@ class DeviceElimination final : public Elimination<T> {
         interface_(device, std::span<const std::int32_t>(partition.interface)) {}
 
   Outcome eliminate(SchurFactorization factorization) override {
-    kind_ = factorization == SchurFactorization::cholesky ? Factors::cholesky
-            : factorization == SchurFactorization::ldlt   ? Factors::ldlt
-                                                          : Factors::lu;
+    kind_ = factorization == SchurFactorization::cholesky ? FactorKind::cholesky
+            : factorization == SchurFactorization::ldlt   ? FactorKind::ldlt
+                                                          : FactorKind::lu;
     const Stopwatch watch;
     const Csr<T> host = A_.to(Device::serial());
     if (partition_.interior.empty()) return on_host("there is nothing to eliminate", factorization);
@@ -174,33 +156,18 @@ class DeviceElimination final : public Elimination<T> {
                                          {.threads = Device().threads(), .for_gpu = true});
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
     if (options_.cancel.stop_requested()) return cancelled_factorization();
-    std::vector<std::int32_t> spare;
-    SymbolicFactor symbolic = sparse_direct::gpu::without_border_front(std::move(analysis.symbolic));
-    if (kind_ == Factors::ldlt) {
-      sparse_direct::gpu::SpareSymbolic with_spare =
-          sparse_direct::gpu::add_spare_pivots(std::move(symbolic));
-      symbolic = std::move(with_spare.symbolic);
-      spare = std::move(with_spare.spare);
-    }
-    FrontPlan plan = sparse_direct::gpu::plan_fronts(symbolic, kind_, sizeof(T), spare);
-    const DeviceFactorMemory needed = DeviceFactorization<T>::predict(plan, host.nonzeros());
+    factorization_.emplace(device_, kind_, std::move(analysis.symbolic), analysis.row_permutation);
+    const DeviceFactorMemory needed = factorization_->memory(host.nonzeros());
     const std::size_t S_bytes = static_cast<std::size_t>(border() * border()) * sizeof(T);
-    if (needed.factor + needed.stack + needed.maps + S_bytes > memory(device_).available)
+    if (needed.total() + S_bytes > memory(device_).available)
       return on_host("the factors take " + byte_count(needed.factor) + ", and the GPU has less left",
                      factorization);
+    statistics_ = factorization_->statistics(host.nonzeros());
     set_scale(host, analysis.scaling);
-    const std::vector<std::int32_t> columns = places_of_columns(symbolic.permutation, host.rows());
-    const std::vector<std::int32_t> rows = places_of_rows(columns, analysis.row_permutation);
-    factorization_.emplace(device_, symbolic, std::move(plan), host.row_offsets().span(),
-                           host.column_indices().span(),
-                           sparse_direct::gpu::Placement<T>{rows, columns, row_factors_, column_factors_});
-    statistics_ = {{"ordering", symbolic.ordering},
-                   {"supernodes", symbolic.supernodes()},
-                   {"factor_entries", triangles() * symbolic.factor_entries},
-                   {"factor_flops", static_cast<double>(triangles()) * symbolic.flops},
-                   {"factor_bytes", static_cast<std::int64_t>(needed.factor)},
-                   {"analysis_seconds", watch.seconds()}};
-    return factor(host, symbolic, factorization);
+    factorization_->allocate(host.row_offsets().span(), host.column_indices().span(), row_factors_,
+                             column_factors_);
+    statistics_.push_back({"analysis_seconds", watch.seconds()});
+    return factor(host, factorization);
   }
 
   [[nodiscard]] const Dense<T>& complement() const override {
@@ -238,7 +205,6 @@ class DeviceElimination final : public Elimination<T> {
 
  private:
   [[nodiscard]] std::int64_t border() const { return interface_.size(); }
-  [[nodiscard]] std::int64_t triangles() const { return kind_ == Factors::lu ? 2 : 1; }
   [[nodiscard]] bool symmetric() const { return is_symmetric(kind_); }
   /// Whether the factors are applied transposed, which those of a symmetric A need not be.
   [[nodiscard]] bool is_transposed(Equations equations) const {
@@ -248,45 +214,42 @@ class DeviceElimination final : public Elimination<T> {
   /// Takes the scaling of the analysis; that of a Cholesky factorisation makes the diagonal about 1.
   void set_scale(const Csr<T>& host, const Scaling& scaling) {
     const std::vector<double> unit =
-        kind_ == Factors::cholesky ? unit_diagonal_scale(host) : std::vector<double>{};
-    row_factors_ = sparse_direct::powers_of_two<T>(kind_ == Factors::cholesky ? unit : scaling.rows);
-    column_factors_ = sparse_direct::powers_of_two<T>(kind_ == Factors::cholesky ? unit : scaling.columns);
+        kind_ == FactorKind::cholesky ? unit_diagonal_scale(host) : std::vector<double>{};
+    row_factors_ = sparse_direct::powers_of_two<T>(kind_ == FactorKind::cholesky ? unit : scaling.rows);
+    column_factors_ = sparse_direct::powers_of_two<T>(kind_ == FactorKind::cholesky ? unit : scaling.columns);
     row_scale_ = Array<T>(device_, std::span<const T>(row_factors_));
     column_scale_ = Array<T>(device_, std::span<const T>(column_factors_));
   }
 
-  Outcome factor(const Csr<T>& host, const SymbolicFactor& symbolic, SchurFactorization factorization) {
+  Outcome factor(const Csr<T>& host, SchurFactorization factorization) {
     complement_ = Dense<T>(device_, border(), border());
-    const DeviceFactorFacts facts =
-        factorization_->factor(A_.row_offsets().data(), A_.column_indices().data(), A_.values().data(),
-                               options_.cancel, complement_.data());
-    if (facts.cancelled) return cancelled_factorization();
-    if (facts.failed_column) {
-      const std::int32_t column = symbolic.permutation[static_cast<std::size_t>(*facts.failed_column)];
-      if (kind_ == Factors::cholesky) return interior_not_positive(column, "not positive");
+    const FactorResult result =
+        factorization_->partial({A_.row_offsets().data(), A_.column_indices().data(), A_.values().data()},
+                                complement_.data(), options_.cancel);
+    if (result.end == FactorEnd::cancelled) return cancelled_factorization();
+    if (result.end == FactorEnd::no_pivot) {
+      const std::int64_t column = result.failed->column;
+      if (kind_ == FactorKind::cholesky) return interior_not_positive(column, "not positive");
       return on_host("column " + std::to_string(column) + " (from 0) has no pivot in its front",
                      factorization);
     }
+    const FactorFacts& facts = factorization_->facts();
     finish_complement();
-    if (kind_ != Factors::cholesky && !(test_error(host) <= acceptable_test_error))
+    if (kind_ != FactorKind::cholesky && !(test_error(host) <= acceptable_test_error))
       return on_host("the factors of the GPU are not accurate enough; multipliers are as large as " +
                          short_number(facts.largest_multiplier),
                      factorization);
     Outcome outcome = options_.condition ? assess_interior<T>(reciprocal_condition(host)) : Outcome{};
-    if (!outcome.ok() && kind_ != Factors::cholesky) return on_host("A_II is nearly singular", factorization);
+    if (!outcome.ok() && kind_ != FactorKind::cholesky)
+      return on_host("A_II is nearly singular", factorization);
     if (!outcome.ok()) return outcome;
-    set_inertia(facts);
+    if (symmetric()) inertia_ = Inertia{facts.positive, facts.negative, 0};
     set_couplings(host);
     outcome.rank = interior_.size();
     outcome.statistics = statistics_;
-    if (kind_ != Factors::cholesky)
+    if (kind_ != FactorKind::cholesky)
       outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
     return outcome;
-  }
-
-  void set_inertia(const DeviceFactorFacts& facts) {
-    if (kind_ == Factors::lu) return;
-    inertia_ = Inertia{interior_.size() - facts.negative, facts.negative, 0};
   }
 
   void set_couplings(const Csr<T>& host) {
@@ -388,7 +351,7 @@ class DeviceElimination final : public Elimination<T> {
   const Partition& partition_;
   Device device_;
   const SchurOptions& options_;
-  Factors kind_ = Factors::cholesky;
+  FactorKind kind_ = FactorKind::cholesky;
   Array<std::int32_t> number_, interior_, interface_;
   std::vector<T> row_factors_, column_factors_;
   Array<T> row_scale_, column_scale_;

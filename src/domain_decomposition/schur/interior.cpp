@@ -12,9 +12,7 @@ namespace echelon::schur {
 
 namespace {
 
-double factor_at(const std::vector<double>& scale, std::int64_t i) {
-  return scale.empty() ? 1 : scale[static_cast<std::size_t>(i)];
-}
+using sparse_direct::factor_at;
 
 /// Calls f(i, j, k) for the elements k of A with row i and column j.
 template <class T, class F>

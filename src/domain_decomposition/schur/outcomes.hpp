@@ -5,11 +5,12 @@
 
 #include "domain_decomposition/schur/implementation.hpp"
 #include "solver/factor_status.hpp"
+#include "sparse_direct/multifrontal/outcomes.hpp"
 #include "support/text.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace echelon::schur {
@@ -28,34 +29,20 @@ inline Outcome interior_not_positive(std::int64_t column, const std::string& val
           column};
 }
 
-/// Outcome for an interior block of `size` rows that lacks pivots in these columns of A.
-inline Outcome rank_deficient(std::int64_t size, std::int64_t rank, std::vector<std::int32_t> columns,
-                              const char* structural = "") {
-  std::sort(columns.begin(), columns.end());
-  constexpr std::size_t most = 8;
-  std::string list;
-  for (std::size_t k = 0; k < std::min(most, columns.size()); ++k)
-    list += (k > 0 ? ", " : "") + std::to_string(columns[k]);
-  if (columns.size() > most) list += ", ...";
-  Outcome outcome{Status::singular,
-                  "the interior block of A is singular: its " + std::string(structural) + "rank is " +
-                      std::to_string(rank) + " of " + std::to_string(size) +
-                      (columns.size() == 1 ? ", and column " : ", and columns ") + list +
-                      (columns.size() == 1 ? " (from 0) has" : " (from 0) have") +
-                      " no pivot; with such unknowns in the interface the others can be eliminated"};
-  if (!columns.empty()) outcome.row = columns.front();
-  outcome.rank = rank;
+/// Outcome for an interior block that lacks pivots in these columns of A.
+inline Outcome interior_rank_deficient(const Partition& partition, std::int64_t rank,
+                                       std::vector<std::int32_t> columns, bool structural = false) {
+  Outcome outcome = sparse_direct::rank_deficient("the interior block of A", std::ssize(partition.interior),
+                                                  rank, std::move(columns), structural);
+  outcome.message += "; with such unknowns in the interface the others can be eliminated";
   return outcome;
 }
 
-/// `unmatched` are columns of the interior block.
-inline Outcome structurally_singular(const Partition& partition, std::int64_t rank,
-                                     const std::vector<std::int32_t>& unmatched) {
-  std::vector<std::int32_t> columns;
-  columns.reserve(unmatched.size());
-  for (const std::int32_t k : unmatched) columns.push_back(partition.interior[static_cast<std::size_t>(k)]);
-  return rank_deficient(static_cast<std::int64_t>(partition.interior.size()), rank, std::move(columns),
-                        "structural ");
+/// Columns of A that these columns of the interior block are.
+inline std::vector<std::int32_t> columns_of_A(const Partition& partition,
+                                              std::vector<std::int32_t> interior_columns) {
+  for (std::int32_t& k : interior_columns) k = partition.interior[static_cast<std::size_t>(k)];
+  return interior_columns;
 }
 
 /// Outcome with the reciprocal condition number of the interior block.

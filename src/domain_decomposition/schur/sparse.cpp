@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Schur complements of sparse matrices on the host: a multifrontal factorisation whose last front is left.
-#include "backend/device/memory.hpp"
-#include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "domain_decomposition/schur/analysis.hpp"
 #include "domain_decomposition/schur/implementation.hpp"
 #include "domain_decomposition/schur/interior.hpp"
 #include "domain_decomposition/schur/outcomes.hpp"
 #include "linalg/condition.hpp"
-#include "sparse_direct/multifrontal/host/factorization.hpp"
-#include "sparse_direct/multifrontal/host/substitution.hpp"
-#include "sparse_direct/multifrontal/host/tree_schedule.hpp"
+#include "sparse_direct/multifrontal/pivoted_factorization.hpp"
 #include "sparse_direct/multifrontal/singular.hpp"
 #include "support/stopwatch.hpp"
 
@@ -20,8 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,11 +39,15 @@ class SparseElimination final : public Elimination<T> {
     kind_ = factorization == SchurFactorization::cholesky ? FactorKind::cholesky
             : factorization == SchurFactorization::ldlt   ? FactorKind::ldlt
                                                           : FactorKind::lu;
+    const double threshold =
+        kind_ == FactorKind::lu ? SparseLuOptions{}.threshold : SparseLdltOptions{}.threshold;
+    factorization_.emplace(device_, threshold);
     const Stopwatch watch;
     Outcome outcome = analyze(factorization);
     if (!outcome.ok()) return outcome;
     analysis_seconds_ = watch.seconds();
-    if (std::optional<Outcome> lack = check_memory()) return *lack;
+    if (std::optional<Outcome> lack = factorization_->lack_of_memory("the factorisation of the interior"))
+      return *lack;
     outcome = kind_ == FactorKind::cholesky ? factor_cholesky() : factor_with_pivoting();
     if (!outcome.ok()) return outcome;
     take_complement();
@@ -61,12 +60,12 @@ class SparseElimination final : public Elimination<T> {
 
   [[nodiscard]] std::optional<Inertia> inertia() const override {
     if (kind_ == FactorKind::cholesky) return Inertia{interior(), 0, 0};
-    if (kind_ == FactorKind::lu || factors_.facts.perturbed_pivots > 0) return std::nullopt;
-    return Inertia{factors_.facts.positive, factors_.facts.negative, interior() - factors_.facts.rank};
+    if (kind_ == FactorKind::lu || facts().perturbed_pivots > 0) return std::nullopt;
+    return Inertia{facts().positive, facts().negative, interior() - facts().rank};
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return factors_.bytes() + layout_.bytes() + complement_.bytes() +
+    return (factorization_ ? factorization_->bytes() : 0) + complement_.bytes() +
            (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
   }
 
@@ -74,9 +73,10 @@ class SparseElimination final : public Elimination<T> {
     const Order order = order_of(equations);
     for_columns(B.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
       take_right_hand_sides(order, B, begin, columns, v);
-      run_substitution(SubstitutionHalves::forward, order.transposed, columns, v.x.data(), v.scratch.data());
+      factorization_->substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
+                                 SubstitutionHalves::forward);
       for (std::int64_t i = 0; i < border(); ++i) {
-        const double scale = scale_of(*order.equation_scale, partition_.interface[i]);
+        const double scale = factor_at(*order.equation_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
           G(i, begin + c) = static_cast<T>(static_cast<double>(v.row(interior() + i, columns)[c]) / scale);
       }
@@ -89,20 +89,21 @@ class SparseElimination final : public Elimination<T> {
     for_columns(X.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
       if (B.data() != nullptr) {
         take_right_hand_sides(order, B, begin, columns, v);
-        run_substitution(SubstitutionHalves::forward, order.transposed, columns, v.x.data(),
-                         v.scratch.data());
+        factorization_->substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
+                                   SubstitutionHalves::forward);
       } else {
         std::fill_n(v.x.data(), partition_.size() * columns, T{0});
       }
       for (std::int64_t i = 0; i < border(); ++i) {
-        const double scale = scale_of(*order.unknown_scale, partition_.interface[i]);
+        const double scale = factor_at(*order.unknown_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
           v.row(interior() + i, columns)[c] = static_cast<T>(static_cast<double>(X_B(i, begin + c)) / scale);
       }
-      run_substitution(SubstitutionHalves::backward, order.transposed, columns, v.x.data(), v.scratch.data());
+      factorization_->substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
+                                 SubstitutionHalves::backward);
       for (std::int64_t k = 0; k < interior(); ++k) {
         const std::int32_t j = (*order.unknowns)[static_cast<std::size_t>(k)];
-        const double scale = scale_of(*order.unknown_scale, j);
+        const double scale = factor_at(*order.unknown_scale, j);
         for (int c = 0; c < columns; ++c)
           X(j, begin + c) = static_cast<T>(static_cast<double>(v.row(k, columns)[c]) * scale);
       }
@@ -130,28 +131,16 @@ class SparseElimination final : public Elimination<T> {
   };
   [[nodiscard]] Order order_of(Equations equations) const {
     if (equations == Equations::plain || kind_ != FactorKind::lu)
-      return {false, &factors_.row_order, &factors_.column_order, &scaling_.rows, &scaling_.columns};
-    return {true, &factors_.column_order, &factors_.row_order, &scaling_.columns, &scaling_.rows};
+      return {false, &factorization_->row_order(), &factorization_->column_order(), &scaling_.rows,
+              &scaling_.columns};
+    return {true, &factorization_->column_order(), &factorization_->row_order(), &scaling_.columns,
+            &scaling_.rows};
   }
 
   [[nodiscard]] std::int64_t interior() const { return std::ssize(partition_.interior); }
   [[nodiscard]] std::int64_t border() const { return std::ssize(partition_.interface); }
   [[nodiscard]] int threads() const { return device_.threads(); }
-
-  [[nodiscard]] std::int64_t scratch_size(int columns) const {
-    return substitution_scratch(factors_, substitution_, columns, threads());
-  }
-  void run_substitution(SubstitutionHalves halves, bool transposed, int columns, T* x, T* scratch) const {
-    const RunTeam run = [&](const std::function<void(int, int)>& part) {
-      if (threads() == 1) return part(0, 1);
-      OpenMp(device_).parallel(true, part);
-    };
-    substitute(factors_, substitution_, run, transposed, columns, x, scratch, halves);
-  }
-
-  static double scale_of(const std::vector<double>& scale, std::int64_t i) {
-    return scale.empty() ? 1 : scale[static_cast<std::size_t>(i)];
-  }
+  [[nodiscard]] const FactorFacts& facts() const { return factorization_->facts(); }
 
   /// Calls f(first column, columns, vectors) for groups of the k columns that are substituted together.
   template <class F>
@@ -160,7 +149,7 @@ class SparseElimination final : public Elimination<T> {
     for (std::int64_t begin = 0; begin < k; begin += columns_at_once) {
       const auto columns = static_cast<int>(std::min<std::int64_t>(columns_at_once, k - begin));
       v.x.resize(static_cast<std::size_t>(partition_.size() * columns));
-      v.scratch.resize(static_cast<std::size_t>(scratch_size(columns)));
+      v.scratch.resize(static_cast<std::size_t>(factorization_->scratch_size(columns)));
       f(begin, columns, v);
     }
   }
@@ -169,7 +158,7 @@ class SparseElimination final : public Elimination<T> {
                              Vectors& v) const {
     for (std::int64_t k = 0; k < partition_.size(); ++k) {
       const std::int32_t i = (*order.equations)[static_cast<std::size_t>(k)];
-      const double scale = scale_of(*order.equation_scale, i);
+      const double scale = factor_at(*order.equation_scale, i);
       for (int c = 0; c < columns; ++c)
         v.row(k, columns)[c] = static_cast<T>(static_cast<double>(B(i, begin + c)) * scale);
     }
@@ -180,63 +169,39 @@ class SparseElimination final : public Elimination<T> {
         analyze_interior(A_, partition_, factorization, options_.ordering, {.threads = threads()});
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
     scaling_ = std::move(analysis.scaling);
-    layout_ = lay_out(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
-    schedule_ = schedule_tree(layout_, threads());
-    substitution_ = schedule_substitution(layout_);
+    factorization_->analyze(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
     return {};
   }
 
-  [[nodiscard]] std::optional<Outcome> check_memory() {
-    predicted_ = predict_memory<T>(layout_, schedule_, threads());
-    const std::size_t bytes = predicted_.factor_bytes + predicted_.work_bytes;
-    constexpr std::size_t always_available = std::size_t{64} << 20;
-    const std::size_t available = memory(Device::serial()).available;
-    if (bytes <= std::max(available, always_available)) return std::nullopt;
-    return Outcome{Status::out_of_memory, "the factorisation of the interior needs about " +
-                                              byte_count(bytes) + ", and " + byte_count(available) +
-                                              " are available"};
-  }
-
-  FactorResult factor_values(const ScaledValues<T>& values, const PivotThresholds<T>& thresholds) {
-    return factor(layout_, schedule_, values, {threads(), options_.cancel, thresholds}, factors_);
-  }
-
   Outcome factor_cholesky() {
-    const FactorResult result = factor_values({A_.values().data()}, {});
+    const FactorResult result = factorization_->partial({A_.values().data()}, {}, options_.cancel, border_);
     if (result.end == FactorEnd::cancelled) return cancelled_factorization();
-    if (result.end == FactorEnd::not_positive)
-      return interior_not_positive(result.failed->column, short_number(result.failed->value));
+    if (result.end == FactorEnd::no_pivot)
+      return interior_not_positive(result.failed->column, short_number(*result.failed->value));
     return options_.condition ? assess_interior<T>(reciprocal_condition()) : Outcome{};
   }
 
   /// Factors with every pivot that is not exactly zero at first. Where that fails, or replaces pivots, a
   /// second factorisation delays columns at the level of rounding errors, which decide the rank.
   Outcome factor_with_pivoting() {
-    const bool scaled = !scaling_.rows.empty();
-    const ScaledValues<T> values{A_.values().data(), scaled ? scaling_.rows.data() : nullptr,
-                                 scaled ? scaling_.columns.data() : nullptr};
-    const double threshold =
-        kind_ == FactorKind::lu ? SparseLuOptions{}.threshold : SparseLdltOptions{}.threshold;
-    const auto factor_scaled = [&](double smallest) {
-      constexpr double least = 0.01;  // of the threshold, where the alternative is to delay the column
-      return factor_values(values, {static_cast<T>(threshold), static_cast<T>(least * threshold),
-                                    static_cast<T>(smallest), 0})
-                 .end == FactorEnd::cancelled;
+    const auto is_cancelled = [&](double smallest) {
+      return !factorization_->partial_scaled(A_, scaling_, smallest, options_.cancel, border_);
     };
-    if (factor_scaled(0)) return cancelled_factorization();
-    const FactorFacts& facts = factors_.facts;
+    if (is_cancelled(0)) return cancelled_factorization();
     Outcome outcome;
-    const auto is_complete = [&] { return facts.rank == interior() && facts.perturbed_pivots == 0; };
+    const auto is_complete = [&] { return facts().rank == interior() && facts().perturbed_pivots == 0; };
     if (is_complete() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
     if (outcome.ok() && is_complete()) return outcome;
-    if (factor_scaled(null_pivot_tolerance<T>(partition_.size()))) return cancelled_factorization();
-    if (facts.rank < interior()) return rank_deficient(interior(), facts.rank, columns_without_pivot());
+    if (is_cancelled(null_pivot_tolerance<T>(partition_.size()))) return cancelled_factorization();
+    if (facts().rank < interior())
+      return interior_rank_deficient(partition_, facts().rank, columns_without_pivot());
     if (outcome.ok() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
     return outcome;
   }
 
   [[nodiscard]] std::vector<std::int32_t> columns_without_pivot() const {
-    return {factors_.column_order.begin() + factors_.facts.rank, factors_.column_order.begin() + interior()};
+    return {factorization_->column_order().begin() + facts().rank,
+            factorization_->column_order().begin() + interior()};
   }
 
   /// Reciprocal condition of A_II as it was scaled for the factorisation. For Cholesky factors, which are not
@@ -247,10 +212,10 @@ class SparseElimination final : public Elimination<T> {
     const std::vector<double>& rows = unit.empty() ? scaling_.rows : unit;
     const std::vector<double>& columns = unit.empty() ? scaling_.columns : unit;
     std::vector<T> x(static_cast<std::size_t>(partition_.size()));
-    std::vector<T> scratch(static_cast<std::size_t>(scratch_size(1)));
+    std::vector<T> scratch(static_cast<std::size_t>(factorization_->scratch_size(1)));
     const auto divide = [&](T* v) {
       for (std::int64_t k = 0; k < interior() && !unit.empty(); ++k)
-        v[k] = static_cast<T>(static_cast<double>(v[k]) / scale_of(unit, factors_.row_order[k]));
+        v[k] = static_cast<T>(static_cast<double>(v[k]) / factor_at(unit, factorization_->row_order()[k]));
     };
     Serial backend(Device::serial());
     return estimate_reciprocal_condition<T>(
@@ -258,7 +223,7 @@ class SparseElimination final : public Elimination<T> {
           divide(v);
           std::copy_n(v, interior(), x.data());
           std::fill(x.begin() + interior(), x.end(), T{0});
-          run_substitution(SubstitutionHalves::both, transposed, 1, x.data(), scratch.data());
+          factorization_->substitute(transposed, 1, x.data(), scratch.data());
           std::copy_n(x.data(), interior(), v);
           divide(v);
         });
@@ -267,27 +232,17 @@ class SparseElimination final : public Elimination<T> {
   /// Moves the last front to S: without scaling, and with both triangles.
   void take_complement() {
     const std::int64_t n = border();
-    complement_ = Dense<T>(n, n, n > 0 ? std::move(factors_.border) : Array<T>(Device::serial(), 0));
-    factors_.border = Array<T>();
+    complement_ = Dense<T>(n, n, n > 0 ? std::move(border_) : Array<T>(Device::serial(), 0));
     if (!scaling_.rows.empty()) remove_scaling(partition_, scaling_, complement_);
     if (kind_ != FactorKind::lu) mirror_lower_triangle(complement_);
   }
 
   [[nodiscard]] std::vector<Statistic> statistics() const {
-    const bool both = kind_ == FactorKind::lu;
-    const SymbolicFactor& tree = layout_.tree;
-    std::vector<Statistic> result = {
-        {"ordering", tree.ordering},
-        {"supernodes", layout_.supernodes()},
-        {"largest_front", static_cast<std::int64_t>(layout_.largest_front)},
-        {"factor_entries", both ? 2 * tree.factor_entries - interior() : tree.factor_entries},
-        {"factor_flops", both ? 2 * tree.flops : tree.flops},
-        {"predicted_bytes", static_cast<std::int64_t>(predicted_.factor_bytes + predicted_.work_bytes)},
-        {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())},
-        {"analysis_seconds", analysis_seconds_}};
+    std::vector<Statistic> result = factorization_->statistics();
+    result.push_back({"analysis_seconds", analysis_seconds_});
     if (kind_ == FactorKind::cholesky) return result;
-    result.push_back({"delayed_pivots", factors_.facts.delayed_pivots});
-    if (kind_ == FactorKind::ldlt) result.push_back({"two_by_two_pivots", factors_.facts.two_by_two_pivots});
+    result.push_back({"delayed_pivots", facts().delayed_pivots});
+    if (kind_ == FactorKind::ldlt) result.push_back({"two_by_two_pivots", facts().two_by_two_pivots});
     return result;
   }
 
@@ -298,11 +253,8 @@ class SparseElimination final : public Elimination<T> {
   FactorKind kind_ = FactorKind::cholesky;
   double analysis_seconds_ = 0;
   Scaling scaling_;  // by rows and columns of A; empty: 1
-  FrontLayout layout_;
-  TreeSchedule schedule_;
-  SubstitutionSchedule substitution_;
-  FactorMemory predicted_;
-  MultifrontalFactors<T> factors_;
+  std::optional<PivotedFactorization<T>> factorization_;
+  Array<T> border_;  // S in the scaled matrix, until it becomes the complement
   Dense<T> complement_;
 };
 

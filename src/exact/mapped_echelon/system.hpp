@@ -35,18 +35,6 @@ namespace echelon::mapped {
 template <class T>
 constexpr double default_tolerance = 32 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
-/// Text of a list, such as "2, 4 and 7": at most eight numbers.
-inline std::string list_text(const std::vector<std::int64_t>& numbers) {
-  constexpr std::size_t most = 8;
-  const std::size_t shown = std::min(numbers.size(), most);
-  std::string text;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const bool last = i + 1 == numbers.size();
-    text += (i == 0 ? "" : last ? " and " : ", ") + std::to_string(numbers[i]);
-  }
-  return shown == numbers.size() ? text : text + " and " + std::to_string(numbers.size() - shown) + " more";
-}
-
 /// Memory of a solve of one right-hand side.
 template <class B, class Field, class T>
 struct MappedSolveWorkspace : Workspace {
@@ -124,8 +112,8 @@ class MappedSystem {
               short_number(facts.smallest_accepted) + ", the largest rejected " +
               short_number(facts.largest_rejected) + ")";
     }
-    if (!facts.free_unknowns.empty()) text += ", free unknowns: " + list_text(facts.free_unknowns);
-    if (!facts.dependent_rows.empty()) text += ", dependent rows: " + list_text(facts.dependent_rows);
+    if (!facts.free_unknowns.empty()) text += ", free unknowns: " + list_of(facts.free_unknowns);
+    if (!facts.dependent_rows.empty()) text += ", dependent rows: " + list_of(facts.dependent_rows);
     return text + (facts.free_unknowns.empty() && facts.dependent_rows.empty() ? "" : " (from 0)");
   }
 

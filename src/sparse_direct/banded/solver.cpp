@@ -2,8 +2,8 @@
 // LU of band matrices as a Solver.
 #include "backend/target.hpp"
 #include "linalg/condition.hpp"
-#include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "solver/direct/refinement.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/transposed.hpp"
@@ -81,15 +81,6 @@ struct ScaleRowsAtRandom {
     if (e % width == 0) row_scale[i] *= factor;
   }
 };
-
-std::string list_of(const std::vector<std::int64_t>& numbers) {
-  constexpr std::size_t most = 5;
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size() && i < most; ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
-  }
-  return numbers.size() > most ? text + ", ..." : text;
-}
 
 template <class B, class T>
 class BandedLuImplementation final : public SolverImplementation<T> {

@@ -3,15 +3,22 @@
 
 #include <echelon/matrix/csr.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace echelon::sparse_direct {
 
-/// Factors r and c of the rows and columns of a matrix, finite and positive.
+/// Factors r and c of the rows and columns of a matrix, finite and not negative; empty: 1.
 struct Scaling {
   std::vector<double> rows;
   std::vector<double> columns;
 };
+
+/// Element i of factors as in Scaling.
+[[nodiscard]] inline double factor_at(const std::vector<double>& factors, std::int64_t i) {
+  return factors.empty() ? 1 : factors[static_cast<std::size_t>(i)];
+}
 
 /// Factors that bring the largest |r_i a_ij c_j| of every row and column close to 1; equal factors for rows
 /// and columns of a symmetric matrix; 1 for a row or column of zeros. Where magnitudes of rows or columns

@@ -51,20 +51,10 @@ template <class T>
                            Array<T>(Device(), std::span<const T>(values)));
 }
 
-/// Text of a list, such as "3, 7, 8": the first eight numbers.
-[[nodiscard]] inline std::string list_of(std::span<const std::int32_t> numbers) {
-  constexpr std::size_t most = 8;
-  std::string text;
-  for (std::size_t k = 0; k < std::min(most, numbers.size()); ++k) {
-    text += (k > 0 ? ", " : "") + std::to_string(numbers[k]);
-  }
-  return numbers.size() > most ? text + ", ..." : text;
-}
-
 /// Text for a report, such as "A has rank 8 of 9: row 3 depends on ...". Rows and columns without a pivot
 /// count from 0.
-[[nodiscard]] inline std::string describe_rank(std::int64_t n, std::vector<std::int32_t> rows,
-                                               std::vector<std::int32_t> columns, bool structural) {
+[[nodiscard]] inline std::string describe_dependence(std::int64_t n, std::vector<std::int32_t> rows,
+                                                     std::vector<std::int32_t> columns, bool structural) {
   std::sort(rows.begin(), rows.end());
   std::sort(columns.begin(), columns.end());
   const bool one = rows.size() == 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The multifrontal factorisation on a GPU: residuals of solves with it, by LAPACK's scaled test.
 #include "gpu/gpu_fixture.hpp"
-#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "sparse_direct/multifrontal/device_factorization.hpp"
 
 #include <gtest/gtest.h>
 
@@ -132,28 +132,24 @@ class GpuMultifrontalOf : public test::GpuTest {
   /// A factored matrix.
   struct Factored {
     typename Elements<T>::Arrays arrays;
-    gpu::DeviceFactorization<T> factorization;
-    gpu::DeviceFactorFacts facts;
+    DeviceFactorization<T> factorization;
+    FactorEnd end;
   };
 
-  Factored factor(const Elements<T>& a, gpu::Factors factors) {
+  Factored factor(const Elements<T>& a, FactorKind kind) {
     auto arrays = a.csr();
     const SymbolicFactor symbolic = analyze_symmetric(Pattern{a.rows(), arrays.offsets, arrays.columns});
-    const std::vector<std::int32_t> position = inverse_permutation(symbolic.permutation);
-    const std::vector<T> ones(static_cast<std::size_t>(a.rows()), T{1});
-    gpu::DeviceFactorization<T> factorization(this->gpu, symbolic,
-                                              gpu::plan_fronts(symbolic, factors, sizeof(T)), arrays.offsets,
-                                              arrays.columns, {position, position, ones, ones});
-    const gpu::DeviceFactorFacts facts = refactor(factorization, arrays);
-    return {std::move(arrays), std::move(factorization), facts};
+    DeviceFactorization<T> factorization(this->gpu, kind, symbolic);
+    factorization.allocate(arrays.offsets, arrays.columns);
+    const FactorEnd end = refactor(factorization, arrays);
+    return {std::move(arrays), std::move(factorization), end};
   }
 
-  gpu::DeviceFactorFacts refactor(gpu::DeviceFactorization<T>& factorization,
-                                  const typename Elements<T>::Arrays& arrays) {
+  FactorEnd refactor(DeviceFactorization<T>& factorization, const typename Elements<T>::Arrays& arrays) {
     const Array<std::int64_t> offsets(this->gpu, arrays.offsets);
     const Array<std::int32_t> columns(this->gpu, arrays.columns);
     const Array<T> values(this->gpu, arrays.values);
-    return factorization.factor(offsets.data(), columns.data(), values.data());
+    return factorization.factor({offsets.data(), columns.data(), values.data()}).end;
   }
 
   std::vector<T> solve(const Factored& factored, bool transposed, const std::vector<T>& b,
@@ -225,8 +221,8 @@ constexpr std::pair<Shape, std::int64_t> cases[] = {
 TYPED_TEST(GpuMultifrontalOf, Cholesky_PositiveDefinite_SmallResidual) {
   for (const auto& [shape, n] : cases) {
     const auto factored =
-        this->factor(symmetric_positive_definite<TypeParam>(shape, n, 1), gpu::Factors::cholesky);
-    EXPECT_FALSE(factored.facts.failed_column) << "shape " << static_cast<int>(shape) << ", n = " << n;
+        this->factor(symmetric_positive_definite<TypeParam>(shape, n, 1), FactorKind::cholesky);
+    EXPECT_EQ(factored.end, FactorEnd::finished) << "shape " << static_cast<int>(shape) << ", n = " << n;
     for (const std::int64_t columns : {1, 3}) {
       const auto b = this->right_hand_side(n, columns);
       const auto x = this->solve(factored, false, b, columns);
@@ -238,13 +234,14 @@ TYPED_TEST(GpuMultifrontalOf, Cholesky_PositiveDefinite_SmallResidual) {
 
 TYPED_TEST(GpuMultifrontalOf, Lu_General_SmallResidual) {
   for (const auto& [shape, n] : cases) {
-    const auto factored = this->factor(general<TypeParam>(shape, n, 2), gpu::Factors::lu);
-    EXPECT_FALSE(factored.facts.failed_column) << "shape " << static_cast<int>(shape) << ", n = " << n;
+    const auto factored = this->factor(general<TypeParam>(shape, n, 2), FactorKind::lu);
+    EXPECT_EQ(factored.end, FactorEnd::finished) << "shape " << static_cast<int>(shape) << ", n = " << n;
     for (const bool transposed : {false, true}) {
       const auto b = this->right_hand_side(n, 2);
       const auto x = this->solve(factored, transposed, b, 2);
       // Rows below a front's pivots are no candidates, so that errors grow with the multipliers.
-      EXPECT_LT(this->scaled_residual(factored, transposed, b, x, 2), 30 * factored.facts.largest_multiplier)
+      EXPECT_LT(this->scaled_residual(factored, transposed, b, x, 2),
+                30 * factored.factorization.facts().largest_multiplier)
           << "shape " << static_cast<int>(shape) << ", n = " << n << (transposed ? ", transposed" : "");
     }
   }
@@ -253,9 +250,9 @@ TYPED_TEST(GpuMultifrontalOf, Lu_General_SmallResidual) {
 TYPED_TEST(GpuMultifrontalOf, Lu_ZeroDiagonalInFront_Exchanged) {
   Elements<TypeParam> a = general<TypeParam>(Shape::dense, 300, 3);
   for (std::int64_t i = 0; i < 300; ++i) a(i, i) = 0;
-  const auto factored = this->factor(a, gpu::Factors::lu);
-  EXPECT_FALSE(factored.facts.failed_column);
-  EXPECT_EQ(factored.facts.largest_multiplier, 1);
+  const auto factored = this->factor(a, FactorKind::lu);
+  EXPECT_EQ(factored.end, FactorEnd::finished);
+  EXPECT_EQ(factored.factorization.facts().largest_multiplier, 1);
   const auto b = this->right_hand_side(300, 1);
   EXPECT_LT(this->scaled_residual(factored, false, b, this->solve(factored, false, b, 1), 1), 30);
 }
@@ -264,7 +261,7 @@ TYPED_TEST(GpuMultifrontalOf, Cholesky_Indefinite_FailedColumn) {
   for (const std::int64_t n : {40, 400, 1000}) {
     Elements<TypeParam> a = symmetric_positive_definite<TypeParam>(Shape::dense, n, 4);
     a(n / 2, n / 2) = -1;
-    EXPECT_TRUE(this->factor(a, gpu::Factors::cholesky).facts.failed_column) << n;
+    EXPECT_TRUE(this->factor(a, FactorKind::cholesky).end == FactorEnd::no_pivot) << n;
   }
 }
 
@@ -272,13 +269,13 @@ TYPED_TEST(GpuMultifrontalOf, Lu_Singular_FailedColumn) {
   for (const std::int64_t n : {40, 400, 1000}) {
     Elements<TypeParam> a = general<TypeParam>(Shape::dense, n, 5);
     for (std::int64_t i = 0; i < n; ++i) a(i, n / 2) = 0;
-    EXPECT_TRUE(this->factor(a, gpu::Factors::lu).facts.failed_column) << n;
+    EXPECT_TRUE(this->factor(a, FactorKind::lu).end == FactorEnd::no_pivot) << n;
   }
 }
 
 TYPED_TEST(GpuMultifrontalOf, Repeated_SameValues_SameBits) {
   const Elements<TypeParam> a = general<TypeParam>(Shape::grid, 64 * 64, 6);
-  auto factored = this->factor(a, gpu::Factors::lu);
+  auto factored = this->factor(a, FactorKind::lu);
   const auto b = this->right_hand_side(64 * 64, 1);
   const auto first = this->solve(factored, false, b, 1);
   this->refactor(factored.factorization, factored.arrays);

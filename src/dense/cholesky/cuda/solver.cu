@@ -7,8 +7,8 @@
 #include "dense/mixed_precision/products.hpp"
 #include "dense/mixed_precision/solver.hpp"
 #include "linalg/condition.hpp"
-#include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "solver/direct/refinement.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 

@@ -8,9 +8,9 @@
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/factorization/scaling.hpp"
 #include "linalg/condition.hpp"
-#include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
+#include "solver/direct/refinement.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
 
@@ -200,10 +200,10 @@ class CudaFactorization : public SolverImplementation<T> {
   void substitute(Cuda& backend, DenseView<const T> B, DenseView<T> X) const {
     const auto pointer = [](const Array<T>& scale) { return scale.size() > 0 ? scale.data() : nullptr; };
     const std::int64_t elements = X.rows() * X.columns();
-    backend.for_each(elements, lu::CopyScaled<T>{B, pointer(scales_.rows), nullptr, X});
+    backend.for_each(elements, CopyScaled<T>{B, pointer(scales_.rows), nullptr, X});
     substitute_factors(backend, false, X);
     if (scales_.columns.size() == 0) return;
-    backend.for_each(elements, lu::CopyScaled<T>{X, scales_.columns.data(), nullptr, X});
+    backend.for_each(elements, CopyScaled<T>{X, scales_.columns.data(), nullptr, X});
   }
 
   void solve_triangle(Cuda& backend, cublasFillMode_t part, cublasOperation_t form, DenseView<T> X) const {
@@ -219,7 +219,7 @@ class CudaFactorization : public SolverImplementation<T> {
   MatrixRef<T> A_;
   Dense<T> factors_;
   Array<std::int64_t> permutation_;  // row i of P A is row permutation[i] of A
-  lu::Scales<T> scales_;
+  Scales<T> scales_;
 };
 
 }  // namespace echelon::crout

@@ -10,11 +10,11 @@
 
 namespace echelon::sparse_direct::gpu {
 
-/// Facts that a factorisation gathers on the device.
-struct FactorFacts {
+/// Facts about pivots that a factorisation gathers on the device.
+struct PivotFacts {
   static constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
   std::int32_t first_failure = none;  ///< the first column of the permuted matrix without an acceptable pivot
-  /// Bits of the largest |element| of L for Factors::lu. Non-negative doubles are ordered as their bits.
+  /// Bits of the largest |element| of L for FactorKind::lu. Non-negative doubles are ordered as their bits.
   unsigned long long largest_multiplier = 0;
 };
 
@@ -28,8 +28,8 @@ struct FactorArrays {
   std::int32_t*
       exchanges;  ///< for each column of the permuted matrix: the row of its front that was exchanged with it
   std::int32_t* position;  ///< for each row of the permuted matrix: its place among its front's pivots; only
-                           ///< for Factors::lu
-  FactorFacts* facts;
+                           ///< for FactorKind::lu
+  PivotFacts* facts;
 };
 
 __device__ inline int warp_id() {

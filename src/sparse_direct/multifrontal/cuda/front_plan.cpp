@@ -37,7 +37,8 @@ std::int32_t class_of(const Front& front, std::int64_t element_size) {
   return c < small_classes && (order | 1) * order * element_size <= shared_bytes ? c : small_classes;
 }
 
-void lay_out_factor(const SymbolicFactor& symbolic, std::span<const std::int32_t> spare, FrontPlan& plan) {
+void lay_out_factor(std::span<const std::int32_t> spare, FrontPlan& plan) {
+  const SymbolicFactor& symbolic = plan.layout.tree;
   const std::size_t count = symbolic.parent.size();
   plan.fronts.resize(count);
   for (std::size_t s = 0; s < count; ++s) {
@@ -48,10 +49,12 @@ void lay_out_factor(const SymbolicFactor& symbolic, std::span<const std::int32_t
     front.rows = front.pivots + border;
     front.spare = front.pivots - (spare.empty() ? 0 : spare[s]);
     front.border = symbolic.row_begin[s];
+    front.child_begin = plan.layout.child_begin[s];
+    front.child_end = plan.layout.child_begin[s + 1];
     front.panel = plan.factor_entries;
     plan.factor_entries += round_up(std::int64_t{front.rows} * front.pivots);
     front.row_panel = plan.factor_entries;
-    if (plan.factors == Factors::lu) plan.factor_entries += round_up(std::int64_t{border} * front.pivots);
+    if (plan.kind() == FactorKind::lu) plan.factor_entries += round_up(std::int64_t{border} * front.pivots);
     front.vector = plan.vector_entries;
     plan.vector_entries += front.rows;
   }
@@ -59,32 +62,13 @@ void lay_out_factor(const SymbolicFactor& symbolic, std::span<const std::int32_t
 
 /// Assigns places to the inverses of diagonal blocks of L and, for LU, to those of U after them.
 void lay_out_inverses(FrontPlan& plan) {
-  const std::int64_t triangles = plan.factors == Factors::lu ? 2 : 1;
+  const std::int64_t triangles = plan.kind() == FactorKind::lu ? 2 : 1;
   for (const FrontLevel& level : plan.levels) {
     for (std::int32_t place = level.large_begin; place < level.large_end; ++place) {
       Front& front = plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
       front.inverse = plan.inverse_entries;
       plan.inverse_entries += round_up(triangles * InverseBlocks(front.pivots).entries());
     }
-  }
-}
-
-void list_children(const SymbolicFactor& symbolic, FrontPlan& plan) {
-  const std::size_t count = symbolic.parent.size();
-  std::vector<std::int32_t> begin(count + 1, 0);
-  for (const std::int32_t parent : symbolic.parent) {
-    if (parent >= 0) ++begin[static_cast<std::size_t>(parent) + 1];
-  }
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  plan.children.resize(static_cast<std::size_t>(begin[count]));
-  for (std::size_t s = 0; s < count; ++s) {
-    plan.fronts[s].child_begin = begin[s];
-    plan.fronts[s].child_end = begin[s];
-  }
-  for (std::size_t s = 0; s < count; ++s) {
-    if (symbolic.parent[s] < 0) continue;
-    Front& parent = plan.fronts[static_cast<std::size_t>(symbolic.parent[s])];
-    plan.children[static_cast<std::size_t>(parent.child_end++)] = static_cast<std::int32_t>(s);
   }
 }
 
@@ -96,60 +80,26 @@ std::int32_t position_in(const SymbolicFactor& symbolic, const Front& front, std
   return front.pivots + static_cast<std::int32_t>(std::lower_bound(begin, end, row) - begin);
 }
 
-/// Position of the first of ascending rows that is not less than `row`; the search begins at `first`.
-std::vector<std::int32_t>::const_iterator find_from(std::vector<std::int32_t>::const_iterator first,
-                                                    std::vector<std::int32_t>::const_iterator end,
-                                                    std::int32_t row) {
-  std::ptrdiff_t step = 1;
-  while (step < end - first && first[step] < row) {
-    first += step;
-    step *= 2;
-  }
-  return std::lower_bound(first, first + std::min(step + 1, end - first), row);
-}
-
-/// Positions of the rows of a root in its border.
-void place_in_border(const SymbolicFactor& symbolic, std::int64_t root, FrontPlan& plan) {
-  const std::span<const std::int32_t> rows = symbolic.rows_of(root);
-  if (rows.empty()) return;
+/// Positions of the rows of roots in their borders.
+void find_positions_in_borders(FrontPlan& plan) {
+  const SymbolicFactor& symbolic = plan.layout.tree;
   const auto interior = static_cast<std::int32_t>(symbolic.interior());
-  const auto after = std::upper_bound(plan.borders.begin(), plan.borders.end(), rows.front() - interior);
-  const std::int32_t first = interior + *std::prev(after);
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    plan.relative[static_cast<std::size_t>(symbolic.row_begin[root]) + k] = rows[k] - first;
+  for (std::int64_t root = 0; root < symbolic.supernodes(); ++root) {
+    const std::span<const std::int32_t> rows = symbolic.rows_of(root);
+    if (symbolic.parent[static_cast<std::size_t>(root)] >= 0 || rows.empty()) continue;
+    const auto after = std::upper_bound(plan.borders.begin(), plan.borders.end(), rows.front() - interior);
+    const std::int32_t first = interior + *std::prev(after);
+    const auto begin = static_cast<std::size_t>(symbolic.row_begin[static_cast<std::size_t>(root)]);
+    for (std::size_t k = 0; k < rows.size(); ++k) plan.layout.position_in_parent[begin + k] = rows[k] - first;
+  }
 }
 
 void set_borders(std::span<const std::int32_t> borders, FrontPlan& plan) {
   plan.borders.assign(borders.begin(), borders.end());
-  if (borders.empty()) plan.borders = {0, static_cast<std::int32_t>(plan.border)};
+  if (borders.empty()) plan.borders = {0, static_cast<std::int32_t>(plan.border())};
   for (std::size_t k = 0; k + 1 < plan.borders.size(); ++k) {
     const std::int64_t size = plan.borders[k + 1] - plan.borders[k];
     plan.border_entries += size * size;
-  }
-}
-
-void find_relative_positions(const SymbolicFactor& symbolic, FrontPlan& plan) {
-  plan.relative.resize(symbolic.rows.size());
-#pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 256)
-  for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
-    if (symbolic.parent[s] < 0) {
-      place_in_border(symbolic, static_cast<std::int64_t>(s), plan);
-      continue;
-    }
-    const Front& parent = plan.fronts[static_cast<std::size_t>(symbolic.parent[s])];
-    const auto parent_rows = symbolic.rows.begin() + parent.border;
-    const auto parent_end = parent_rows + (parent.rows - parent.pivots);
-    auto found = parent_rows;
-    for (std::int64_t e = symbolic.row_begin[s]; e < symbolic.row_begin[s + 1]; ++e) {
-      const auto place = static_cast<std::size_t>(e);
-      const std::int32_t row = symbolic.rows[place];
-      if (row < parent.first + parent.pivots) {
-        plan.relative[place] = row - parent.first;
-      } else {
-        found = find_from(found, parent_end, row);
-        plan.relative[place] = parent.pivots + static_cast<std::int32_t>(found - parent_rows);
-      }
-    }
   }
 }
 
@@ -164,9 +114,9 @@ std::vector<std::int32_t> depths(const SymbolicFactor& symbolic) {
 }
 
 /// Sorts the fronts by level, deepest first, in a level by class, and the large ones by descending pivots.
-void arrange_levels(const SymbolicFactor& symbolic, FrontPlan& plan, std::int64_t element_size) {
+void arrange_levels(FrontPlan& plan, std::int64_t element_size) {
   if (plan.fronts.empty()) return;
-  std::vector<std::int32_t> place_class = depths(symbolic);
+  std::vector<std::int32_t> place_class = depths(plan.layout.tree);
   const std::int32_t deepest = *std::max_element(place_class.begin(), place_class.end());
   for (std::size_t s = 0; s < place_class.size(); ++s) {
     place_class[s] =
@@ -238,9 +188,15 @@ void lay_out_work(FrontPlan& plan) {
   }
 }
 
+/// True for the analysis of a matrix with a border: the last front has no pivots, and the border is its rows.
+bool has_border_front(const SymbolicFactor& symbolic) {
+  return symbolic.supernodes() > 0 && symbolic.pivots(symbolic.supernodes() - 1) == 0;
+}
+
 }  // namespace
 
 SymbolicFactor without_border_front(SymbolicFactor symbolic) {
+  if (!has_border_front(symbolic)) return symbolic;
   symbolic.parent.pop_back();
   symbolic.supernode_begin.pop_back();
   symbolic.row_begin.pop_back();
@@ -277,9 +233,10 @@ JoinedSymbolic join(std::span<const SymbolicFactor* const> parts) {
           static_cast<std::int32_t>(first) + part.permutation[static_cast<std::size_t>(k)];
     }
     const auto supernodes = static_cast<std::int32_t>(all.parent.size());
-    for (std::int64_t s = 0; s < part.supernodes(); ++s) {
+    const auto end = static_cast<std::int32_t>(part.supernodes() - (has_border_front(part) ? 1 : 0));
+    for (std::int32_t s = 0; s < end; ++s) {
       const std::int32_t parent = part.parent[static_cast<std::size_t>(s)];
-      all.parent.push_back(parent < 0 ? -1 : supernodes + parent);
+      all.parent.push_back(parent < 0 || parent == end ? -1 : supernodes + parent);
       all.supernode_begin.push_back(
           static_cast<std::int32_t>(first_pivot + part.supernode_begin[static_cast<std::size_t>(s) + 1]));
       for (const std::int32_t row : part.rows_of(s)) all.rows.push_back(renumbered(row));
@@ -298,51 +255,45 @@ JoinedSymbolic join(std::span<const SymbolicFactor* const> parts) {
   return joined;
 }
 
-FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors, std::int64_t element_size,
-                      std::span<const std::int32_t> spare, std::span<const std::int32_t> borders) {
+FrontPlan plan_fronts(FrontLayout layout, std::int64_t element_size, std::span<const std::int32_t> spare,
+                      std::span<const std::int32_t> borders) {
   FrontPlan plan;
-  plan.factors = factors;
-  plan.n = symbolic.n;
-  plan.border = symbolic.border();
+  plan.layout = std::move(layout);
   set_borders(borders, plan);
-  lay_out_factor(symbolic, spare, plan);
-  list_children(symbolic, plan);
-  find_relative_positions(symbolic, plan);
-  arrange_levels(symbolic, plan, element_size);
+  lay_out_factor(spare, plan);
+  find_positions_in_borders(plan);
+  arrange_levels(plan, element_size);
   lay_out_updates(plan);
   lay_out_inverses(plan);
-  plan_substitution(symbolic, plan);
-  if (factors == Factors::ldlt) lay_out_work(plan);
+  plan_substitution(plan);
+  if (plan.kind() == FactorKind::ldlt) lay_out_work(plan);
   return plan;
 }
 
-UninitializedVector<std::int64_t> element_offsets(const FrontPlan& plan, const SymbolicFactor& symbolic,
+UninitializedVector<std::int64_t> element_offsets(const FrontPlan& plan,
                                                   std::span<const std::int64_t> row_offsets,
                                                   std::span<const std::int32_t> columns,
-                                                  std::span<const std::int32_t> row_position,
-                                                  std::span<const std::int32_t> column_position) {
-  std::vector<std::int32_t> front_of(static_cast<std::size_t>(plan.n));
-  for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
-    const Front& front = plan.fronts[s];
-    std::fill_n(front_of.begin() + front.first, front.pivots, static_cast<std::int32_t>(s));
-  }
+                                                  std::span<const std::int32_t> row_places,
+                                                  std::span<const std::int32_t> column_places) {
+  const SymbolicFactor& symbolic = plan.layout.tree;
+  const ElementRule rule(plan.layout);
   const auto offset_of = [&](std::int32_t row, std::int32_t column) -> std::int64_t {
-    if (is_symmetric(plan.factors) && row < column) return -1;
-    if (std::min(row, column) >= symbolic.interior()) return -1;
-    const Front& front =
-        plan.fronts[static_cast<std::size_t>(front_of[static_cast<std::size_t>(std::min(row, column))])];
-    const std::int64_t local_row = position_in(symbolic, front, row);
-    const std::int64_t local_column = position_in(symbolic, front, column);
-    if (local_column < front.pivots) return front.panel + local_row + local_column * front.rows;
-    return front.row_panel + (local_column - front.pivots) + local_row * (front.rows - front.pivots);
+    const FrontPart part = rule.part(row, column);
+    const std::int32_t line = part == FrontPart::columns ? column : row;
+    if (part == FrontPart::none || line >= symbolic.interior()) return -1;
+    const Front& front = plan.fronts[static_cast<std::size_t>(rule.supernode(line))];
+    const std::int64_t pivot = line - front.first;
+    if (part == FrontPart::columns)
+      return front.panel + position_in(symbolic, front, row) + pivot * front.rows;
+    return front.row_panel + (position_in(symbolic, front, column) - front.pivots) +
+           pivot * (front.rows - front.pivots);
   };
   UninitializedVector<std::int64_t> offsets(columns.size());
 #pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 4096)
-  for (std::size_t i = 0; i < row_position.size(); ++i) {
+  for (std::size_t i = 0; i < row_places.size(); ++i) {
     for (std::int64_t e = row_offsets[i]; e < row_offsets[i + 1]; ++e) {
       const auto element = static_cast<std::size_t>(e);
-      offsets[element] =
-          offset_of(row_position[i], column_position[static_cast<std::size_t>(columns[element])]);
+      offsets[element] = offset_of(row_places[i], column_places[static_cast<std::size_t>(columns[element])]);
     }
   }
   return offsets;

@@ -6,7 +6,7 @@
 /// stack.
 #pragma once
 
-#include "sparse_direct/symbolic/symbolic_factor.hpp"
+#include "sparse_direct/multifrontal/fronts/front_layout.hpp"
 #include "support/uninitialized_vector.hpp"
 
 #include <echelon/annotate.hpp>
@@ -17,31 +17,23 @@
 
 namespace echelon::sparse_direct::gpu {
 
-/// Kinds of factors: L with A = L L^T, L and D with A = L D L^T, or L and U.
-enum class Factors { cholesky, ldlt, lu };
-
-/// Whether only lower triangles are stored.
-ECHELON_ANYWHERE constexpr bool is_symmetric(Factors factors) {
-  return factors != Factors::lu;
-}
-
 /// A front: a dense matrix of order `rows` whose first `pivots` rows and columns are eliminated. Its parts
 /// are column-major:
 ///   panel      rows x pivots: L, and for LU, U on and above the diagonal
-///   row panel  (rows - pivots) x pivots: the transpose of U right of the pivots; only for Factors::lu
+///   row panel  (rows - pivots) x pivots: the transpose of U right of the pivots; only for FactorKind::lu
 ///   update     (rows - pivots) squared: the Schur complement, added to the parent; a lower triangle in
 ///              symmetric factorisations
 struct Front {
   std::int32_t pivots = 0;
   std::int32_t rows = 0;
   std::int32_t first = 0;        ///< first pivot's column of the permuted matrix
-  std::int32_t child_begin = 0;  ///< in FrontPlan::children
+  std::int32_t child_begin = 0;  ///< in FrontLayout::children
   std::int32_t child_end = 0;
-  std::int32_t spare = 0;      ///< the first spare pivot, of Factors::ldlt; without any, `pivots`
+  std::int32_t spare = 0;      ///< the first spare pivot, of FactorKind::ldlt; without any, `pivots`
   std::int64_t panel = 0;      ///< offset in the factor
   std::int64_t row_panel = 0;  ///< offset in the factor
   std::int64_t update = 0;     ///< offset in the stack
-  std::int64_t border = 0;     ///< offset in SymbolicFactor::rows and in FrontPlan::relative
+  std::int64_t border = 0;     ///< offset in SymbolicFactor::rows and in FrontLayout::position_in_parent
   std::int64_t inverse = 0;    ///< offset of the inverses of its diagonal blocks; only for large fronts
   std::int64_t vector = 0;     ///< offset of its `rows` elements in the vector of a solve
   std::int64_t counters = 0;   ///< offset of its FrontCounters in those of a solve
@@ -51,7 +43,7 @@ struct Front {
   std::int64_t grandparent_counters = 0;
   std::int32_t awaited_grandparent = 0;  ///< tasks of the parent's parent, backward
   std::int32_t border_in_parent = 0;  ///< rows of the border that are pivots of the parent, which come first
-  std::int64_t work = 0;              ///< offset of its working memory in that of a level, for Factors::ldlt
+  std::int64_t work = 0;  ///< offset of its working memory in that of a level, for FactorKind::ldlt
 };
 
 /// Fronts of one level by size: [small_begin[c], small_begin[c + 1]) of FrontPlan::order fit class c of
@@ -146,18 +138,13 @@ ECHELON_ANYWHERE constexpr bool is_whole(const Front& front) {
 }
 
 struct FrontPlan {
-  Factors factors = Factors::cholesky;
-  std::int64_t n = 0;
-  std::int64_t border = 0;  ///< rows at the end that are pivots of no front
+  /// Roots have the positions of their rows in a border of the plan.
+  FrontLayout layout;
   /// First rows, from 0 at the first of these, of the borders that the rows at the end consist of, and their
   /// number. Matrices that are factored together have one each, in which their roots have their rows.
   std::vector<std::int32_t> borders;
-  std::int64_t border_entries = 0;     ///< of the Schur complements of all borders
-  std::vector<Front> fronts;           ///< in the order of the supernodes
-  std::vector<std::int32_t> children;  ///< of each front, ascending
-  /// Positions of each front's border in the parent's front, ascending; for a root, in its border of the
-  /// plan.
-  UninitializedVector<std::int32_t> relative;
+  std::int64_t border_entries = 0;  ///< of the Schur complements of all borders
+  std::vector<Front> fronts;        ///< in the order of the supernodes
   std::vector<std::int32_t> order;  ///< fronts by level, deepest first
   std::vector<FrontLevel> levels;
   std::int64_t factor_entries = 0;
@@ -168,6 +155,11 @@ struct FrontPlan {
   std::vector<SubstitutionTask> backward;  ///< tasks of a backward substitution, parents first
   std::int64_t counters = 0;               ///< of a solve, for each right-hand side
   std::int64_t work_entries = 0;
+
+  [[nodiscard]] FactorKind kind() const { return layout.kind; }
+  [[nodiscard]] std::int64_t n() const { return layout.tree.n; }
+  /// Number of rows at the end that are pivots of no front.
+  [[nodiscard]] std::int64_t border() const { return layout.tree.border(); }
 };
 
 /// The symbolic factorisation of a matrix with a border without the front of that, so that its children are
@@ -175,8 +167,8 @@ struct FrontPlan {
 [[nodiscard]] SymbolicFactor without_border_front(SymbolicFactor symbolic);
 
 /// The symbolic factorisation of several matrices, which are the diagonal blocks of one: their interiors come
-/// first, in order, and then their borders. The parts come from without_border_front(). Throws InvalidMatrix
-/// for more rows than the numbers of rows can count.
+/// first, in order, and then their borders, without the fronts of these. Throws InvalidMatrix for more rows
+/// than the numbers of rows can count.
 struct JoinedSymbolic {
   SymbolicFactor symbolic;
   std::vector<std::int32_t> borders;  ///< FrontPlan::borders
@@ -185,16 +177,17 @@ struct JoinedSymbolic {
 
 /// Plans a factorisation. `spare`: number of spare pivots among the pivots of each supernode; empty: none.
 /// `borders`: FrontPlan::borders; empty: the rows at the end are one border.
-[[nodiscard]] FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors,
-                                    std::int64_t element_size, std::span<const std::int32_t> spare = {},
+[[nodiscard]] FrontPlan plan_fronts(FrontLayout layout, std::int64_t element_size,
+                                    std::span<const std::int32_t> spare = {},
                                     std::span<const std::int32_t> borders = {});
 
-/// Offset in the factor of each stored element of a square CSR matrix whose row i becomes row row_position[i]
-/// and whose column j becomes column column_position[j] of the permuted matrix; -1 for an element above the
-/// diagonal in symmetric factorisations, and for one in the border's rows and columns.
-[[nodiscard]] UninitializedVector<std::int64_t> element_offsets(
-    const FrontPlan& plan, const SymbolicFactor& symbolic, std::span<const std::int64_t> row_offsets,
-    std::span<const std::int32_t> columns, std::span<const std::int32_t> row_position,
-    std::span<const std::int32_t> column_position);
+/// Offset in the factor of each stored element of a square CSR matrix on the host; -1 for an element above
+/// the diagonal in symmetric factorisations, and for one in the border's rows and columns. Places of rows and
+/// of columns are those in the layout's permutations, see places_in().
+[[nodiscard]] UninitializedVector<std::int64_t> element_offsets(const FrontPlan& plan,
+                                                                std::span<const std::int64_t> row_offsets,
+                                                                std::span<const std::int32_t> columns,
+                                                                std::span<const std::int32_t> row_places,
+                                                                std::span<const std::int32_t> column_places);
 
 }  // namespace echelon::sparse_direct::gpu

@@ -5,11 +5,14 @@
 #include "backend/cuda/cuda.cuh"
 #include "dense/tiles/indefinite_steps.cuh"
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
-#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "sparse_direct/multifrontal/cuda/front_plan.hpp"
 #include "sparse_direct/multifrontal/cuda/large_front.cuh"
+#include "sparse_direct/multifrontal/fronts/factor_facts.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace echelon::sparse_direct::gpu {
 
@@ -81,18 +84,18 @@ class IndefiniteFactorization {
     });
   }
 
-  /// Facts about the factorisation. Waits.
-  [[nodiscard]] DeviceFactorFacts facts() const {
+  /// Adds the facts about the pivots, and returns the first column of the permuted matrix without one, if
+  /// any. Waits.
+  [[nodiscard]] std::optional<std::int32_t> take_facts(FactorFacts& facts) const {
     const tiles::IndefiniteFacts found = backend_.read(facts_.data());
-    DeviceFactorFacts result;
-    const int failed = std::min(found.zero_column, found.crowded_column);
-    if (failed != tiles::IndefiniteFacts::none) result.failed_column = failed;
     float multiplier = 0;
     std::memcpy(&multiplier, &found.largest_multiplier, sizeof multiplier);
-    result.largest_multiplier = multiplier <= 1 ? 1 : static_cast<double>(multiplier);  // NaN stays
-    result.negative = found.negative;
-    result.two_by_two_pivots = found.pairs;
-    return result;
+    facts.largest_multiplier = multiplier <= 1 ? 1 : static_cast<double>(multiplier);  // NaN stays
+    facts.negative = found.negative;
+    facts.two_by_two_pivots = found.pairs;
+    const int failed = std::min(found.zero_column, found.crowded_column);
+    if (failed == tiles::IndefiniteFacts::none) return std::nullopt;
+    return failed;
   }
 
  private:
@@ -133,7 +136,8 @@ class IndefiniteFactorization {
     }
     const dim3 grid(static_cast<unsigned>((batch.rows + assembly_columns - 1) / assembly_columns),
                     static_cast<unsigned>(batch.count));
-    assemble_large_fronts<T, Factors::ldlt><<<grid, tile_threads, 0, stream()>>>(fronts.arrays, fronts.list);
+    assemble_large_fronts<T, FactorKind::ldlt>
+        <<<grid, tile_threads, 0, stream()>>>(fronts.arrays, fronts.list);
     check(cudaGetLastError());
     tiles::start_fronts<T>(fronts, batch);
     for (int p = 0; p < batch.pivots; p += tiles::indefinite_width) {

@@ -38,7 +38,7 @@ inline constexpr int inverse_rows = 16;
 /// the blocks whose inverses are stored: of L, and of the transpose of U if blockIdx.z is 1. blockIdx.x:
 /// number of the block in the front. Each of smallest_inverse_order threads computes one column; dynamic
 /// shared memory for smallest_inverse_order squared elements.
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 __global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list, T* inverses) {
   constexpr int order = smallest_inverse_order;
   extern __shared__ __align__(16) unsigned char storage[];
@@ -48,7 +48,7 @@ __global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_
   const int p = static_cast<int>(blockIdx.x) * order;
   if (p >= front.pivots) return;
   const bool upper = blockIdx.z == 1;
-  const bool unit_diagonal = factors != Factors::cholesky && !upper;
+  const bool unit_diagonal = kind != FactorKind::cholesky && !upper;
   const InvertedTriangle<T> triangle(arrays, front, upper, inverses);
   const int width = min(order, front.pivots - p);
   const int block = p / triangle.blocks.order;

@@ -21,7 +21,7 @@ inline constexpr int tile_threads = 256;
 inline constexpr int solve_rows_per_block = 128;
 
 /// Adds to the front's element (i, j), which may be in any of its parts.
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 struct FrontElements {
   T* panel;
   T* row_panel;
@@ -37,15 +37,15 @@ struct FrontElements {
   __device__ T& operator()(int i, int j) const {
     const std::int64_t border = rows - pivots;
     if (j < pivots) return panel[i + std::int64_t{j} * rows];
-    if (factors == Factors::lu && i < pivots) return row_panel[j - pivots + i * border];
+    if (kind == FactorKind::lu && i < pivots) return row_panel[j - pivots + i * border];
     return update[i - pivots + (j - pivots) * border];
   }
 };
 
 /// Adds elements [begin, end) of a child's column to a column of its parent, by a warp. Rows differ, so that
 /// loads of several elements may precede the stores.
-template <Factors factors, class T>
-__device__ void add_column(const FrontElements<T, factors>& F, const std::int32_t* relative, const T* source,
+template <FactorKind kind, class T>
+__device__ void add_column(const FrontElements<T, kind>& F, const std::int32_t* relative, const T* source,
                            int column, int begin, int end) {
   constexpr int batch = 4;
   int i = begin + lane_id();
@@ -64,15 +64,15 @@ __device__ void add_column(const FrontElements<T, factors>& F, const std::int32_
 
 /// Zeroes the update matrix and adds those of the children, one after the other. blockIdx.x: group of
 /// assembly_columns columns of the front.
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t* list) {
   const Front front = arrays.fronts[list[blockIdx.y]];
   const int begin = static_cast<int>(blockIdx.x) * assembly_columns;
   const int end = min(begin + assembly_columns, front.rows);
   if (begin >= front.rows) return;
-  const FrontElements<T, factors> F(arrays, front);
+  const FrontElements<T, kind> F(arrays, front);
   for (int j = max(begin, front.pivots) + warp_id(); j < end; j += block_warps()) {
-    for (int i = (is_symmetric(factors) ? j : front.pivots) + lane_id(); i < front.rows; i += warp_size) {
+    for (int i = (is_symmetric(kind) ? j : front.pivots) + lane_id(); i < front.rows; i += warp_size) {
       F(i, j) = 0;
     }
   }
@@ -85,8 +85,8 @@ __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t
     const int last = lower_bound(relative, order, end);
     for (int j = lower_bound(relative, order, begin) + warp_id(); j < last; j += block_warps()) {
       const int column = relative[j];
-      add_column<factors>(F, relative, update + std::int64_t{j} * order, column,
-                          is_symmetric(factors) ? j : 0, order);
+      add_column<kind>(F, relative, update + std::int64_t{j} * order, column, is_symmetric(kind) ? j : 0,
+                       order);
     }
     __syncthreads();
   }
@@ -385,7 +385,7 @@ struct TileProduct {
 
 /// Updates the columns to the right of the step's, among the pivots: A = A - L U. blockIdx.x: tile;
 /// blockIdx.z: panel or row panel.
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   const Front front = arrays.fronts[list[blockIdx.y]];
   const int width = min(step_columns, front.pivots - p);
@@ -418,7 +418,7 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
   if (row >= rows) return;
   const T* const left = panel + begin + p * leading;
   T* const target = panel + begin + begin * leading;
-  if constexpr (factors == Factors::cholesky) {
+  if constexpr (kind == FactorKind::cholesky) {
     if (row + tile_order <= column) return;
     const TileProduct<T, true> product{.A = left,
                                        .B = left,
@@ -447,7 +447,7 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
 }
 
 /// Subtracts the products of the finished panels from the update matrices.
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 __global__ void update_schur_complements(FactorArrays<T> arrays, const std::int32_t* list) {
   const Front front = arrays.fronts[list[blockIdx.y]];
   const int border = front.rows - front.pivots;
@@ -455,7 +455,7 @@ __global__ void update_schur_complements(FactorArrays<T> arrays, const std::int3
   if (static_cast<int>(blockIdx.x) >= tiles * tiles) return;
   const int row = static_cast<int>(blockIdx.x) % tiles * tile_order;
   const int column = static_cast<int>(blockIdx.x) / tiles * tile_order;
-  constexpr bool lower = factors == Factors::cholesky;
+  constexpr bool lower = kind == FactorKind::cholesky;
   if (lower && row < column) return;
   const T* const left = arrays.factor + front.panel + front.pivots;
   const T* const right = lower ? left : arrays.factor + front.row_panel;

@@ -21,7 +21,7 @@ struct SharedFront {
   __device__ T& operator()(int i, int j) const { return elements[i + j * leading]; }
 };
 
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
   const T* const panel = arrays.factor + front.panel;
   const T* const row_panel = arrays.factor + front.row_panel;
@@ -35,7 +35,7 @@ __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, co
       }
     }
   }
-  if constexpr (factors == Factors::lu) {
+  if constexpr (kind == FactorKind::lu) {
     for (int i = warp_id(); i < F.pivots; i += block_warps()) {
       for (int j = lane_id(); j < border; j += warp_size) F(i, F.pivots + j) = row_panel[j + i * border];
     }
@@ -44,7 +44,7 @@ __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, co
 }
 
 /// Adds the update matrices of the children, one after the other so that the sums are always the same.
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 __device__ void add_children(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
   for (int c = front.child_begin; c < front.child_end; ++c) {
     const Front child = arrays.fronts[arrays.children[c]];
@@ -55,7 +55,7 @@ __device__ void add_children(const FactorArrays<T>& arrays, const Front& front, 
       const int column = relative[j];
       const T* const source = update + std::int64_t{j} * order;
 #pragma unroll 4
-      for (int i = (factors == Factors::cholesky ? j : 0) + lane_id(); i < order; i += warp_size) {
+      for (int i = (kind == FactorKind::cholesky ? j : 0) + lane_id(); i < order; i += warp_size) {
         F(relative[i], column) += source[i];
       }
     }
@@ -181,7 +181,7 @@ __device__ void solve_rows_and_columns(const FactorArrays<T>& arrays, const Shar
 }
 
 /// Subtracts the product of the eliminated columns from the rest, in tiles of 2 by 4 for each thread.
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 __device__ void update_rest(const SharedFront<T>& F, int p, int width) {
   constexpr int tile_columns = 4;
   const int begin = p + width;
@@ -191,7 +191,7 @@ __device__ void update_rest(const SharedFront<T>& F, int p, int width) {
   for (int tile = warp_id(); tile < row_tiles * column_tiles; tile += block_warps()) {
     const int j = begin + tile / row_tiles * tile_columns;
     const int first_row = begin + tile % row_tiles * 2 * warp_size;
-    if (factors == Factors::cholesky && first_row + 2 * warp_size <= j) continue;
+    if (kind == FactorKind::cholesky && first_row + 2 * warp_size <= j) continue;
     const int i0 = first_row + lane_id();
     const int i1 = i0 + warp_size;
     T sums[2][tile_columns] = {};
@@ -201,7 +201,7 @@ __device__ void update_rest(const SharedFront<T>& F, int p, int width) {
 #pragma unroll
       for (int t = 0; t < tile_columns; ++t) {
         const int column = min(j + t, F.rows - 1);
-        const T b = factors == Factors::cholesky ? F(column, q) : F(q, column);
+        const T b = kind == FactorKind::cholesky ? F(column, q) : F(q, column);
         sums[0][t] += a0 * b;
         sums[1][t] += a1 * b;
       }
@@ -209,7 +209,7 @@ __device__ void update_rest(const SharedFront<T>& F, int p, int width) {
 #pragma unroll
     for (int t = 0; t < tile_columns; ++t) {
       if (j + t >= F.rows) break;
-      const int top = factors == Factors::cholesky ? j + t : 0;
+      const int top = kind == FactorKind::cholesky ? j + t : 0;
       if (i0 < F.rows && i0 >= top) F(i0, j + t) -= sums[0][t];
       if (i1 < F.rows && i1 >= top) F(i1, j + t) -= sums[1][t];
     }
@@ -217,14 +217,14 @@ __device__ void update_rest(const SharedFront<T>& F, int p, int width) {
   __syncthreads();
 }
 
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 __device__ void store_front(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
   T* const panel = arrays.factor + front.panel;
   T* const row_panel = arrays.factor + front.row_panel;
   T* const update = arrays.stack + front.update;
   const int border = F.rows - F.pivots;
   for (int j = warp_id(); j < F.rows; j += block_warps()) {
-    const int top = factors == Factors::cholesky ? j : 0;
+    const int top = kind == FactorKind::cholesky ? j : 0;
     for (int i = top + lane_id(); i < F.rows; i += warp_size) {
       if (j < F.pivots) {
         panel[i + j * F.rows] = F(i, j);
@@ -233,7 +233,7 @@ __device__ void store_front(const FactorArrays<T>& arrays, const Front& front, c
       }
     }
   }
-  if constexpr (factors == Factors::lu) {
+  if constexpr (kind == FactorKind::lu) {
     for (int i = warp_id(); i < F.pivots; i += block_warps()) {
       for (int j = lane_id(); j < border; j += warp_size) row_panel[j + i * border] = F(i, F.pivots + j);
     }
@@ -242,7 +242,7 @@ __device__ void store_front(const FactorArrays<T>& arrays, const Front& front, c
 
 /// Kernel with one block for each front of `list`; dynamic shared memory of leading * (largest order)
 /// elements.
-template <class T, Factors factors>
+template <class T, FactorKind kind>
 __global__ void factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* list, int leading) {
   extern __shared__ __align__(16) unsigned char storage[];
   __shared__ int order[small_orders[small_classes - 1]];
@@ -251,21 +251,21 @@ __global__ void factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* 
   const SharedFront<T> F{reinterpret_cast<T*>(storage), leading, front.rows, front.pivots};
   for (int i = static_cast<int>(threadIdx.x); i < front.pivots; i += static_cast<int>(blockDim.x))
     order[i] = i;
-  load_front<T, factors>(arrays, front, F);
-  add_children<T, factors>(arrays, front, F);
+  load_front<T, kind>(arrays, front, F);
+  add_children<T, kind>(arrays, front, F);
   for (int p = 0; p < front.pivots; p += small_block) {
     const int width = min(small_block, front.pivots - p);
-    if constexpr (factors == Factors::cholesky) {
+    if constexpr (kind == FactorKind::cholesky) {
       factor_columns(arrays, front, F, p, width);
     } else {
       if (warp_id() == 0) factor_pivotal_rows(arrays, front, F, p, width, order, exchanges);
       __syncthreads();
       solve_rows_and_columns(arrays, F, p, width, exchanges);
     }
-    update_rest<T, factors>(F, p, width);
+    update_rest<T, kind>(F, p, width);
   }
-  store_front<T, factors>(arrays, front, F);
-  if constexpr (factors == Factors::lu) {
+  store_front<T, kind>(arrays, front, F);
+  if constexpr (kind == FactorKind::lu) {
     for (int i = static_cast<int>(threadIdx.x); i < front.pivots; i += static_cast<int>(blockDim.x)) {
       arrays.position[front.first + order[i]] = i;
     }

@@ -102,14 +102,14 @@ void launch(Kernel kernel, const SubstitutionArrays<T>& arrays, const Substituti
 }  // namespace
 
 template <class T>
-void substitute(Factors factors, bool transposed, const SubstitutionArrays<T>& arrays,
+void substitute(FactorKind kind, bool transposed, const SubstitutionArrays<T>& arrays,
                 const SubstitutionTasks& forward, const SubstitutionTasks& backward) {
   constexpr auto lower = Factor::lower;
   constexpr auto upper = Factor::upper;
-  if (factors == Factors::cholesky) {
+  if (kind == FactorKind::cholesky) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = false, .exchange = false});
     launch(substitute_backward<T, lower>, arrays, backward, {.unit_diagonal = false, .exchange = false});
-  } else if (factors == Factors::ldlt) {
+  } else if (kind == FactorKind::ldlt) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = true, .exchange = true});
     solve_with_diagonal(arrays.interior, forward.columns, arrays.diagonal, arrays.y, arrays.leading_x);
     launch(substitute_backward<T, lower>, arrays, backward, {.unit_diagonal = true, .exchange = true});
@@ -122,9 +122,9 @@ void substitute(Factors factors, bool transposed, const SubstitutionArrays<T>& a
   }
 }
 
-template void substitute(Factors, bool, const SubstitutionArrays<double>&, const SubstitutionTasks&,
+template void substitute(FactorKind, bool, const SubstitutionArrays<double>&, const SubstitutionTasks&,
                          const SubstitutionTasks&);
-template void substitute(Factors, bool, const SubstitutionArrays<float>&, const SubstitutionTasks&,
+template void substitute(FactorKind, bool, const SubstitutionArrays<float>&, const SubstitutionTasks&,
                          const SubstitutionTasks&);
 
 }  // namespace echelon::sparse_direct::gpu

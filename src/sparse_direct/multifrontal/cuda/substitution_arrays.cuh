@@ -102,7 +102,7 @@ struct Contribution {
 
 /// Solves x = A^-1 x, or A^-T x, for the permuted matrix, with the factors of kind `factors`. Queued.
 template <class T>
-void substitute(Factors factors, bool transposed, const SubstitutionArrays<T>& arrays,
+void substitute(FactorKind kind, bool transposed, const SubstitutionArrays<T>& arrays,
                 const SubstitutionTasks& forward, const SubstitutionTasks& backward);
 
 }  // namespace echelon::sparse_direct::gpu

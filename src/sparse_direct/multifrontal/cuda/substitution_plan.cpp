@@ -16,7 +16,8 @@ const Front& front_at(const FrontPlan& plan, std::int32_t place) {
   return plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
 }
 
-void place_counters(const SymbolicFactor& symbolic, FrontPlan& plan) {
+void place_counters(FrontPlan& plan) {
+  const SymbolicFactor& symbolic = plan.layout.tree;
   std::vector<bool> tiled(plan.fronts.size(), false);
   for (const FrontLevel& level : plan.levels) {
     for (std::int32_t place = level.large_begin; place < level.large_end; ++place) {
@@ -34,10 +35,10 @@ void place_counters(const SymbolicFactor& symbolic, FrontPlan& plan) {
   // Roots with rows in a border have no parent to signal to or to await: they share counters without a
   // reader.
   const std::int64_t unread = plan.counters;
-  if (plan.border > 0) plan.counters += FrontCounters::whole;
+  if (plan.border() > 0) plan.counters += FrontCounters::whole;
   for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
     if (symbolic.parent[s] < 0) {
-      plan.fronts[s].parent_counters = plan.border > 0 ? unread : 0;
+      plan.fronts[s].parent_counters = plan.border() > 0 ? unread : 0;
       plan.fronts[s].grandparent_counters = plan.fronts[s].parent_counters;
       continue;
     }
@@ -47,7 +48,7 @@ void place_counters(const SymbolicFactor& symbolic, FrontPlan& plan) {
     front.parent_counters = parent.counters;
     front.awaited_solutions = tiled[p] ? divide_up(parent.pivots, pivot_tile_rows) : 1;
     parent.awaited_contributions += tiled[s] ? divide_up(front.rows - front.pivots, border_tile_rows) : 1;
-    const auto rows = plan.relative.begin() + front.border;
+    const auto rows = plan.layout.position_in_parent.begin() + front.border;
     const auto end = rows + (front.rows - front.pivots);
     front.border_in_parent = static_cast<std::int32_t>(std::lower_bound(rows, end, parent.pivots) - rows);
   }
@@ -121,8 +122,8 @@ void append_backward(const FrontPlan& plan, std::vector<SubstitutionTask>& tasks
 
 }  // namespace
 
-void plan_substitution(const SymbolicFactor& symbolic, FrontPlan& plan) {
-  place_counters(symbolic, plan);
+void plan_substitution(FrontPlan& plan) {
+  place_counters(plan);
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     append_forward(plan, plan.forward, plan.levels[l]);
     append_backward(plan, plan.backward, plan.levels[plan.levels.size() - 1 - l]);

@@ -8,6 +8,6 @@ namespace echelon::sparse_direct::gpu {
 
 /// Lists the tasks of the forward and the backward substitution of a plan whose levels are known, and places
 /// the counters by which they wait for each other. O(fronts + tasks) time.
-void plan_substitution(const SymbolicFactor& symbolic, FrontPlan& plan);
+void plan_substitution(FrontPlan& plan);
 
 }  // namespace echelon::sparse_direct::gpu

@@ -2,8 +2,9 @@
 /// The result of a multifrontal factorisation: the factors of all fronts, in flat arrays.
 #pragma once
 
+#include "sparse_direct/multifrontal/fronts/factor_facts.hpp"
 #include "sparse_direct/multifrontal/fronts/front.hpp"
-#include "sparse_direct/multifrontal/fronts/front_layout.hpp"
+#include "sparse_direct/multifrontal/fronts/panel_layout.hpp"
 
 #include <echelon/array.hpp>
 
@@ -21,17 +22,6 @@ struct FrontRecord {
   std::int32_t pivots = 0;       ///< fully summed ones, those delayed by children included
   std::int32_t eliminated = 0;   ///< those eliminated here; the others were delayed to the parent
   std::int32_t first_pivot = 0;  ///< number of the first
-};
-
-/// Facts about a factorisation.
-struct FactorFacts {
-  std::int64_t delayed_pivots = 0;  ///< columns passed to a parent, counted each time
-  std::int64_t perturbed_pivots = 0;
-  std::int64_t two_by_two_pivots = 0;
-  std::int64_t positive = 0;  ///< of a symmetric factorisation: eigenvalues of A by their sign
-  std::int64_t negative = 0;
-  std::int64_t rank = 0;       ///< pivots eliminated
-  double largest_element = 0;  ///< in magnitude, of the pivot columns when they were eliminated
 };
 
 /// P A Q = L U, L L^T or L D L^T, without the rows and columns of a border. The panel of a front holds

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/fronts/front_layout.hpp"
 
-#include "sparse_direct/symbolic/tree.hpp"
+#include "support/vector_bytes.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -13,15 +12,6 @@
 namespace echelon::sparse_direct {
 
 namespace {
-
-template <class V>
-std::size_t bytes_of(const std::vector<V>& v) {
-  return v.size() * sizeof(V);
-}
-
-std::size_t bytes_of(const ElementMap& map) {
-  return bytes_of(map.begin) + map.source.bytes() + bytes_of(map.place);
-}
 
 void find_children(FrontLayout& layout) {
   const SymbolicFactor& tree = layout.tree;
@@ -37,95 +27,50 @@ void find_children(FrontLayout& layout) {
   layout.child_begin.pop_back();
 }
 
-void place_panels(FrontLayout& layout) {
-  const SymbolicFactor& tree = layout.tree;
-  layout.panel_begin.assign(1, 0);
-  layout.panel_begin.reserve(tree.parent.size() + 1);
-  for (std::int64_t s = 0; s < tree.supernodes(); ++s) {
-    const std::int64_t entries = layout.panel_entries(tree.pivots(s), layout.below(s));
-    layout.panel_begin.push_back(layout.panel_begin.back() + entries);
-    layout.largest_front = std::max(layout.largest_front, static_cast<std::int32_t>(tree.front_size(s)));
+/// Position of the first of ascending rows that is not less than `row`; the search begins at `first`.
+const std::int32_t* find_from(const std::int32_t* first, const std::int32_t* end, std::int32_t row) {
+  std::ptrdiff_t step = 1;
+  while (step < end - first && first[step] < row) {
+    first += step;
+    step *= 2;
   }
+  return std::lower_bound(first, first + std::min(step + 1, end - first), row);
 }
 
-/// Replaces the row numbers in the element maps by positions in the fronts, and finds the positions of the
-/// rows of children.
-void find_positions(FrontLayout& layout) {
+void find_positions(FrontLayout& layout, int threads) {
   const SymbolicFactor& tree = layout.tree;
-  std::vector<std::int32_t> position(static_cast<std::size_t>(tree.n));
-  layout.position_in_parent.assign(tree.rows.size(), 0);
+  layout.position_in_parent.resize(tree.rows.size());
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256) if (threads > 1)
   for (std::int64_t s = 0; s < tree.supernodes(); ++s) {
-    const std::int32_t first = tree.supernode_begin[s];
-    const std::int32_t end = tree.supernode_begin[s + 1];
-    const std::int32_t pivots = end - first;
-    for (std::int32_t k = first; k < end; ++k) position[k] = k - first;
-    std::int32_t next = pivots;
-    for (const std::int32_t row : tree.rows_of(s)) position[row] = next++;
-    for (std::int64_t k = layout.columns.begin[first]; k < layout.columns.begin[end]; ++k) {
-      layout.columns.place[k] = position[layout.columns.place[k]];
+    const auto rows = tree.rows_of(s);
+    std::int32_t* position = layout.position_in_parent.data() + tree.row_begin[s];
+    const std::int32_t parent = tree.parent[s];
+    if (parent < 0) {
+      std::fill_n(position, rows.size(), 0);
+      continue;
     }
-    if (!layout.symmetric()) {
-      for (std::int64_t k = layout.rows.begin[first]; k < layout.rows.begin[end]; ++k) {
-        layout.rows.place[k] = position[layout.rows.place[k]] - pivots;
+    const std::int32_t first = tree.supernode_begin[parent];
+    const std::int32_t pivots = tree.supernode_begin[parent + 1] - first;
+    const std::int32_t* const parent_rows = tree.rows.data() + tree.row_begin[parent];
+    const std::int32_t* const end = parent_rows + layout.below(parent);
+    const std::int32_t* found = parent_rows;
+    for (const std::int32_t row : rows) {
+      if (row < first + pivots) {
+        *position++ = row - first;
+      } else {
+        found = find_from(found, end, row);
+        *position++ = pivots + static_cast<std::int32_t>(found - parent_rows);
       }
     }
-    for (const std::int32_t child : layout.children_of(s)) {
-      for (std::int64_t k = tree.row_begin[child]; k < tree.row_begin[child + 1]; ++k) {
-        layout.position_in_parent[k] = position[tree.rows[k]];
-      }
-    }
   }
-}
-
-/// Turns counts in begin[j + 1] into offsets, and makes the other arrays as long as they have to be.
-void count_to_offsets(ElementMap& map, std::int64_t nonzeros) {
-  std::partial_sum(map.begin.begin(), map.begin.end(), map.begin.begin());
-  map.source.resize(map.begin.back(), nonzeros);
-  map.place.resize(static_cast<std::size_t>(map.begin.back()));
-}
-
-/// Restores the offsets after they were advanced by begin[j]++.
-void restore_offsets(ElementMap& map) {
-  std::copy_backward(map.begin.begin(), map.begin.end() - 1, map.begin.end());
-  map.begin.front() = 0;
-}
-
-std::vector<std::int32_t> supernodes_of_columns(const SymbolicFactor& tree) {
-  std::vector<std::int32_t> supernode(static_cast<std::size_t>(tree.n));
-  for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
-    std::fill(supernode.begin() + tree.supernode_begin[s], supernode.begin() + tree.supernode_begin[s + 1],
-              s);
-  }
-  std::fill(supernode.begin() + tree.interior(), supernode.end(),
-            static_cast<std::int32_t>(tree.supernodes() - 1));
-  return supernode;
 }
 
 }  // namespace
 
-void ElementSources::resize(std::int64_t count, std::int64_t nonzeros) {
-  const bool wide = nonzeros > std::numeric_limits<std::uint32_t>::max();
-  narrow_.resize(wide ? 0 : static_cast<std::size_t>(count));
-  wide_.resize(wide ? static_cast<std::size_t>(count) : 0);
-}
-
-void ElementSources::set(std::int64_t k, std::int64_t source) {
-  if (wide_.empty()) {
-    narrow_[static_cast<std::size_t>(k)] = static_cast<std::uint32_t>(source);
-  } else {
-    wide_[static_cast<std::size_t>(k)] = source;
-  }
-}
-
-std::size_t ElementSources::bytes() const {
-  return bytes_of(narrow_) + bytes_of(wide_);
-}
-
 std::size_t FrontLayout::bytes() const {
   return bytes_of(row_permutation) + bytes_of(tree.permutation) + bytes_of(tree.supernode_begin) +
          bytes_of(tree.parent) + bytes_of(tree.row_begin) + bytes_of(tree.rows) +
-         bytes_of(position_in_parent) + bytes_of(child_begin) + bytes_of(children) + bytes_of(columns) +
-         bytes_of(rows) + bytes_of(panel_begin);
+         bytes_of(position_in_parent) + bytes_of(child_begin) + bytes_of(children);
 }
 
 std::int64_t FrontLayout::supernodes() const {
@@ -134,70 +79,45 @@ std::int64_t FrontLayout::supernodes() const {
   return count;
 }
 
-std::int64_t FrontLayout::panel_entries(std::int64_t pivots, std::int64_t rows_below) const {
-  switch (kind) {
-    case FactorKind::cholesky:
-      return pivots * (pivots + rows_below);
-    case FactorKind::ldlt:
-      return pivots * (pivots + rows_below + 2);  // and two elements of D for each pivot
-    case FactorKind::lu:
-      return pivots * (pivots + 2 * rows_below);
-  }
-  return 0;
+std::int64_t FrontLayout::factor_entries() const {
+  return symmetric() ? tree.factor_entries : 2 * tree.factor_entries - tree.interior();
 }
 
-template <class T>
-FrontLayout lay_out(SymbolicFactor tree, FactorKind kind, const Csr<T>& a,
-                    std::span<const std::int32_t> row_permutation) {
+double FrontLayout::factor_flops() const {
+  return symmetric() ? tree.flops : 2 * tree.flops;
+}
+
+FrontLayout lay_out(SymbolicFactor tree, FactorKind kind, std::span<const std::int32_t> row_permutation,
+                    int threads) {
   FrontLayout layout;
   layout.kind = kind;
-  layout.tree = with_collecting_fronts(std::move(tree), [&](std::int64_t pivots, std::int64_t rows_below) {
-    return layout.panel_entries(pivots, rows_below);
-  });
-  const std::int64_t n = layout.tree.n;
-  const std::vector<std::int32_t> inverse = inverse_permutation(layout.tree.permutation);
-  const std::vector<std::int32_t> supernode = supernodes_of_columns(layout.tree);
-  const std::int64_t* offsets = a.row_offsets().data();
-  const std::int32_t* columns = a.column_indices().data();
+  layout.tree = std::move(tree);
   layout.row_permutation = layout.tree.permutation;
   if (!row_permutation.empty()) {
     for (std::int32_t& row : layout.row_permutation) row = row_permutation[row];
   }
-  // Calls take(map, line, other, k) for each element k of A that the factorisation reads; `other` is its row
-  // in a pivot column, or its column in a pivot row. Rows ascend, so that they do in each column, too.
-  const auto for_each_element = [&](const auto& take) {
-    for (std::int64_t row = 0; row < n; ++row) {
-      const std::int32_t i = layout.row_permutation[row];
-      for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-        const std::int32_t column = inverse[columns[k]];
-        if (layout.symmetric() ? column <= row : supernode[column] <= supernode[row]) {
-          take(layout.columns, column, static_cast<std::int32_t>(row), k);
-        } else if (!layout.symmetric()) {
-          take(layout.rows, static_cast<std::int32_t>(row), column, k);
-        }
-      }
-    }
-  };
-  layout.columns.begin.assign(static_cast<std::size_t>(n) + 1, 0);
-  layout.rows.begin.assign(static_cast<std::size_t>(n) + 1, 0);
-  for_each_element(
-      [](ElementMap& map, std::int32_t line, std::int32_t, std::int64_t) { ++map.begin[line + 1]; });
-  count_to_offsets(layout.columns, a.nonzeros());
-  count_to_offsets(layout.rows, a.nonzeros());
-  for_each_element([](ElementMap& map, std::int32_t line, std::int32_t other, std::int64_t k) {
-    const std::int64_t at = map.begin[line]++;
-    map.source.set(at, k);
-    map.place[at] = other;
-  });
-  restore_offsets(layout.columns);
-  restore_offsets(layout.rows);
   find_children(layout);
-  place_panels(layout);
-  find_positions(layout);
+  find_positions(layout, threads);
   return layout;
 }
 
-template FrontLayout lay_out(SymbolicFactor, FactorKind, const Csr<float>&, std::span<const std::int32_t>);
-template FrontLayout lay_out(SymbolicFactor, FactorKind, const Csr<double>&, std::span<const std::int32_t>);
+std::vector<std::int32_t> places_in(std::span<const std::int32_t> permutation, std::int64_t n) {
+  std::vector<std::int32_t> places(static_cast<std::size_t>(n));
+  for (std::size_t k = 0; k < permutation.size(); ++k) {
+    if (permutation[k] >= 0) places[static_cast<std::size_t>(permutation[k])] = static_cast<std::int32_t>(k);
+  }
+  return places;
+}
+
+ElementRule::ElementRule(const FrontLayout& layout)
+    : symmetric_(layout.symmetric()), supernode_(static_cast<std::size_t>(layout.tree.n)) {
+  const SymbolicFactor& tree = layout.tree;
+  for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
+    std::fill(supernode_.begin() + tree.supernode_begin[s], supernode_.begin() + tree.supernode_begin[s + 1],
+              s);
+  }
+  std::fill(supernode_.begin() + tree.interior(), supernode_.end(),
+            static_cast<std::int32_t>(tree.supernodes()));
+}
 
 }  // namespace echelon::sparse_direct

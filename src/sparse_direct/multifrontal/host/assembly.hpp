@@ -2,7 +2,7 @@
 /// Assembly of fronts: elements of A and update matrices of children are added.
 #pragma once
 
-#include "sparse_direct/multifrontal/fronts/front_layout.hpp"
+#include "sparse_direct/multifrontal/fronts/panel_layout.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -60,7 +60,7 @@ struct ScaledValues {
 
 /// Adds elements of A to the columns, and for LU to the rows, of the own pivots of front s.
 template <class T>
-void add_elements(const FrontLayout& layout, std::int64_t s, const ScaledValues<T>& values,
+void add_elements(const PanelLayout& layout, std::int64_t s, const ScaledValues<T>& values,
                   const FrontMemory<T>& front) {
   const std::int32_t first = layout.tree.supernode_begin[s];
   const std::int64_t shift = front.delayed_in();
@@ -89,7 +89,7 @@ void add_elements(const FrontLayout& layout, std::int64_t s, const ScaledValues<
 
 /// Adds the elements of A in the rows and columns of a border to its Schur complement.
 template <class T>
-void add_border_elements(const FrontLayout& layout, const ScaledValues<T>& values, T* update) {
+void add_border_elements(const PanelLayout& layout, const ScaledValues<T>& values, T* update) {
   const ElementMap& map = layout.columns;
   const std::int64_t first = layout.tree.interior();
   const std::int64_t size = layout.tree.border();

@@ -65,7 +65,7 @@ class TaskThreads final : public ProductThreads<T> {
 template <class T>
 class Factorization {
  public:
-  Factorization(const FrontLayout& layout, const TreeSchedule& schedule, const ScaledValues<T>& values,
+  Factorization(const PanelLayout& layout, const TreeSchedule& schedule, const ScaledValues<T>& values,
                 const FactorOptions<T>& options, MultifrontalFactors<T>& factors)
       : layout_(layout),
         tree_(layout.tree),
@@ -87,7 +87,7 @@ class Factorization {
     }
     if (error_) std::rethrow_exception(error_);
     if (is_cancelled_ || options_.cancel.stop_requested()) return {FactorEnd::cancelled};
-    if (failed_) return {FactorEnd::not_positive, failed_};
+    if (failed_) return {FactorEnd::no_pivot, failed_};
     for (const Worker<T>& worker : workers_) add_facts(worker.facts);
     if (has_border()) factors_.border = std::move(separate_.back());
     number_pivots();
@@ -541,7 +541,7 @@ class Factorization {
     }
   }
 
-  const FrontLayout& layout_;
+  const PanelLayout& layout_;
   const SymbolicFactor& tree_;
   ScaledValues<T> values_;
   const FactorOptions<T>& options_;
@@ -565,14 +565,14 @@ class Factorization {
 }  // namespace
 
 template <class T>
-FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const ScaledValues<T>& values,
+FactorResult factor(const PanelLayout& layout, const TreeSchedule& schedule, const ScaledValues<T>& values,
                     const FactorOptions<T>& options, MultifrontalFactors<T>& factors) {
   return Factorization<T>(layout, schedule, values, options, factors).run();
 }
 
-template FactorResult factor(const FrontLayout&, const TreeSchedule&, const ScaledValues<float>&,
+template FactorResult factor(const PanelLayout&, const TreeSchedule&, const ScaledValues<float>&,
                              const FactorOptions<float>&, MultifrontalFactors<float>&);
-template FactorResult factor(const FrontLayout&, const TreeSchedule&, const ScaledValues<double>&,
+template FactorResult factor(const PanelLayout&, const TreeSchedule&, const ScaledValues<double>&,
                              const FactorOptions<double>&, MultifrontalFactors<double>&);
 
 }  // namespace echelon::sparse_direct

@@ -3,13 +3,12 @@
 #pragma once
 
 #include "sparse_direct/multifrontal/fronts/factors.hpp"
-#include "sparse_direct/multifrontal/fronts/front_layout.hpp"
+#include "sparse_direct/multifrontal/fronts/panel_layout.hpp"
 #include "sparse_direct/multifrontal/host/assembly.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <stop_token>
 
 namespace echelon::sparse_direct {
@@ -21,33 +20,20 @@ struct FactorOptions {
   PivotThresholds<T> thresholds = {};  ///< of lu and ldlt
 };
 
-/// Pivot of a Cholesky factorisation that is not positive.
-struct FailedPivot {
-  std::int64_t column = 0;  ///< of A
-  double value = 0;
-};
-
-enum class FactorEnd { finished, not_positive, cancelled };
-
-struct FactorResult {
-  FactorEnd end = FactorEnd::finished;
-  std::optional<FailedPivot> failed = {};
-};
-
 /// Bytes of the factors, and of the other memory that the factorisation takes, if no pivot is delayed.
 struct FactorMemory {
   std::size_t factor_bytes = 0;
   std::size_t work_bytes = 0;
 };
 template <class T>
-[[nodiscard]] FactorMemory predict_memory(const FrontLayout& layout, const TreeSchedule& schedule,
+[[nodiscard]] FactorMemory predict_memory(const PanelLayout& layout, const TreeSchedule& schedule,
                                           int threads);
 
 /// Factors the matrix with these values, in the places of the CSR arrays for which the layout was made;
 /// `schedule` is for the same number of threads. Reuses the memory of `factors` if it is large enough.
 /// The bits do not depend on the number of threads. Throws OutOfMemory.
 template <class T>
-FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const ScaledValues<T>& values,
+FactorResult factor(const PanelLayout& layout, const TreeSchedule& schedule, const ScaledValues<T>& values,
                     const FactorOptions<T>& options, MultifrontalFactors<T>& factors);
 
 }  // namespace echelon::sparse_direct

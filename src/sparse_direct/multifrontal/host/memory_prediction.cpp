@@ -17,7 +17,7 @@ namespace {
 /// at once.
 class SimulatedSchedule {
  public:
-  SimulatedSchedule(const FrontLayout& layout, const TreeSchedule& schedule, int threads)
+  SimulatedSchedule(const PanelLayout& layout, const TreeSchedule& schedule, int threads)
       : layout_(layout), tree_(layout.tree), schedule_(schedule), threads_(threads) {
     missing_.assign(tree_.parent.size(), 0);
     for (const std::int32_t s : schedule_.top)
@@ -94,7 +94,7 @@ class SimulatedSchedule {
     take_range(task.worker, task.end_time);
   }
 
-  const FrontLayout& layout_;
+  const PanelLayout& layout_;
   const SymbolicFactor& tree_;
   const TreeSchedule& schedule_;
   int threads_;
@@ -109,7 +109,7 @@ class SimulatedSchedule {
 }  // namespace
 
 template <class T>
-FactorMemory predict_memory(const FrontLayout& layout, const TreeSchedule& schedule, int threads) {
+FactorMemory predict_memory(const PanelLayout& layout, const TreeSchedule& schedule, int threads) {
   const std::int64_t work =
       SimulatedSchedule(layout, schedule, schedule.parallel ? threads : 1).peak_entries();
   const std::size_t numbers = layout.tree.rows.size() * sizeof(std::int32_t) * (layout.symmetric() ? 1 : 2);
@@ -117,7 +117,7 @@ FactorMemory predict_memory(const FrontLayout& layout, const TreeSchedule& sched
           static_cast<std::size_t>(work) * sizeof(T)};
 }
 
-template FactorMemory predict_memory<float>(const FrontLayout&, const TreeSchedule&, int);
-template FactorMemory predict_memory<double>(const FrontLayout&, const TreeSchedule&, int);
+template FactorMemory predict_memory<float>(const PanelLayout&, const TreeSchedule&, int);
+template FactorMemory predict_memory<double>(const PanelLayout&, const TreeSchedule&, int);
 
 }  // namespace echelon::sparse_direct

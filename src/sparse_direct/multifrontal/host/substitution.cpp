@@ -248,14 +248,14 @@ void substitute_with(const MultifrontalFactors<T>& factors, bool transposed, int
   }
 }
 
-double entries_of(const FrontLayout& layout, std::int64_t s) {
+double entries_of(const PanelLayout& layout, std::int64_t s) {
   return static_cast<double>(layout.panel_begin[static_cast<std::size_t>(s) + 1] -
                              layout.panel_begin[static_cast<std::size_t>(s)]);
 }
 
 }  // namespace
 
-SubstitutionSchedule schedule_substitution(const FrontLayout& layout) {
+SubstitutionSchedule schedule_substitution(const PanelLayout& layout) {
   constexpr double worth_dividing = 1 << 19;  // entries, which take about half a millisecond
   constexpr int most_ranges = 64;
   const SymbolicFactor& tree = layout.tree;

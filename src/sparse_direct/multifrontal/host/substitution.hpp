@@ -24,7 +24,7 @@ struct SubstitutionSchedule {
 };
 
 /// A single range unless the factors are large.
-[[nodiscard]] SubstitutionSchedule schedule_substitution(const FrontLayout& layout);
+[[nodiscard]] SubstitutionSchedule schedule_substitution(const PanelLayout& layout);
 
 /// Calls its argument with (part, parts) for each part, at the same time.
 using RunTeam = std::function<void(const std::function<void(int, int)>&)>;

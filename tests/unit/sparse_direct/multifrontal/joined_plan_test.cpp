@@ -44,7 +44,7 @@ Part random_part(std::int64_t n, std::int64_t border, std::mt19937& random) {
 SymbolicFactor analysis_of(const Part& part) {
   std::vector<std::int32_t> border(static_cast<std::size_t>(part.border));
   std::iota(border.begin(), border.end(), static_cast<std::int32_t>(part.A.rows() - part.border));
-  return without_border_front(analyze_bordered(pattern_of(part.A), border));
+  return analyze_bordered(pattern_of(part.A), border);
 }
 
 /// -A_BI A_II^-1 A_IB by elimination of the first rows of a dense matrix.
@@ -86,7 +86,7 @@ class PlannedFactorization {
     std::vector<double> result(static_cast<std::size_t>(plan_.border_entries), 0.0);
     updates_.resize(plan_.fronts.size());
     std::vector<bool> is_root(plan_.fronts.size(), true);
-    for (const std::int32_t child : plan_.children) is_root[static_cast<std::size_t>(child)] = false;
+    for (const std::int32_t child : plan_.layout.children) is_root[static_cast<std::size_t>(child)] = false;
     for (std::size_t s = 0; s < plan_.fronts.size(); ++s) {
       eliminate(s);
       if (is_root[s]) add_to_border(s, result);
@@ -104,7 +104,7 @@ class PlannedFactorization {
     };
     std::copy_n(factor_.begin() + front.panel, m * front.pivots, F.begin());
     for (std::int32_t c = front.child_begin; c < front.child_end; ++c) {
-      const auto child = static_cast<std::size_t>(plan_.children[static_cast<std::size_t>(c)]);
+      const auto child = static_cast<std::size_t>(plan_.layout.children[static_cast<std::size_t>(c)]);
       for_update(child, [&](std::int64_t i, std::int64_t j, double value) { at(i, j) += value; });
     }
     for (std::int64_t p = 0; p < front.pivots; ++p) {
@@ -126,8 +126,8 @@ class PlannedFactorization {
     const std::int64_t border = front.rows - front.pivots;
     for (std::int64_t j = 0; j < border; ++j) {
       for (std::int64_t i = j; i < border; ++i) {
-        f(plan_.relative[static_cast<std::size_t>(front.border + i)],
-          plan_.relative[static_cast<std::size_t>(front.border + j)],
+        f(plan_.layout.position_in_parent[static_cast<std::size_t>(front.border + i)],
+          plan_.layout.position_in_parent[static_cast<std::size_t>(front.border + j)],
           updates_[s][static_cast<std::size_t>(i + j * border)]);
       }
     }
@@ -184,10 +184,11 @@ TEST(JoinedPlan, Borders_HaveTheSchurComplementsOfTheirMatrices) {
   std::vector<const SymbolicFactor*> pointers;
   for (const SymbolicFactor& own : analyses) pointers.push_back(&own);
   const JoinedSymbolic joined = join(pointers);
-  const FrontPlan plan = plan_fronts(joined.symbolic, Factors::cholesky, sizeof(double), {}, joined.borders);
+  const FrontPlan plan =
+      plan_fronts(lay_out(joined.symbolic, FactorKind::cholesky), sizeof(double), {}, joined.borders);
   const Joined matrix(parts);
   const std::vector<std::int32_t> places = inverse_permutation(joined.symbolic.permutation);
-  const auto offsets = element_offsets(plan, joined.symbolic, matrix.offsets, matrix.columns, places, places);
+  const auto offsets = element_offsets(plan, matrix.offsets, matrix.columns, places, places);
   std::vector<double> factor(static_cast<std::size_t>(plan.factor_entries), 0.0);
   for (std::size_t e = 0; e < matrix.values.size(); ++e) {
     if (offsets[e] >= 0) factor[static_cast<std::size_t>(offsets[e])] = matrix.values[e];

@@ -69,14 +69,10 @@ TEST(SparePivots, Empty_StaysEmpty) {
 TEST(SparePivots, PlanPlacesEveryElement) {
   const Csr<double> a = generate::poisson_3d<double>(12, 12, 12);
   const SpareSymbolic spare = add_spare_pivots(analysed(a));
-  const FrontPlan plan = plan_fronts(spare.symbolic, Factors::ldlt, sizeof(double), spare.spare);
-  std::vector<std::int32_t> position(static_cast<std::size_t>(a.rows()));
-  for (std::size_t k = 0; k < spare.symbolic.permutation.size(); ++k) {
-    if (spare.symbolic.permutation[k] >= 0)
-      position[static_cast<std::size_t>(spare.symbolic.permutation[k])] = static_cast<std::int32_t>(k);
-  }
-  const auto offsets = element_offsets(plan, spare.symbolic, a.row_offsets().span(),
-                                       a.column_indices().span(), position, position);
+  const FrontPlan plan = plan_fronts(lay_out(spare.symbolic, FactorKind::ldlt), sizeof(double), spare.spare);
+  const std::vector<std::int32_t> places = places_in(spare.symbolic.permutation, a.rows());
+  const auto offsets =
+      element_offsets(plan, a.row_offsets().span(), a.column_indices().span(), places, places);
   std::set<std::int64_t> used;
   for (const std::int64_t offset : offsets) {
     if (offset < 0) continue;

@@ -17,9 +17,10 @@ namespace {
 using namespace test;
 using Kind = SubstitutionTask::Kind;
 
-FrontPlan plan_of(const Csr<double>& A, Factors factors) {
-  return plan_fronts(analyze_symmetric(pattern_of(A), {.ordering = {.ordering = Ordering::dissection}}),
-                     factors, sizeof(double));
+FrontPlan plan_of(const Csr<double>& A, FactorKind kind) {
+  const SymbolicFactor tree =
+      analyze_symmetric(pattern_of(A), {.ordering = {.ordering = Ordering::dissection}});
+  return plan_fronts(lay_out(tree, kind), sizeof(double));
 }
 
 /// Tasks of a list by front and kind: the places of the first and of the last, and how many parts they have.
@@ -86,7 +87,7 @@ void expect_all_tasks(const FrontPlan& plan) {
     }
     std::int32_t awaited = 0;
     for (std::int32_t c = front.child_begin; c < front.child_end; ++c) {
-      const std::int32_t child = plan.children[static_cast<std::size_t>(c)];
+      const std::int32_t child = plan.layout.children[static_cast<std::size_t>(c)];
       EXPECT_LT(forward.of(child).last, forward.of(s).first);
       EXPECT_LT(backward.of(s).last, backward.of(child).first);
       EXPECT_EQ(plan.fronts[static_cast<std::size_t>(child)].awaited_solutions, backward.of(s).count);
@@ -99,9 +100,9 @@ void expect_all_tasks(const FrontPlan& plan) {
 }
 
 TEST(SubstitutionPlan, Grids_EveryTaskOnceAndAfterThoseItWaitsFor) {
-  for (const auto factors : {Factors::cholesky, Factors::lu}) {
-    expect_all_tasks(plan_of(convection_diffusion(3, 0).csr<double>(), factors));
-    expect_all_tasks(plan_of(convection_diffusion(150, 0).csr<double>(), factors));
+  for (const auto kind : {FactorKind::cholesky, FactorKind::lu}) {
+    expect_all_tasks(plan_of(convection_diffusion(3, 0).csr<double>(), kind));
+    expect_all_tasks(plan_of(convection_diffusion(150, 0).csr<double>(), kind));
   }
 }
 
@@ -111,7 +112,7 @@ TEST(SubstitutionPlan, LargeFront_TilesInTheOrderOfTheirSteps) {
   for (std::int32_t i = 0; i < 300; ++i) {
     for (std::int32_t j = 0; j < 300; ++j) elements.push_back({i, j, 1.0});
   }
-  const FrontPlan plan = plan_of(Csr<double>::from_triplets(300, 300, elements), Factors::cholesky);
+  const FrontPlan plan = plan_of(Csr<double>::from_triplets(300, 300, elements), FactorKind::cholesky);
   expect_all_tasks(plan);
   std::vector<std::int32_t> forward;
   std::vector<std::int32_t> backward;
@@ -124,7 +125,7 @@ TEST(SubstitutionPlan, LargeFront_TilesInTheOrderOfTheirSteps) {
 }
 
 TEST(SubstitutionPlan, NoRows_NoTasks) {
-  const FrontPlan plan = plan_of(Csr<double>(), Factors::cholesky);
+  const FrontPlan plan = plan_of(Csr<double>(), FactorKind::cholesky);
   EXPECT_TRUE(plan.forward.empty());
   EXPECT_TRUE(plan.backward.empty());
 }

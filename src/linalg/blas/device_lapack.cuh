@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// LAPACK routines for matrices on a GPU.
+#pragma once
+
+#include "backend/cuda/cuda.cuh"
+#include "backend/cuda/libraries.cuh"
+#include "backend/cuda/owned.cuh"
+
+#include <echelon/array.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace echelon {
+
+/// LAPACK and BLAS routines with column-major operands on a device, by cuSOLVER and cuBLAS; work is queued
+/// without waiting.
+template <class T>
+class DeviceLapack {
+  using Handle = Owned<cusolverDnHandle_t, cusolverDnDestroy>;
+  static constexpr bool is_double = std::is_same_v<T, double>;
+
+ public:
+  explicit DeviceLapack(const Device& device) : backend_(device), info_(device, 1) {
+    const CurrentDevice current(device.id());
+    handle_ = make_owned<Handle>(cusolverDnCreate);
+    check(cusolverDnSetStream(handle_.get(), stream()));
+  }
+
+  /// Allocates the workspace of potrf() for matrices up to this order.
+  void reserve_potrf(int order) {
+    if (order == 0) return;
+    int size = 0;
+    if constexpr (is_double) {
+      check(cusolverDnDpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, order, nullptr, order, &size));
+    } else {
+      check(cusolverDnSpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, order, nullptr, order, &size));
+    }
+    reserve(size);
+  }
+  /// Allocates the workspace of getrf() for matrices up to this order.
+  void reserve_getrf(int order) {
+    if (order == 0) return;
+    int size = 0;
+    if constexpr (is_double) {
+      check(cusolverDnDgetrf_bufferSize(handle_.get(), order, order, nullptr, order, &size));
+    } else {
+      check(cusolverDnSgetrf_bufferSize(handle_.get(), order, order, nullptr, order, &size));
+    }
+    reserve(size);
+  }
+
+  /// On the device: the first pivot, from 1, at which the last factorisation failed, or 0.
+  [[nodiscard]] const int* info() const { return info_.data(); }
+
+  /// Factors A = L L^T in the lower triangle of an n by n A.
+  void potrf(int n, T* a, int leading) {
+    const int size = static_cast<int>(workspace_.size());
+    if constexpr (is_double) {
+      check(cusolverDnDpotrf(handle_.get(), CUBLAS_FILL_MODE_LOWER, n, a, leading, workspace_.data(), size,
+                             info_.data()));
+    } else {
+      check(cusolverDnSpotrf(handle_.get(), CUBLAS_FILL_MODE_LOWER, n, a, leading, workspace_.data(), size,
+                             info_.data()));
+    }
+  }
+
+  /// Factors P A = L U for an n by n A; `exchanges` counts rows from 1.
+  void getrf(int n, T* a, int leading, int* exchanges) {
+    if constexpr (is_double) {
+      check(cusolverDnDgetrf(handle_.get(), n, n, a, leading, workspace_.data(), exchanges, info_.data()));
+    } else {
+      check(cusolverDnSgetrf(handle_.get(), n, n, a, leading, workspace_.data(), exchanges, info_.data()));
+    }
+  }
+
+  /// Solves X = X R^-1 for an m by n X, where R is the transpose of the lower triangle of `a`, or the upper
+  /// triangle.
+  void trsm_right(bool lower_transposed, bool unit_diagonal, std::int64_t m, int n, const T* a, int leading,
+                  T* x, std::int64_t leading_x) {
+    if (m == 0) return;
+    const cublasFillMode_t fill = lower_transposed ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+    const cublasOperation_t form = lower_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasDiagType_t diagonal = unit_diagonal ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+    const T one = 1;
+    if constexpr (is_double) {
+      check(cublasDtrsm(backend_.blas(), CUBLAS_SIDE_RIGHT, fill, form, diagonal, static_cast<int>(m), n,
+                        &one, a, leading, x, static_cast<int>(leading_x)));
+    } else {
+      check(cublasStrsm(backend_.blas(), CUBLAS_SIDE_RIGHT, fill, form, diagonal, static_cast<int>(m), n,
+                        &one, a, leading, x, static_cast<int>(leading_x)));
+    }
+  }
+
+  /// Computes C = C - A B^T for n by k matrices A and B; if `symmetric`, only in blocks of columns from the
+  /// diagonal down.
+  void subtract_product(bool symmetric, std::int64_t n, int k, const T* a, std::int64_t leading_a, const T* b,
+                        std::int64_t leading_b, T* c) {
+    constexpr std::int64_t block = 1024;
+    const T minus_one = -1;
+    const T one = 1;
+    for (std::int64_t j = 0; j < n; j += symmetric ? block : n) {
+      const int columns = static_cast<int>(symmetric ? std::min(block, n - j) : n);
+      const std::int64_t top = symmetric ? j : 0;
+      const int rows = static_cast<int>(n - top);
+      const int la = static_cast<int>(leading_a);
+      const int lb = static_cast<int>(leading_b);
+      const int lc = static_cast<int>(n);
+      if constexpr (is_double) {
+        check(cublasDgemm(backend_.blas(), CUBLAS_OP_N, CUBLAS_OP_T, rows, columns, k, &minus_one, a + top,
+                          la, b + j, lb, &one, c + top + j * n, lc));
+      } else {
+        check(cublasSgemm(backend_.blas(), CUBLAS_OP_N, CUBLAS_OP_T, rows, columns, k, &minus_one, a + top,
+                          la, b + j, lb, &one, c + top + j * n, lc));
+      }
+    }
+  }
+
+ private:
+  void reserve(int size) {
+    if (workspace_.size() < size) workspace_ = Array<T>(backend_.device(), size);
+  }
+
+  Cuda backend_;
+  Handle handle_;
+  Array<int> info_;
+  Array<T> workspace_;
+};
+
+}  // namespace echelon

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Iterative refinement of solutions of A X = B by an approximate inverse C of A:
+///
+///   R = B - A X;  repeat  Y = X + C R,  and X = Y for the columns whose candidate the policy accepts.
+///
+/// N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., chapter 12.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "linalg/vector/functors.hpp"
+#include "matrix/column_range.hpp"
+#include "solver/implementation.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/matrix/dense.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+/// Columns under refinement. Candidates and residuals have as many columns as X, or more.
+template <class T>
+struct RefinementViews {
+  DenseView<T> solution;   ///< X
+  DenseView<T> residual;   ///< R = B - A X
+  DenseView<T> candidate;  ///< Y
+};
+
+/// Refines X in at most `max_steps` steps. The policy says which columns a step treats and which candidates
+/// it accepts:
+///   begin(views)           forms the residuals of X;
+///   columns()              columns that the next step treats; none: the end;
+///   judge(columns, views)  forms the residuals of their candidates, which are the first columns of
+///                          views.candidate, and accepts some.
+/// `correct(columns, views)` queues x + C r for them, in the first columns of views.candidate.
+template <class T, class Policy, class Correct>
+void refine(std::int64_t max_steps, const RefinementViews<T>& views, Policy& policy, const Correct& correct) {
+  if (max_steps <= 0 || views.solution.rows() == 0) return;
+  policy.begin(views);
+  for (std::int64_t step = 0; step < max_steps; ++step) {
+    const std::span<const std::int64_t> columns = policy.columns();
+    if (columns.empty()) return;
+    correct(columns, views);
+    policy.judge(columns, views);
+  }
+}
+
+/// Progress of the refinement of one column, in the backend's memory.
+struct RefinementState {
+  double residual = 0;        ///< ||b - A x||_inf
+  std::int32_t running = 0;   ///< further steps may change x
+  std::int32_t accepted = 0;  ///< the last candidate is better than x
+};
+
+namespace refinement_detail {
+
+struct Begin {
+  RefinementState* state;
+  ECHELON_ANYWHERE void operator()(Largest residual) const {
+    *state = {residual.value, residual.value > 0, 0};
+  }
+};
+
+struct AssessCandidate {
+  RefinementState* state;
+  ECHELON_ANYWHERE void operator()(Largest residual) const {
+    const bool better = state->running != 0 && residual.value < state->residual;
+    state->accepted = better;
+    state->running = better && residual.value > 0;
+    if (better) state->residual = residual.value;
+  }
+};
+
+template <class T>
+struct TakeIfAccepted {
+  const RefinementState* state;
+  const T* candidate;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (state->accepted != 0) x[i] = candidate[i];
+  }
+};
+
+}  // namespace refinement_detail
+
+/// Residuals and candidates of columns of n elements, and their progress: 2 n elements a column.
+template <class T>
+struct RefinementArrays {
+  RefinementArrays(const Device& device, std::int64_t n)
+      : residual(device, n, 1), candidate(device, n, 1), states(device, 1) {}
+  /// Makes room for `columns` columns.
+  void fit(std::int64_t columns) {
+    if (residual.columns() >= columns) return;
+    const Device device = residual.device();
+    const std::int64_t n = residual.rows();
+    residual = candidate = Dense<T>();
+    residual = Dense<T>(device, n, columns);
+    candidate = Dense<T>(device, n, columns);
+    states = Array<RefinementState>(device, columns);
+  }
+  [[nodiscard]] std::size_t bytes() const { return residual.bytes() + candidate.bytes() + states.bytes(); }
+  [[nodiscard]] RefinementViews<T> views(DenseView<T> X) {
+    return {X, column_range(residual.view(), 0, X.columns()), column_range(candidate.view(), 0, X.columns())};
+  }
+  Dense<T> residual, candidate;
+  Array<RefinementState> states;
+};
+
+/// Where it is decided whether a candidate is accepted.
+enum class Decision {
+  on_host,  ///< norms are read in each step, and steps end once no column improves
+  queued,   ///< on the device, without waiting: all steps are queued, and those of no use change nothing
+};
+
+/// Accepts candidates with a smaller residual in the infinity norm; the first one that has none, or a
+/// residual of zero, ends the refinement of its column. `form_residual(X, R)` queues R = B - A X for all
+/// columns.
+template <Decision decision, class B, class T, class FormResidual>
+class SmallerResidual {
+ public:
+  /// `states`: of `columns` columns, in the backend's memory.
+  SmallerResidual(B& backend, RefinementState* states, std::int64_t columns, FormResidual form_residual)
+      : backend_(backend),
+        states_(states),
+        form_residual_(std::move(form_residual)),
+        columns_(static_cast<std::size_t>(columns)),
+        running_(static_cast<std::size_t>(columns), true),
+        steps_(static_cast<std::size_t>(columns), 0) {
+    std::iota(columns_.begin(), columns_.end(), std::int64_t{0});
+  }
+
+  /// Does not refine column j where the norm of its residual is at most `limit(j, ||x||_inf)`. For decisions
+  /// on the host.
+  void set_negligible(std::function<double(std::int64_t j, double x_norm)> limit) {
+    negligible_ = std::move(limit);
+  }
+
+  void begin(const RefinementViews<T>& views) {
+    form_residual_(views.solution, views.residual);
+    for (const std::int64_t j : columns_) {
+      const double limit = negligible_ ? negligible_(j, norm(j, views.solution)) : 0;
+      if constexpr (decision == Decision::queued) {
+        measure(j, views.residual, refinement_detail::Begin{states_ + j});
+      } else {
+        const double residual = norm(j, views.residual);
+        running_[static_cast<std::size_t>(j)] = residual > limit;
+        if (!(residual > limit)) backend_.write(RefinementState{residual, 0, 0}, states_ + j);
+      }
+    }
+  }
+
+  [[nodiscard]] std::span<const std::int64_t> columns() const {
+    const bool some = std::find(running_.begin(), running_.end(), true) != running_.end();
+    return some ? std::span<const std::int64_t>(columns_) : std::span<const std::int64_t>();
+  }
+
+  void judge(std::span<const std::int64_t> columns, const RefinementViews<T>& views) {
+    const std::int64_t n = views.solution.rows();
+    form_residual_(views.candidate, views.residual);
+    for (const std::int64_t j : columns) {
+      RefinementState* const state = states_ + j;
+      measure(j, views.residual, refinement_detail::AssessCandidate{state});
+      if constexpr (decision == Decision::queued) {
+        backend_.for_each(n, refinement_detail::TakeIfAccepted<T>{state, views.candidate.column(j),
+                                                                  views.solution.column(j)});
+      } else {
+        take(j, backend_.read(state), views);
+      }
+    }
+  }
+
+  /// Steps accepted for each column, of decisions on the host.
+  [[nodiscard]] const std::vector<std::int64_t>& steps() const { return steps_; }
+  /// Reports them.
+  void report([[maybe_unused]] std::span<Job> jobs, const RefinementViews<T>& /*views*/) const {
+    if constexpr (decision == Decision::on_host) {
+      for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].statistics = {{"refinement_steps", steps_[j]}};
+    }
+  }
+
+ private:
+  template <class Finish>
+  void measure(std::int64_t j, const DenseView<T>& V, const Finish& finish) {
+    backend_.reduce(V.rows(), LargestMagnitude<const T*>{V.column(j)}, finish);
+  }
+
+  /// The norm of a column of V, which the state then has as that of a residual. Waits.
+  double norm(std::int64_t j, const DenseView<T>& V) {
+    measure(j, V, refinement_detail::Begin{states_ + j});
+    return backend_.read(states_ + j).residual;
+  }
+
+  void take(std::int64_t j, const RefinementState& state, const RefinementViews<T>& views) {
+    const auto number = static_cast<std::size_t>(j);
+    running_[number] = state.running != 0;
+    if (state.accepted == 0) return;
+    backend_.copy(views.solution.rows(), views.candidate.column(j), views.solution.column(j));
+    ++steps_[number];
+  }
+
+  B& backend_;
+  RefinementState* states_;
+  FormResidual form_residual_;
+  std::vector<std::int64_t> columns_;
+  std::vector<bool> running_;
+  std::vector<std::int64_t> steps_;
+  std::function<double(std::int64_t, double)> negligible_;
+};
+
+/// Refines one column by queued decisions. `residual(x, r)` queues r = b - A x, `solve(r, z)` z = A^-1 r.
+template <class B, class T, class Residual, class Solve>
+void refine(B& backend, std::int64_t n, std::int64_t steps, T* x, RefinementArrays<T>& arrays,
+            const Residual& residual, const Solve& solve) {
+  const auto form = [&](DenseView<const T> X, DenseView<T> R) { residual(X.data(), R.data()); };
+  SmallerResidual<Decision::queued, B, T, decltype(form)> policy(backend, arrays.states.data(), 1, form);
+  refine(steps, arrays.views({x, n, 1, n, backend.device()}), policy,
+         [&](std::span<const std::int64_t>, const RefinementViews<T>& views) {
+           T* const y = views.candidate.data();
+           solve(views.residual.data(), y);
+           backend.for_each(n, AddElement<T, const T*, const T*, T*>{T{1}, x, T{1}, y, y});
+         });
+}
+
+}  // namespace echelon
