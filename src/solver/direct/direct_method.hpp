@@ -318,9 +318,9 @@ class DirectMethod final : public SolverImplementation<T> {
     if constexpr (requires { factorization_.clear(); }) {
       if (!same_pattern) factorization_.clear();
     }
+    if (!backend_) backend_.emplace(this->device());
     if (A.rows() == 0) return {};
     [[maybe_unused]] const auto scope = make_scope(A.rows());
-    if (!backend_) backend_.emplace(this->device());
     const direct::FactorContext<B, T> context{
         *backend_,
         A_,
