@@ -8,8 +8,8 @@
 
 namespace echelon {
 
-/// A request to stop, by a std::stop_token or by a flag of the caller; without either there is none. A flag
-/// may be set in a signal handler, and must outlive the computations that test it.
+/// A request to stop, by a std::stop_token, a flag of the caller, or either; without both there is none. A
+/// flag may be set in a signal handler, and must outlive the computations that test it.
 class CancellationToken {
   static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -19,6 +19,11 @@ class CancellationToken {
       : token_(std::move(token)) {}                                  // NOLINT(google-explicit-constructor)
   CancellationToken(const std::atomic<bool>* flag) : flag_(flag) {}  // NOLINT(google-explicit-constructor)
 
+  CancellationToken(std::stop_token token, const std::atomic<bool>* flag)
+      : token_(std::move(token)), flag_(flag) {}
+
+  [[nodiscard]] const std::stop_token& token() const { return token_; }
+  [[nodiscard]] const std::atomic<bool>* flag() const { return flag_; }
   [[nodiscard]] bool stop_requested() const noexcept {
     return token_.stop_requested() || (flag_ != nullptr && flag_->load(std::memory_order_relaxed));
   }

@@ -2,12 +2,12 @@
 /// Proven bounds on the error of a solution.
 #pragma once
 
+#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/solve.hpp>
 
 #include <optional>
-#include <stop_token>
 #include <type_traits>
 
 namespace echelon {
@@ -15,7 +15,7 @@ namespace echelon {
 struct CertifyOptions {
   /// Cancels the proof: it stops between factorisations, and within sparse ones, and the certificate has no
   /// bound.
-  std::stop_token cancel = {};
+  CancellationToken cancel = {};
   /// The only proof to try; if not set, every proof that suits A is tried.
   std::optional<Proof> proof = {};
   /// Device on which an approximate inverse is computed; default: the device of A.

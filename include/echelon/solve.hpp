@@ -2,6 +2,7 @@
 /// Solution in one call, with a method chosen by an analysis of the matrix.
 #pragma once
 
+#include <echelon/cancellation.hpp>
 #include <echelon/solver.hpp>
 
 #include <concepts>
@@ -9,7 +10,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -57,6 +57,8 @@ inline constexpr std::int64_t gpu_nonzeros = 1'000'000;
 struct SolveOptions {
   /// "auto", or a name from `methods()`.
   std::string method = "auto";
+  /// The kind of methods that "auto" may take: `direct` or `iterative`; default: both.
+  std::optional<MethodKind> kind = {};
   /// Device on which to solve. Unset: the fastest device that uses the memory of A.
   std::optional<Device> device = {};
   /// Stop when ||b - A x|| <= max(rtol ||b||, atol), for iterative methods; default 1e-8 in double, 1e-5 in
@@ -86,7 +88,7 @@ struct SolveOptions {
   /// Called at every convergence check, on the calling thread.
   std::function<void(const Progress&)> on_progress = {};
   /// Tested at every convergence check; after a request to stop the report says `cancelled`.
-  std::stop_token cancel = {};
+  CancellationToken cancel = {};
 };
 
 template <class T>
@@ -129,6 +131,13 @@ template <class T>
                                 const SolveOptions& options = {}) {
   return solve<T>(MatrixRef<T>(A), B, options);
 }
+
+/// solve() into X, which has A.columns() rows and a column for each of B's, in the memory of A; X may be B
+/// itself. X is left as it is where nothing was computed (`columns` of the report is empty). Throws as
+/// solve() does, and OverlappingOperands.
+template <class T>
+Report solve_into(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
+                  std::type_identity_t<DenseView<T>> X, const SolveOptions& options = {});
 
 /// A method that may suit a matrix, and why.
 struct Candidate {

@@ -2,8 +2,10 @@
 /// The class Solver, common to all methods, and the table of methods by name.
 #pragma once
 
+#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/operation.hpp>
 #include <echelon/options.hpp>
 #include <echelon/report.hpp>
 
@@ -11,8 +13,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -34,7 +36,7 @@ struct Control {
   /// Called at every convergence check.
   std::function<void(const Progress&)> on_progress = {};
   /// Tested at every convergence check.
-  std::stop_token cancel = {};
+  CancellationToken cancel = {};
   /// X holds an initial guess, from which iterative methods start; the stopping criterion still refers to b.
   /// Direct methods ignore it, and the report has a warning.
   bool use_initial_guess = false;
@@ -42,6 +44,13 @@ struct Control {
   /// fewer than two thirds of its digits. A residual in twice the precision and another substitution: without
   /// it a solve takes some half of the time, and the report has no error estimate.
   bool measure_error = true;
+  /// The system to solve: op(A) X = B.
+  Operation operation = Operation::none;
+  /// Tolerances and the limit of iterations of this solve, in place of those of the method's options `stop`.
+  /// A direct method ignores them, and the report has a warning.
+  std::optional<double> rtol = {};
+  std::optional<double> atol = {};
+  std::optional<std::int64_t> max_iterations = {};
   /// Takes an x of least residual as the answer where no x satisfies the equations: the status is then
   /// `least_squares` if every column a of A confirms it by |a^T (b - A x)| <= 1e-8 ||a|| ||b - A x||.
   bool least_squares = false;
@@ -119,6 +128,11 @@ class Solver {
   /// one, X holds the last iterate (zero when none was better), or is left as it was when nothing was
   /// computed: `columns` is empty then. Throws DimensionMismatch, DeviceMismatch, OutOfMemory, and Error when
   /// there was no setup.
+  ///
+  /// A system with A^T has B of n by k and X of m by k. The first one after a set-up forms A^T, in the order
+  /// of a sparse A's size, and a solver for it, which are kept until the next set-up: direct methods use
+  /// their factors, and methods for symmetric matrices their set-up; others are set up for A^T. Throws Error
+  /// where A is an operator without a transposed product, or the preconditioner is an object.
   [[nodiscard]] Report solve(DenseView<const T> B, DenseView<T> X, const Control& control = {}) const;
 
   /// Bytes held on the device for this matrix and for one right-hand side, A not counted.
@@ -131,6 +145,7 @@ class Solver {
   friend struct SolverAccess<T>;
 
   Report run_setup(MatrixRef<T> A, bool update, const Control& control);
+  [[nodiscard]] const Solver& transposed() const;
 
   std::unique_ptr<SolverImplementation<T>> implementation_;
   std::unique_ptr<SolverState<T>> state_;

@@ -323,14 +323,14 @@ template ErrorCertificate refine_and_certify(MatrixRef<double>, DenseView<const 
 
 template <class T>
 ErrorCertificate certify_answer(const MatrixRef<T>& A, DenseView<const T> B, DenseView<const T> X,
-                                const Report& report, const std::stop_token& cancel) {
+                                const Report& report, const CancellationToken& cancel) {
   if (report.columns.empty()) return nothing_to_certify(report);
   return certify<T>(A, B, X, {.cancel = cancel, .device = report.device});
 }
 template ErrorCertificate certify_answer(const MatrixRef<float>&, DenseView<const float>,
-                                         DenseView<const float>, const Report&, const std::stop_token&);
+                                         DenseView<const float>, const Report&, const CancellationToken&);
 template ErrorCertificate certify_answer(const MatrixRef<double>&, DenseView<const double>,
-                                         DenseView<const double>, const Report&, const std::stop_token&);
+                                         DenseView<const double>, const Report&, const CancellationToken&);
 
 template <class T>
 CertifiedSolution<T> solve_certified(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,

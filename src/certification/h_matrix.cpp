@@ -54,7 +54,7 @@ std::vector<double> diagonal_of(const Csr<double>& C) {
 }  // namespace
 
 ComparisonMatrix::ComparisonMatrix(const Csr<double>& A, bool symmetric, const Device& device,
-                                   const std::stop_token& cancel)
+                                   const CancellationToken& cancel)
     : matrix_(comparison_matrix(A)),
       solver_(
           make_solver<double>(symmetric ? "sparse-cholesky" : "sparse-lu", device, {{"condition", false}})) {

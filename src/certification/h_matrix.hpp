@@ -2,11 +2,11 @@
 /// Error bounds for H-matrices.
 #pragma once
 
+#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/solver.hpp>
 
-#include <stop_token>
 #include <vector>
 
 namespace echelon::certification {
@@ -19,7 +19,8 @@ namespace echelon::certification {
 /// <A>^-1 |r|.
 class ComparisonMatrix {
  public:
-  ComparisonMatrix(const Csr<double>& A, bool symmetric, const Device& device, const std::stop_token& cancel);
+  ComparisonMatrix(const Csr<double>& A, bool symmetric, const Device& device,
+                   const CancellationToken& cancel);
 
   /// Whether v was found.
   [[nodiscard]] bool is_h_matrix() const { return is_h_matrix_; }

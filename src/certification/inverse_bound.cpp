@@ -70,7 +70,7 @@ struct InverseProof::ScaledColumn {
   Vector y, c;
 };
 
-InverseProof::InverseProof(std::unique_ptr<InverseOperations> operations, const std::stop_token& cancel)
+InverseProof::InverseProof(std::unique_ptr<InverseOperations> operations, const CancellationToken& cancel)
     : operations_(std::move(operations)), contraction_(infinity) {
   const auto n = static_cast<double>(operations_->row_exponents().size());
   // n products, the element of I, and slack for the quotient of this bound and itself.
@@ -79,7 +79,7 @@ InverseProof::InverseProof(std::unique_ptr<InverseOperations> operations, const 
   find_proof(cancel);
 }
 
-void InverseProof::find_proof(const std::stop_token& cancel) {
+void InverseProof::find_proof(const CancellationToken& cancel) {
   if (has_unusable_row()) return;
   bool proven_before = false;
   bool improvable = true;

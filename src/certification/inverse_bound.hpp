@@ -4,8 +4,9 @@
 
 #include "certification/inverse_operations.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace echelon::certification {
 class InverseProof {
  public:
   /// Inverts A, on its device, and searches for v.
-  InverseProof(std::unique_ptr<InverseOperations> operations, const std::stop_token& cancel);
+  InverseProof(std::unique_ptr<InverseOperations> operations, const CancellationToken& cancel);
 
   /// Whether rho < 1 was found.
   [[nodiscard]] bool proven() const { return proven_; }
@@ -38,7 +39,7 @@ class InverseProof {
  private:
   struct ScaledColumn;
 
-  void find_proof(const std::stop_token& cancel);
+  void find_proof(const CancellationToken& cancel);
   bool try_inverse(InverseAlgorithm how);
   bool has_unusable_row();
   void minimise_contraction();

@@ -118,7 +118,7 @@ Csr<double> shifted(Csr<double> S, double alpha) {
 }
 
 /// Lower bound on the smallest eigenvalue of S, which is scaled and in the order of elimination.
-void bound_scaled(Csr<double>& S, const Device& device, const std::stop_token& cancel,
+void bound_scaled(Csr<double>& S, const Device& device, const CancellationToken& cancel,
                   EigenvalueBound& result) {
   Solver<double> solver = make_solver<double>("sparse-cholesky", device,
                                               {{"ordering", "natural"}, {"refine", 0}, {"condition", false}});
@@ -175,7 +175,7 @@ std::vector<double> EigenvalueBound::bound_inverse_times(const std::vector<doubl
 }
 
 EigenvalueBound bound_smallest_eigenvalue(const Csr<double>& A, const Device& device,
-                                          const std::stop_token& cancel) {
+                                          const CancellationToken& cancel) {
   EigenvalueBound result;
   Csr<double> S = A;
   result.scale = scale_of_diagonal(S);

@@ -2,11 +2,11 @@
 /// Error bounds for symmetric positive definite matrices.
 #pragma once
 
+#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -34,6 +34,6 @@ struct EigenvalueBound {
 /// Computes the bound for a symmetric A on the host with a positive diagonal. Cost: 2 to 5 sparse Cholesky
 /// factorisations.
 [[nodiscard]] EigenvalueBound bound_smallest_eigenvalue(const Csr<double>& A, const Device& device,
-                                                        const std::stop_token& cancel);
+                                                        const CancellationToken& cancel);
 
 }  // namespace echelon::certification

@@ -8,6 +8,7 @@
 #include "exact/reduction.hpp"
 #include "exact/slices.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/error.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/methods/mapped_echelon.hpp>
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -196,7 +196,7 @@ class MappedElimination {
   /// Reduces A, with finite elements, to mapped echelon form. Returns false if `cancel` was requested. Throws
   /// OutOfMemory when the rows fill the memory.
   template <class T>
-  bool run(const Csr<T>& A, const std::stop_token& cancel) {
+  bool run(const Csr<T>& A, const CancellationToken& cancel) {
     using namespace elimination_detail;
     load(A);
     Array<std::int32_t> result(backend_.device(), columns_);
@@ -269,7 +269,7 @@ class MappedElimination {
   }
 
   /// Eliminates the unknowns before the level's limit. `pending`: the level's rows.
-  bool run_level(std::int64_t count, const std::int32_t* pending, const std::stop_token& cancel) {
+  bool run_level(std::int64_t count, const std::int32_t* pending, const CancellationToken& cancel) {
     const std::int64_t before = rounds_;
     std::int64_t active = find_active(count, pending, level_.limit);
     if (claim_ == ClaimRule::ordered) return run_ordered(active, cancel);
@@ -323,7 +323,7 @@ class MappedElimination {
   }
 
   /// Performs one round for each unknown that rows wait for.
-  bool run_ordered(std::int64_t active, const std::stop_token& cancel) {
+  bool run_ordered(std::int64_t active, const CancellationToken& cancel) {
     using namespace elimination_detail;
     Array<std::int32_t> first(backend_.device(), columns_);
     Array<std::int32_t> next(backend_.device(), rows_.count());

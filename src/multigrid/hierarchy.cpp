@@ -114,7 +114,7 @@ std::size_t LevelUpdate<T>::bytes() const {
 
 template <class T>
 Hierarchy<T>::Hierarchy(const Csr<T>& A, Coarsening<T>& coarsening, const HierarchyLimits& limits,
-                        const std::stop_token& cancel, std::optional<double> largest)
+                        const CancellationToken& cancel, std::optional<double> largest)
     : largest_(largest) {
   levels_.emplace_back();
   levels_.back().A = &A;

@@ -5,13 +5,13 @@
 #include "linalg/spgemm/product.hpp"
 #include "multigrid/coarsening/coarsening.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -91,7 +91,7 @@ class Hierarchy {
   /// Coarsens A, n by n, which must outlive the hierarchy. Ends early once `cancel` asks for it. `largest` is
   /// the largest magnitude in A, if it is known.
   Hierarchy(const Csr<T>& A, Coarsening<T>& coarsening, const HierarchyLimits& limits,
-            const std::stop_token& cancel, std::optional<double> largest = {});
+            const CancellationToken& cancel, std::optional<double> largest = {});
 
   /// Recomputes the values of all levels for an A with new values in the same pattern. The first call makes
   /// and keeps plans of the products; later calls are faster.

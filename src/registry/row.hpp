@@ -52,6 +52,7 @@ Solver<T> make(const Device& device, const O& options) {
     return nullptr;
   });
   implementation->set_description(std::string(O::name), changed_options(options));
+  implementation->keep_maker([device, options] { return make<T>(device, options); });
   return Solver<T>(std::move(implementation));
 }
 

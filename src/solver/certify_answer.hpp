@@ -2,10 +2,9 @@
 /// Proof that `solve` asks for; implemented by the certification, which is above the solver.
 #pragma once
 
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/report.hpp>
-
-#include <stop_token>
 
 namespace echelon {
 
@@ -14,6 +13,6 @@ namespace echelon {
 template <class T>
 [[nodiscard]] ErrorCertificate certify_answer(const MatrixRef<T>& A, DenseView<const T> B,
                                               DenseView<const T> X, const Report& report,
-                                              const std::stop_token& cancel);
+                                              const CancellationToken& cancel);
 
 }  // namespace echelon

@@ -6,12 +6,12 @@
 #include "solver/transposed.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/dense.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,14 +34,14 @@ class HostFallback {
 
   /// Factors a Dense or Csr matrix on the host. The outcome warns why.
   template <class M>
-  Outcome setup(M matrix, const std::stop_token& cancel, std::string reason) {
+  Outcome setup(M matrix, const CancellationToken& cancel, std::string reason) {
     warning_ = "factored on the host: " + std::move(reason);
     active_ = true;
     return factor(&SolverImplementation<T>::setup, std::move(matrix), cancel);
   }
   /// Factors new values in the pattern of the last matrix.
   template <class M>
-  Outcome update_values(M matrix, const std::stop_token& cancel) {
+  Outcome update_values(M matrix, const CancellationToken& cancel) {
     return factor(&SolverImplementation<T>::update_values, std::move(matrix), cancel);
   }
 
@@ -81,7 +81,7 @@ class HostFallback {
 
   template <class M>
   Outcome factor(Outcome (SolverImplementation<T>::*phase)(const MatrixRef<T>&), M matrix,
-                 const std::stop_token& cancel) {
+                 const CancellationToken& cancel) {
     auto kept = std::make_shared<const M>(std::move(matrix));
     const MatrixRef<T> reference(*kept);
     method().set_cancel(cancel);

@@ -6,6 +6,7 @@
 #include "linalg/residual_check.hpp"
 #include "linalg/vector/float_vector.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/error.hpp>
 #include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -16,11 +17,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -62,6 +63,7 @@ struct Job {
   double right_hand_side_norm_inf = 0;  ///< ||b||_inf
   double matrix_norm = 0;               ///< ||A||_inf
   double tolerance = 0;                 ///< on ||b - A x||_2
+  std::int64_t max_iterations = 0;
   const Control* control = nullptr;
 
   Outcome outcome = {};
@@ -128,8 +130,8 @@ class SolverImplementation {
   [[nodiscard]] const std::string& changed_options() const { return options_; }
 
   /// Sets the token that cancels a set-up in progress.
-  void set_cancel(std::stop_token cancel) { cancel_ = std::move(cancel); }
-  [[nodiscard]] const std::stop_token& cancel() const { return cancel_; }
+  void set_cancel(CancellationToken cancel) { cancel_ = std::move(cancel); }
+  [[nodiscard]] const CancellationToken& cancel() const { return cancel_; }
 
   /// Near-null-space vectors of A for later set-ups: a row for each of A, on the host; no columns: none.
   /// Those that A maps to zero are projected out of b and x; multigrid and BDDC also coarsen by them, see
@@ -230,15 +232,19 @@ class SolverImplementation {
     return std::nullopt;
   }
 
+  /// Keeps a function that makes the method anew, with its options.
+  void keep_maker(std::function<Solver<T>()> maker) { maker_ = std::move(maker); }
+  /// The method anew, not set up; empty if it was not made by its options, or has a preconditioner that
+  /// they do not name.
+  [[nodiscard]] const std::function<Solver<T>()>& maker() const { return maker_; }
+
   /// Determinant of the matrix of the last set-up.
   [[nodiscard]] virtual Determinant determinant() const {
     throw Error("method '" + name_ + "' has no determinant");
   }
-  /// A solver for the transpose of the matrix of the last set-up, which has to be set up with that. It refers
-  /// to these factors.
-  [[nodiscard]] virtual std::unique_ptr<SolverImplementation> transposed() const {
-    throw Error("method '" + name_ + "' does not solve with the transpose");
-  }
+  /// A method for the transpose of the matrix of the last set-up, which has to be set up with that. It refers
+  /// to these factors. Null if the method has none.
+  [[nodiscard]] virtual std::unique_ptr<SolverImplementation> transposed() const { return nullptr; }
   /// Matrix of the last set-up, for methods with solve_transposed() or transposed().
   [[nodiscard]] virtual MatrixRef<T> factored_matrix() const { return {}; }
   /// Counterpart of solve() for A^T, which the caller has formed.
@@ -259,7 +265,8 @@ class SolverImplementation {
   Device device_;
   std::string name_;
   std::string options_;
-  std::stop_token cancel_;
+  std::function<Solver<T>()> maker_;
+  CancellationToken cancel_;
   Dense<double> near_null_space_;
 };
 

@@ -287,7 +287,7 @@ class IterativeMethod : public SolverImplementation<T> {
 
   /// False, with the outcome, at the limit of iterations.
   bool may_iterate(const SolvedColumn& column) const {
-    if (column.job->iterations < stop_.max_iterations) return true;
+    if (column.job->iterations < column.job->max_iterations) return true;
     column.job->outcome = {Status::max_iterations, limit_text(column.norm, *column.job)};
     return false;
   }
@@ -378,7 +378,7 @@ class IterativeMethod : public SolverImplementation<T> {
         divergence_factor * std::ldexp(std::max(job.right_hand_side_norm, job.history.front()), scale);
     fresh.residual = std::ldexp(column.norm, scale);
     fresh.iteration = job.iterations;
-    fresh.max_iterations = stop_.max_iterations;
+    fresh.max_iterations = job.max_iterations;
     workspace.host_state = fresh;
     workspace.backend.write(fresh, workspace.state());
     scale_by(workspace, scale, workspace.r.data());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
+#include "backend/check_same_memory.hpp"
 #include "matrix/assign.hpp"
 #include "matrix/view_checks.hpp"
 #include "solver/certify_answer.hpp"
@@ -247,8 +248,8 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
 class Trial {
  public:
   Trial(const Control& given, std::int64_t iterations)
-      : control_(given), link_(given.cancel, [this] { stop_.request_stop(); }) {
-    control_.cancel = stop_.get_token();
+      : control_(given), link_(given.cancel.token(), [this] { stop_.request_stop(); }) {
+    control_.cancel = {stop_.get_token(), given.cancel.flag()};
     control_.on_progress = [this, report = given.on_progress, iterations](const Progress& progress) {
       if (report) report(progress);
       if (progress.iteration >= first_look && expected_iterations(progress) > static_cast<double>(iterations))
@@ -298,6 +299,7 @@ class Attempts {
   void run(const std::vector<Candidate>& candidates) {
     for (const Candidate& candidate : candidates) {
       const bool direct = find_method(candidate.method).kind == MethodKind::direct;
+      if (!may_take(candidate)) continue;
       if (doubtful_ && !(direct && candidate.seconds.value_or(0) <= digits_worth_seconds)) continue;
       add(candidate, direct);
       if (finished_ || singular_) return;
@@ -317,10 +319,12 @@ class Attempts {
   void run_singular(const std::vector<Candidate>& candidates) {
     for (const Candidate& candidate : candidates) {
       if (finished_) return;
-      add(candidate, find_method(candidate.method).kind == MethodKind::direct);
+      if (may_take(candidate)) add(candidate, find_method(candidate.method).kind == MethodKind::direct);
     }
   }
   [[nodiscard]] bool has_ended() const { return finished_ || singular_; }
+  /// Whether no candidate was of the kind asked for.
+  [[nodiscard]] bool empty() const { return attempts_.empty(); }
   [[nodiscard]] bool singular_and_unsolved() const {
     return singular_ && !finished_ && (attempts_.empty() || !best_.report.solved());
   }
@@ -337,6 +341,10 @@ class Attempts {
   }
 
  private:
+  [[nodiscard]] bool may_take(const Candidate& candidate) const {
+    return !options_.kind || find_method(candidate.method).kind == *options_.kind;
+  }
+
   /// Completes the report on an A that a method called singular, or that is.
   void name_singular(Report& report) const {
     const bool unique = report.status == Status::direct || report.status == Status::converged;
@@ -458,6 +466,24 @@ double run_all(MethodSelection& selection, MatrixRef<T> A, Attempts<T>& attempts
   return seconds;
 }
 
+/// Candidates for matrices to which the selection gives none of the kind that the caller wants.
+template <class T>
+std::vector<Candidate> substitutes(MatrixRef<T> A, const SolveOptions& options) {
+  const Device device = options.device.value_or(A.device());
+  const std::string reason = "no better method of this kind is known for A";
+  if (*options.kind == MethodKind::iterative) return {{"gmres", device, {}, reason}};
+  return {{A.is_sparse() ? "sparse-lu" : "lu", device, {}, reason}};
+}
+
+void check_kind(const SolveOptions& options, bool is_operator) {
+  if (!options.kind) return;
+  if (*options.kind == MethodKind::preconditioner)
+    throw BadOption("kind", "a preconditioner alone does not solve; take direct or iterative");
+  if (options.method != "auto") throw BadOption("kind", "it limits 'auto', and a method is named");
+  if (is_operator && *options.kind == MethodKind::direct)
+    throw BadOption("kind", "a direct method needs the elements of A, which an operator does not have");
+}
+
 /// Tries the candidates that A's structure suggests.
 template <class T>
 Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& problem,
@@ -490,6 +516,7 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
       choosing_seconds += again.seconds() + run_all(others, A, attempts);
     }
   }
+  if (options.kind && attempts.empty() && rank == A.rows()) attempts.run(substitutes(A, options));
   if (attempts.singular_and_unsolved()) {
     selection.complete(A);
     attempts.run_singular(selection.singular_candidates());
@@ -514,6 +541,7 @@ Solution<T> solve_system(const MatrixRef<T>& A, const DenseView<const T>& B, con
     throw DimensionMismatch(fmt::format("A is {} by {}, b has {} rows", A.rows(), A.columns(), B.rows()));
   }
   check_guess<T>(options.initial_guess, A.columns(), B.columns());
+  check_kind(options, A.is_operator());
   if (options.certify && A.is_operator())
     throw BadOption("certify", "a proof needs the elements of A, which an operator does not have");
   const Device home = A.device();
@@ -554,6 +582,31 @@ Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B, co
   return at_api_boundary([&] { return solve_system<T>(A, B, options); });
 }
 
+template <class T>
+Report solve_into(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
+                  std::type_identity_t<DenseView<T>> X, const SolveOptions& options) {
+  return at_api_boundary([&] {
+    check_result_view(X, "X");
+    if (X.rows() != A.columns() || X.columns() != B.columns()) {
+      throw DimensionMismatch(fmt::format("X is {} by {}: the solution is {} by {}", X.rows(), X.columns(),
+                                          A.columns(), B.columns()));
+    }
+    check_same_memory(A.device(), "A", X.device(), "X");
+    if (overlap<T>(B, X) && !same_elements<T>(B, X))
+      throw OverlappingOperands("B and X share a part of their memory: X has to be B itself, or elsewhere");
+    Solution<T> solution = solve_system<T>(A, B, options);
+    if (!solution.report.columns.empty()) {
+      const Stopwatch stopwatch;
+      assign<T>(solution.x.view(), X);
+      solution.report.transfer_seconds += stopwatch.seconds();
+    }
+    return std::move(solution.report);
+  });
+}
+
+template Report solve_into(MatrixRef<float>, DenseView<const float>, DenseView<float>, const SolveOptions&);
+template Report solve_into(MatrixRef<double>, DenseView<const double>, DenseView<double>,
+                           const SolveOptions&);
 template Solution<float> solve(MatrixRef<float>, DenseView<const float>, const SolveOptions&);
 template Solution<double> solve(MatrixRef<double>, DenseView<const double>, const SolveOptions&);
 

@@ -24,6 +24,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -209,10 +210,13 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   const Stopwatch stopwatch;
   state.ready = false;
   state.workspaces.clear();
+  state.transposed.reset();
   state.given = A;
   state.matrix = A;
   MatrixFacts facts = state.residual_check->matrix(A);
-  state.exponent = facts.row || A.is_operator() ? 0 : moderating_exponent<T>(facts.norm_inf);
+  state.exponent = facts.row || A.is_operator()
+                       ? 0
+                       : state.given_exponent.value_or(moderating_exponent<T>(facts.norm_inf));
   state.scaled_copy = Matrix<T>();
   if (state.exponent != 0 && scale_matrix(A, state.exponent, *state.residual_check, state.scaled_copy)) {
     state.matrix = state.scaled_copy;
@@ -310,6 +314,8 @@ void Solver<T>::set_preconditioner(const Preconditioner<T>& preconditioner) {
   }
   at_api_boundary([&] { method.set_preconditioner(preconditioner); });
   state_->preconditioner = preconditioner.solver();
+  state_->has_preconditioner = true;
+  state_->transposed.reset();
   state_->workspaces.clear();
 }
 
@@ -424,11 +430,105 @@ Report solve_columns(const SolverImplementation<T>& method, SolverState<T>& stat
 
 }  // namespace
 
+namespace {
+
+/// A method for symmetric matrices that is set up for A, as one for A^T: the residual, which is that of A^T,
+/// shows whether A is symmetric.
+template <class T>
+class SymmetricMethod final : public SolverImplementation<T> {
+ public:
+  SymmetricMethod(const SolverImplementation<T>& method, const Outcome& outcome)
+      : SolverImplementation<T>(method.device()), method_(method), outcome_(outcome) {}
+  Outcome setup(const MatrixRef<T>& /*transpose*/) override { return outcome_; }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return method_.make_workspace();
+  }
+  void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
+             std::vector<Job>& jobs) const override {
+    method_.solve(workspace, B, X, jobs);
+  }
+  [[nodiscard]] const Stop* stop() const override { return method_.stop(); }
+  [[nodiscard]] bool takes_operator() const override { return method_.takes_operator(); }
+  [[nodiscard]] std::size_t bytes() const override { return method_.bytes(); }
+
+ private:
+  const SolverImplementation<T>& method_;
+  const Outcome& outcome_;
+};
+
+bool is_for_symmetric_matrices(const std::string& name) {
+  const MethodNeeds needs = find_method(name).needs;
+  return needs == MethodNeeds::symmetric || needs == MethodNeeds::symmetric_positive_definite ||
+         needs == MethodNeeds::diagonally_dominant;
+}
+
+/// The method for A^T that a set-up for A allows without another one; null if there is none.
+template <class T>
+std::unique_ptr<SolverImplementation<T>> method_for_transpose(const SolverImplementation<T>& method,
+                                                              const Outcome& setup) {
+  if (!has_factor(setup)) return nullptr;
+  if (auto transposed = method.transposed()) return transposed;
+  if (is_for_symmetric_matrices(method.name())) return std::make_unique<SymmetricMethod<T>>(method, setup);
+  return nullptr;
+}
+
+/// Forms A^T in `system`, unless a view of A suffices.
+template <class T>
+MatrixRef<T> transpose_of(const MatrixRef<T>& A, TransposedSystem<T>& system) {
+  if (A.is_sparse()) return system.csr = transpose(*A.csr());
+  if (A.is_operator()) return system.linear_operator.emplace(A.linear_operator()->transposed());
+  const DenseView<const T>& dense = A.dense();
+  const Layout layout = dense.layout() == Layout::row_major ? Layout::column_major : Layout::row_major;
+  return DenseView<const T>(dense.data(), dense.columns(), dense.rows(), dense.leading(), dense.device(),
+                            layout);
+}
+
+void check_control(const Control& control) {
+  if (control.rtol && !(*control.rtol >= 0 && *control.rtol <= 1))
+    throw BadOption("rtol", fmt::format("{} is not in [0, 1]", *control.rtol));
+  if (control.atol && !(*control.atol >= 0 && std::isfinite(*control.atol)))
+    throw BadOption("atol", fmt::format("{} is not a number of at least 0", *control.atol));
+  if (control.max_iterations && *control.max_iterations < 0)
+    throw BadOption("max_iterations", fmt::format("{} is negative", *control.max_iterations));
+}
+
+}  // namespace
+
+template <class T>
+const Solver<T>& Solver<T>::transposed() const {
+  SolverState<T>& state = *state_;
+  const std::lock_guard<std::mutex> lock(state.transposing);
+  if (state.transposed) return *state.transposed->solver;
+  auto system = std::make_unique<TransposedSystem<T>>();
+  const MatrixRef<T> transpose = transpose_of(state.given, *system);
+  const SolverImplementation<T>& method = *implementation_;
+  if (auto of_factors = method_for_transpose(method, state.setup)) {
+    of_factors->set_description(method.name(), method.changed_options());
+    system->solver.emplace(std::move(of_factors));
+    system->solver->state_->given_exponent = state.exponent;
+  } else if (!state.has_preconditioner && method.maker()) {
+    system->solver.emplace(method.maker()());
+  } else {
+    throw Error(method.name() +
+                " with a preconditioner that is an object does not solve with the transpose: "
+                "set up a solver for the transposed matrix");
+  }
+  (void)system->solver->setup(transpose);
+  state.transposed = std::move(system);
+  return *state.transposed->solver;
+}
+
 template <class T>
 Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& control) const {
   return at_api_boundary([&] {
     SolverState<T>& state = of_solver(state_);
     if (!state.ready) throw Error("solve was called before setup (or factor)");
+    check_control(control);
+    if (control.operation != Operation::none) {
+      Control of_transpose = control;
+      of_transpose.operation = Operation::none;
+      return transposed().solve(B, X, of_transpose);
+    }
     check_operands<T>(state.matrix, device(), B, X);
     if (const Solver<T>* const preconditioner = state.preconditioner) {
       check_preconditioner(of_solver(preconditioner->state_), state.matrix.rows());

@@ -290,7 +290,7 @@ LinearSystem<T> read_system(const SolveRequest& request, ProgressLine& progress,
 /// Solves with a progress line.
 template <class T>
 Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& system, ProgressLine& progress,
-                         const std::stop_token& cancel) {
+                         const CancellationToken& cancel) {
   progress.announce("setting up");
   SolveOptions options = request.options;
   options.on_progress = [&](const Progress& now) { progress.update(now); };
@@ -317,7 +317,7 @@ Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& sys
 /// Refines x if requested, and computes a proven bound on its error or the reason why there is none.
 template <class T>
 void certify_solution(const SolveRequest& request, const LinearSystem<T>& system,
-                      const std::stop_token& cancel, ProgressLine& progress, Dense<T>& x,
+                      const CancellationToken& cancel, ProgressLine& progress, Dense<T>& x,
                       SolveOutcome& outcome) {
   if (!(request.certify || request.certify_refined) || !has_solution(outcome.report)) return;
   const Stopwatch stopwatch;

@@ -3,6 +3,7 @@
 /// have been eliminated.
 #pragma once
 
+#include <echelon/cancellation.hpp>
 #include <echelon/enum_words.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/ordering.hpp>
@@ -15,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 
 namespace echelon {
 
@@ -45,7 +45,7 @@ struct SchurOptions {
   /// Device of the factorisation, in whose memory A is; empty: A's device.
   std::optional<Device> device = {};
   /// Tested from time to time during the factorisation.
-  std::stop_token cancel = {};
+  CancellationToken cancel = {};
 };
 
 /// Numbers of eigenvalues by their sign.

@@ -5,6 +5,7 @@
 /// conductor of resistance 1 / w.
 #pragma once
 
+#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -12,7 +13,6 @@
 
 #include <cstdint>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -47,7 +47,7 @@ struct SolveSettings {
   /// Relative tolerance of every solve.
   double rtol = 1e-10;
   /// Ends the solves early when a stop is requested; the report then says `cancelled`.
-  std::stop_token cancel = {};
+  CancellationToken cancel = {};
 };
 
 struct Pair {

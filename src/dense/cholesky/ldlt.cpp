@@ -7,13 +7,13 @@
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/methods/dense/ldlt.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <stop_token>
 #include <vector>
 
 namespace echelon {
@@ -76,7 +76,7 @@ class LdltFactorization {
   /// Factors like LAPACK's sytrf_rook: blocks of columns are factored and applied to the rest of the lower
   /// triangle; the last block is factored without further division. `zero` is the first zero pivot, from 1,
   /// if there is one. Returns false when cancelled.
-  bool factor_blocks(int n, T* a, int& zero, const std::stop_token& cancel) {
+  bool factor_blocks(int n, T* a, int& zero, const CancellationToken& cancel) {
     constexpr int block = 64;
     std::vector<T> work(static_cast<std::size_t>(n) * block);
     for (int k = 0; k < n;) {

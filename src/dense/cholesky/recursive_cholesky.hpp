@@ -5,9 +5,10 @@
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <algorithm>
 #include <cstddef>
-#include <stop_token>
 
 namespace echelon::dense_symmetric {
 
@@ -22,7 +23,7 @@ struct CholeskyEnd {
 template <class T>
 class RecursiveCholesky {
  public:
-  RecursiveCholesky(int n, T* a, const std::stop_token& cancel) : n_(n), a_(a), cancel_(cancel) {}
+  RecursiveCholesky(int n, T* a, const CancellationToken& cancel) : n_(n), a_(a), cancel_(cancel) {}
 
   [[nodiscard]] CholeskyEnd factor() {
     factor(0, n_);
@@ -68,7 +69,7 @@ class RecursiveCholesky {
 
   int n_;
   T* a_;
-  const std::stop_token& cancel_;
+  const CancellationToken& cancel_;
   CholeskyEnd end_ = {};
 };
 

@@ -6,10 +6,10 @@
 #include "dense/crout/pivoting.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 
 #include <cstdint>
 #include <span>
-#include <stop_token>
 
 namespace echelon::crout {
 
@@ -24,7 +24,7 @@ struct Elimination {
 /// n^2 (m - n/3) flops. Forsythe, Algorithm 16: Crout with pivoting, Comm. ACM 3 (1960).
 template <class B, class T>
 Elimination eliminate(B& backend, DenseView<T> A, std::span<std::int64_t> pivots,
-                      const std::stop_token& cancel) {
+                      const CancellationToken& cancel) {
   Array<LargestElement> largest(backend.device(), 1);
   for (std::int64_t j = 0; j < A.columns(); ++j) {
     if (cancel.stop_requested()) return {-1, true};

@@ -11,11 +11,12 @@
 
 #include "dense/crout/elimination.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <stop_token>
 
 namespace echelon::crout {
 
@@ -81,7 +82,8 @@ template <class B, class T>
 class Iteration {
  public:
   Iteration(B& backend, DenseView<T> A, DenseView<T> factors, DenseView<T> next,
-            std::span<std::int64_t> pivots, const IterationSettings& settings, const std::stop_token& cancel)
+            std::span<std::int64_t> pivots, const IterationSettings& settings,
+            const CancellationToken& cancel)
       : backend_(backend),
         A_(A),
         factors_(factors),
@@ -196,7 +198,7 @@ class Iteration {
   DenseView<T> A_, factors_, next_;
   std::span<std::int64_t> pivots_;
   IterationSettings settings_;
-  const std::stop_token& cancel_;
+  const CancellationToken& cancel_;
   Array<LargestElement> largest_;
   Array<FirstIndex> unconverged_;
   Result result_ = {};

@@ -5,9 +5,10 @@
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <algorithm>
 #include <cstddef>
-#include <stop_token>
 #include <utility>
 
 namespace echelon {
@@ -21,7 +22,7 @@ template <class T, class FactorPanel>
 class RecursiveLu {
  public:
   RecursiveLu(int rows, T* a, int leading, int* pivots, CBLAS_UPLO unit_factor, int panel,
-              const std::stop_token& cancel, FactorPanel factor_panel)
+              const CancellationToken& cancel, FactorPanel factor_panel)
       : rows_(rows),
         a_(a),
         leading_(leading),
@@ -72,7 +73,7 @@ class RecursiveLu {
   int* pivots_;
   CBLAS_DIAG diagonal_;  // of L
   int panel_;
-  const std::stop_token& cancel_;
+  const CancellationToken& cancel_;
   FactorPanel factor_panel_;
 };
 

@@ -30,13 +30,6 @@ Report last_setup(const Lu<T>& lu) {
   return lu.solve(none, nothing);
 }
 
-/// View of the transpose of A.
-template <class T>
-DenseView<const T> transposed_view(const DenseView<const T>& A) {
-  const Layout other = A.layout() == Layout::column_major ? Layout::row_major : Layout::column_major;
-  return {A.data(), A.columns(), A.rows(), A.leading(), A.device(), other};
-}
-
 /// Identity in CSR form, 3 n + 1 numbers, from which a GPU forms the dense matrix in its own memory.
 template <class T>
 Csr<T> sparse_identity(std::int64_t n) {
@@ -61,21 +54,7 @@ Determinant Lu<T>::determinant() const {
 
 template <class T>
 Report Lu<T>::solve_transposed(DenseView<const T> B, DenseView<T> X) const {
-  Report report = last_setup(*this);
-  if (report.status == Status::cancelled || report.status == Status::not_a_number) return report;
-  const SolverImplementation<T>& lu = SolverAccess<T>::implementation(*this);
-  const MatrixRef<T> A = lu.factored_matrix();
-  auto implementation = lu.transposed();
-  implementation->set_description(std::string(LuOptions::name), lu.changed_options());
-  Solver<T> solver(std::move(implementation));
-  Csr<T> sparse;
-  if (A.is_sparse()) {
-    sparse = transpose(*A.csr());
-    solver.setup(sparse);
-  } else {
-    solver.setup(transposed_view(A.dense()));
-  }
-  return solver.solve(B, X);
+  return this->solve(B, X, {.operation = Operation::transpose});
 }
 
 template <class T>

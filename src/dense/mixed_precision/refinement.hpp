@@ -14,6 +14,7 @@
 #include "matrix/column_range.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/matrix.hpp>
 
@@ -23,7 +24,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 namespace echelon::mixed_precision {
@@ -77,7 +77,7 @@ class Refinement {
   /// found.
   template <class AddCorrection>
   std::vector<Refined> solve(B& backend, const MatrixRef<T>& A, double norm_inf, DenseView<const T> rhs,
-                             DenseView<T> X, std::int64_t more_steps, const std::stop_token& cancel,
+                             DenseView<T> X, std::int64_t more_steps, const CancellationToken& cancel,
                              const AddCorrection& add_correction) {
     norm_inf_ = norm_inf;
     std::vector<Column> columns = begin(backend, rhs, X);

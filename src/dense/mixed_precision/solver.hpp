@@ -278,7 +278,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   }
 
   std::vector<mixed_precision::Refined> refine(SolveWorkspace& space, double norm_inf, DenseView<const T> rhs,
-                                               DenseView<T> X, const std::stop_token& cancel) const {
+                                               DenseView<T> X, const CancellationToken& cancel) const {
     return space.refinement.solve(space.backend, A_, norm_inf, rhs, X, options_.refine, cancel,
                                   [&](DenseView<const T> R, DenseView<T> Y) { add_correction(space, R, Y); });
   }
@@ -286,7 +286,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   /// Returns false if a solution is not accurate enough.
   bool solve_in_lower_precision(SolveWorkspace& space, DenseView<const T> rhs, DenseView<T> X,
                                 std::vector<Job>& jobs) const {
-    const std::stop_token& cancel = jobs.front().control->cancel;
+    const CancellationToken& cancel = jobs.front().control->cancel;
     for (std::int64_t begin = 0; begin < X.columns(); begin += columns_at_once) {
       const std::int64_t end = std::min(begin + columns_at_once, X.columns());
       const auto refined = refine(space, jobs.front().matrix_norm, column_range(rhs, begin, end),
@@ -328,7 +328,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     return *workspaces.working;
   }
 
-  Outcome factor_in_working_precision(const std::stop_token& cancel) const {
+  Outcome factor_in_working_precision(const CancellationToken& cancel) const {
     const std::lock_guard lock(mutex_);
     if (working_ == nullptr) make_working(cancel);
     uses_working_ = working_outcome_.status != Status::cancelled;
@@ -336,7 +336,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     return working_outcome_;
   }
 
-  void make_working(const std::stop_token& cancel) const {
+  void make_working(const CancellationToken& cancel) const {
     MethodOptions options = options_;
     options.factor_precision = Precision::working;
     working_ = std::make_unique<Working>(this->device(), options);

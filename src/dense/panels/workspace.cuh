@@ -7,9 +7,10 @@
 #include "dense/panels/workspace.hpp"
 #include "linalg/blas/float_products.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <cstddef>
 #include <memory>
-#include <stop_token>
 
 namespace echelon {
 
@@ -90,7 +91,7 @@ struct EliminationWorkspace<Cuda> {
   Cuda backend;
   PinnedResult<Cuda> pinned;
   FloatProducts products = FloatProducts::in_float;
-  std::stop_token cancel = {};  ///< has no effect: all panels are queued at once
+  CancellationToken cancel = {};  ///< has no effect: all panels are queued at once
 
  private:
   std::unique_ptr<LookaheadStream> lookahead_;

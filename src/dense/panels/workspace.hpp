@@ -5,10 +5,10 @@
 #include "linalg/blas/float_products.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 
 #include <cstddef>
-#include <stop_token>
 #include <type_traits>
 
 namespace echelon {
@@ -51,7 +51,7 @@ struct EliminationWorkspace {
   B backend;
   PinnedResult<B> pinned;
   FloatProducts products = FloatProducts::in_float;
-  std::stop_token cancel = {};  ///< checked between panels on the host
+  CancellationToken cancel = {};  ///< checked between panels on the host
 };
 
 }  // namespace echelon

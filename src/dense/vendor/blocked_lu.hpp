@@ -4,8 +4,9 @@
 
 #include "dense/factorization/recursive_lu.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <cstddef>
-#include <stop_token>
 
 namespace echelon {
 
@@ -18,7 +19,7 @@ struct BlockedLuResult {
 /// steps of at most about 10^10 flops, between which `cancel` is checked. 2/3 n^3 flops.
 /// Gustavson, IBM J. Res. Dev. 41 (1997); Toledo, SIAM J. Matrix Anal. Appl. 18 (1997).
 template <class T>
-[[nodiscard]] BlockedLuResult factor_blocked_lu(int n, T* a, int* pivots, const std::stop_token& cancel) {
+[[nodiscard]] BlockedLuResult factor_blocked_lu(int n, T* a, int* pivots, const CancellationToken& cancel) {
   constexpr int direct_size = 1024;  // LAPACK takes less than 0.1 s
   constexpr int panel = 256;
   if (cancel.stop_requested()) return {0, true};

@@ -62,7 +62,7 @@ std::vector<std::int32_t> unknowns_to_pin(const Csr<double>& K, const Dense<doub
   return pins;
 }
 
-Outcome CoarseProblem::setup(Csr<double> K, const Dense<double>& vectors, const std::stop_token& cancel) {
+Outcome CoarseProblem::setup(Csr<double> K, const Dense<double>& vectors, const CancellationToken& cancel) {
   size_ = K.rows();
   factor_ = nullptr;
   kept_.clear();

@@ -5,13 +5,13 @@
 #include "domain_decomposition/bddc/local/factor.hpp"
 #include "domain_decomposition/bddc/null_space.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <vector>
 
 namespace echelon::bddc {
@@ -21,7 +21,7 @@ class CoarseProblem {
   /// Factors K, symmetric. Where K maps combinations of the columns of `vectors` (none for a nonsingular A)
   /// to zero, as for a pure Neumann problem, as many unknowns of each connected component of K are pinned to
   /// zero, which leaves a symmetric semidefinite operator that inverts K on its range.
-  [[nodiscard]] Outcome setup(Csr<double> K, const Dense<double>& vectors, const std::stop_token& cancel);
+  [[nodiscard]] Outcome setup(Csr<double> K, const Dense<double>& vectors, const CancellationToken& cancel);
 
   [[nodiscard]] std::int64_t size() const { return size_; }
   /// K without pinned unknowns, and the unknowns that it has.

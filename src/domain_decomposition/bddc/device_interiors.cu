@@ -131,7 +131,7 @@ BoundaryRows boundary_of(const Group& group) {
 
 }  // namespace
 
-Outcome DeviceInteriors::analyze(const Preconditioner& host, int threads, const std::stop_token& cancel) {
+Outcome DeviceInteriors::analyze(const Preconditioner& host, int threads, const CancellationToken& cancel) {
   const std::vector<LocalProblem>& locals = host.locals();
   threads_ = threads;
   row_begin_ = place_begin_ = {0};
@@ -175,7 +175,7 @@ std::vector<std::int64_t> DeviceInteriors::find_patterns(const Preconditioner& h
 }
 
 Outcome DeviceInteriors::factor(const Preconditioner& host, const Device& device,
-                                const DeviceComplements& complements, const std::stop_token& cancel) {
+                                const DeviceComplements& complements, const CancellationToken& cancel) {
   device_ = device;
   groups_.clear();
   Outcome outcome = factor_range({host, complements, cancel}, 0, std::ssize(pattern_));

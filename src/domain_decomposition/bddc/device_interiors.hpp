@@ -10,13 +10,13 @@
 #include "sparse_direct/multifrontal/device_factorization.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 namespace echelon::bddc {
@@ -37,10 +37,10 @@ struct DeviceComplements {
 class DeviceInteriors {
  public:
   /// Analyses the subdomain matrices on `threads` threads of the host, those of one pattern once.
-  [[nodiscard]] Outcome analyze(const Preconditioner& host, int threads, const std::stop_token& cancel);
+  [[nodiscard]] Outcome analyze(const Preconditioner& host, int threads, const CancellationToken& cancel);
   /// Factors the interiors and writes the Schur complements, both triangles.
   [[nodiscard]] Outcome factor(const Preconditioner& host, const Device& device,
-                               const DeviceComplements& complements, const std::stop_token& cancel);
+                               const DeviceComplements& complements, const CancellationToken& cancel);
 
   /// Rows of all subdomain matrices, and the first row of each subdomain and the end.
   [[nodiscard]] std::int64_t rows() const { return row_begin_.empty() ? 0 : row_begin_.back(); }
@@ -66,7 +66,7 @@ class DeviceInteriors {
   struct Request {
     const Preconditioner& host;
     const DeviceComplements& complements;
-    const std::stop_token& cancel;
+    const CancellationToken& cancel;
   };
 
   [[nodiscard]] std::vector<std::int64_t> find_patterns(const Preconditioner& host);

@@ -72,7 +72,7 @@ class MappedSystem {
   /// Reduces A, which must outlive the system, to mapped echelon form. Not ok if the elimination was
   /// cancelled, ran out of memory or overflowed; a rank that is not full is no failure. The exact rank
   /// replaces a doubtful one, see `decide_rank`.
-  Outcome factor(const Csr<T>& A, const std::stop_token& cancel) {
+  Outcome factor(const Csr<T>& A, const CancellationToken& cancel) {
     A_ = &A;
     claim_ = options_.claim;
     proven_ = Field::is_exact;
@@ -186,7 +186,7 @@ class MappedSystem {
 
   /// Marks the rank as proven, or eliminates A again with tolerances that give the exact rank, if that
   /// decides. If none does, the form is that of the numerical rank.
-  void decide(const std::stop_token& cancel, Outcome& outcome) {
+  void decide(const CancellationToken& cancel, Outcome& outcome) {
     constexpr int most_eliminations = 20;
     const std::optional<std::int64_t> exact =
         decide_rank(MatrixRef<T>(*A_), {rank(), is_doubtful()}, estimated_operations());
@@ -212,7 +212,7 @@ class MappedSystem {
 
   /// Eliminates A again without the pivots that exceed the tolerance although they are noise: see
   /// DependentUnknowns.
-  Outcome eliminate_without_noise(const std::stop_token& cancel) {
+  Outcome eliminate_without_noise(const CancellationToken& cancel) {
     std::vector<std::uint8_t> free;
     while (true) {
       Outcome outcome = eliminate(free, std::nullopt, cancel);
@@ -222,7 +222,7 @@ class MappedSystem {
 
   /// Eliminates A; `tolerance` replaces that of a real field.
   Outcome eliminate(const std::vector<std::uint8_t>& free, const std::optional<double>& tolerance,
-                    const std::stop_token& cancel) try {
+                    const CancellationToken& cancel) try {
     form_.reset();
     Field field = field_;
     if constexpr (!Field::is_exact) field.tolerance = tolerance.value_or(field_.tolerance);

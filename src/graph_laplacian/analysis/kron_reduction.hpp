@@ -11,11 +11,12 @@
 
 #include "graph_laplacian/analysis/weighted_graph.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stop_token>
 #include <utility>
 #include <variant>
 
@@ -30,7 +31,7 @@ class EliminationBudget {
   /// Weights that one graph may have.
   static constexpr std::size_t most_weights = std::size_t{1} << 26;
 
-  EliminationBudget(std::int64_t operations, std::stop_token cancel)
+  EliminationBudget(std::int64_t operations, CancellationToken cancel)
       : left_(operations), cancel_(std::move(cancel)) {}
   /// Counts operations.
   void spend(std::int64_t operations) {
@@ -46,7 +47,7 @@ class EliminationBudget {
  private:
   std::atomic<std::int64_t> left_;
   std::atomic<bool> exhausted_ = false;
-  std::stop_token cancel_;
+  CancellationToken cancel_;
 };
 
 /// Eliminates all vertices but those in `kept`, ascending. The result is dense where that is about as small.

@@ -75,7 +75,7 @@ class NodeElimination {
     place_ancestors();
   }
 
-  void run(const std::stop_token& cancel) {
+  void run(const CancellationToken& cancel) {
     receive();
     start();
     eliminate(cancel);
@@ -163,7 +163,7 @@ class NodeElimination {
     return static_cast<std::size_t>(nonzeros * 3 / 2);
   }
 
-  void eliminate(const std::stop_token& cancel) {
+  void eliminate(const CancellationToken& cancel) {
     constexpr std::int64_t steps_per_check = 65536;
     const auto bucket_of = [this](std::int32_t v) -> DegreeQueue::Bucket& { return at(v).bucket; };
     for (std::int32_t v = queue_.take(bucket_of); v >= 0; v = queue_.take(bucket_of)) {
@@ -313,7 +313,7 @@ class NodeElimination {
 template <class F, class B>
 ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const double* excess,
                                          const EliminationTree& tree, const SamplingOptions& options,
-                                         const std::stop_token& cancel) {
+                                         const CancellationToken& cancel) {
   ApproximateFactor<F> factor;
   factor.levels = tree.levels;
   const auto nodes = static_cast<std::size_t>(tree.nodes());
@@ -334,15 +334,15 @@ ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const
 
 template ApproximateFactor<float> eliminate_by_degree(Serial&, const Csr<double>&, const double*,
                                                       const EliminationTree&, const SamplingOptions&,
-                                                      const std::stop_token&);
+                                                      const CancellationToken&);
 template ApproximateFactor<double> eliminate_by_degree(Serial&, const Csr<double>&, const double*,
                                                        const EliminationTree&, const SamplingOptions&,
-                                                       const std::stop_token&);
+                                                       const CancellationToken&);
 template ApproximateFactor<float> eliminate_by_degree(OpenMp&, const Csr<double>&, const double*,
                                                       const EliminationTree&, const SamplingOptions&,
-                                                      const std::stop_token&);
+                                                      const CancellationToken&);
 template ApproximateFactor<double> eliminate_by_degree(OpenMp&, const Csr<double>&, const double*,
                                                        const EliminationTree&, const SamplingOptions&,
-                                                       const std::stop_token&);
+                                                       const CancellationToken&);
 
 }  // namespace echelon::graph_laplacian

@@ -15,11 +15,11 @@
 
 #include "graph_laplacian/approximate_cholesky/elimination_tree.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <stop_token>
 #include <vector>
 
 namespace echelon::graph_laplacian {
@@ -103,6 +103,6 @@ template <class F, class B>
 [[nodiscard]] ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const double* excess,
                                                        const EliminationTree& tree,
                                                        const SamplingOptions& options,
-                                                       const std::stop_token& cancel = {});
+                                                       const CancellationToken& cancel = {});
 
 }  // namespace echelon::graph_laplacian

@@ -158,7 +158,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
  private:
   /// Factors the matrix; false when asked to stop. Called by set-up, or by the first solve that needs the
   /// factor.
-  bool factor(B& backend, const std::stop_token& cancel) const {
+  bool factor(B& backend, const CancellationToken& cancel) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (factored_) return true;
     reduction_ = eliminate_low_degrees(backend, *matrix_, excess_);

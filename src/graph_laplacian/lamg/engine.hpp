@@ -5,6 +5,7 @@
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/methods/lamg.hpp>
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
@@ -14,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 
 namespace echelon::lamg {
 
@@ -53,7 +53,7 @@ class Engine {
 
   /// Sets up for L, which has to outlive the engine. If `update`, L has the edges of the previous one and
   /// other weights. Ends early, unusable, once `cancel` requests it.
-  virtual Outcome setup(B& backend, const Csr<T>& L, const std::stop_token& cancel, bool update) = 0;
+  virtual Outcome setup(B& backend, const Csr<T>& L, const CancellationToken& cancel, bool update) = 0;
   [[nodiscard]] virtual HierarchyDescription description() const = 0;
   /// The Laplacian of a level of the description; without a value if it is eliminated, or there is none.
   [[nodiscard]] virtual std::optional<Csr<T>> level_matrix(std::size_t level) const = 0;

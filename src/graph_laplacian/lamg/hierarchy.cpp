@@ -21,7 +21,7 @@ constexpr double interpolated_part = 0.3;
 template <class T>
 class Setup {
  public:
-  Setup(const SetupOptions& options, const std::stop_token& cancel, const Hierarchy<T>* previous)
+  Setup(const SetupOptions& options, const CancellationToken& cancel, const Hierarchy<T>* previous)
       : options_(options), cancel_(cancel), previous_(previous) {}
 
   Hierarchy<T> run(Graph<T> graph) {
@@ -107,7 +107,7 @@ class Setup {
   }
 
   SetupOptions options_;
-  std::stop_token cancel_;
+  CancellationToken cancel_;
   const Hierarchy<T>* previous_;
   Hierarchy<T> hierarchy_;
 };
@@ -115,14 +115,14 @@ class Setup {
 }  // namespace
 
 template <class T>
-Hierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options, const std::stop_token& cancel,
+Hierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options, const CancellationToken& cancel,
                             const Hierarchy<T>* previous) {
   return Setup<T>(options, cancel, previous).run(std::move(graph));
 }
 
-template Hierarchy<float> make_hierarchy(Graph<float>, const SetupOptions&, const std::stop_token&,
+template Hierarchy<float> make_hierarchy(Graph<float>, const SetupOptions&, const CancellationToken&,
                                          const Hierarchy<float>*);
-template Hierarchy<double> make_hierarchy(Graph<double>, const SetupOptions&, const std::stop_token&,
+template Hierarchy<double> make_hierarchy(Graph<double>, const SetupOptions&, const CancellationToken&,
                                           const Hierarchy<double>*);
 
 }  // namespace echelon::lamg

@@ -7,9 +7,10 @@
 #include "graph_laplacian/lamg/elimination.hpp"
 #include "graph_laplacian/lamg/interpolation.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,7 @@ struct Hierarchy {
 /// other weights, its aggregates are reused. Ends early once `cancel` requests it.
 template <class T>
 [[nodiscard]] Hierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options,
-                                          const std::stop_token& cancel,
+                                          const CancellationToken& cancel,
                                           const Hierarchy<T>* previous = nullptr);
 
 }  // namespace echelon::lamg

@@ -117,7 +117,7 @@ class SequentialEngine final : public Engine<B, T> {
  public:
   explicit SequentialEngine(const LamgOptions& options) : options_(options) {}
 
-  Outcome setup(B& /*backend*/, const Csr<T>& L, const std::stop_token& cancel, bool update) override {
+  Outcome setup(B& /*backend*/, const Csr<T>& L, const CancellationToken& cancel, bool update) override {
     const std::optional<Hierarchy<T>> previous = std::exchange(hierarchy_, std::nullopt);
     if (L.nonzeros() > std::numeric_limits<std::int32_t>::max()) {
       return {Status::out_of_memory, "lamg has 32-bit indices on one core, and A has " +

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
-
-#include <stop_token>
 
 namespace echelon::kernels {
 
@@ -35,7 +34,7 @@ struct PackBuffers {
   Array<T> a, b;
   ProductThreads<T>* threads = nullptr;  ///< null: one thread computes all products
   /// Null, or asks to stop: products and eliminations then end early, and their results are to be discarded.
-  const std::stop_token* cancel = nullptr;
+  const CancellationToken* cancel = nullptr;
   [[nodiscard]] bool is_cancelled() const { return cancel != nullptr && cancel->stop_requested(); }
   void allocate() {
     if (a.size() > 0) return;

@@ -84,6 +84,8 @@ class ColumnsSolve {
     } else if (control_.use_initial_guess) {
       report_.warnings.emplace_back("a direct method ignores the first guess");
     }
+    if (!is_iterative() && (control_.rtol || control_.atol || control_.max_iterations))
+      report_.warnings.emplace_back("rtol, atol and max_iterations have no effect on a direct method");
     implementation_.solve(*own_.method, consistent, X, jobs_);
     project_answers(X);
     // A solve may have replaced factors in a lower precision.
@@ -177,8 +179,10 @@ class ColumnsSolve {
         job.outcome = facts_of(state_.setup);
         continue;
       }
-      job.tolerance = std::max(stop_->relative_tolerance(std::is_same_v<T, float>) * b.norm2,
-                               std::ldexp(stop_->atol, exponents_[j]));
+      const double rtol = control_.rtol.value_or(stop_->relative_tolerance(std::is_same_v<T, float>));
+      job.tolerance =
+          std::max(rtol * b.norm2, std::ldexp(control_.atol.value_or(stop_->atol), exponents_[j]));
+      job.max_iterations = control_.max_iterations.value_or(stop_->max_iterations);
       job.outcome = {Status::converged};
     }
   }

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 namespace echelon {
@@ -76,6 +77,14 @@ struct SolveWorkspace {
          (setup.status == Status::singular && !setup.row);
 }
 
+/// The transpose of the matrix of a set-up, and a solver for it.
+template <class T>
+struct TransposedSystem {
+  Csr<T> csr;
+  std::optional<LinearOperator<T>> linear_operator;
+  std::optional<Solver<T>> solver;
+};
+
 /// State after a set-up. `matrix` is A or, if its norm is far from 1, a copy of 2^exponent A, so that no
 /// square or product of elements leaves the range of T; right-hand sides are scaled likewise.
 template <class T>
@@ -85,6 +94,9 @@ struct SolverState {
   Matrix<T> scaled_copy;
   std::unique_ptr<Csr<T>> revalued;  ///< the pattern of A with the values of update_values(values)
   int exponent = 0;
+  std::optional<int> given_exponent;  ///< in place of one by the norm of A
+  std::mutex transposing;
+  std::unique_ptr<TransposedSystem<T>> transposed;  ///< null until a solve needs it
   NullSpaceBasis<T> null_space;  ///< that solves project out of b and x; that of a regular A has no columns
   /// Lower bound of ||A^-1||_2 that the product with the vector of ones gives; 0 for a direct method.
   double inverse_norm = 0;
@@ -98,6 +110,7 @@ struct SolverState {
   std::unique_ptr<ResidualCheck<T>> residual_check;  // for setup
   WorkspacePool<SolveWorkspace<T>> workspaces;
   const Solver<T>* preconditioner = nullptr;  ///< that set_preconditioner was given
+  bool has_preconditioner = false;            ///< set_preconditioner was given a solver or a function
 };
 
 }  // namespace echelon

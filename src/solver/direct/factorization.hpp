@@ -6,22 +6,22 @@
 #include "solver/direct/scales.hpp"
 #include "solver/implementation.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/operation.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <utility>
 
 namespace echelon::direct {
 
-/// Inverse that a substitution applies: A^-1 or A^-T.
-enum class Operation { none, transpose };
+using echelon::Operation;
 
 /// Matrix that a substitution inverts, for factorisations that scale inside their substitution.
 enum class SystemForm {
@@ -54,7 +54,7 @@ struct FactorContext {
   Scales<T>& scales;
   /// A has the pattern of the last set-up, whose analysis may be kept.
   bool same_pattern = false;
-  const std::stop_token& cancel;
+  const CancellationToken& cancel;
   /// Solves A x = b with refinement by the present factors, to test them.
   std::function<void(const T* b, T* x)> solve = {};
   /// Normwise backward error of x.

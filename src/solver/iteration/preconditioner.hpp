@@ -5,11 +5,12 @@
 #include "solver/implementation.hpp"
 #include "solver/preconditioner_option.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -38,12 +39,12 @@ class MethodPreconditioner {
   }
   [[nodiscard]] std::size_t bytes() const { return named_ ? named()->bytes() : 0; }
 
-  Outcome setup(const MatrixRef<T>& A, const std::stop_token& cancel) {
+  Outcome setup(const MatrixRef<T>& A, const CancellationToken& cancel) {
     if (!named_) return {};
     named()->set_cancel(cancel);
     return nested_outcome(named()->setup(A));
   }
-  Outcome update_values(const MatrixRef<T>& A, const std::stop_token& cancel) {
+  Outcome update_values(const MatrixRef<T>& A, const CancellationToken& cancel) {
     if (!named_) return {};
     named()->set_cancel(cancel);
     return nested_outcome(named()->update_values(A));

@@ -71,7 +71,7 @@ class BandFactorizationOn {
   }
 
   /// Factors A, of the shape prepared for. Queued; does not wait. The factors are unusable after a cancel.
-  void factor(B& backend, const BandMatrices<T>& A, const std::stop_token& cancel = {}) {
+  void factor(B& backend, const BandMatrices<T>& A, const CancellationToken& cancel = {}) {
     FactorBatch<T> batch = batch_;
     batch.cancel = &cancel;
     for (std::int64_t level = 0; level < plan_.levels(); ++level) eliminate_nodes(backend, batch, A, level);

@@ -4,8 +4,9 @@
 
 #include "sparse_direct/banded/factors.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <cstdint>
-#include <stop_token>
 
 namespace echelon::banded {
 
@@ -36,7 +37,7 @@ struct FactorBatch {
   std::int64_t k = 0;  ///< columns of an interface
   std::int64_t block_rows = 0;
   std::int64_t node_count = 0;
-  const std::stop_token* cancel = nullptr;  ///< tested on the host during an elimination; may be null
+  const CancellationToken* cancel = nullptr;  ///< tested on the host during an elimination; may be null
 
   [[nodiscard]] ECHELON_ANYWHERE FactorView<T> of(std::int64_t matrix) const {
     return {first.pivots + matrix * n, first.lower + matrix * lower_stride,

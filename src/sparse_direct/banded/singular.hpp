@@ -5,13 +5,13 @@
 
 #include "solver/transposed.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <vector>
 
 namespace echelon::banded {
@@ -20,7 +20,7 @@ template <class T>
 class SingularSystem {
  public:
   /// Factors A, which lives on `device`.
-  SingularSystem(const MatrixRef<T>& A, const Device& device, const std::stop_token& cancel)
+  SingularSystem(const MatrixRef<T>& A, const Device& device, const CancellationToken& cancel)
       : device_(device),
         A_(A.is_sparse() ? A.csr()->to(Device::serial()) : to_csr(A).to(Device::serial())),
         solver_(make_solver<T>("sparse-lu", device.on_host() ? device : Device())) {

@@ -6,10 +6,10 @@
 #include "sparse_direct/left_looking/factors.hpp"
 #include "sparse_direct/matching/scaling.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <limits>
-#include <stop_token>
 
 namespace echelon::sparse_direct {
 
@@ -19,7 +19,7 @@ struct LeftLookingOptions {
   double threshold = 0.1;
   /// Fill at which the factorisation ends: entries of L and U.
   double most_entries = std::numeric_limits<double>::infinity();
-  std::stop_token cancel = {};
+  CancellationToken cancel = {};
 };
 
 enum class LeftLookingEnd {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "solver/transposed.hpp"
-
 #include <echelon/methods/sparse_lu.hpp>
 
 namespace echelon {
 
 template <class T>
 Report SparseLu<T>::solve_transposed(DenseView<const T> B, DenseView<T> X) const {
-  return solve_with_transpose<T>(*this, B, X);
+  return this->solve(B, X, {.operation = Operation::transpose});
 }
 
 template class SparseLu<float>;

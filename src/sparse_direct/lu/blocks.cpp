@@ -47,7 +47,7 @@ CostPrediction BlockLu<T>::predicted_cost() const {
 }
 
 template <class T>
-LeftLookingEnd BlockLu<T>::factor(const Csr<T>& A, double most_entries, const std::stop_token& cancel) {
+LeftLookingEnd BlockLu<T>::factor(const Csr<T>& A, double most_entries, const CancellationToken& cancel) {
   const LeftLookingOptions options{.threshold = threshold_, .most_entries = most_entries, .cancel = cancel};
   LeftLookingEnd end = LeftLookingEnd::no_pivot;
   if (keeps_pivots_) end = refactor_left_looking(matrix(A), diagonal_.scaling, options, factors_);

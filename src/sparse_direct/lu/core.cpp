@@ -34,7 +34,7 @@ void CoreLu<T>::analyze(const Csr<T>& A, const OrderingOptions& ordering, bool s
 }
 
 template <class T>
-bool CoreLu<T>::factor(const Csr<T>& A, const std::stop_token& cancel) {
+bool CoreLu<T>::factor(const Csr<T>& A, const CancellationToken& cancel) {
   const double smallest = null_pivot_tolerance<T>(core_.matrix.rows());
   if (!fronts_.factor_scaled(core_.matrix, core_.diagonal.scaling, smallest, cancel)) return false;
   set_scaling(A);

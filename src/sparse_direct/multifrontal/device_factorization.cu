@@ -33,13 +33,13 @@ void DeviceFactorization<T>::allocate(std::span<const std::int64_t> row_offsets,
 }
 
 template <class T>
-FactorResult DeviceFactorization<T>::factor(const DeviceElements<T>& A, const std::stop_token& cancel) {
+FactorResult DeviceFactorization<T>::factor(const DeviceElements<T>& A, const CancellationToken& cancel) {
   return state_->run(A, nullptr, cancel);
 }
 
 template <class T>
 FactorResult DeviceFactorization<T>::partial(const DeviceElements<T>& A, T* complements,
-                                             const std::stop_token& cancel) {
+                                             const CancellationToken& cancel) {
   return state_->run(A, complements, cancel);
 }
 

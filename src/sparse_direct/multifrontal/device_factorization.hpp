@@ -9,13 +9,13 @@
 #include "sparse_direct/multifrontal/fronts/factor_kind.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 namespace echelon::sparse_direct {
@@ -56,11 +56,11 @@ class DeviceFactorization {
                 std::span<const T> row_scale = {}, std::span<const T> column_scale = {});
 
   /// Factors the scaled matrix.
-  FactorResult factor(const DeviceElements<T>& A, const std::stop_token& cancel = {});
+  FactorResult factor(const DeviceElements<T>& A, const CancellationToken& cancel = {});
   /// Factors the rows outside of the borders. `complements`, on the device, receives the Schur complements of
   /// the borders in the scaled matrix, one after the other, column-major, without the elements of the matrix
   /// in the borders' rows and columns; for symmetric factors the lower triangles.
-  FactorResult partial(const DeviceElements<T>& A, T* complements, const std::stop_token& cancel = {});
+  FactorResult partial(const DeviceElements<T>& A, T* complements, const CancellationToken& cancel = {});
   [[nodiscard]] const FactorFacts& facts() const;
 
   /// Number of elements of `workspace` that a solve of `columns` right-hand sides needs.

@@ -13,6 +13,7 @@
 #include "support/text.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
@@ -20,7 +21,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -213,7 +213,8 @@ class DeviceSparseFactorization {
   /// Factors on the host after the device has failed: the host has more memory, takes pivots from other
   /// fronts, and finds the rank of a singular matrix. The outcome of the device is final where these do not
   /// help, as for an A that is not positive definite.
-  [[nodiscard]] static direct::Factored on_host_after(Outcome device_outcome, const std::stop_token& cancel) {
+  [[nodiscard]] static direct::Factored on_host_after(Outcome device_outcome,
+                                                      const CancellationToken& cancel) {
     const bool host_has_more = has_pivoting || device_outcome.status == Status::out_of_memory;
     if (!host_has_more || cancel.stop_requested()) return device_outcome;
     return direct::Factored::on_host(device_outcome.message);

@@ -60,14 +60,14 @@ std::optional<Outcome> MultifrontalFactorization<T>::lack_of_memory(const std::s
 template <class T>
 FactorResult MultifrontalFactorization<T>::factor(const ScaledValues<T>& values,
                                                   const PivotThresholds<T>& thresholds,
-                                                  const std::stop_token& cancel) {
+                                                  const CancellationToken& cancel) {
   return sparse_direct::factor(layout_, schedule_, values, {device_.threads(), cancel, thresholds}, factors_);
 }
 
 template <class T>
 FactorResult MultifrontalFactorization<T>::partial(const ScaledValues<T>& values,
                                                    const PivotThresholds<T>& thresholds,
-                                                   const std::stop_token& cancel, Array<T>& complement) {
+                                                   const CancellationToken& cancel, Array<T>& complement) {
   FactorResult result = factor(values, thresholds, cancel);
   complement = std::move(factors_.border);
   factors_.border = Array<T>();

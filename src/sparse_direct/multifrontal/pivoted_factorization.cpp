@@ -20,7 +20,7 @@ ScaledValues<T> scaled_values(const Csr<T>& A, const Scaling& scaling) {
 
 template <class T>
 bool PivotedFactorization<T>::factor_scaled(const Csr<T>& A, const Scaling& scaling, double smallest,
-                                            const std::stop_token& cancel) {
+                                            const CancellationToken& cancel) {
   const ScaledValues<T> values = scaled_values(A, scaling);
   largest_scaled_ = 0;
   for (std::int64_t i = 0; i < A.rows(); ++i) {
@@ -34,7 +34,7 @@ bool PivotedFactorization<T>::factor_scaled(const Csr<T>& A, const Scaling& scal
 
 template <class T>
 bool PivotedFactorization<T>::partial_scaled(const Csr<T>& A, const Scaling& scaling, double smallest,
-                                             const std::stop_token& cancel, Array<T>& complement) {
+                                             const CancellationToken& cancel, Array<T>& complement) {
   return this->partial(scaled_values(A, scaling), thresholds(smallest), cancel, complement).end !=
          FactorEnd::cancelled;
 }

@@ -132,7 +132,7 @@ IndefiniteMatrix<T>::IndefiniteMatrix(const Device& device, std::int64_t n)
       place_(device, matrix_.rows()) {}
 
 template <class T>
-IndefiniteFacts IndefiniteMatrix<T>::factor(Cuda& backend, const std::stop_token& cancel) {
+IndefiniteFacts IndefiniteMatrix<T>::factor(Cuda& backend, const CancellationToken& cancel) {
   const CurrentDevice current(backend.device().id());
   const auto n = static_cast<int>(padded_rows());
   Array<T> work(backend.device(), tiles::indefinite_work_size(n, n));

@@ -7,11 +7,11 @@
 #include "dense/tiles/indefinite_steps.cuh"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/dense.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <stop_token>
 
 namespace echelon::dense_symmetric {
 
@@ -63,7 +63,7 @@ class IndefiniteMatrix {
 
   /// Replaces the lower triangle, whose row i is row spread()(i) of the user's matrix, by L. Columns of
   /// `facts` are the user's. n^3 / 3 flops. Waits.
-  [[nodiscard]] tiles::IndefiniteFacts factor(Cuda& backend, const std::stop_token& cancel);
+  [[nodiscard]] tiles::IndefiniteFacts factor(Cuda& backend, const CancellationToken& cancel);
 
   /// Computes x = S A^-1 S b, or without `scale`, x = A^-1 b, in the user's order. Queued; 2 n^2 flops.
   void solve(Cuda& backend, const T* scale, const T* b, T* x, IndefiniteVectors<T>& vectors) const;

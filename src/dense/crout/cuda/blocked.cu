@@ -61,7 +61,7 @@ void give_upper_a_unit_diagonal(DenseView<T> A, T* inverses) {
 template <class T>
 lu::FactorResult factor_blocked(Cuda& backend, DenseView<T> A, const BlockedSettings& settings,
                                 std::int64_t* pivots, BlockedWorkspace<T>& workspace,
-                                const std::stop_token& cancel) {
+                                const CancellationToken& cancel) {
   if (A.rows() == 0) return {};
   if (cancel.stop_requested()) return {.cancelled = true};
   const CurrentDevice current(backend.device().id());
@@ -75,8 +75,8 @@ lu::FactorResult factor_blocked(Cuda& backend, DenseView<T> A, const BlockedSett
 }
 
 template lu::FactorResult factor_blocked(Cuda&, DenseView<float>, const BlockedSettings&, std::int64_t*,
-                                         BlockedWorkspace<float>&, const std::stop_token&);
+                                         BlockedWorkspace<float>&, const CancellationToken&);
 template lu::FactorResult factor_blocked(Cuda&, DenseView<double>, const BlockedSettings&, std::int64_t*,
-                                         BlockedWorkspace<double>&, const std::stop_token&);
+                                         BlockedWorkspace<double>&, const CancellationToken&);
 
 }  // namespace echelon::crout

@@ -5,10 +5,10 @@
 #include "dense/lu/workspace.cuh"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <stop_token>
 
 namespace echelon::crout {
 
@@ -40,6 +40,6 @@ struct BlockedSettings {
 template <class T>
 lu::FactorResult factor_blocked(Cuda& backend, DenseView<T> A, const BlockedSettings& settings,
                                 std::int64_t* pivots, BlockedWorkspace<T>& workspace,
-                                const std::stop_token& cancel);
+                                const CancellationToken& cancel);
 
 }  // namespace echelon::crout

@@ -370,7 +370,7 @@ CudaIteration<T>::CudaIteration(Cuda& backend, DenseView<T> A, std::int64_t* piv
 }
 
 template <class T>
-typename CudaIteration<T>::Result CudaIteration<T>::factor(const std::stop_token& cancel) {
+typename CudaIteration<T>::Result CudaIteration<T>::factor(const CancellationToken& cancel) {
   const std::int64_t n = A_.rows();
   for (std::int64_t first = 0; first < n; first += settings_.section_size) {
     const std::int64_t last = std::min(first + settings_.section_size, n);

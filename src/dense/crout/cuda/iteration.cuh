@@ -8,10 +8,10 @@
 #include "dense/crout/iteration.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/dense.hpp>
 
 #include <cstdint>
-#include <stop_token>
 
 namespace echelon::crout {
 
@@ -46,7 +46,7 @@ class CudaIteration {
   CudaIteration(Cuda& backend, DenseView<T> A, std::int64_t* pivots, const IterationSettings& settings);
 
   /// P A = L U in place of A. `pivots[j]`, on the GPU, is the row that was exchanged with row j.
-  Result factor(const std::stop_token& cancel);
+  Result factor(const CancellationToken& cancel);
 
   [[nodiscard]] const IterationCounts& counts() const { return counts_; }
 

@@ -6,12 +6,13 @@
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/host/kernels.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,7 @@ namespace echelon::lu {
 template <class T>
 class Elimination {
  public:
-  Elimination(DenseView<T> A, std::int64_t* pivots, int threads, const std::stop_token& cancel)
+  Elimination(DenseView<T> A, std::int64_t* pivots, int threads, const CancellationToken& cancel)
       : kernels_(host_kernels<T>()),
         A_(A),
         rows_(static_cast<int>(A.rows())),
@@ -165,7 +166,7 @@ class Elimination {
   DenseView<T> A_;
   int rows_, columns_, steps_, width_;
   std::int64_t* pivots_;
-  const std::stop_token& cancel_;
+  const CancellationToken& cancel_;
   std::vector<std::int32_t> panel_pivots_;
   std::vector<Worker> workers_;
   Array<T> packed_;  // rows below the panel

@@ -20,7 +20,7 @@ constexpr std::int64_t min_parallel_factor_elements = 20'000;
 
 template <class B, class T>
 // NOLINTNEXTLINE(readability-non-const-parameter): the elimination writes to them.
-FactorResult factor_on(B& backend, DenseView<T> A, std::int64_t* pivots, const std::stop_token& cancel) {
+FactorResult factor_on(B& backend, DenseView<T> A, std::int64_t* pivots, const CancellationToken& cancel) {
   static_cast<void>(blas::dimension(A.rows()));
   static_cast<void>(blas::dimension(A.columns()));
   if (A.rows() == 0 || A.columns() == 0) return {};
@@ -46,12 +46,12 @@ void substitute_on(B& backend, bool transposed, DenseView<const T> factors, cons
 
 template <class T>
 FactorResult factor(Serial& backend, FactorWorkspace<Serial, T>& /*workspace*/, DenseView<T> A,
-                    std::int64_t* pivots, const std::stop_token& cancel) {
+                    std::int64_t* pivots, const CancellationToken& cancel) {
   return factor_on(backend, A, pivots, cancel);
 }
 template <class T>
 FactorResult factor(OpenMp& backend, FactorWorkspace<OpenMp, T>& /*workspace*/, DenseView<T> A,
-                    std::int64_t* pivots, const std::stop_token& cancel) {
+                    std::int64_t* pivots, const CancellationToken& cancel) {
   return factor_on(backend, A, pivots, cancel);
 }
 template <class T>
@@ -66,13 +66,13 @@ void substitute(OpenMp& backend, const FactorWorkspace<OpenMp, T>& /*workspace*/
 }
 
 template FactorResult factor(Serial&, FactorWorkspace<Serial, float>&, DenseView<float>, std::int64_t*,
-                             const std::stop_token&);
+                             const CancellationToken&);
 template FactorResult factor(Serial&, FactorWorkspace<Serial, double>&, DenseView<double>, std::int64_t*,
-                             const std::stop_token&);
+                             const CancellationToken&);
 template FactorResult factor(OpenMp&, FactorWorkspace<OpenMp, float>&, DenseView<float>, std::int64_t*,
-                             const std::stop_token&);
+                             const CancellationToken&);
 template FactorResult factor(OpenMp&, FactorWorkspace<OpenMp, double>&, DenseView<double>, std::int64_t*,
-                             const std::stop_token&);
+                             const CancellationToken&);
 template void substitute(Serial&, const FactorWorkspace<Serial, float>&, bool, DenseView<const float>,
                          const std::int64_t*, DenseView<float>);
 template void substitute(Serial&, const FactorWorkspace<Serial, double>&, bool, DenseView<const double>,

@@ -133,7 +133,7 @@ FactorAttempt factor_lu(Dense<double> G) {
   return {std::make_unique<LuFactor>(std::move(G), std::move(pivots)), {}};
 }
 
-FactorAttempt factor_crout(Dense<double> G, double tolerance, const std::stop_token& cancel) {
+FactorAttempt factor_crout(Dense<double> G, double tolerance, const CancellationToken& cancel) {
   const std::int64_t n = G.rows();
   std::vector<double> scale(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) {
@@ -162,7 +162,7 @@ FactorAttempt factor_crout(Dense<double> G, double tolerance, const std::stop_to
 
 }  // namespace
 
-FactorAttempt factor_sparse(const Csr<double>& G, const std::stop_token& cancel) {
+FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel) {
   Solver<double> solver = make_solver<double>(
       "sparse-cholesky", Device::serial(), {{"ordering", "dissection"}, {"refine", 0}, {"condition", false}});
   SolverImplementation<double>& implementation = SolverAccess<double>::implementation(solver);
@@ -172,7 +172,8 @@ FactorAttempt factor_sparse(const Csr<double>& G, const std::stop_token& cancel)
   return {std::make_unique<SparseFactor>(std::move(solver)), {}};
 }
 
-FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, double tolerance, const std::stop_token& cancel) {
+FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, double tolerance,
+                           const CancellationToken& cancel) {
   switch (kind) {
     case BddcSchur::lu:
       return factor_lu(std::move(G));

@@ -4,6 +4,7 @@
 
 #include "solver/implementation.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/methods/bddc.hpp>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stop_token>
 
 namespace echelon::bddc {
 
@@ -39,12 +39,12 @@ struct FactorAttempt {
 };
 
 /// Sparse Cholesky factor; keeps a reference to G, which must stay in place.
-[[nodiscard]] FactorAttempt factor_sparse(const Csr<double>& G, const std::stop_token& cancel);
+[[nodiscard]] FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel);
 
 /// Factor of a dense G by one of the dense factorisations. `tolerance` is that of crout-iterative: G is
 /// scaled to a unit diagonal, and of the L and U of the iteration, which has no pivoting, L D^-1 L^T is
 /// taken, D being the diagonal of L, since L U is not symmetric before the iteration has converged.
 [[nodiscard]] FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, double tolerance,
-                                         const std::stop_token& cancel);
+                                         const CancellationToken& cancel);
 
 }  // namespace echelon::bddc

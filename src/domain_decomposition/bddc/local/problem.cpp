@@ -266,7 +266,7 @@ bool LocalProblem::is_singular_to_rounding() const {
 }
 
 /// Whether G_FF, which has no Cholesky factor, has one when its diagonal grows by a rounding error.
-bool LocalProblem::is_semidefinite(const std::stop_token& cancel) const {
+bool LocalProblem::is_semidefinite(const CancellationToken& cancel) const {
   constexpr double rounding = 1e-10;
   Csr<double> shifted = matrix_.principal(free_rows());
   for (std::int64_t i = 0; i < shifted.rows(); ++i) {

@@ -16,13 +16,13 @@
 #include "domain_decomposition/bddc/local/factor.hpp"
 #include "domain_decomposition/bddc/local/matrix.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/methods/bddc.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -66,7 +66,7 @@ struct LocalSettings {
   std::int64_t block_size = 1;
   bool needs_schur_matrix = false;  ///< for deluxe scaling
   bool for_gpu = false;             ///< a GPU factors the interiors and computes S
-  std::stop_token cancel = {};
+  CancellationToken cancel = {};
 };
 
 class LocalProblem {
@@ -138,7 +138,7 @@ class LocalProblem {
   void number_free_unknowns(const std::vector<bool>& is_corner);
   [[nodiscard]] std::vector<std::int32_t> free_rows() const;
   [[nodiscard]] bool is_singular_to_rounding() const;
-  [[nodiscard]] bool is_semidefinite(const std::stop_token& cancel) const;
+  [[nodiscard]] bool is_semidefinite(const CancellationToken& cancel) const;
   [[nodiscard]] Outcome factor_free(const LocalSettings& settings);
   [[nodiscard]] std::vector<double> matrix_column(std::int32_t place) const;
   [[nodiscard]] Columns make_columns(const LocalConstraints& constraints) const;

@@ -23,7 +23,7 @@ class ParallelEngine final : public Engine<B, T> {
  public:
   explicit ParallelEngine(const LamgOptions& options) : options_(options) {}
 
-  Outcome setup(B& backend, const Csr<T>& L, const std::stop_token& cancel, bool update) override {
+  Outcome setup(B& backend, const Csr<T>& L, const CancellationToken& cancel, bool update) override {
     if (!update) solver_.reset();
     const std::unique_ptr<ParallelSolver<B, T>> previous = std::move(solver_);
     on_host_ = L.device().on_host();

@@ -14,10 +14,11 @@
 #include "multigrid/smoothers/jacobi.hpp"
 #include "support/stopwatch.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +55,8 @@ class ParallelHierarchy {
   /// Coarsens the graph with the Laplacian `finest`. Takes the aggregates of `previous`, unless it is null:
   /// the hierarchy of a graph with the same edges and other weights, which is then of no further use. Ends
   /// early once `cancel` requests it. Waits.
-  ParallelHierarchy(B& backend, Csr<T> finest, const HierarchyOptions& options, const std::stop_token& cancel,
-                    ParallelHierarchy* previous = nullptr)
+  ParallelHierarchy(B& backend, Csr<T> finest, const HierarchyOptions& options,
+                    const CancellationToken& cancel, ParallelHierarchy* previous = nullptr)
       : options_(options), previous_(previous) {
     levels_.emplace_back();
     levels_.back().own = std::move(finest);

@@ -205,8 +205,8 @@ class ParallelSolver {
   /// Sets up for the Laplacian L, which has to outlive the solver. Takes the aggregates of `previous`, unless
   /// it is null: the solver for a graph with the same edges and other weights, which is then of no further
   /// use. Waits.
-  ParallelSolver(B& backend, const Csr<T>& L, const HierarchyOptions& options, const std::stop_token& cancel,
-                 ParallelSolver* previous = nullptr)
+  ParallelSolver(B& backend, const Csr<T>& L, const HierarchyOptions& options,
+                 const CancellationToken& cancel, ParallelSolver* previous = nullptr)
       : L_(&L) {
     if (options.jacobi_iterations > 0 && (previous == nullptr || previous->diagonal_suffices_)) {
       preconditioner_ = std::make_unique<DiagonalPreconditioner<B, T>>(backend, L);
@@ -479,7 +479,7 @@ class ParallelSolver {
     return {};
   }
 
-  void eliminate_finest(B& backend, const HierarchyOptions& options, const std::stop_token& cancel) {
+  void eliminate_finest(B& backend, const HierarchyOptions& options, const CancellationToken& cancel) {
     while (stages_.size() < finest_rounds && matrix().rows() > 0 && !cancel.stop_requested()) {
       EliminationStage<T> stage;
       Csr<T> coarse;

@@ -121,7 +121,7 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   /// Sets up for the Laplacian A, whose pattern has to stay. Takes the aggregates of `previous`, unless it is
   /// null, as ParallelHierarchy does. Waits.
   PreconditionerIn(B& backend, const Csr<T>& A, const HierarchyOptions& options,
-                   const std::stop_token& cancel, ParallelHierarchy<B, H>* previous = nullptr)
+                   const CancellationToken& cancel, ParallelHierarchy<B, H>* previous = nullptr)
       : device_(backend.device()), n_(A.rows()) {
     hierarchy_ =
         std::make_unique<ParallelHierarchy<B, H>>(backend, matrix(backend, A), options, cancel, previous);
@@ -262,7 +262,7 @@ struct RangeOfElement {
 template <class B, class T>
 std::unique_ptr<Preconditioner<B, T>> make_preconditioner(B& backend, const Csr<T>& A,
                                                           const HierarchyOptions& options,
-                                                          const std::stop_token& cancel,
+                                                          const CancellationToken& cancel,
                                                           Preconditioner<B, T>* previous) {
   constexpr double float_range = 1e8;
   if constexpr (std::is_same_v<T, double>) {

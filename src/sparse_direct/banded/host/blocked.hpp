@@ -7,13 +7,14 @@
 #include "sparse_direct/banded/host/vector.hpp"
 #include "sparse_direct/banded/partition_rule.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ class BlockedElimination {
  public:
   /// `cancel`: may be null.
   BlockedElimination(const BandNode& node, const Loader& rows, const FactorView<T>& factors, std::int64_t k,
-                     const std::stop_token* cancel)
+                     const CancellationToken* cancel)
       : node_(node),
         cancel_(cancel),
         rows_(rows),
@@ -411,7 +412,7 @@ class BlockedElimination {
 
   VectorBits largest_{};  // magnitudes in the pivot rows after the panels
   const BandNode& node_;
-  const std::stop_token* cancel_;
+  const CancellationToken* cancel_;
   const Loader& rows_;
   std::int64_t k_;
   std::int32_t* pivots_;

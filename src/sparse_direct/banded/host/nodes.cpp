@@ -61,7 +61,7 @@ bool eliminate_narrow(const BandNode& node, const PartitionLoader<T>& rows, cons
 
 template <std::int64_t bytes, class T>
 NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, const FactorView<T>& own,
-                              std::int64_t k, const std::stop_token* cancel) {
+                              std::int64_t k, const CancellationToken* cancel) {
   const PartitionLoader<T> rows(A, node);
   NodeFacts facts;
   const bool narrow = node.extra_slots == 0 && (eliminate_narrow<T, 2, 3, 0>(node, rows, own, facts) ||
@@ -81,7 +81,7 @@ NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, co
 
 template <std::int64_t bytes, class T>
 NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, std::int64_t k,
-                              const std::stop_token* cancel) {
+                              const CancellationToken* cancel) {
   const InterfaceLoader<T> rows(own.blocks, k, node);
   return BlockedElimination<T, bytes, InterfaceLoader<T>, 0, 0>(node, rows, own, k, cancel).eliminate();
 }

@@ -19,6 +19,7 @@
 #include "support/vector_bytes.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/cancellation.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +27,6 @@
 #include <numeric>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -205,10 +205,10 @@ struct FactorState {
   void subtract_products(std::int32_t begin, std::int32_t end);
   /// Number of the user's rows, without the spare ones of the permuted matrix.
   [[nodiscard]] std::int64_t rows() const { return row_places.size(); }
-  [[nodiscard]] FactorResult run(const DeviceElements<T>& A, T* complements, const std::stop_token& cancel);
+  [[nodiscard]] FactorResult run(const DeviceElements<T>& A, T* complements, const CancellationToken& cancel);
   void reserve();
-  [[nodiscard]] bool factor_levels(const std::stop_token& cancel);
-  [[nodiscard]] bool factor_indefinite(const std::stop_token& cancel, std::optional<std::int32_t>& failed);
+  [[nodiscard]] bool factor_levels(const CancellationToken& cancel);
+  [[nodiscard]] bool factor_indefinite(const CancellationToken& cancel, std::optional<std::int32_t>& failed);
   [[nodiscard]] std::optional<std::int32_t> take_facts();
   void assemble_borders(T* complements);
   void solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X,
@@ -467,7 +467,7 @@ FrontPlan plan_tree(FactorKind kind, SymbolicFactor tree, std::span<const std::i
 
 /// Computes factors of kind L D L^T, with all fronts in global memory; false when cancelled. Waits.
 template <class T>
-bool FactorState<T>::factor_indefinite(const std::stop_token& cancel, std::optional<std::int32_t>& failed) {
+bool FactorState<T>::factor_indefinite(const CancellationToken& cancel, std::optional<std::int32_t>& failed) {
   IndefiniteFactorization<T> factorization(backend, plan);
   for (const FrontLevel& level : plan.levels) {
     if (cancel.stop_requested()) return false;
@@ -485,7 +485,7 @@ bool FactorState<T>::factor_indefinite(const std::stop_token& cancel, std::optio
 
 /// Factors by Cholesky's method or as L U; false when cancelled. Queued.
 template <class T>
-bool FactorState<T>::factor_levels(const std::stop_token& cancel) {
+bool FactorState<T>::factor_levels(const CancellationToken& cancel) {
   for (const FrontLevel& level : plan.levels) {
     if (cancel.stop_requested()) return false;
     if (plan.kind() == FactorKind::cholesky) {
@@ -527,7 +527,8 @@ void FactorState<T>::reserve() {
 }
 
 template <class T>
-FactorResult FactorState<T>::run(const DeviceElements<T>& A, T* complements, const std::stop_token& cancel) {
+FactorResult FactorState<T>::run(const DeviceElements<T>& A, T* complements,
+                                 const CancellationToken& cancel) {
   const CurrentDevice current(backend.device().id());
   reserve();
   backend.fill(1, PivotFacts{}, facts.data());

@@ -5,10 +5,11 @@
 
 #include "sparse_direct/multifrontal/host/assembly.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <stop_token>
 #include <utility>
 
 namespace echelon::sparse_direct {
@@ -37,7 +38,7 @@ void subtract_products(const FrontMemory<T>& front, std::int64_t first, std::int
 /// early, with results to be discarded, when `cancel` asks to stop.
 template <class T>
 std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t eliminated, T smallest,
-                                  const std::stop_token& cancel) {
+                                  const CancellationToken& cancel) {
   const std::int64_t n = front.pivots;
   const std::int64_t size = front.size;
   const std::int64_t below = front.below();
@@ -76,7 +77,7 @@ namespace complete_pivoting_detail {
 template <class T>
 class SymmetricRoot {
  public:
-  SymmetricRoot(const FrontMemory<T>& front, T* diagonal, const std::stop_token& cancel)
+  SymmetricRoot(const FrontMemory<T>& front, T* diagonal, const CancellationToken& cancel)
       : n_(front.pivots),
         size_(front.size),
         a_(front.lower),
@@ -192,7 +193,7 @@ class SymmetricRoot {
   T* update_;
   T* d_;
   std::int32_t* ids_;
-  const std::stop_token& cancel_;
+  const CancellationToken& cancel_;
 };
 
 }  // namespace complete_pivoting_detail
@@ -202,7 +203,7 @@ class SymmetricRoot {
 /// Anal. 8 (1971).
 template <class T>
 std::int64_t eliminate_completely(const FrontMemory<T>& front, T* diagonal, std::int64_t eliminated,
-                                  T smallest, const std::stop_token& cancel) {
+                                  T smallest, const CancellationToken& cancel) {
   return complete_pivoting_detail::SymmetricRoot<T>(front, diagonal, cancel).eliminate(eliminated, smallest);
 }
 

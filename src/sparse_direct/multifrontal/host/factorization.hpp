@@ -7,16 +7,17 @@
 #include "sparse_direct/multifrontal/host/assembly.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <stop_token>
 
 namespace echelon::sparse_direct {
 
 template <class T>
 struct FactorOptions {
   int threads = 1;
-  std::stop_token cancel = {};
+  CancellationToken cancel = {};
   PivotThresholds<T> thresholds = {};  ///< of lu and ldlt
 };
 
