@@ -24,6 +24,8 @@ class CancellationToken {
 
   [[nodiscard]] const std::stop_token& token() const { return token_; }
   [[nodiscard]] const std::atomic<bool>* flag() const { return flag_; }
+  /// Whether a stop can be requested.
+  [[nodiscard]] bool stop_possible() const noexcept { return token_.stop_possible() || flag_ != nullptr; }
   [[nodiscard]] bool stop_requested() const noexcept {
     return token_.stop_requested() || (flag_ != nullptr && flag_->load(std::memory_order_relaxed));
   }

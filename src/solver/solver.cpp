@@ -472,11 +472,12 @@ std::unique_ptr<SolverImplementation<T>> method_for_transpose(const SolverImplem
   return nullptr;
 }
 
-/// Forms A^T in `system`, unless a view of A suffices.
+/// Forms A^T in `system`, unless a view of A suffices. `sparse`: in CSR form.
 template <class T>
-MatrixRef<T> transpose_of(const MatrixRef<T>& A, TransposedSystem<T>& system) {
+MatrixRef<T> transpose_of(const MatrixRef<T>& A, bool sparse, TransposedSystem<T>& system) {
   if (A.is_sparse()) return system.csr = transpose(*A.csr());
   if (A.is_operator()) return system.linear_operator.emplace(A.linear_operator()->transposed());
+  if (sparse) return system.csr = transpose(to_csr(A));
   const DenseView<const T>& dense = A.dense();
   const Layout layout = dense.layout() == Layout::row_major ? Layout::column_major : Layout::row_major;
   return DenseView<const T>(dense.data(), dense.columns(), dense.rows(), dense.leading(), dense.device(),
@@ -500,8 +501,9 @@ const Solver<T>& Solver<T>::transposed() const {
   const std::lock_guard<std::mutex> lock(state.transposing);
   if (state.transposed) return *state.transposed->solver;
   auto system = std::make_unique<TransposedSystem<T>>();
-  const MatrixRef<T> transpose = transpose_of(state.given, *system);
   const SolverImplementation<T>& method = *implementation_;
+  const MatrixRef<T> transpose =
+      transpose_of(state.given, has_factor(state.setup) && method.factored_matrix().is_sparse(), *system);
   if (auto of_factors = method_for_transpose(method, state.setup)) {
     of_factors->set_description(method.name(), method.changed_options());
     system->solver.emplace(std::move(of_factors));

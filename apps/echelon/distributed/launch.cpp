@@ -145,7 +145,7 @@ std::vector<std::string> launcher() {
 }
 
 Ended run_command(const std::vector<std::string>& command,
-                  const std::function<void(const std::string&)>& on_line, const std::stop_token& cancel) {
+                  const std::function<void(const std::string&)>& on_line, const CancellationToken& cancel) {
   Pipe output;
   Pipe errors;
   const pid_t child = start(command, output, errors);

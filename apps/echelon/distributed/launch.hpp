@@ -2,11 +2,11 @@
 /// Parallel programs under mpirun.
 #pragma once
 
+#include <echelon/cancellation.hpp>
 #include <echelon/error.hpp>
 
 #include <cstdint>
 #include <functional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -33,7 +33,7 @@ struct Ended {
 /// Throws ProcessFailure if it cannot be started.
 [[nodiscard]] Ended run_command(const std::vector<std::string>& command,
                                 const std::function<void(const std::string&)>& on_line,
-                                const std::stop_token& cancel);
+                                const CancellationToken& cancel);
 
 /// Sentence that explains the end of a parallel program by what the launcher wrote to standard error: the
 /// signal that ended a process, else the launcher's last lines.

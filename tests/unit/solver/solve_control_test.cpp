@@ -12,11 +12,20 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
 namespace echelon::test {
 namespace {
+
+std::vector<double> random_numbers(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> x(n);
+  for (double& element : x) element = uniform(random);
+  return x;
+}
 
 /// A convection-diffusion-like matrix: unsymmetric, strictly dominant by rows and columns.
 Csr<double> unsymmetric(std::int32_t n) {

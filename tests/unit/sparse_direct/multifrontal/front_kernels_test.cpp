@@ -418,7 +418,7 @@ TYPED_TEST(FrontKernelsTest, Cancelled_EliminatesNothing) {
   using T = TypeParam;
   std::stop_source source;
   source.request_stop();
-  const std::stop_token cancel = source.get_token();
+  const CancellationToken cancel = source.get_token();
   const Matrix m = random_matrix(600, true, 1);
   for (const auto& [name, kernels] : all_kernels<T>()) {
     SCOPED_TRACE(name);
