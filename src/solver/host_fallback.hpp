@@ -3,7 +3,6 @@
 #pragma once
 
 #include "solver/implementation.hpp"
-#include "solver/transposed.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/cancellation.hpp>

@@ -96,6 +96,7 @@ class DenseFactorization {
   /// Residuals of 32 right-hand sides are products of matrices; their norms are read on a GPU, too.
   static constexpr std::int64_t columns_at_once = 32;
   static constexpr Decision decision = Decision::on_host;
+  static constexpr bool keeps_backend = true;
 
   DenseFactorization(const Device& device, const LuOptions& options) : workspace_(device), options_(options) {
     workspace_.products = float_products(options.factor_precision);

@@ -24,6 +24,7 @@ class LapackFactorization {
  public:
   using Scope = blas::Threads;
   static constexpr bool calls_blas = true;
+  static constexpr bool assesses_condition = true;  // of LU by LAPACK
 
   LapackFactorization(const Device&, const LapackLuOptions& options) : equilibrate_(options.equilibrate) {}
 
@@ -40,17 +41,9 @@ class LapackFactorization {
     const double growth = static_cast<double>(lapack::upper_norm_max(n, a)) / norms_.largest;
     if (!(growth <= acceptable_growth<T>(n))) return factor_qr(context, growth);
     if (lu.zero_pivot > 0) return zero_pivot(lu.zero_pivot - 1);
-    Outcome outcome;
+    Outcome outcome = assess_condition<T>(lapack::reciprocal_condition(n, a, static_cast<T>(norms_.one)));
     outcome.statistics = {{"factorization", "lu"}, {"pivot_growth", growth}};
     return outcome;
-  }
-
-  /// LAPACK's estimate for LU.
-  template <class Estimate>
-  [[nodiscard]] double reciprocal_condition(const Estimate& estimate) const {
-    if (!tau_.empty()) return estimate();
-    return lapack::reciprocal_condition(static_cast<int>(factors_.rows()), factors_.data(),
-                                        static_cast<T>(norms_.one));
   }
 
   void substitute(Operation operation, B& /*backend*/, direct::NoSpace& /*space*/, DenseView<T> X) const {
@@ -79,7 +72,7 @@ class LapackFactorization {
     for (int i = 0; i < n; ++i) {
       if (factors_(i, i) == 0) return zero_pivot(i);
     }
-    Outcome outcome;
+    Outcome outcome = assess_condition<T>(context.reciprocal_condition());
     outcome.warnings.push_back(growth_warning(growth));
     outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
     return outcome;

@@ -86,7 +86,9 @@ class TransposedMethod final : public SolverImplementation<T> {
 /// F is a direct::Factorization. It may also have
 ///   make_workspace(backend)        memory of a solve in progress, with bytes();
 ///   clear()                        releases the last factors, before a set-up;
-///   conclude(context, outcome)     the set-up's Factored, after the condition number is known;
+///   conclude(context, outcome)     the set-up's Factored, after factor() was ok and the condition is known;
+///   replacement()                  what solves in place of the factors, with solve(transpose, rhs, X, jobs)
+///                                  and apply(r, z); null as long as the factors do;
 ///   check(backend, space)          called at the end of a solve;
 ///   determinant(backend, scales)   of A;
 ///   check_matrix(backend, A)       static: whether A has what rounding it to float may bring about;
@@ -104,6 +106,7 @@ class TransposedMethod final : public SolverImplementation<T> {
 ///   keeps_analysis           factor() takes new values in the pattern of the last set-up;
 ///   assesses_condition       factor() assesses the condition number;
 ///   calls_blas               factor() spends its time in BLAS: set-ups warn of slow kernels;
+///   keeps_backend            handles and scratch memory of set-ups are kept for the next one;
 ///   takes_csr                A is sparse: a dense one is converted.
 ///
 /// Memory: that of F, the scales, and for each solve in progress F's workspace and 2 n elements for each of
@@ -187,8 +190,9 @@ class DirectMethod final : public SolverImplementation<T> {
     return A_;
   }
   [[nodiscard]] Determinant determinant() const override {
-    if constexpr (requires { factorization_.determinant(*backend_, scales_); }) {
-      return outcome().row ? Determinant{} : factorization_.determinant(*backend_, scales_);
+    B backend(this->device());
+    if constexpr (requires { factorization_.determinant(backend, scales_); }) {
+      return outcome().row ? Determinant{} : factorization_.determinant(backend, scales_);
     } else {
       return SolverImplementation<T>::determinant();
     }
@@ -207,8 +211,15 @@ class DirectMethod final : public SolverImplementation<T> {
     if (X.rows() == 0 || X.columns() == 0) return;
     if constexpr (has_host_method) {
       if (host_.active()) {
-        const Csr<T>* const transpose = operation == Operation::none ? nullptr : matrix.csr();
-        return host_.solve(this->device(), workspace, rhs, X, jobs, transpose);
+        return with_transpose(operation, matrix, [&](const Csr<T>* transpose) {
+          host_.solve(this->device(), workspace, rhs, X, jobs, transpose);
+        });
+      }
+    }
+    if constexpr (requires { factorization_.replacement(); }) {
+      if (const auto* const other = factorization_.replacement()) {
+        return with_transpose(operation, matrix,
+                              [&](const Csr<T>* transpose) { other->solve(transpose, rhs, X, jobs); });
       }
     }
     [[maybe_unused]] const auto scope = make_scope(X.rows());
@@ -248,6 +259,9 @@ class DirectMethod final : public SolverImplementation<T> {
     if constexpr (has_host_method) {
       if (host_.active()) return host_.apply(this->device(), workspace, n, r, z);
     }
+    if constexpr (requires { factorization_.replacement(); }) {
+      if (const auto* const other = factorization_.replacement()) return other->apply(r, z);
+    }
     [[maybe_unused]] const auto scope = make_scope(n);
     substitute(operation, static_cast<SolveWorkspace&>(workspace), vector(r), vector(z));
   }
@@ -276,6 +290,26 @@ class DirectMethod final : public SolverImplementation<T> {
     if constexpr (requires { F::decision; }) return F::decision;
     return B::on_host ? Decision::on_host : Decision::queued;
   }
+  [[nodiscard]] static constexpr bool keeps_analysis() {
+    if constexpr (requires { F::keeps_analysis; }) return F::keeps_analysis;
+    return false;
+  }
+  [[nodiscard]] static constexpr bool keeps_backend() {
+    if constexpr (requires { F::keeps_backend; }) return F::keeps_backend;
+    return false;
+  }
+  [[nodiscard]] static constexpr bool applies_columns() {
+    if constexpr (requires { F::applies_columns; }) return F::applies_columns;
+    return false;
+  }
+  [[nodiscard]] static constexpr bool takes_csr() {
+    if constexpr (requires { F::takes_csr; }) return F::takes_csr;
+    return false;
+  }
+  [[nodiscard]] static constexpr bool calls_blas() {
+    if constexpr (requires { F::calls_blas; }) return F::calls_blas;
+    return false;
+  }
   [[nodiscard]] std::int64_t refinement_steps() const {
     if constexpr (requires { factorization_.refinement_steps(); }) return factorization_.refinement_steps();
     return refine_;
@@ -295,12 +329,21 @@ class DirectMethod final : public SolverImplementation<T> {
     return {elements, A_.rows(), 1, A_.rows(), this->device()};
   }
 
+  /// Calls f with the matrix of transposed equations in CSR form, or with null.
+  template <class Call>
+  static void with_transpose(Operation operation, const MatrixRef<T>& matrix, const Call& f) {
+    if (operation == Operation::none) return f(nullptr);
+    if (matrix.is_sparse()) return f(matrix.csr());
+    const Csr<T> converted = to_csr(matrix);
+    f(&converted);
+  }
+
   const Outcome& keep(Outcome outcome) { return outcome_.emplace(std::move(outcome)); }
 
   void take(const MatrixRef<T>& A) {
     A_ = A;
     converted_ = Csr<T>();
-    if constexpr (requires { requires F::takes_csr; }) {
+    if constexpr (takes_csr()) {
       if (A.is_sparse()) return;
       converted_ = to_csr(A);
       A_ = MatrixRef<T>(converted_);
@@ -332,7 +375,8 @@ class DirectMethod final : public SolverImplementation<T> {
         [this] { return estimate_condition(); },
     };
     Outcome outcome = conclude(context, factorization_.factor(context));
-    if constexpr (requires { requires F::calls_blas; }) {
+    if (!keeps_backend()) backend_.reset();
+    if constexpr (calls_blas()) {
       const std::string slow = blas::slow_kernels_warning(A.rows());
       if (!slow.empty()) outcome.warnings.push_back(slow);
     }
@@ -341,11 +385,13 @@ class DirectMethod final : public SolverImplementation<T> {
 
   /// Adds the condition number, and factors on the host where that was asked for.
   Outcome conclude(const direct::FactorContext<B, T>& context, direct::Factored factored) {
-    if (assesses_condition() && !factored.host_reason && factored.outcome.ok()) {
-      const Outcome assessed = assess_condition<T>(estimate_condition());
-      factored.outcome.status = assessed.status;
-      factored.outcome.message = assessed.message;
-      factored.outcome.reciprocal_condition = assessed.reciprocal_condition;
+    if (!factored.host_reason && factored.outcome.ok()) {
+      if (assesses_condition()) {
+        const Outcome assessed = assess_condition<T>(estimate_condition());
+        factored.outcome.status = assessed.status;
+        factored.outcome.message = assessed.message;
+        factored.outcome.reciprocal_condition = assessed.reciprocal_condition;
+      }
       if constexpr (requires { factorization_.conclude(context, factored.outcome); }) {
         factored = factorization_.conclude(context, std::move(factored.outcome));
       }
@@ -472,8 +518,8 @@ class DirectMethod final : public SolverImplementation<T> {
   MatrixRef<T> A_;
   Csr<T> converted_;  // a dense A, for F::takes_csr
   Scales<T> scales_;
-  std::optional<Outcome> outcome_;    // of the last set-up
-  mutable std::optional<B> backend_;  // of set-ups
+  std::optional<Outcome> outcome_;  // of the last set-up
+  std::optional<B> backend_;        // of set-ups
   direct::HostMethodOf<F, T> host_;
 };
 

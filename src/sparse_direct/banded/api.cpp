@@ -3,7 +3,6 @@
 #include "backend/api_boundary.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
-#include "solver/transposed.hpp"
 #include "sparse_direct/banded/operations.hpp"
 
 #include <echelon/error.hpp>
@@ -104,7 +103,7 @@ Array<BatchOutcome> solve_band(const BandBatch<const T>& A, const DenseBatch<T>&
 
 template <class T>
 Report BandedLu<T>::solve_transposed(DenseView<const T> B, DenseView<T> X) const {
-  return solve_with_transpose<T>(*this, B, X);
+  return this->solve(B, X, {.operation = Operation::transpose});
 }
 
 template class BandedLu<float>;

@@ -3,7 +3,6 @@
 /// those of a band, taken column by column, do not.
 #pragma once
 
-#include "solver/transposed.hpp"
 
 #include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
