@@ -4,7 +4,6 @@
 
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "solver/transposed.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -204,7 +203,7 @@ TYPED_TEST(DirectMethodTest, Transpose_AndPreconditionerUseTheFactors) {
   Dense<T> b(Device(), 3, 1);
   Dense<T> x(Device(), 3, 1);
   for (std::int64_t i = 0; i < 3; ++i) b(i, 0) = 1;
-  EXPECT_EQ(solve_with_transpose<T>(solver, b, x.view()).status, Status::direct);
+  EXPECT_EQ(solver.solve(b, x.view(), {.operation = Operation::transpose}).status, Status::direct);
   EXPECT_EQ(x.to_vector(), (std::vector<T>{1, T{0.5}, T{0.25}}));
   const auto& method = SolverAccess<T>::implementation(solver);
   const auto workspace = method.make_workspace();
