@@ -74,9 +74,6 @@ class TransposedMethod final : public SolverImplementation<T> {
              std::vector<Job>& jobs) const override {
     method_.solve(direct::Operation::transpose, transpose_, workspace, rhs, X, jobs);
   }
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    method_.apply(direct::Operation::transpose, workspace, r, z);
-  }
 
  private:
   const Method& method_;
@@ -118,6 +115,11 @@ class DirectMethod final : public SolverImplementation<T> {
   using SystemForm = direct::SystemForm;
   using Space = direct::SpaceOf<B, F>;
   static constexpr bool has_host_method = requires { typename F::HostMethod; };
+  static constexpr bool keeps_analysis = requires { requires F::keeps_analysis; };
+  static constexpr bool keeps_backend = requires { requires F::keeps_backend; };
+  static constexpr bool applies_columns = requires { requires F::applies_columns; };
+  static constexpr bool takes_csr = requires { requires F::takes_csr; };
+  static constexpr bool calls_blas = requires { requires F::calls_blas; };
 
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, const F& factorization, std::int64_t n)
@@ -155,12 +157,7 @@ class DirectMethod final : public SolverImplementation<T> {
     }
   }
   Outcome setup(const MatrixRef<T>& A) override { return keep(factor(A, false)); }
-  Outcome update_values(const MatrixRef<T>& A) override {
-    constexpr bool keeps_analysis = requires {
-      requires F::keeps_analysis;
-    };
-    return keep(factor(A, keeps_analysis));
-  }
+  Outcome update_values(const MatrixRef<T>& A) override { return keep(factor(A, keeps_analysis)); }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     if constexpr (has_host_method) {
@@ -251,9 +248,6 @@ class DirectMethod final : public SolverImplementation<T> {
 
   /// Substitution without refinement. Does not wait.
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    apply(Operation::none, workspace, r, z);
-  }
-  void apply(Operation operation, Workspace& workspace, const T* r, T* z) const {
     const std::int64_t n = A_.rows();
     if (n == 0) return;
     if constexpr (has_host_method) {
@@ -263,12 +257,10 @@ class DirectMethod final : public SolverImplementation<T> {
       if (const auto* const other = factorization_.replacement()) return other->apply(r, z);
     }
     [[maybe_unused]] const auto scope = make_scope(n);
-    substitute(operation, static_cast<SolveWorkspace&>(workspace), vector(r), vector(z));
+    substitute(Operation::none, static_cast<SolveWorkspace&>(workspace), vector(r), vector(z));
   }
   void apply_columns(Workspace& workspace, DenseView<const T> R, DenseView<T> Z) const override {
-    bool together = requires {
-      requires F::applies_columns;
-    };
+    bool together = applies_columns;
     if constexpr (has_host_method) together = together && !host_.active();
     if (!together) return SolverImplementation<T>::apply_columns(workspace, R, Z);
     if (R.rows() == 0) return;
@@ -289,26 +281,6 @@ class DirectMethod final : public SolverImplementation<T> {
   [[nodiscard]] static constexpr Decision decision() {
     if constexpr (requires { F::decision; }) return F::decision;
     return B::on_host ? Decision::on_host : Decision::queued;
-  }
-  [[nodiscard]] static constexpr bool keeps_analysis() {
-    if constexpr (requires { F::keeps_analysis; }) return F::keeps_analysis;
-    return false;
-  }
-  [[nodiscard]] static constexpr bool keeps_backend() {
-    if constexpr (requires { F::keeps_backend; }) return F::keeps_backend;
-    return false;
-  }
-  [[nodiscard]] static constexpr bool applies_columns() {
-    if constexpr (requires { F::applies_columns; }) return F::applies_columns;
-    return false;
-  }
-  [[nodiscard]] static constexpr bool takes_csr() {
-    if constexpr (requires { F::takes_csr; }) return F::takes_csr;
-    return false;
-  }
-  [[nodiscard]] static constexpr bool calls_blas() {
-    if constexpr (requires { F::calls_blas; }) return F::calls_blas;
-    return false;
   }
   [[nodiscard]] std::int64_t refinement_steps() const {
     if constexpr (requires { factorization_.refinement_steps(); }) return factorization_.refinement_steps();
@@ -343,7 +315,7 @@ class DirectMethod final : public SolverImplementation<T> {
   void take(const MatrixRef<T>& A) {
     A_ = A;
     converted_ = Csr<T>();
-    if constexpr (takes_csr()) {
+    if constexpr (takes_csr) {
       if (A.is_sparse()) return;
       converted_ = to_csr(A);
       A_ = MatrixRef<T>(converted_);
@@ -361,8 +333,8 @@ class DirectMethod final : public SolverImplementation<T> {
     if constexpr (requires { factorization_.clear(); }) {
       if (!same_pattern) factorization_.clear();
     }
-    if (!backend_) backend_.emplace(this->device());
     if (A.rows() == 0) return {};
+    if (!backend_) backend_.emplace(this->device());
     [[maybe_unused]] const auto scope = make_scope(A.rows());
     const direct::FactorContext<B, T> context{
         *backend_,
@@ -375,8 +347,8 @@ class DirectMethod final : public SolverImplementation<T> {
         [this] { return estimate_condition(); },
     };
     Outcome outcome = conclude(context, factorization_.factor(context));
-    if (!keeps_backend()) backend_.reset();
-    if constexpr (calls_blas()) {
+    if (!keeps_backend) backend_.reset();
+    if constexpr (calls_blas) {
       const std::string slow = blas::slow_kernels_warning(A.rows());
       if (!slow.empty()) outcome.warnings.push_back(slow);
     }
