@@ -28,7 +28,7 @@ void check_setup(const Solver<T>& solver, std::int64_t n) {
 
 template <class T>
 PreconditionerApplication<T>::PreconditionerApplication(const Solver<T>& solver, std::int64_t n)
-    : solver_(&solver) {
+    : solver_(&solver), rows_(n) {
   const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
   if (!find_method(implementation.name()).usable_as_preconditioner) {
     throw Error("method '" + implementation.name() + "' cannot be used as a preconditioner");
@@ -46,12 +46,12 @@ PreconditionerApplication<T>::~PreconditionerApplication() = default;
 
 template <class T>
 void PreconditionerApplication<T>::operator()(const T* r, T* z) {
-  SolverAccess<T>::implementation(*solver_).apply(*workspace_, r, z);
+  SolverAccess<T>::implementation(*solver_).apply(*workspace_, {r, rows_}, {z, rows_});
 }
 
 template <class T>
 void PreconditionerApplication<T>::operator()(DenseView<const T> R, DenseView<T> Z) {
-  SolverAccess<T>::implementation(*solver_).apply_columns(*workspace_, R, Z);
+  apply_to_matrix(SolverAccess<T>::implementation(*solver_), *workspace_, R, Z);
 }
 
 template class PreconditionerApplication<float>;

@@ -40,6 +40,7 @@ class PreconditionerApplication {
 
  private:
   const Solver<T>* solver_;
+  std::int64_t rows_;
   std::unique_ptr<Workspace> workspace_;
 };
 

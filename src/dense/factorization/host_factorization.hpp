@@ -87,12 +87,15 @@ class HostFactorization : public SolverImplementation<T> {
     substitute(X);
   }
   /// Substitution without refinement.
-  void apply(Workspace& /*workspace*/, const T* r, T* z) const final {
+  void apply(Workspace& /*workspace*/, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const final {
     const std::int64_t n = factors_.rows();
     if (n == 0) return;
     const blas::Threads threads(this->device(), n);
-    std::copy_n(r, n, z);
-    substitute({z, n, 1, n});
+    for (int c = 0; c < r.columns(); ++c) {
+      std::copy_n(r[c], n, z[c]);
+      substitute({z[c], n, 1, n});
+    }
   }
 
  protected:

@@ -51,12 +51,14 @@ class FactoredSolver : public SolverImplementation<T> {
     system_.substitute(static_cast<SolveWorkspace&>(workspace).backend, transposed_, X);
   }
   /// Substitution without refinement.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const std::int64_t n = system_.order();
-    if (n == 0) return;
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    if (system_.order() == 0) return;
     B& backend = static_cast<SolveWorkspace&>(workspace).backend;
-    backend.copy(n, r, z);
-    system_.substitute(backend, transposed_, {z, n, 1, n, this->device()});
+    for_matrices(r, z, 1, this->device(), [&](DenseView<const T> R, DenseView<T> Z) {
+      backend.copy(R.rows(), R.data(), Z.data());
+      system_.substitute(backend, transposed_, Z);
+    });
   }
 
  protected:

@@ -123,11 +123,12 @@ class CusolverFactorization final : public SolverImplementation<T> {
   }
 
   /// Substitution without refinement. Does not wait.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const std::int64_t n = factors_.rows();
-    if (n == 0) return;
-    substitute(static_cast<SolveWorkspace&>(workspace), DenseView<const T>(r, n, 1, n, this->device()),
-               DenseView<T>(z, n, 1, n, this->device()));
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    if (factors_.rows() == 0) return;
+    for_matrices(r, z, 1, this->device(), [&](DenseView<const T> R, DenseView<T> Z) {
+      substitute(static_cast<SolveWorkspace&>(workspace), R, Z);
+    });
   }
 
  private:

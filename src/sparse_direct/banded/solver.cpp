@@ -136,12 +136,13 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   }
 
   /// Substitution without refinement. Does not wait, unless A is singular.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const std::int64_t n = A_.rows();
-    if (n == 0) return;
-    if (singular_) return singular_->apply(r, z);
-    substitute(static_cast<SolveWorkspace&>(workspace), {r, n, 1, n, this->device()},
-               {z, n, 1, n, this->device()});
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    if (A_.rows() == 0) return;
+    for_matrices(r, z, 1, this->device(), [&](DenseView<const T> R, DenseView<T> Z) {
+      if (singular_) return singular_->apply(R, Z);
+      substitute(static_cast<SolveWorkspace&>(workspace), R, Z);
+    });
   }
 
  private:

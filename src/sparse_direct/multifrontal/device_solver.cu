@@ -305,18 +305,17 @@ class DeviceSolver final : public SolverImplementation<T> {
     solve(&transpose, workspace, B, X, jobs);
   }
 
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const std::int64_t n = A_.rows();
-    if (n == 0) return;
-    if (host_.active()) return host_.apply(this->device(), workspace, n, r, z);
-    substitute(false, static_cast<SolveWorkspace&>(workspace), {r, n, 1, n, this->device()},
-               {z, n, 1, n, this->device()});
-  }
-
-  void apply_columns(Workspace& workspace, DenseView<const T> R, DenseView<T> Z) const override {
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation operation) const override {
     if (A_.rows() == 0) return;
-    if (host_.active()) return SolverImplementation<T>::apply_columns(workspace, R, Z);
-    substitute(false, static_cast<SolveWorkspace&>(workspace), R, Z);
+    if (host_.active()) return host_.apply(this->device(), workspace, r, z, operation);
+    for_matrices(
+        r, z, static_cast<int>(columns_together), this->device(), [&](DenseView<const T> R, DenseView<T> Z) {
+          substitute(operation == Operation::transpose, static_cast<SolveWorkspace&>(workspace), R, Z);
+        });
+  }
+  [[nodiscard]] OperatorTraits traits() const override {
+    return {.columns_as_alone = false, .is_transposable = true};
   }
 
  private:

@@ -192,25 +192,20 @@ class MultifrontalSolver : public SolverImplementation<T> {
     solve(equations(), workspace, rhs, X, jobs);
   }
 
-  /// Substitution without refinement.
-  void apply(Workspace& workspace, const T* r, T* z) const final {
+  /// Substitution without refinement. One column is substituted by other kernels than several.
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation operation) const final {
     auto& v = static_cast<Vectors&>(workspace);
-    const std::int64_t n = std::ssize(row_order());
-    if (n == 0) return;
-    v.fit(n, 1, scratch_size(1));
-    substitute_columns(equations(), v, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+    if (r.rows() == 0) return;
+    const Equations own = operation == Operation::none ? equations() : transposed_equations(*A_);
+    for_matrices(r, z, columns_at_once, this->device(), [&](DenseView<const T> R, DenseView<T> Z) {
+      const auto columns = static_cast<int>(R.columns());
+      v.fit(R.rows(), columns, scratch_size(columns));
+      substitute_columns(own, v, R, Z);
+    });
   }
-
-  void apply_columns(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X) const final {
-    auto& v = static_cast<Vectors&>(workspace);
-    if (rhs.rows() == 0) return;
-    for (std::int64_t begin = 0; begin < rhs.columns(); begin += columns_at_once) {
-      const std::int64_t end = std::min<std::int64_t>(begin + columns_at_once, rhs.columns());
-      const auto columns = static_cast<int>(end - begin);
-      v.fit(rhs.rows(), columns, scratch_size(columns));
-      substitute_columns(equations(), v, solver_detail::columns_of(rhs, begin, end),
-                         solver_detail::columns_of(X, begin, end));
-    }
+  [[nodiscard]] OperatorTraits traits() const final {
+    return {.columns_as_alone = false, .is_transposable = true};
   }
 
  protected:
@@ -493,7 +488,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     }
   }
 
-  /// Computes X = A^-1 B, or X = A^-T B, for a few columns.
+  /// Computes X = A^-1 B, or X = A^-T B, for a few columns, without reading the matrix of the equations.
   void substitute_columns(const Equations& equations, Vectors& v, DenseView<const T> rhs,
                           DenseView<T> X) const {
     const auto& in = equations.transposed ? column_order() : row_order();

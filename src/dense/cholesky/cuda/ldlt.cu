@@ -165,10 +165,11 @@ class GpuLdlt final : public SolverImplementation<T> {
   }
 
   /// Substitution without refinement.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
     if (n_ == 0) return;
-    if (host_.active()) return host_.apply(this->device(), workspace, n_, r, z);
-    substitute(static_cast<SolveWorkspace&>(workspace), r, z);
+    if (host_.active()) return host_.apply(this->device(), workspace, r, z);
+    for (int c = 0; c < r.columns(); ++c) substitute(static_cast<SolveWorkspace&>(workspace), r[c], z[c]);
   }
 
  private:

@@ -168,8 +168,10 @@ class GpuCholesky final : public SolverImplementation<T> {
     if (n_ > 0) substitute(static_cast<SolveWorkspace&>(workspace), X, X);
   }
   /// Substitution without refinement. Does not wait.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    if (n_ > 0) substitute(static_cast<SolveWorkspace&>(workspace), r, z);
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    if (n_ == 0) return;
+    for (int c = 0; c < r.columns(); ++c) substitute(static_cast<SolveWorkspace&>(workspace), r[c], z[c]);
   }
 
  private:

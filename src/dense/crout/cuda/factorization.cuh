@@ -131,9 +131,11 @@ class CudaFactorization : public SolverImplementation<T> {
   }
 
   /// Substitution without refinement. Does not wait.
-  void apply(Workspace& workspace, const T* r, T* z) const final {
-    if (factors_.rows() > 0)
-      substitute(static_cast<SolveWorkspace&>(workspace).backend, vector(r), vector(z));
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const final {
+    if (factors_.rows() == 0) return;
+    for (int c = 0; c < r.columns(); ++c)
+      substitute(static_cast<SolveWorkspace&>(workspace).backend, vector(r[c]), vector(z[c]));
   }
 
  protected:
