@@ -23,14 +23,16 @@ constexpr std::int64_t tile_rows = 128;
 /// Columns of a view from some column on; `few` of them are multiplied at a time, as many as fit into
 /// registers.
 template <class T, bool by_column>
-struct Columns {
+struct ColumnsOfLayout {
   static constexpr std::int64_t few = by_column ? 2 : 8;
   T* data;
   std::int64_t leading;
   T& operator()(std::int64_t i, std::int64_t c) const {
     return by_column ? data[i + c * leading] : data[i * leading + c];
   }
-  [[nodiscard]] Columns from(std::int64_t c) const { return {data + c * (by_column ? leading : 1), leading}; }
+  [[nodiscard]] ColumnsOfLayout from(std::int64_t c) const {
+    return {data + c * (by_column ? leading : 1), leading};
+  }
 };
 
 /// Rows [begin, end) of Y = alpha A X + beta Y for `width` columns, summed in the order of the product with
@@ -89,9 +91,9 @@ void multiply_batch(B& backend, std::int64_t width, T alpha, const Csr<T>& A, X 
 template <class T, class F>
 void with_columns(const DenseView<T>& view, std::int64_t first, F&& f) {
   if (view.layout() == Layout::column_major) {
-    f(Columns<T, true>{view.data() + first * view.leading(), view.leading()});
+    f(ColumnsOfLayout<T, true>{view.data() + first * view.leading(), view.leading()});
   } else {
-    f(Columns<T, false>{view.data() + first, view.leading()});
+    f(ColumnsOfLayout<T, false>{view.data() + first, view.leading()});
   }
 }
 

@@ -15,13 +15,13 @@ using namespace row_sums;
 
 /// `count` columns of a dense matrix. `packed`: rows are contiguous and aligned for 16-byte loads.
 template <class T>
-struct Columns {
+struct ColumnBatch {
   T* data;
   std::int64_t row_step;
   std::int64_t column_step;
   int count;
   bool packed;
-  __device__ Columns from(int column) const {
+  __device__ ColumnBatch from(int column) const {
     return {data + column * column_step, row_step, column_step, count - column, packed};
   }
   template <int width, class V>
@@ -43,7 +43,7 @@ template <class T>
 struct PutColumns {
   T alpha;
   T beta;
-  Columns<T> y;
+  ColumnBatch<T> y;
   /// Returns the same for the columns from `column` on.
   __device__ PutColumns from(int column) const { return {alpha, beta, y.from(column)}; }
   __device__ void operator()(std::int64_t row, int c, T sum) const {
@@ -54,7 +54,7 @@ struct PutColumns {
 /// Multiplies the rows of a block by groups of threads that compute `width` columns each.
 template <int width, class T>
 __device__ void multiply_columns(Staged<T>& staged, const BlockRows& rows, const RowThreads& threads,
-                                 const Columns<const T>& x, const PutColumns<T>& put) {
+                                 const ColumnBatch<const T>& x, const PutColumns<T>& put) {
   const int column = threads.group * width;
   multiply_rows<width>(staged, rows, threads, x.from(column), put.from(column));
 }
@@ -69,7 +69,7 @@ template <int width, bool by_column, class T>
 __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
     multiply_blocks(const longlong2* __restrict__ starts, std::int64_t nonzeros,
                     const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
-                    const T* __restrict__ values, Columns<const T> x, const PutColumns<T> put) {
+                    const T* __restrict__ values, ColumnBatch<const T> x, const PutColumns<T> put) {
   __shared__ Staged<T> staged;
   (by_column ? x.row_step : x.column_step) = 1;  // makes the constant known to the compiler
   const BlockRows rows = stage_block_rows(starts, nonzeros, row_offsets, columns, values, staged);
@@ -102,7 +102,7 @@ struct PutStrided {
 template <class T>
 __global__ void __launch_bounds__(block_size)
     multiply_pieces(const RowBlocks::Piece* __restrict__ pieces, const std::int32_t* __restrict__ columns,
-                    const T* __restrict__ values, Columns<const T> x, const PutColumns<T> put,
+                    const T* __restrict__ values, ColumnBatch<const T> x, const PutColumns<T> put,
                     const PieceSums sums) {
   const RowBlocks::Piece piece = pieces[blockIdx.x];
   const std::int64_t column = blockIdx.y;
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(block_size)
 }
 
 template <class T>
-Columns<T> columns_from(const DenseView<T>& view, std::int64_t first, int count) {
+ColumnBatch<T> columns_from(const DenseView<T>& view, std::int64_t first, int count) {
   const bool by_column = view.layout() == Layout::column_major;
   const std::int64_t column_step = by_column ? view.leading() : 1;
   T* data = view.data() + first * column_step;
@@ -124,8 +124,8 @@ Columns<T> columns_from(const DenseView<T>& view, std::int64_t first, int count)
 }
 
 template <int width, class T>
-void multiply_batch(Cuda& backend, bool by_column, T alpha, const Csr<T>& A, const Columns<const T>& x,
-                    T beta, const Columns<T>& y) {
+void multiply_batch(Cuda& backend, bool by_column, T alpha, const Csr<T>& A, const ColumnBatch<const T>& x,
+                    T beta, const ColumnBatch<T>& y) {
   const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
   const std::int64_t blocks = row_blocks.starts.size() / 2 - 1;
   const auto kernel = by_column ? multiply_blocks<width, true, T> : multiply_blocks<width, false, T>;
@@ -159,8 +159,8 @@ void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T
   constexpr std::int64_t max_width = 8;
   for (std::int64_t first = 0; first < X.columns(); first += max_width) {
     const auto count = static_cast<int>(std::min(max_width, X.columns() - first));
-    const Columns<const T> x = columns_from(X, first, count);
-    const Columns<T> y = columns_from(Y, first, count);
+    const ColumnBatch<const T> x = columns_from(X, first, count);
+    const ColumnBatch<T> y = columns_from(Y, first, count);
     if (count > 4) {
       multiply_batch<8>(backend, by_column, alpha, A, x, beta, y);
     } else if (count > 2) {
