@@ -54,6 +54,19 @@ void PreconditionerApplication<T>::operator()(DenseView<const T> R, DenseView<T>
   apply_to_matrix(SolverAccess<T>::implementation(*solver_), *workspace_, R, Z);
 }
 
+template <class T>
+bool PreconditionerApplication<T>::is_transposable() const {
+  return SolverAccess<T>::implementation(*solver_).traits().is_transposable;
+}
+
+template <class T>
+void PreconditionerApplication<T>::transposed(DenseView<const T> R, DenseView<T> Z) {
+  const SolverImplementation<T>& method = SolverAccess<T>::implementation(*solver_);
+  if (!is_transposable())
+    throw Error("the preconditioner " + method.name() + " has no transposed application");
+  apply_to_matrix(method, *workspace_, R, Z, Operation::transpose);
+}
+
 template class PreconditionerApplication<float>;
 template class PreconditionerApplication<double>;
 
