@@ -219,7 +219,7 @@ PetscErrorCode Factor::set_error(Mat F, Mat A, const Report& report) const {
 /// error is too large.
 bool Factor::substitute(DenseView<const double> b, DenseView<double> x) {
   const auto n = static_cast<std::size_t>(b.rows());
-  apply(*substitution_, choice_.device, b, x);
+  apply_on(choice_.device, b, x, std::ref(*substitution_));
   if (substitution_measured_) return true;
   substitution_error_ = backward_error(copy_.host(), {b.data(), n}, {x.data(), n});
   if (!(substitution_error_ <= acceptable_error)) return false;

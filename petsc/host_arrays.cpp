@@ -23,12 +23,12 @@ Dense<double> copy_to(const Device& device, DenseView<const double> from) {
 
 }  // namespace
 
-void apply(PreconditionerApplication<double>& application, const Device& device, DenseView<const double> r,
-           DenseView<double> z) {
-  if (device.on_host()) return application(r, z);
+void apply_on(const Device& device, DenseView<const double> r, DenseView<double> z,
+              const std::function<void(DenseView<const double>, DenseView<double>)>& apply) {
+  if (device.on_host()) return apply(r, z);
   const Dense<double> from = copy_to(device, r);
   Dense<double> to(device, z.rows(), z.columns());
-  application(from.view(), to.view());
+  apply(from, to);
   copy_columns(to.to(Device::serial()), z);
 }
 

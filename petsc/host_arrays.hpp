@@ -2,16 +2,16 @@
 /// Solvers of any device for vectors in the memory of the host.
 #pragma once
 
+#include <echelon/matrix/dense.hpp>
 #include <echelon/report.hpp>
-#include <echelon/solver/preconditioner_application.hpp>
 
 #include <functional>
 
 namespace echelon::petsc {
 
-/// z = M^-1 r for each column; a GPU's vectors are copied in both directions.
-void apply(PreconditionerApplication<double>& application, const Device& device, DenseView<const double> r,
-           DenseView<double> z);
+/// Calls apply(R, Z) with views in the memory of the device; a GPU's vectors are copied in both directions.
+void apply_on(const Device& device, DenseView<const double> r, DenseView<double> z,
+              const std::function<void(DenseView<const double>, DenseView<double>)>& apply);
 
 /// Calls solve(B, X) with views in the memory of the device.
 Report solve_on(const Device& device, DenseView<const double> B, DenseView<double> X,

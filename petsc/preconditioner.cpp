@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -140,7 +141,7 @@ PetscErrorCode set_up(PC pc, Mat matrix, MethodPreconditioner& method) {
 PetscErrorCode apply_to(PC pc, MethodPreconditioner& method, DenseView<const double> r, DenseView<double> z) {
   if (r.rows() == 0 || r.columns() == 0) return success;
   if (method.application) {
-    apply(*method.application, method.choice.device, r, z);
+    apply_on(method.choice.device, r, z, std::ref(*method.application));
     return success;
   }
   method.last_solve =
@@ -156,7 +157,7 @@ PetscErrorCode apply_to(PC pc, MethodPreconditioner& method, DenseView<const dou
   return success;
 }
 
-/// Sets up the method for A^T.
+/// Sets up the method for A^T, for methods that cannot apply the transpose from the set-up for A.
 PetscErrorCode set_up_transposed(PC pc) {
   MethodPreconditioner& method = method_of(pc);
   if (method.transposed) return success;
@@ -182,10 +183,18 @@ PetscErrorCode apply_vector(PC pc, Vec r, Vec z, bool transposed) {
   PetscCall(VecGetArrayWrite(z, &to));
   const PetscInt leading = std::max<PetscInt>(n, 1);
   const PetscErrorCode code = guarded(PETSC_COMM_SELF, "PCApply_Echelon", [&] {
-    if (transposed) PetscCall(set_up_transposed(pc));
-    MethodPreconditioner& method = transposed ? *method_of(pc).transposed : method_of(pc);
-    if (pc->failedreason == PC_NOERROR)
-      return apply_to(pc, method, {from, n, 1, leading}, {to, n, 1, leading});
+    MethodPreconditioner& method = method_of(pc);
+    const bool is_transposable = method.application && method.application->is_transposable();
+    if (transposed && !is_transposable) PetscCall(set_up_transposed(pc));
+    if (pc->failedreason == PC_NOERROR) {
+      const DenseView<const double> R(from, n, 1, leading);
+      const DenseView<double> Z(to, n, 1, leading);
+      if (!transposed) return apply_to(pc, method, R, Z);
+      if (!is_transposable) return apply_to(pc, *method.transposed, R, Z);
+      apply_on(method.choice.device, R, Z,
+               [&](auto from_r, auto to_z) { method.application->transposed(from_r, to_z); });
+      return success;
+    }
     fill_infinite({to, n, 1, leading});
     return success;
   });

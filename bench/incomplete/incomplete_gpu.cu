@@ -57,7 +57,7 @@ ec::Dense<double> right_hand_side(std::int64_t rows) {
 ec::Dense<double> apply_once(ec::SolverImplementation<double>& method, const ec::Dense<double>& b) {
   const ec::Dense<double> r = b.to(method.device());
   ec::Dense<double> z(method.device(), b.rows(), 1);
-  method.apply(*method.make_workspace(), r.data(), z.data());
+  method.apply(*method.make_workspace(), {r.data(), r.rows()}, {z.data(), z.rows()});
   return z.to(ec::Device());
 }
 
@@ -82,8 +82,9 @@ Times measure(const char* name, const ec::Csr<double>& host, const ec::Csr<doubl
   const ec::Dense<double> r = b.to(A.device());
   ec::Dense<double> result(A.device(), b.rows(), 1);
   const auto workspace = method.make_workspace();
-  times.application =
-      1e3 * ec::bench::gpu_seconds([&] { method.apply(*workspace, r.data(), result.data()); });
+  times.application = 1e3 * ec::bench::gpu_seconds([&] {
+                        method.apply(*workspace, {r.data(), r.rows()}, {result.data(), result.rows()});
+                      });
   return times;
 }
 

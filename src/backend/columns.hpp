@@ -11,19 +11,21 @@
 
 namespace echelon {
 
-/// Functors of the same type, one for each vector.
+/// Most vectors that are treated together.
+inline constexpr std::size_t most_columns = 32;
+
+/// The functors of some vectors, in an object that a kernel can take as an argument.
 template <class F>
-struct EachColumn {
-  static constexpr std::size_t capacity = 32;
-  F at[capacity] = {};
+struct FunctorArray {
+  F at[most_columns];
   int count = 0;
 };
 
-/// make(column) for at most EachColumn::capacity columns.
-template <class Column, class Make>
-auto each_column(std::span<const Column> columns, Make make) {
-  EachColumn<decltype(make(columns.front()))> functors;
-  for (const Column& column : columns) functors.at[functors.count++] = make(column);
+/// make(c) for c = 0, ..., columns - 1.
+template <class Make>
+auto make_functors(int columns, Make make) {
+  FunctorArray<decltype(make(0))> functors;
+  for (; functors.count < columns; ++functors.count) functors.at[functors.count] = make(functors.count);
   return functors;
 }
 
@@ -35,25 +37,53 @@ auto each_column(std::span<const Column> columns, Make make) {
 
 namespace echelon {
 
-/// Backend::for_each for each column.
-template <class B, class F>
-void for_each_column(B& backend, std::int64_t n, const EachColumn<F>& f) {
-  for (int c = 0; c < f.count; ++c) backend.for_each(n, f.at[c]);
+/// Backend::for_each for each of at most `most_columns` vectors; make(c) returns the functor of vector c.
+template <class B, class Make>
+void for_each_column(B& backend, std::int64_t n, int columns, Make make) {
+  for (int c = 0; c < columns; ++c) backend.for_each(n, make(c));
 }
 
-/// Backend::reduce for each column.
-template <class B, class F, class Finish>
-void reduce_columns(B& backend, std::int64_t n, const EachColumn<F>& f, const EachColumn<Finish>& finish) {
-  for (int c = 0; c < f.count; ++c) backend.reduce(n, f.at[c], finish.at[c]);
+/// Backend::reduce for each of at most `most_columns` vectors.
+template <class B, class Make, class MakeFinish>
+void reduce_columns(B& backend, std::int64_t n, int columns, Make make, MakeFinish make_finish) {
+  for (int c = 0; c < columns; ++c) backend.reduce(n, make(c), make_finish(c));
 }
 
-/// Backend::segmented_reduce for each column.
-template <class B, class F, class V>
-void segmented_reduce_columns(B& backend, std::int64_t n, const std::int64_t* offsets, const EachColumn<F>& f,
-                              const EachColumn<V*>& sums) {
-  for (int c = 0; c < f.count; ++c) backend.segmented_reduce(n, offsets, f.at[c], sums.at[c]);
+/// Backend::segmented_reduce for each of at most `most_columns` vectors; make_sums(c) is where those of
+/// vector c are stored.
+template <class B, class Make, class MakeSums>
+void segmented_reduce_columns(B& backend, std::int64_t n, const std::int64_t* offsets, int columns, Make make,
+                              MakeSums make_sums) {
+  for (int c = 0; c < columns; ++c) backend.segmented_reduce(n, offsets, make(c), make_sums(c));
 }
 
 }  // namespace echelon
 
 #endif
+
+namespace echelon {
+
+/// The same for records of vectors: make(columns[c]) is the functor of column c.
+template <class B, class Column, class Make>
+void for_each_column(B& backend, std::int64_t n, std::span<Column> columns, Make make) {
+  for_each_column(backend, n, static_cast<int>(columns.size()),
+                  [&](int c) { return make(columns[static_cast<std::size_t>(c)]); });
+}
+template <class B, class Column, class Make, class MakeFinish>
+void reduce_columns(B& backend, std::int64_t n, std::span<Column> columns, Make make,
+                    MakeFinish make_finish) {
+  reduce_columns(
+      backend, n, static_cast<int>(columns.size()),
+      [&](int c) { return make(columns[static_cast<std::size_t>(c)]); },
+      [&](int c) { return make_finish(columns[static_cast<std::size_t>(c)]); });
+}
+template <class B, class Column, class Make, class MakeSums>
+void segmented_reduce_columns(B& backend, std::int64_t n, const std::int64_t* offsets,
+                              std::span<Column> columns, Make make, MakeSums make_sums) {
+  segmented_reduce_columns(
+      backend, n, offsets, static_cast<int>(columns.size()),
+      [&](int c) { return make(columns[static_cast<std::size_t>(c)]); },
+      [&](int c) { return make_sums(columns[static_cast<std::size_t>(c)]); });
+}
+
+}  // namespace echelon

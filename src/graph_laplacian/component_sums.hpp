@@ -144,29 +144,30 @@ class ComponentSums {
   }
   /// Scratch memory of one computation.
   [[nodiscard]] Array<Sum> make_scratch(B& backend) const { return {backend.device(), pieces_ + large_}; }
-  /// sums[c] = the sum of the elements of component c, for at most EachColumn::capacity vectors of `vertices`
+  /// sums[c] = the sum of the elements of component c, for at most `most_columns` vectors of `vertices`
   /// elements. Each has the bits that it has alone.
   template <class V>
   void compute(B& backend, std::int64_t vertices, std::span<const SummedVector<V>> vectors) const {
     using Vector = SummedVector<V>;
     if (count_ == 1) {
-      reduce_columns(backend, vertices,
-                     each_column(vectors, [](const Vector& own) { return ElementToSum<V>{own.x}; }),
-                     each_column(vectors, [](const Vector& own) { return Store<Sum>{own.sums}; }));
+      reduce_columns(
+          backend, vertices, vectors, [](const Vector& own) { return ElementToSum<V>{own.x}; },
+          [](const Vector& own) { return Store<Sum>{own.sums}; });
       return;
     }
-    segmented_reduce_columns(backend, pieces_, piece_offsets_.data(),
-                             each_column(vectors,
-                                         [&](const Vector& own) {
-                                           return ListedToSum<V>{list_.data(), own.x};
-                                         }),
-                             each_column(vectors, [](const Vector& own) { return own.scratch; }));
-    segmented_reduce_columns(backend, large_, first_piece_.data(),
-                             each_column(vectors, [](const Vector& own) { return PieceToSum{own.scratch}; }),
-                             each_column(vectors, [&](const Vector& own) { return own.scratch + pieces_; }));
-    for_each_column(backend, count_, each_column(vectors, [&](const Vector& own) {
-                      return SumComponent<V>{offsets_, number_.data(), own, own.scratch + pieces_};
-                    }));
+    segmented_reduce_columns(
+        backend, pieces_, piece_offsets_.data(), vectors,
+        [&](const Vector& own) {
+          return ListedToSum<V>{list_.data(), own.x};
+        },
+        [](const Vector& own) { return own.scratch; });
+    segmented_reduce_columns(
+        backend, large_, first_piece_.data(), vectors,
+        [](const Vector& own) { return PieceToSum{own.scratch}; },
+        [&](const Vector& own) { return own.scratch + pieces_; });
+    for_each_column(backend, count_, vectors, [&](const Vector& own) {
+      return SumComponent<V>{offsets_, number_.data(), own, own.scratch + pieces_};
+    });
   }
 
  private:

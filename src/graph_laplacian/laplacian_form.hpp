@@ -64,7 +64,7 @@ class LaplacianForm {
     T* x;
   };
   /// Vectors that are lifted or restored together, at most.
-  static constexpr std::size_t most_vectors = EachColumn<int>::capacity;
+  static constexpr std::size_t most_vectors = most_columns;
 
   /// Sets the reduction up for a square, finite A. Returns an error that names the row if neither A nor -A is
   /// symmetric and diagonally dominant.
@@ -155,19 +155,17 @@ class LaplacianForm {
     using Own = Lifted<V>;
     std::array<OutsideRange, most_vectors> parts{};
     if (vectors.empty()) return parts;
-    for_each_column(backend, vertices_,
-                    each_column(vectors, [&](const Own& own) { return spread_of(own.b, own.y); }));
+    for_each_column(backend, vertices_, vectors, [&](const Own& own) { return spread_of(own.b, own.y); });
     sum_components<V>(backend, vectors);
     Removed* const removed = vectors.front().workspace->removed.data();
     std::size_t stored = 0;
-    reduce_columns(backend, components_.count,
-                   each_column(vectors,
-                               [&](const Own& own) {
-                                 return BalanceComponent<V>{
-                                     lifted_offsets_.data(), grounded_.data(),           rounded_.data(),
+    reduce_columns(
+        backend, components_.count, vectors,
+        [&](const Own& own) {
+          return BalanceComponent<V>{lifted_offsets_.data(), grounded_.data(),           rounded_.data(),
                                      representation_,        own.workspace->sums.data(), own.y};
-                               }),
-                   each_column(vectors, [&](const Own&) { return Store<TwoSums>{removed->at + stored++}; }));
+        },
+        [&](const Own&) { return Store<TwoSums>{removed->at + stored++}; });
     subtract_means<V>(backend, vectors, grounded_.data());
     const Removed found = backend.read(removed);
     const double copies = kind_ == DominanceKind::sdd ? 2 : 1;
@@ -230,8 +228,7 @@ class LaplacianForm {
   void restore(B& backend, std::span<const Restored<V>> vectors) const {
     if (vectors.empty()) return;
     sum_components<V>(backend, vectors);
-    for_each_column(backend, n_,
-                    each_column(vectors, [&](const Restored<V>& own) { return gather_of(own); }));
+    for_each_column(backend, n_, vectors, [&](const Restored<V>& own) { return gather_of(own); });
   }
 
  private:
@@ -394,10 +391,10 @@ class LaplacianForm {
   /// Subtracts means, except from the components marked in `spared`, which may be null.
   template <class V>
   void subtract_means(B& backend, std::span<const Lifted<V>> vectors, const std::uint8_t* spared) const {
-    for_each_column(backend, vertices_, each_column(vectors, [&](const Lifted<V>& own) {
-                      return SubtractMeans<V>{lifted_offsets_.data(), spared, of_place_.data(),
-                                              own.workspace->sums.data(), own.y};
-                    }));
+    for_each_column(backend, vertices_, vectors, [&](const Lifted<V>& own) {
+      return SubtractMeans<V>{lifted_offsets_.data(), spared, of_place_.data(), own.workspace->sums.data(),
+                              own.y};
+    });
   }
 
   const Csr<T>* A_ = nullptr;

@@ -98,7 +98,7 @@ struct GatherVertices {
 
 /// Squared norms of the parts of several right-hand sides outside the range of A, in the backend's memory.
 struct Removed {
-  TwoSums at[EachColumn<TwoSums>::capacity] = {};
+  TwoSums at[most_columns] = {};
 };
 
 }  // namespace echelon::graph_laplacian

@@ -53,6 +53,9 @@ class IncompleteCholesky final : public IncompleteFactorization<B, T> {
  public:
   IncompleteCholesky(const Device& device, const Ic0Options& options) : Base(device), shift_(options.shift) {}
 
+  /// L L^T is its transpose.
+  [[nodiscard]] OperatorTraits traits() const override { return {.is_transposable = true}; }
+
   Outcome analyze(const MatrixRef<T>& A) override {
     if (!A.is_sparse()) {
       return {Status::breakdown, "ic0 needs a sparse matrix: a dense one has no pattern to keep to"};

@@ -43,13 +43,18 @@ class IncompleteFactorization : public SolverImplementation<T> {
   /// Applies the preconditioner once to each column; the residual check measures the accuracy.
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>&) const override {
-    for (std::int64_t j = 0; j < right.columns(); ++j) apply(workspace, right.column(j), left.column(j));
+    for (std::int64_t j = 0; j < right.columns(); ++j) {
+      apply(workspace, {right.column(j), right.rows()}, {left.column(j), left.rows()}, Operation::none);
+    }
   }
 
-  void apply(Workspace& workspace, const T* r, T* z) const override {
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
     auto& space = static_cast<SolveWorkspace&>(workspace);
-    solve_triangle(space, factors_.lower, SweepKind::forward, r, space.middle.data());
-    solve_triangle(space, factors_.upper, SweepKind::backward, space.middle.data(), z);
+    for (int c = 0; c < r.columns(); ++c) {
+      solve_triangle(space, factors_.lower, SweepKind::forward, r[c], space.middle.data());
+      solve_triangle(space, factors_.upper, SweepKind::backward, space.middle.data(), z[c]);
+    }
   }
 
  protected:

@@ -50,7 +50,7 @@ struct SummariseElement {
 
 /// Summaries of the vectors that are read together, in the backend's memory.
 struct GroupSummaries {
-  static constexpr std::size_t capacity = EachColumn<VectorSummary>::capacity;
+  static constexpr std::size_t capacity = most_columns;
   VectorSummary at[capacity] = {};
 };
 
@@ -377,12 +377,13 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     while (!x.empty()) {
       const std::span<const T* const> group = x.first(std::min(x.size(), GroupSummaries::capacity));
       VectorSummary* next = group_.data()->at;
-      reduce_columns(backend_, n,
-                     each_column(group,
-                                 [](const T* one) {
-                                   return SummariseElement<T>{one, 1};
-                                 }),
-                     each_column(group, [&](const T*) { return Store<VectorSummary>{next++}; }));
+      const auto count = static_cast<int>(group.size());
+      reduce_columns(
+          backend_, n, count,
+          [&](int c) {
+            return SummariseElement<T>{group[static_cast<std::size_t>(c)], 1};
+          },
+          [&](int c) { return Store<VectorSummary>{next + c}; });
       const GroupSummaries found = backend_.read(group_.data());
       for (std::size_t c = 0; c < group.size(); ++c) result.push_back(facts(n, group[c], found.at[c]));
       x = x.subspan(group.size());
@@ -390,18 +391,18 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     return result;
   }
 
-  std::vector<VectorFacts> residuals(const MatrixRef<T>& A,
-                                     std::span<const ResidualColumn<T>> columns) override {
+  std::vector<VectorFacts> residuals(const MatrixRef<T>& A, const MultiVector<const T>& b,
+                                     const MultiVector<const T>& x, const MultiVector<T>& r) override {
     if (A.is_sparse() && !A.device().on_host()) {
-      for_column_products(backend_, *A.csr(), columns, [](const ResidualColumn<T>& column) {
-        return VectorProduct{column.x, PutResidual<T>{column.b, column.r}};
+      for_column_products(backend_, *A.csr(), r.columns(), [&](int c) {
+        return VectorProduct{x[c], PutResidual<T>{b[c], r[c]}};
       });
     } else {
-      for (const ResidualColumn<T>& column : columns) subtract_product(A, column.b, column.x, column.r);
+      for (int c = 0; c < r.columns(); ++c) subtract_product(A, b[c], x[c], r[c]);
     }
-    std::vector<const T*> r;
-    for (const ResidualColumn<T>& column : columns) r.push_back(column.r);
-    return vectors(A.rows(), r);
+    std::vector<const T*> vectors_of_r;
+    for (int c = 0; c < r.columns(); ++c) vectors_of_r.push_back(r[c]);
+    return vectors(A.rows(), vectors_of_r);
   }
 
   Contraction contraction(const MatrixRef<T>& A, T* v, T* product,

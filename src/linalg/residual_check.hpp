@@ -4,6 +4,7 @@
 #pragma once
 
 #include "linalg/contraction.hpp"
+#include "linalg/vector/multi_vector.hpp"
 
 #include <echelon/matrix/matrix.hpp>
 
@@ -38,14 +39,6 @@ struct SolutionFacts {
   VectorFacts right, answer, residual;
 };
 
-/// A right-hand side b, an answer x, and memory for their residual r = b - A x.
-template <class T>
-struct ResidualColumn {
-  const T* b;
-  const T* x;
-  T* r;
-};
-
 template <class T>
 class ResidualCheck {
  public:
@@ -69,8 +62,8 @@ class ResidualCheck {
   /// up to 32 vectors arrive together.
   virtual std::vector<VectorFacts> vectors(std::int64_t n, std::span<const T* const> x) = 0;
   /// residual() of each column, with the bits that it has alone. A GPU reads A once for eight columns.
-  virtual std::vector<VectorFacts> residuals(const MatrixRef<T>& A,
-                                             std::span<const ResidualColumn<T>> columns) = 0;
+  virtual std::vector<VectorFacts> residuals(const MatrixRef<T>& A, const MultiVector<const T>& b,
+                                             const MultiVector<const T>& x, const MultiVector<T>& r) = 0;
   /// measure_contraction() with `v` and `product` of n elements, where the scales of columns are the powers
   /// of two that make their largest elements about 1 after such a scaling of the rows. `add(product, v)`
   /// queues v = v + C product for product = -A v. Transposes a sparse A. Waits.

@@ -18,7 +18,6 @@
 #include <echelon/matrix/matrix.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 #include <string>
@@ -71,21 +70,22 @@ class MultigridMethod final : public IterativeMethod<B, T> {
   using typename Base::SolveWorkspace;
 
   struct Vectors : SolveWorkspace {
-    Vectors(const Device& device, std::int64_t size, std::int64_t null_space, std::int64_t weak_modes,
-            std::unique_ptr<Workspace> scratch)
-        : SolveWorkspace(device, size),
-          z(device, size),
-          parts(device, null_space),
+    Vectors(const Device& device, std::int64_t size) : SolveWorkspace(device, size), z(device, size) {}
+    [[nodiscard]] std::size_t bytes() const override { return SolveWorkspace::bytes() + z.bytes(); }
+    Array<T> z;
+  };
+  /// Memory of apply(), in the workspace's `preconditioner`.
+  struct Application final : Workspace {
+    Application(const Device& device, std::int64_t size, std::int64_t null_space, std::int64_t weak_modes,
+                std::unique_ptr<Workspace> scratch)
+        : parts(device, null_space),
           weak(device, weak_modes),
           balanced(device, weak_modes > 0 ? size : 0),
           cycle(std::move(scratch)) {}
-    [[nodiscard]] std::size_t bytes() const override {
-      return SolveWorkspace::bytes() + z.bytes() + balanced.bytes() + cycle->bytes();
-    }
-    Array<T> z;
-    Array<double> parts;  // inner products of a correction with the null vectors
-    Array<double> weak;   // coefficients of weak modes
-    Array<T> balanced;    // a right-hand side without weak modes
+    [[nodiscard]] std::size_t bytes() const override { return balanced.bytes() + cycle->bytes(); }
+    Array<double> parts;            // inner products of a correction with the null vectors
+    MultiVectorArray<double> weak;  // coefficients of weak modes
+    MultiVectorArray<T> balanced;   // right-hand sides without weak modes
     std::unique_ptr<Workspace> cycle;
   };
 
@@ -137,10 +137,13 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     return cycle_ ? std::optional<Csr<T>>(cycle_->level_matrix(backend, level)) : std::nullopt;
   }
   /// Symmetric for V- and W-cycles, whose post-smoothing is adjoint to the pre-smoothing.
-  [[nodiscard]] AppliedOperator applied_operator() const override {
-    if (options_.cycle == CycleKind::k) return AppliedOperator::varying;
-    return options_.cycle == CycleKind::f || !symmetric_ ? AppliedOperator::linear
-                                                         : AppliedOperator::symmetric;
+  [[nodiscard]] OperatorTraits traits() const override {
+    OperatorTraits traits;
+    if (options_.cycle == CycleKind::f || !symmetric_) traits.kind = AppliedOperator::linear;
+    if (options_.cycle == CycleKind::k) traits.kind = AppliedOperator::varying;
+    // A null space is projected out of vectors of T, and weak modes are added to them.
+    traits.leaves_floats = single_ != nullptr && null_space_.columns() + weak_.count() == 0;
+    return traits;
   }
   void set_near_null_space(const Dense<double>& vectors) override {
     const std::vector<double> elements = vectors.to(Device()).to_vector();
@@ -157,42 +160,34 @@ class MultigridMethod final : public IterativeMethod<B, T> {
            zero_rows_.bytes() + (hierarchy_ ? hierarchy_->bytes() : 0) + (cycle_ ? cycle_->bytes() : 0);
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
-                                                              null_space_.columns(), weak_.count(),
-                                                              cycle_ ? cycle_->make_workspace() : nullptr));
+    const std::int64_t n = this->matrix().rows();
+    auto workspace = this->complete_workspace(std::make_unique<Vectors>(this->device(), n));
+    static_cast<Vectors&>(*workspace).preconditioner = std::make_unique<Application>(
+        this->device(), n, null_space_.columns(), weak_.count(), cycle_ ? cycle_->make_workspace() : nullptr);
+    return workspace;
   }
 
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const AppliedColumn<T> column{&workspace, r, z};
-    apply_to({&column, 1});
-  }
-  void apply_to(std::span<const AppliedColumn<T>> columns) const override {
-    CycleColumns own(columns);
-    B& backend = vectors_of(columns.front()).backend;
-    if (weak_.count() > 0) {
-      for (const AppliedColumn<T>& column : columns) {
-        Vectors& v = vectors_of(column);
-        weak_.balance(backend, v.weak.data(), column.r, v.balanced.data());
-      }
-      own.take_balanced(columns);
-    }
-    cycle_->apply(backend, own.span());
-    for (const AppliedColumn<T>& column : columns) {
-      Vectors& v = vectors_of(column);
-      if (null_space_.columns() > 0) project_out(backend, null_space_, v.parts.data(), column.z);
-      if (weak_.count() > 0) weak_.complete(backend, v.weak.data(), column.z);
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    B& backend = static_cast<Vectors&>(workspace).backend;
+    Application& own = application_of(workspace);
+    const int columns = r.columns();
+    own.weak.make_room(columns);
+    own.balanced.make_room(columns);
+    const MultiVector<double> weak = own.weak.first(columns);
+    const MultiVector<T> balanced = own.balanced.first(columns);
+    const bool has_weak_modes = weak_.count() > 0;
+    for (int c = 0; c < columns && has_weak_modes; ++c) weak_.balance(backend, weak[c], r[c], balanced[c]);
+    cycle_->apply(backend, *own.cycle, has_weak_modes ? MultiVector<const T>(balanced) : r, z);
+    for (int c = 0; c < columns; ++c) {
+      if (null_space_.columns() > 0) project_out(backend, null_space_, own.parts.data(), z[c]);
+      if (has_weak_modes) weak_.complete(backend, weak[c], z[c]);
     }
   }
-  /// A null space is projected out of vectors of T, and weak modes are added to them.
-  [[nodiscard]] bool leaves_floats() const override {
-    return single_ != nullptr && null_space_.columns() + weak_.count() == 0;
-  }
-  void apply_in_float(std::span<const AppliedColumn<T>> columns) const override {
-    const CycleColumns own(columns);
-    single_->apply_in_float(vectors_of(columns.front()).backend, own.span());
-  }
-  [[nodiscard]] WidenedVector<T> float_result(Workspace& workspace) const override {
-    return single_->result(*static_cast<Vectors&>(workspace).cycle);
+  WidenedVectors<T> apply_in_float(Workspace& workspace, const MultiVector<const T>& r,
+                                   const MultiVector<const double>& norms) const override {
+    B& backend = static_cast<Vectors&>(workspace).backend;
+    return single_->apply_in_float(backend, *application_of(workspace).cycle, r, norms);
   }
 
  private:
@@ -207,50 +202,32 @@ class MultigridMethod final : public IterativeMethod<B, T> {
   }
   /// x += M r, r = b - A x.
   void step_together(std::span<const IteratedColumn> columns) const override {
-    std::array<AppliedColumn<T>, most_columns> corrections{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      auto& v = vectors_of(columns[c]);
-      corrections[c] = {&v, v.r.data(), v.z.data()};
-    }
-    apply_to({corrections.data(), columns.size()});
-    B& backend = vectors_of(columns.front()).backend;
+    auto& first = static_cast<Vectors&>(*columns.front().workspace);
+    B& backend = first.backend;
+    MultiVector<const T> b(first.n);
+    MultiVector<T> x(first.n);
+    MultiVector<T> r(first.n);
+    MultiVector<T> z(first.n);
     for (const IteratedColumn& column : columns) {
-      auto& v = vectors_of(column);
-      backend.for_each(v.n, AddCorrection<T>{v.state(), v.z.data(), column.x});
+      auto& own = static_cast<Vectors&>(*column.workspace);
+      b.add(column.b);
+      x.add(column.x);
+      r.add(own.r.data());
+      z.add(own.z.data());
     }
-    for_column_products(backend, sparse(), columns, [](const IteratedColumn& column) {
-      return VectorProduct{static_cast<const T*>(column.x),
-                           SubtractProduct<T>{column.b, column.workspace->r.data()}};
-    });
-    for (const IteratedColumn& column : columns) {
-      auto& v = vectors_of(column);
-      backend.reduce(v.n, Product<T>{v.r.data(), v.r.data()}, RecordResidual{v.state()});
+    const auto state = [&](int c) { return columns[static_cast<std::size_t>(c)].workspace->state(); };
+    apply(first, r, z, Operation::none);
+    for (int c = 0; c < x.columns(); ++c) {
+      backend.for_each(x.rows(), AddCorrection<T>{state(c), z[c], x[c]});
+    }
+    form_residuals(backend, sparse(), b, x, r);
+    for (int c = 0; c < x.columns(); ++c) {
+      backend.reduce(x.rows(), Product<T>{r[c], r[c]}, RecordResidual{state(c)});
     }
   }
 
-  /// Columns with the workspaces of the cycle.
-  class CycleColumns {
-   public:
-    explicit CycleColumns(std::span<const AppliedColumn<T>> columns) : count_(columns.size()) {
-      for (std::size_t c = 0; c < count_; ++c) {
-        columns_[c] = columns[c];
-        columns_[c].workspace = vectors_of(columns[c]).cycle.get();
-      }
-    }
-    /// Applies the cycle to the right-hand sides without weak modes.
-    void take_balanced(std::span<const AppliedColumn<T>> columns) {
-      for (std::size_t c = 0; c < count_; ++c) columns_[c].r = vectors_of(columns[c]).balanced.data();
-    }
-    [[nodiscard]] std::span<const AppliedColumn<T>> span() const { return {columns_.data(), count_}; }
-
-   private:
-    std::array<AppliedColumn<T>, most_columns> columns_{};
-    std::size_t count_;
-  };
-
-  template <class Column>
-  static Vectors& vectors_of(const Column& column) {
-    return static_cast<Vectors&>(*column.workspace);
+  static Application& application_of(Workspace& workspace) {
+    return static_cast<Application&>(*static_cast<Vectors&>(workspace).preconditioner);
   }
 
   /// A in CSR.

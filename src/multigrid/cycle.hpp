@@ -7,6 +7,7 @@
 #include "backend/recording.hpp"
 #include "backend/store.hpp"
 #include "linalg/vector/functors.hpp"
+#include "linalg/vector/multi_vector.hpp"
 #include "multigrid/coarse_solvers/coarse_solver.hpp"
 #include "multigrid/hierarchy.hpp"
 #include "multigrid/smoothers/smoother.hpp"
@@ -14,11 +15,10 @@
 
 #include <echelon/methods/amg.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -123,14 +123,18 @@ struct CompleteElimination {
 /// its matrix once for all of them. Read-only after set-up; queues its work without waiting.
 template <class B, class T>
 class Cycle {
+  /// Vectors of a level.
   struct Vectors {
-    Array<T> b, x, r;
+    MultiVector<T> b, x, r;
+    MultiVector<T> c, v, d;  // of the inner iteration of a K-cycle
     std::unique_ptr<Workspace> smoother;
-    Array<T> c, v, d;  // vectors of the inner iteration of a K-cycle
-    Array<KrylovState> krylov;
+    Array<KrylovState> krylov;  // of each column
     [[nodiscard]] std::size_t bytes() const {
-      return b.bytes() + x.bytes() + r.bytes() + c.bytes() + v.bytes() + d.bytes() +
-             (smoother ? smoother->bytes() : 0);
+      std::size_t bytes = smoother ? smoother->bytes() : 0;
+      for (const MultiVector<T>* vectors : {&b, &x, &r, &c, &v, &d}) {
+        bytes += static_cast<std::size_t>(vectors->columns() * vectors->rows()) * sizeof(T);
+      }
+      return bytes;
     }
   };
 
@@ -141,9 +145,10 @@ class Cycle {
       for (const Vectors& level : levels) bytes += level.bytes();
       return bytes;
     }
-    Arena memory;  ///< of the levels' vectors
+    int columns = 0;  ///< that there is memory for
+    Arena memory;     ///< of the levels' vectors
     std::vector<Vectors> levels;
-    Recording<B> recording;
+    std::optional<Recording<B>> recording;  ///< of work on these vectors
   };
 
   struct Level {
@@ -183,98 +188,71 @@ class Cycle {
     return levels_[l].smoother ? levels_[l].smoother->bytes() : 0;
   }
 
+  /// Makes scratch memory for one column; apply() makes room for more.
   [[nodiscard]] std::unique_ptr<Scratch> make_scratch(const Device& device) const {
     auto scratch = std::make_unique<Scratch>();
-    std::int64_t bytes = 0;
-    for (std::size_t l = 0; l < levels_.size(); ++l) {
-      bytes += vectors_of(l) * Arena::bytes<T>(levels_[l].matrices->rows());
-    }
-    scratch->memory = Arena(device, bytes);
-    for (std::size_t l = 0; l < levels_.size(); ++l) {
-      const auto vector = [&, n = levels_[l].matrices->rows()] {
-        return Array<T>::borrow(device, scratch->memory.template take<T>(n), n);
-      };
-      Vectors vectors;
-      if (!levels_[l].matrices->is_elimination()) {
-        vectors.r = vector();
-        vectors.smoother = is_coarsest(l) ? coarse_->make_workspace() : levels_[l].smoother->make_workspace();
-      }
-      if (l > 0) {
-        vectors.b = vector();
-        vectors.x = vector();
-      }
-      if (iterates_[l]) {
-        vectors.c = vector();
-        vectors.v = vector();
-        vectors.d = vector();
-        vectors.krylov = Array<KrylovState>(device, 1);
-      }
-      scratch->levels.push_back(std::move(vectors));
-    }
+    make_room(*scratch, device, 1);
     return scratch;
   }
 
-  /// A vector b of the finest level, M b, and scratch memory.
-  struct Column {
-    Scratch* scratch;
-    const T* b;
-    T* x;
-  };
-
-  /// x = M b for at most `most_columns` columns, each with the bits that it has alone. Fastest on a GPU if
-  /// the columns are those of the previous call, whose recording is replayed.
-  void apply(B& backend, std::span<const Column> columns) const {
-    const auto queue = [&] { visit(backend, columns, 0, kind_, true); };
+  /// x = M b for each column, with the bits that it has alone. Fastest on a GPU if the columns are those of
+  /// the previous call, whose recording is replayed.
+  void apply(B& backend, Scratch& scratch, const MultiVector<const T>& b, const MultiVector<T>& x) const {
+    if (x.columns() == 0) return;
+    if (x.columns() > scratch.columns) make_room(scratch, backend.device(), x.columns());
+    const auto queue = [&] { visit(backend, scratch, b, x, 0, kind_, true); };
     if (!is_recordable_) {
       queue();
       return;
     }
     RecordedAddresses addresses{};
     static_assert(std::tuple_size_v<RecordedAddresses> >= 2 * most_columns);
-    static_assert(EachColumn<int>::capacity >= most_columns);
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      addresses[2 * c] = columns[c].b;
-      addresses[2 * c + 1] = columns[c].x;
+    for (int c = 0; c < x.columns(); ++c) {
+      const auto place = static_cast<std::size_t>(2 * c);
+      addresses[place] = b[c];
+      addresses[place + 1] = x[c];
     }
-    columns.front().scratch->recording.run(backend, addresses, queue);
-  }
-  void apply(B& backend, Scratch& scratch, const T* b, T* x) const {
-    const Column column{&scratch, b, x};
-    apply(backend, {&column, 1});
+    scratch.recording->run(backend, addresses, queue);
   }
 
  private:
-  /// Columns as the smoother of one level takes them.
-  class LevelColumns {
-   public:
-    LevelColumns(std::span<const Column> columns, std::size_t l) {
-      for (const Column& column : columns) {
-        Vectors& own = column.scratch->levels[l];
-        columns_[count_++] = {own.smoother.get(), column.b, column.x, own.r.data()};
-      }
+  /// Allocates the vectors of all levels for this many columns.
+  void make_room(Scratch& scratch, const Device& device, int columns) const {
+    scratch.columns = 0;
+    scratch.levels.clear();
+    scratch.memory = Arena();
+    std::int64_t bytes = 0;
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      bytes += columns * vectors_of(l) * Arena::bytes<T>(levels_[l].matrices->rows());
     }
-    [[nodiscard]] std::span<const SmoothedColumn<T>> span() const { return {columns_.data(), count_}; }
-
-   private:
-    std::array<SmoothedColumn<T>, most_columns> columns_{};
-    std::size_t count_ = 0;
-  };
-
-  /// The vectors of a coarse level in each column's scratch memory.
-  class CoarseColumns {
-   public:
-    CoarseColumns(std::span<const Column> finer, std::size_t l) {
-      for (const Column& column : finer) {
-        Vectors& own = column.scratch->levels[l];
-        columns_[count_++] = {column.scratch, own.b.data(), own.x.data()};
+    scratch.memory = Arena(device, bytes);
+    scratch.recording.emplace();
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      const auto take = [&, n = levels_[l].matrices->rows()] {
+        MultiVector<T> vectors(n);
+        for (int c = 0; c < columns; ++c) vectors.add(scratch.memory.template take<T>(n));
+        return vectors;
+      };
+      Vectors vectors;
+      if (!levels_[l].matrices->is_elimination()) {
+        vectors.r = take();
+        vectors.smoother =
+            is_coarsest(l) ? coarse_->make_workspace(columns) : levels_[l].smoother->make_workspace(columns);
       }
+      if (l > 0) {
+        vectors.b = take();
+        vectors.x = take();
+      }
+      if (iterates_[l]) {
+        vectors.c = take();
+        vectors.v = take();
+        vectors.d = take();
+        vectors.krylov = Array<KrylovState>(device, columns);
+      }
+      scratch.levels.push_back(std::move(vectors));
     }
-    [[nodiscard]] std::span<const Column> span() const { return {columns_.data(), count_}; }
-
-   private:
-    std::array<Column, most_columns> columns_{};
-    std::size_t count_ = 0;
-  };
+    scratch.columns = columns;
+  }
 
   [[nodiscard]] bool is_coarsest(std::size_t l) const { return l + 1 == levels_.size(); }
 
@@ -284,127 +262,126 @@ class Cycle {
   }
 
   /// Applies one cycle on level l. If `zero`, the cycle begins from x = 0 and does not read x.
-  void visit(B& backend, std::span<const Column> columns, std::size_t l, CycleKind kind, bool zero) const {
-    const LevelColumns own(columns, l);
-    const SmootherArguments<B, T> arguments{backend, own.span()};
-    if (is_coarsest(l)) {
-      coarse_->solve(arguments);
-      return;
-    }
+  void visit(B& backend, Scratch& scratch, const MultiVector<const T>& b, const MultiVector<T>& x,
+             std::size_t l, CycleKind kind, bool zero) const {
     const Level& level = levels_[l];
     if (level.matrices->is_elimination()) {
-      eliminate(backend, columns, l, kind);
+      eliminate(backend, scratch, b, x, l, kind);
+      return;
+    }
+    const int columns = x.columns();
+    Vectors& own = scratch.levels[l];
+    const SmootherArguments<B, T> arguments{backend, own.smoother.get(), b, x, own.r.first(columns)};
+    if (is_coarsest(l)) {
+      coarse_->solve(arguments);
       return;
     }
     if (zero) {
       level.smoother->start_with_residual(arguments);
     } else {
       level.smoother->pre_smooth(arguments);
-      form_residuals(backend, *level.matrices->A, arguments.columns);
+      form_residuals(*level.matrices->A, arguments);
     }
-    for_column_products(backend, level.matrices->R, columns, [&](const Column& column) {
-      Vectors& next = column.scratch->levels[l + 1];
-      return VectorProduct{static_cast<const T*>(column.scratch->levels[l].r.data()),
-                           PutElement<T>{next.b.data()}};
-    });
-    descend(backend, columns, l + 1, kind);
-    correct(backend, columns, l);
+    multiply_each(backend, level.matrices->R, arguments.r, scratch.levels[l + 1].b);
+    descend(backend, scratch, columns, l + 1, kind);
+    correct(backend, scratch, x, l);
     level.smoother->post_smooth(arguments);
+  }
+
+  /// y = M x for the columns of x.
+  static void multiply_each(B& backend, const Csr<T>& M, const MultiVector<const T>& x,
+                            const MultiVector<T>& y) {
+    for_column_products(backend, M, x.columns(), [&](int c) {
+      return VectorProduct{x[c], PutElement<T>{y[c]}};
+    });
   }
 
   /// Adds P e to the iterates, for the e of the next level; the results are where post_smooth() takes them
   /// from. On a GPU a product serves several columns best.
-  void correct(B& backend, std::span<const Column> columns, std::size_t l) const {
+  void correct(B& backend, Scratch& scratch, const MultiVector<T>& x, std::size_t l) const {
     const HierarchyLevel<T>& level = *levels_[l].matrices;
-    const bool is_in_r = levels_[l].smoother->takes_iterate_from_r();
-    const auto e = [l](const Column& column) -> const T* { return column.scratch->levels[l + 1].x.data(); };
-    const auto corrected = [l, is_in_r](const Column& column) {
-      return is_in_r ? column.scratch->levels[l].r.data() : column.x;
-    };
+    const MultiVector<T>& e = scratch.levels[l + 1].x;
+    const MultiVector<T>& corrected = levels_[l].smoother->takes_iterate_from_r() ? scratch.levels[l].r : x;
     if (level.is_aggregation && backend.device().on_host()) {
       const std::int32_t* const aggregates = level.P.column_indices().data();
-      for_each_column(backend, level.rows(), each_column(columns, [&](const Column& column) {
-                        return AddAggregate<T>{aggregates, e(column), column.x, corrected(column)};
-                      }));
+      for_each_column(backend, level.rows(), x.columns(), [&](int c) {
+        return AddAggregate<T>{aggregates, e[c], x[c], corrected[c]};
+      });
       return;
     }
-    for_column_products(backend, level.P, columns, [&](const Column& column) {
-      return VectorProduct{e(column), AddProduct<T>{column.x, corrected(column)}};
+    for_column_products(backend, level.P, x.columns(), [&](int c) {
+      return VectorProduct{static_cast<const T*>(e[c]), AddProduct<T>{x[c], corrected[c]}};
     });
   }
 
   /// Eliminates unknowns exactly, solves approximately for the others, and completes x.
-  void eliminate(B& backend, std::span<const Column> columns, std::size_t l, CycleKind kind) const {
+  void eliminate(B& backend, Scratch& scratch, const MultiVector<const T>& b, const MultiVector<T>& x,
+                 std::size_t l, CycleKind kind) const {
     const HierarchyLevel<T>& level = *levels_[l].matrices;
-    for_column_products(backend, level.R, columns, [&](const Column& column) {
-      return VectorProduct{column.b, PutElement<T>{column.scratch->levels[l + 1].b.data()}};
-    });
-    descend(backend, columns, l + 1, kind);
-    for_column_products(backend, level.P, columns, [&](const Column& column) {
-      return VectorProduct{static_cast<const T*>(column.scratch->levels[l + 1].x.data()),
-                           CompleteElimination<T>{level.eliminated.data(), column.b, column.x}};
+    const Vectors& next = scratch.levels[l + 1];
+    multiply_each(backend, level.R, b, next.b);
+    descend(backend, scratch, x.columns(), l + 1, kind);
+    for_column_products(backend, level.P, x.columns(), [&](int c) {
+      return VectorProduct{static_cast<const T*>(next.x[c]),
+                           CompleteElimination<T>{level.eliminated.data(), b[c], x[c]}};
     });
   }
 
-  /// Solves approximately on coarse level l, for the right-hand sides in the columns' scratch vectors.
-  void descend(B& backend, std::span<const Column> finer, std::size_t l, CycleKind kind) const {
-    const CoarseColumns columns(finer, l);
+  /// Solves approximately on coarse level l, for the right-hand sides in its first columns.
+  void descend(B& backend, Scratch& scratch, int columns, std::size_t l, CycleKind kind) const {
     if (iterates_[l]) {
-      iterate(backend, columns.span(), l);
+      iterate(backend, scratch, columns, l);
       return;
     }
+    const MultiVector<const T> b = scratch.levels[l].b.first(columns);
+    const MultiVector<T> x = scratch.levels[l].x.first(columns);
     const bool eliminates = levels_[l].matrices->is_elimination();
     const CycleKind first = kind == CycleKind::k && !eliminates ? CycleKind::v : kind;
-    visit(backend, columns.span(), l, first, true);
+    visit(backend, scratch, b, x, l, first, true);
     if (is_coarsest(l) || eliminates) return;
-    if (kind == CycleKind::w) visit(backend, columns.span(), l, CycleKind::w, false);
-    if (kind == CycleKind::f) visit(backend, columns.span(), l, CycleKind::v, false);
+    if (kind == CycleKind::w) visit(backend, scratch, b, x, l, CycleKind::w, false);
+    if (kind == CycleKind::f) visit(backend, scratch, b, x, l, CycleKind::v, false);
   }
 
   /// Takes two steps of flexible conjugate gradients, preconditioned by the cycle (Notay, Vassilevski,
   /// Recursive Krylov-based multigrid cycles, Numer. Linear Algebra Appl. 15, 2008). The scalars stay on the
   /// device.
-  void iterate(B& backend, std::span<const Column> columns, std::size_t l) const {
-    const std::int64_t n = levels_[l].matrices->A->rows();
-    visit(backend, columns, l, CycleKind::k, true);
-    multiply_level(backend, columns, l, [](Vectors& own) { return own.x.data(); });
-    const auto each = [&](auto make) {
-      return each_column(columns, [&](const Column& column) { return make(column.scratch->levels[l]); });
-    };
-    reduce_columns(backend, n, each([](Vectors& own) {
-                     return TwoProducts<T>{own.x.data(), own.b.data(), own.v.data()};
-                   }),
-                   each([](Vectors& own) { return StoreFirstStep{own.krylov.data()}; }));
-    for_each_column(backend, n, each([](Vectors& own) {
-                      return FirstResidual<T>{own.krylov.data(), own.b.data(), own.v.data(), own.c.data()};
-                    }));
-    std::array<Column, most_columns> inner{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      Vectors& own = columns[c].scratch->levels[l];
-      inner[c] = {columns[c].scratch, own.c.data(), own.d.data()};
-    }
-    visit(backend, {inner.data(), columns.size()}, l, CycleKind::k, true);
-    reduce_columns(backend, n, each([](Vectors& own) {
-                     return Product<T>{own.d.data(), own.v.data()};
-                   }),
-                   each([](Vectors& own) { return StoreGamma{own.krylov.data()}; }));
-    multiply_level(backend, columns, l, [](Vectors& own) { return own.d.data(); });
-    reduce_columns(backend, n, each([](Vectors& own) {
-                     return TwoProducts<T>{own.d.data(), own.c.data(), own.v.data()};
-                   }),
-                   each([](Vectors& own) { return StoreSecondStep{own.krylov.data()}; }));
-    for_each_column(backend, n, each([](Vectors& own) {
-                      return CombineSteps<T>{own.krylov.data(), own.d.data(), own.x.data()};
-                    }));
-  }
-
-  /// v = A x for the vector x(own) of each column.
-  template <class X>
-  void multiply_level(B& backend, std::span<const Column> columns, std::size_t l, X x) const {
-    for_column_products(backend, *levels_[l].matrices->A, columns, [&](const Column& column) {
-      Vectors& own = column.scratch->levels[l];
-      return VectorProduct{static_cast<const T*>(x(own)), PutElement<T>{own.v.data()}};
+  void iterate(B& backend, Scratch& scratch, int columns, std::size_t l) const {
+    Vectors& own = scratch.levels[l];
+    const Csr<T>& A = *levels_[l].matrices->A;
+    const std::int64_t n = A.rows();
+    const MultiVector<const T> b = own.b.first(columns);
+    const MultiVector<T> x = own.x.first(columns);
+    const MultiVector<T> c = own.c.first(columns);
+    const MultiVector<T> d = own.d.first(columns);
+    const MultiVector<T>& v = own.v;
+    KrylovState* const state = own.krylov.data();
+    visit(backend, scratch, b, x, l, CycleKind::k, true);
+    multiply_each(backend, A, x, v);
+    reduce_columns(
+        backend, n, columns,
+        [&](int j) {
+          return TwoProducts<T>{x[j], b[j], v[j]};
+        },
+        [&](int j) { return StoreFirstStep{state + j}; });
+    for_each_column(backend, n, columns, [&](int j) {
+      return FirstResidual<T>{state + j, b[j], v[j], c[j]};
     });
+    visit(backend, scratch, c, d, l, CycleKind::k, true);
+    reduce_columns(
+        backend, n, columns,
+        [&](int j) {
+          return Product<T>{d[j], v[j]};
+        },
+        [&](int j) { return StoreGamma{state + j}; });
+    multiply_each(backend, A, d, v);
+    reduce_columns(
+        backend, n, columns,
+        [&](int j) {
+          return TwoProducts<T>{d[j], c[j], v[j]};
+        },
+        [&](int j) { return StoreSecondStep{state + j}; });
+    for_each_column(backend, n, columns, [&](int j) { return CombineSteps<T>{state + j, d[j], x[j]}; });
   }
 
   CycleKind kind_;

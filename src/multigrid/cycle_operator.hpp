@@ -10,10 +10,8 @@
 #include "multigrid/smoothers/nested.hpp"
 #include "multigrid/smoothers/sweeps.hpp"
 
-#include <array>
 #include <cmath>
 #include <limits>
-#include <span>
 #include <utility>
 
 namespace echelon::multigrid {
@@ -85,8 +83,9 @@ class CycleOperator {
   CycleOperator& operator=(const CycleOperator&) = delete;
   virtual ~CycleOperator() = default;
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
-  /// Applies the cycle to at most `most_columns` vectors, whose workspaces make_workspace() made.
-  virtual void apply(B& backend, std::span<const AppliedColumn<T>> columns) const = 0;
+  /// Applies the cycle to each column. The workspace serves any number of columns.
+  virtual void apply(B& backend, Workspace& workspace, const MultiVector<const T>& r,
+                     const MultiVector<T>& z) const = 0;
   /// Bytes held by smoothers, the coarse solver and copies of matrices.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   [[nodiscard]] virtual std::size_t level_bytes(std::size_t level) const = 0;
@@ -104,13 +103,9 @@ class WorkingCycle final : public CycleOperator<B, T> {
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return cycle_->make_scratch(device_);
   }
-  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
-    using Scratch = typename Cycle<B, T>::Scratch;
-    std::array<typename Cycle<B, T>::Column, most_columns> own{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      own[c] = {static_cast<Scratch*>(columns[c].workspace), columns[c].r, columns[c].z};
-    }
-    cycle_->apply(backend, {own.data(), columns.size()});
+  void apply(B& backend, Workspace& workspace, const MultiVector<const T>& r,
+             const MultiVector<T>& z) const override {
+    cycle_->apply(backend, static_cast<typename Cycle<B, T>::Scratch&>(workspace), r, z);
   }
   [[nodiscard]] std::size_t bytes() const override { return cycle_->bytes(); }
   [[nodiscard]] std::size_t level_bytes(std::size_t level) const override {
@@ -150,13 +145,18 @@ Csr<float> rounded(B& backend, const Csr<T>& A, const FloatScale* scale) {
 /// largest element is about 1, which keeps all values within the range of float.
 template <class B, class T>
 class SingleCycle final : public CycleOperator<B, T> {
+  using Scratch = typename Cycle<B, float>::Scratch;
   struct Rounded final : Workspace {
-    Rounded(const Device& device, std::int64_t n, std::unique_ptr<Workspace> scratch)
-        : r(device, n), z(device, n), scale(device, 1), cycle(std::move(scratch)) {}
+    Rounded(const Device& device, std::int64_t n, std::unique_ptr<Scratch> scratch)
+        : r(device, n), z(device, n), scales(device, 1), cycle(std::move(scratch)) {}
     [[nodiscard]] std::size_t bytes() const override { return r.bytes() + z.bytes() + cycle->bytes(); }
-    Array<float> r, z;
-    Array<FloatScale> scale;
-    std::unique_ptr<Workspace> cycle;
+    void make_room(int columns) {
+      for (MultiVectorArray<float>* vectors : {&r, &z}) vectors->make_room(columns);
+      scales.make_room(columns);
+    }
+    MultiVectorArray<float> r, z;
+    MultiVectorArray<FloatScale> scales;  ///< one row
+    std::unique_ptr<Scratch> cycle;
   };
 
  public:
@@ -192,33 +192,31 @@ class SingleCycle final : public CycleOperator<B, T> {
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<Rounded>(device_, levels_.front().own.rows(), cycle_->make_scratch(device_));
   }
-  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
-    apply_in_float(backend, columns);
-    for (const AppliedColumn<T>& column : columns) {
-      backend.for_each(levels_.front().own.rows(),
-                       StoreVector<T, WidenedVector<T>>{result(*column.workspace), column.z});
+  void apply(B& backend, Workspace& workspace, const MultiVector<const T>& r,
+             const MultiVector<T>& z) const override {
+    const WidenedVectors<T> widened = apply_in_float(backend, workspace, r, {});
+    for (int c = 0; c < z.columns(); ++c) {
+      backend.for_each(z.rows(), StoreVector<T, WidenedVector<T>>{widened[c], z[c]});
     }
   }
-  /// Applies the cycle without writing z: result() is then the result of a column with this workspace.
-  void apply_in_float(B& backend, std::span<const AppliedColumn<T>> columns) const {
-    using Scratch = typename Cycle<B, float>::Scratch;
-    const std::int64_t n = levels_.front().own.rows();
-    std::array<typename Cycle<B, float>::Column, most_columns> own{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      auto& v = static_cast<Rounded&>(*columns[c].workspace);
-      if (columns[c].norm != nullptr) {
-        backend.for_each(1, ScaleByNorm{columns[c].norm, v.scale.data()});
-      } else {
-        backend.reduce(n, LargestMagnitude<const T*>{columns[c].r}, StoreScale{v.scale.data()});
-      }
-      backend.for_each(n, RoundVector<T>{v.scale.data(), columns[c].r, v.r.data()});
-      own[c] = {static_cast<Scratch*>(v.cycle.get()), v.r.data(), v.z.data()};
-    }
-    cycle_->apply(backend, {own.data(), columns.size()});
-  }
-  [[nodiscard]] WidenedVector<T> result(Workspace& workspace) const {
+  /// SolverImplementation::apply_in_float().
+  WidenedVectors<T> apply_in_float(B& backend, Workspace& workspace, const MultiVector<const T>& r,
+                                   const MultiVector<const double>& norms) const {
     auto& v = static_cast<Rounded&>(workspace);
-    return {v.scale.data(), matrix_factor_, v.z.data()};
+    v.make_room(r.columns());
+    const MultiVector<float> rounded = v.r.first(r.columns());
+    const MultiVector<float> z = v.z.first(r.columns());
+    const MultiVector<FloatScale> scales = v.scales.first(r.columns());
+    for (int c = 0; c < r.columns(); ++c) {
+      if (norms.columns() > 0) {
+        backend.for_each(1, ScaleByNorm{norms[c], scales[c]});
+      } else {
+        backend.reduce(r.rows(), LargestMagnitude<const T*>{r[c]}, StoreScale{scales[c]});
+      }
+      backend.for_each(r.rows(), RoundVector<T>{scales[c], r[c], rounded[c]});
+    }
+    cycle_->apply(backend, *v.cycle, rounded, z);
+    return {z, scales, matrix_factor_};
   }
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t bytes = cycle_->bytes();

@@ -120,14 +120,19 @@ class JacobiIteration final : public IterativeMethod<B, T> {
     return this->complete_workspace(std::make_unique<SolveWorkspace>(this->device(), this->matrix().rows()));
   }
 
-  void apply(Workspace& workspace, const T* r, T* z) const override {
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
     auto& own = static_cast<SolveWorkspace&>(workspace);
-    own.backend.for_each(own.n, ApplyInverseDiagonal<T>{scale_.data(), r, z});
-    for (std::int64_t sweep = 1; sweep < options_.sweeps; ++sweep) {
-      form_residual(own, r, z);
-      own.backend.for_each(own.n, Relax<T>{nullptr, scale_.data(), own.r.data(), z});
+    for (int c = 0; c < r.columns(); ++c) {
+      own.backend.for_each(own.n, ApplyInverseDiagonal<T>{scale_.data(), r[c], z[c]});
+      for (std::int64_t sweep = 1; sweep < options_.sweeps; ++sweep) {
+        form_residual(own, r[c], z[c]);
+        own.backend.for_each(own.n, Relax<T>{nullptr, scale_.data(), own.r.data(), z[c]});
+      }
     }
   }
+  /// One sweep multiplies by a diagonal matrix; more than one have products with A.
+  [[nodiscard]] OperatorTraits traits() const override { return {.is_transposable = options_.sweeps == 1}; }
 
  private:
   void start(SolveWorkspace& /*workspace*/, const T* /*b*/, T* /*x*/) const override {}

@@ -65,14 +65,18 @@ class HostFallback {
       memory_detail::copy(device, X.column(j), Device(), x.view().column(j), bytes);
   }
 
-  /// z = A^-1 r without refinement, for n elements each in the memory of `device`.
-  void apply(const Device& device, Workspace& workspace, std::int64_t n, const T* r, T* z) const {
+  /// z = A^-1 r, or A^-T r, without refinement, for vectors in the memory of `device`.
+  void apply(const Device& device, Workspace& workspace, const MultiVector<const T>& r,
+             const MultiVector<T>& z, Operation operation = Operation::none) const {
+    const std::int64_t n = r.rows();
     const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
     Array<T> in(Device(), n);
     Array<T> out(Device(), n);
-    memory_detail::copy(Device(), in.data(), device, r, bytes);
-    method().apply(workspace, in.data(), out.data());
-    memory_detail::copy(device, z, Device(), out.data(), bytes);
+    for (int c = 0; c < r.columns(); ++c) {
+      memory_detail::copy(Device(), in.data(), device, r[c], bytes);
+      method().apply(workspace, {in.data(), n}, {out.data(), n}, operation);
+      memory_detail::copy(device, z[c], Device(), out.data(), bytes);
+    }
   }
 
  private:

@@ -5,23 +5,25 @@
 
 #include "linalg/residual_check.hpp"
 #include "linalg/vector/float_vector.hpp"
+#include "linalg/vector/multi_vector.hpp"
 
 #include <echelon/cancellation.hpp>
 #include <echelon/error.hpp>
 #include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/operation.hpp>
 #include <echelon/methods/multigrid/hierarchy.hpp>
 #include <echelon/preconditioner.hpp>
 #include <echelon/solver.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -94,19 +96,16 @@ enum class AppliedOperator {
   varying,    ///< not linear
 };
 
-/// A vector that a preconditioner is applied to, z = M^-1 r, and a workspace of its own.
-template <class T>
-struct AppliedColumn {
-  Workspace* workspace;
-  const T* r;
-  T* z;
-  const double* norm = nullptr;  ///< Euclidean norm of r, in the memory of the backend; null if unknown
+/// What the last set-up found out about a method as an operator.
+struct OperatorTraits {
+  AppliedOperator kind = AppliedOperator::symmetric;
+  /// Whether apply() gives each of several vectors the bits that it has alone.
+  bool columns_as_alone = true;
+  /// Whether apply() takes Operation::transpose; T is real, so that the adjoint is the transpose.
+  bool is_transposable = false;
+  /// Whether it computes in float, so that apply_in_float() saves a pass over the result in T.
+  bool leaves_floats = false;
 };
-
-/// Most vectors that are iterated, and preconditioned, together.
-inline constexpr std::size_t most_columns = 32;
-/// Number of vectors from which reading a matrix for all of them together saves no more time.
-inline constexpr std::size_t usual_columns = 8;
 
 namespace bddc {
 class SubdomainUser;
@@ -170,35 +169,21 @@ class SolverImplementation {
   virtual void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
                      std::vector<Job>& jobs) const = 0;
 
-  /// Applies the preconditioner, z = M^-1 r for n elements each; queued on the device without waiting.
-  virtual void apply(Workspace& /*workspace*/, const T* /*r*/, T* /*z*/) const {
+  /// Applies the operator, z = M^-1 r, to each column, or its transpose if OperatorTraits::is_transposable;
+  /// queued on the device without waiting. r and z do not overlap. The workspace serves any number of
+  /// columns: its memory grows in the first call with more of them.
+  virtual void apply(Workspace& /*workspace*/, const MultiVector<const T>& /*r*/, const MultiVector<T>& /*z*/,
+                     Operation /*operation*/ = Operation::none) const {
     throw Error("method '" + name_ + "' is not a preconditioner");
   }
-  /// Applies the preconditioner to each column of R; column-major views that do not overlap. Overridden where
-  /// columns together take less time than one after another.
-  virtual void apply_columns(Workspace& workspace, DenseView<const T> R, DenseView<T> Z) const {
-    for (std::int64_t j = 0; j < R.columns(); ++j) apply(workspace, R.column(j), Z.column(j));
-  }
-  /// Applies the preconditioner to at most `most_columns` vectors with workspaces of their own; queued on the
-  /// device without waiting. Each z has the bits of apply(). Overridden where vectors together take less
-  /// time.
-  virtual void apply_to(std::span<const AppliedColumn<T>> columns) const {
-    for (const AppliedColumn<T>& column : columns) apply(*column.workspace, column.r, column.z);
-  }
-  /// Kind of operator that apply() is.
-  [[nodiscard]] virtual AppliedOperator applied_operator() const { return AppliedOperator::symmetric; }
-
-  /// Whether the preconditioner of the last set-up computes in float, so that reading its result in place
-  /// saves a pass over it in T: the next two functions may then be called.
-  [[nodiscard]] virtual bool leaves_floats() const { return false; }
-  /// apply_to() but for z, which is left where float_result() of the column's workspace reads it, with the
-  /// same bits.
-  virtual void apply_in_float(std::span<const AppliedColumn<T>> /*columns*/) const {
+  /// apply() whose results stay in the workspace, in float, and have the same values when they are widened.
+  /// `norms` has the Euclidean norm of each r, one row in the memory of the backend, or no columns if they
+  /// are unknown. Only for methods with OperatorTraits::leaves_floats.
+  virtual WidenedVectors<T> apply_in_float(Workspace& /*workspace*/, const MultiVector<const T>& /*r*/,
+                                           const MultiVector<const double>& /*norms*/) const {
     throw Error("method '" + name_ + "' does not compute in float");
   }
-  [[nodiscard]] virtual WidenedVector<T> float_result(Workspace& /*workspace*/) const {
-    throw Error("method '" + name_ + "' does not compute in float");
-  }
+  [[nodiscard]] virtual OperatorTraits traits() const { return {}; }
 
   /// The preconditioner that an option of the method names; null if there is none.
   [[nodiscard]] virtual SolverImplementation<T>* named_preconditioner() const { return nullptr; }
@@ -269,6 +254,26 @@ class SolverImplementation {
   CancellationToken cancel_;
   Dense<double> near_null_space_;
 };
+
+/// Applies the operator to each column, which gets the bits that it has alone.
+template <class T>
+void apply_as_alone(const SolverImplementation<T>& method, Workspace& workspace,
+                    const MultiVector<const T>& r, const MultiVector<T>& z) {
+  if (method.traits().columns_as_alone) return method.apply(workspace, r, z);
+  for (int c = 0; c < r.columns(); ++c) method.apply(workspace, r.column(c), z.column(c));
+}
+
+/// Applies the operator to the columns of column-major matrices, of any number.
+template <class T>
+void apply_to_matrix(const SolverImplementation<T>& method, Workspace& workspace, DenseView<const T> R,
+                     DenseView<T> Z, Operation operation = Operation::none) {
+  constexpr auto most = static_cast<std::int64_t>(most_columns);
+  for (std::int64_t j = 0; j < R.columns(); j += most) {
+    const auto columns = static_cast<int>(std::min(most, R.columns() - j));
+    method.apply(workspace, {R.column(j), R.rows(), R.leading(), columns},
+                 {Z.column(j), Z.rows(), Z.leading(), columns}, operation);
+  }
+}
 
 /// Access to the implementation of a solver, for solvers nested in solvers.
 template <class T>

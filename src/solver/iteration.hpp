@@ -19,7 +19,6 @@
 #include "solver/rounding_level.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -162,39 +161,35 @@ class IterativeMethod : public SolverImplementation<T> {
   /// Whether use_preconditioned() writes z.
   [[nodiscard]] bool stores_preconditioned() const {
     const SolverImplementation<T>* named = named_preconditioner();
-    return preconditioned() && (named == nullptr || !named->leaves_floats());
+    return preconditioned() && (named == nullptr || !named->traits().leaves_floats);
   }
   /// Calls use(column, M^-1 r) for the residual of each column, whose norm is that of the state. The second
   /// argument is z(column), r without a preconditioner, or a vector in float that is widened on access.
   template <class Z, class Use>
   void use_preconditioned(std::span<const IteratedColumn> columns, Z z, Use use) const {
+    SolveWorkspace& first = *columns.front().workspace;
+    MultiVector<const T> residuals(first.n);
+    MultiVector<T> results(first.n);
+    MultiVector<const double> norms(1);
+    for (const IteratedColumn& column : columns) {
+      residuals.add(column.workspace->r.data());
+      results.add(z(column));
+      norms.add(&column.workspace->state()->residual);
+    }
+    const auto use_each = [&](const auto& vectors) {
+      for (std::size_t c = 0; c < columns.size(); ++c) use(columns[c], vectors[static_cast<int>(c)]);
+    };
     const SolverImplementation<T>* named = named_preconditioner();
-    if (named == nullptr) {
-      for (const IteratedColumn& column : columns) {
-        SolveWorkspace& own = *column.workspace;
-        use(column, precondition(own, own.r.data(), z(column)));
-      }
-      return;
-    }
-    std::array<AppliedColumn<T>, most_columns> vectors{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      SolveWorkspace& own = *columns[c].workspace;
-      vectors[c] = {own.preconditioner.get(), own.r.data(), z(columns[c]), &own.state()->residual};
-    }
-    const std::span<const AppliedColumn<T>> applied(vectors.data(), columns.size());
-    if (named->leaves_floats()) {
-      named->apply_in_float(applied);
-      for (const IteratedColumn& column : columns)
-        use(column, named->float_result(*column.workspace->preconditioner));
+    if (named != nullptr && named->traits().leaves_floats) {
+      use_each(named->apply_in_float(*first.preconditioner, residuals, norms));
     } else {
-      named->apply_to(applied);
-      for (const IteratedColumn& column : columns) use(column, static_cast<const T*>(z(column)));
+      use_each(preconditioner_.apply(first.preconditioner.get(), residuals, results));
     }
   }
 
   /// Computes z = M^-1 r. Returns z, or r without a preconditioner.
   const T* precondition(SolveWorkspace& workspace, const T* r, T* z) const {
-    return preconditioner_.apply(workspace.preconditioner.get(), workspace.n, r, z);
+    return preconditioner_.apply(workspace.preconditioner.get(), {r, workspace.n}, {z, workspace.n})[0];
   }
 
   /// Combines lower bounds of ||A^-1||_2 (of the scaled A) and of the condition number of the preconditioned
@@ -227,7 +222,10 @@ class IterativeMethod : public SolverImplementation<T> {
   SolveWorkspace& workspace_of(SolveWorkspace& first, std::int64_t number) const {
     if (number == 0) return first;
     const auto other = static_cast<std::size_t>(number - 1);
-    while (first.others.size() <= other) first.others.push_back(this->make_workspace());
+    while (first.others.size() <= other) {
+      first.others.push_back(this->make_workspace());
+      static_cast<SolveWorkspace&>(*first.others.back()).preconditioner = first.preconditioner;
+    }
     return static_cast<SolveWorkspace&>(*first.others[other]);
   }
 

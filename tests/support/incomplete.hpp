@@ -19,7 +19,7 @@ Dense<T> precondition(const Solver<T>& method, const Dense<T>& r) {
   const Dense<T> r_there = r.to(method.device());
   Dense<T> z(method.device(), r.rows(), 1);
   const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(method);
-  implementation.apply(*implementation.make_workspace(), r_there.data(), z.data());
+  implementation.apply(*implementation.make_workspace(), {r_there.data(), r.rows()}, {z.data(), z.rows()});
   return z.to(Device());
 }
 

@@ -38,8 +38,16 @@ class PreconditionerApplication {
   /// for several of them together.
   void operator()(DenseView<const T> R, DenseView<T> Z);
 
+  /// Whether transposed() is possible: for sparse-cholesky, sparse-ldlt, sparse-lu, ic0, and jacobi with one
+  /// sweep.
+  [[nodiscard]] bool is_transposable() const;
+  /// Applies the transpose of the preconditioner to each column of R, column-major. Throws Error unless
+  /// is_transposable().
+  void transposed(DenseView<const T> R, DenseView<T> Z);
+
  private:
   const Solver<T>* solver_;
+  std::int64_t rows_;
   std::unique_ptr<Workspace> workspace_;
 };
 

@@ -88,17 +88,19 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     if (!why.empty()) solve_again(rhs, X, jobs, why);
   }
 
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const std::int64_t n = A_.rows();
-    if (n == 0) return;
-    if (refined_ != nullptr) {
-      refined_->apply(static_cast<RefinedWorkspace&>(workspace), r, z);
-      return;
-    }
-    if (lu_) return SolverAccess<T>::implementation(*lu_).apply(workspace, r, z);
-    auto& system_workspace = static_cast<SystemWorkspace&>(workspace);
-    system_workspace.backend.fill(n, T{0}, z);
-    system_.add_solution(system_workspace, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    if (A_.rows() == 0) return;
+    if (lu_ && refined_ == nullptr) return SolverAccess<T>::implementation(*lu_).apply(workspace, r, z);
+    for_matrices(r, z, 1, this->device(), [&](DenseView<const T> R, DenseView<T> Z) {
+      if (refined_ != nullptr) {
+        refined_->apply(static_cast<RefinedWorkspace&>(workspace), R.data(), Z.data());
+        return;
+      }
+      auto& system_workspace = static_cast<SystemWorkspace&>(workspace);
+      system_workspace.backend.fill(Z.rows(), T{0}, Z.data());
+      system_.add_solution(system_workspace, R, Z);
+    });
   }
 
  private:

@@ -172,16 +172,18 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   }
 
   /// Applies the inverse by substitution without refinement.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const std::int64_t n = A_.rows();
-    if (n == 0) return;
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    if (A_.rows() == 0) return;
     auto& workspaces = static_cast<Workspaces&>(workspace);
     if (uses_working_) {
-      working_->apply(working_workspace(workspaces), r, z);
+      working_->apply(working_workspace(workspaces), r, z, Operation::none);
       return;
     }
-    workspaces.low->backend.fill(n, T{0}, z);
-    add_correction(*workspaces.low, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+    for_matrices(r, z, 1, this->device(), [&](DenseView<const T> R, DenseView<T> Z) {
+      workspaces.low->backend.fill(Z.rows(), T{0}, Z.data());
+      add_correction(*workspaces.low, R, Z);
+    });
   }
 
  protected:

@@ -156,8 +156,13 @@ class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainU
     }
   }
 
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    auto& own = static_cast<Vectors&>(workspace);
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    for (int c = 0; c < r.columns(); ++c) apply_to(static_cast<Vectors&>(workspace), r[c], z[c]);
+  }
+
+ private:
+  void apply_to(Vectors& own, const T* r, T* z) const {
     if constexpr (std::is_same_v<T, double>) {
       preconditioner_.apply(own.scratch, r, z);
       if (sign_ < 0) own.backend.for_each(rows_, Convert<double, double>{z, z, -1});
@@ -168,7 +173,6 @@ class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainU
     }
   }
 
- private:
   /// Sets A, or -A if its diagonal is negative, in double on the host for the set-up, and on the device for
   /// products, as copies only where A is not one of them, and looks for elements that differ from their
   /// mirror images.

@@ -187,7 +187,7 @@ class Lobpcg {
       if (norms_[j] <= 0.1 * options_->tolerance * norm_ && is_small(norms_[j], values_[j])) continue;
       Vector z(R_[j].size());
       project(R_[j]);
-      preconditioner_->apply(*workspace_, R_[j].data(), z.data());
+      preconditioner_->apply(*workspace_, {R_[j].data(), L_->rows()}, {z.data(), L_->rows()});
       append(std::move(z), basis);
     }
     for (Vector& p : P_) append(std::move(p), basis);

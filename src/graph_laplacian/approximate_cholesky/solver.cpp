@@ -139,10 +139,16 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   }
 
   /// z = M^-1 r.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
     auto& own = static_cast<SolveWorkspace&>(workspace);
-    Block<1>& block = own.one;
     factor(own.backend, {});
+    for (int c = 0; c < r.columns(); ++c) apply_to(own, r[c], z[c]);
+  }
+
+ private:
+  void apply_to(SolveWorkspace& own, const T* r, T* z) const {
+    Block<1>& block = own.one;
     block.r.resize(own.column.size());
     form_.spread(own.backend, r, block.r.data());
     restrict_to_core<1>(block.r, block.core.r);
@@ -155,7 +161,6 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     form_.restore(own.backend, own.form, block.x.data(), z);
   }
 
- private:
   /// Factors the matrix; false when asked to stop. Called by set-up, or by the first solve that needs the
   /// factor.
   bool factor(B& backend, const CancellationToken& cancel) const {

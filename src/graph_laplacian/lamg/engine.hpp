@@ -73,9 +73,11 @@ class Engine {
                     std::span<StepNorms> norms) const = 0;
   /// Writes the iterates.
   virtual void finish(B& backend, std::span<const FinishedColumn<T>> columns) const = 0;
-  /// Computes z = M r by one cycle for each of at most `most_columns` columns, whose workspaces are their
-  /// vectors. r and z may be the same.
-  virtual void apply(B& backend, std::span<const AppliedColumn<T>> columns) const = 0;
+  /// Computes z = M r by one cycle for each column, with its vectors. r and z may be the same.
+  virtual void apply(B& backend, std::span<Workspace* const> vectors, const MultiVector<const T>& r,
+                     const MultiVector<T>& z) const = 0;
+  /// Lets `other` use the memory for M of `first`, whose right-hand sides are treated together.
+  virtual void share_memory(Workspace& /*first*/, Workspace& /*other*/) const {}
 };
 
 }  // namespace echelon::lamg

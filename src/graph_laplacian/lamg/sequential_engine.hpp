@@ -153,12 +153,13 @@ class SequentialEngine final : public Engine<B, T> {
   void finish(B& /*backend*/, std::span<const FinishedColumn<T>> columns) const override {
     for (const FinishedColumn<T>& column : columns) cycle().finish(vectors_of(*column.vectors), column.x);
   }
-  void apply(B& /*backend*/, std::span<const AppliedColumn<T>> columns) const override {
-    for (const AppliedColumn<T>& column : columns) {
-      CycleVectors<T>& own = vectors_of(*column.workspace);
-      cycle().start(own, column.r);
+  void apply(B& /*backend*/, std::span<Workspace* const> vectors, const MultiVector<const T>& r,
+             const MultiVector<T>& z) const override {
+    for (int c = 0; c < r.columns(); ++c) {
+      CycleVectors<T>& own = vectors_of(*vectors[static_cast<std::size_t>(c)]);
+      cycle().start(own, r[c]);
       cycle().step(own);
-      cycle().finish(own, column.z);
+      cycle().finish(own, z[c]);
     }
   }
 

@@ -105,7 +105,7 @@ class LamgMethod final : public SolverImplementation<T> {
     return engine_ ? engine_->level_matrix(level) : std::nullopt;
   }
   /// Varying, because recombination of iterates makes a cycle nonlinear.
-  [[nodiscard]] AppliedOperator applied_operator() const override { return AppliedOperator::varying; }
+  [[nodiscard]] OperatorTraits traits() const override { return {.kind = AppliedOperator::varying}; }
   [[nodiscard]] std::size_t bytes() const override {
     return copy_.bytes() + form_.bytes() + (engine_ ? engine_->bytes() : 0);
   }
@@ -128,25 +128,27 @@ class LamgMethod final : public SolverImplementation<T> {
     }
   }
 
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const AppliedColumn<T> column{&workspace, r, z};
-    apply_to({&column, 1});
-  }
   /// Does one cycle, a nonlinear function of each r.
-  void apply_to(std::span<const AppliedColumn<T>> columns) const override {
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    if (r.columns() == 0) return;
+    auto& own = static_cast<Vectors&>(workspace);
     std::array<Lifted, most_columns> lifted{};
-    std::array<AppliedColumn<T>, most_columns> cycled{};
+    std::array<Workspace*, most_columns> cycles{};
     std::array<Restored, most_columns> restored{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      auto& v = static_cast<Vectors&>(*columns[c].workspace);
-      lifted[c] = {&v.form, columns[c].r, v.y.data()};
-      cycled[c] = {v.cycle.get(), v.y.data(), v.y.data()};
-      restored[c] = {&v.form, v.y.data(), columns[c].z};
+    MultiVector<T> y(form_.vertices());
+    const auto count = static_cast<std::size_t>(r.columns());
+    for (std::size_t c = 0; c < count; ++c) {
+      const auto column = static_cast<int>(c);
+      Vectors& v = vectors_of(own, column);
+      lifted[c] = {&v.form, r[column], v.y.data()};
+      cycles[c] = v.cycle.get();
+      restored[c] = {&v.form, v.y.data(), z[column]};
+      y.add(v.y.data());
     }
-    B& backend = static_cast<Vectors&>(*columns.front().workspace).backend;
-    static_cast<void>(form_.lift(backend, std::span<const Lifted>(lifted.data(), columns.size())));
-    engine_->apply(backend, {cycled.data(), columns.size()});
-    form_.restore(backend, std::span<const Restored>(restored.data(), columns.size()));
+    static_cast<void>(form_.lift(own.backend, std::span<const Lifted>(lifted.data(), count)));
+    engine_->apply(own.backend, {cycles.data(), count}, y, y);
+    form_.restore(own.backend, std::span<const Restored>(restored.data(), count));
   }
 
  private:
@@ -210,7 +212,10 @@ class LamgMethod final : public SolverImplementation<T> {
   Vectors& vectors_of(Vectors& first, std::int64_t number) const {
     if (number == 0) return first;
     const auto other = static_cast<std::size_t>(number - 1);
-    while (first.others.size() <= other) first.others.push_back(std::make_unique<Vectors>(*this));
+    while (first.others.size() <= other) {
+      first.others.push_back(std::make_unique<Vectors>(*this));
+      engine_->share_memory(*first.cycle, *first.others.back()->cycle);
+    }
     return *first.others[other];
   }
 
@@ -231,9 +236,9 @@ class LamgMethod final : public SolverImplementation<T> {
   void begin(B& backend, std::vector<Column>& columns) const {
     Group all;
     for (Column& column : columns) all.add(column);
-    for_each_column(backend, form_.rows(), each_column(all.span(), [](const Column* column) {
-                      return CopyVector<T>{column->b, column->vectors->r.data()};
-                    }));
+    for_each_column(backend, form_.rows(), all.span(), [](const Column* column) {
+      return CopyVector<T>{column->b, column->vectors->r.data()};
+    });
     const auto outside = lift_residuals(backend, all.span());
     Group guessed;
     Group others;
@@ -247,8 +252,8 @@ class LamgMethod final : public SolverImplementation<T> {
     }
     compute_residuals(*columns.front().vectors->check, guessed.span());
     static_cast<void>(lift_residuals(backend, guessed.span()));
-    for_each_column(backend, form_.rows(),
-                    each_column(others.span(), [](const Column* column) { return SetZero<T>{column->x}; }));
+    for_each_column(backend, form_.rows(), others.span(),
+                    [](const Column* column) { return SetZero<T>{column->x}; });
     for (Column& column : columns) {
       column.job->history.push_back(column.norm);
       column.job->outcome = {Status::converged};
@@ -269,11 +274,15 @@ class LamgMethod final : public SolverImplementation<T> {
   /// Computes the true residuals and their norms.
   std::vector<VectorFacts> compute_residuals(ResidualCheck<T>& check,
                                              std::span<Column* const> columns) const {
-    std::vector<ResidualColumn<T>> residuals;
+    MultiVector<const T> b(form_.rows());
+    MultiVector<const T> x(form_.rows());
+    MultiVector<T> r(form_.rows());
     for (const Column* column : columns) {
-      residuals.push_back({column->b, column->x, column->vectors->r.data()});
+      b.add(column->b);
+      x.add(column->x);
+      r.add(column->vectors->r.data());
     }
-    std::vector<VectorFacts> facts = check.residuals(A_, residuals);
+    std::vector<VectorFacts> facts = check.residuals(A_, b, x, r);
     for (std::size_t c = 0; c < columns.size(); ++c) columns[c]->norm = facts[c].norm2;
     return facts;
   }
@@ -306,9 +315,9 @@ class LamgMethod final : public SolverImplementation<T> {
       before[c] = columns[c]->norm;
     }
     form_.restore(backend, std::span<const Restored>(restored.data(), columns.size()));
-    for_each_column(backend, form_.rows(), each_column(columns, [](const Column* column) {
-                      return AddVector<T>{column->vectors->r.data(), column->x};
-                    }));
+    for_each_column(backend, form_.rows(), columns, [](const Column* column) {
+      return AddVector<T>{column->vectors->r.data(), column->x};
+    });
     const std::vector<VectorFacts> residuals = compute_residuals(*columns.front()->vectors->check, columns);
     Group unfinished;
     for (std::size_t c = 0; c < columns.size(); ++c) {

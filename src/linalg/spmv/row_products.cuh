@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
 /// Elements of the vectors from `first` on; those from `count` on are zero.
 template <class T, class X, class Use>
 struct LoadEach {
-  const SeveralProducts<X, Use>& products;
+  const FunctorArray<VectorProduct<X, Use>>& products;
   int first;
   template <int width>
   __device__ void load(std::int64_t row, T (&elements)[width]) const {
@@ -103,7 +103,7 @@ struct LoadEach {
 };
 template <class T, class X, class Use>
 struct UseEach {
-  const SeveralProducts<X, Use>& products;
+  const FunctorArray<VectorProduct<X, Use>>& products;
   int first;
   __device__ void operator()(std::int64_t row, int c, T sum) const {
     if (first + c < products.count) products.at[first + c].use(row, sum);
@@ -154,7 +154,7 @@ struct InterleavedRows {
   static constexpr int across = most_per_pass / size;  ///< threads with the same nonzero
   static constexpr int slots = warp_size / across;     ///< nonzeros that a warp loads at once
 
-  const SeveralProducts<X, Use>& products;
+  const FunctorArray<VectorProduct<X, Use>>& products;
   int first;  ///< of the vectors
   const T* interleaved;
 
@@ -236,8 +236,8 @@ struct InterleavedRows {
 
 /// Access to the elements of vectors from `first` on: in `interleaved`, or in arrays of their own.
 template <int width, bool is_interleaved, class T, class X, class Use>
-__device__ auto load_each(const SeveralProducts<X, Use>& products, int first, const T* interleaved,
-                          std::int64_t vector_size) {
+__device__ auto load_each(const FunctorArray<VectorProduct<X, Use>>& products, int first,
+                          const T* interleaved, std::int64_t vector_size) {
   if constexpr (is_interleaved) {
     static_assert(width == most_per_pass);
     return LoadInterleaved<T>{interleaved + vector_size * first};
@@ -250,7 +250,8 @@ __device__ auto load_each(const SeveralProducts<X, Use>& products, int first, co
 /// n width y on.
 template <class T, class X, class Use>
 __global__ void __launch_bounds__(block_size)
-    interleave(std::int64_t n, const __grid_constant__ SeveralProducts<X, Use> products, T* interleaved) {
+    interleave(std::int64_t n, const __grid_constant__ FunctorArray<VectorProduct<X, Use>> products,
+               T* interleaved) {
   constexpr int width = most_per_pass;
   using Values = typename Pack<T>::Values;
   constexpr int size = Pack<T>::size;
@@ -281,7 +282,7 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
     multiply_several_blocks(const longlong2* __restrict__ starts, std::int64_t nonzeros,
                             const std::int64_t* __restrict__ row_offsets,
                             const std::int32_t* __restrict__ columns, const T* __restrict__ values,
-                            const __grid_constant__ SeveralProducts<X, Use> products,
+                            const __grid_constant__ FunctorArray<VectorProduct<X, Use>> products,
                             const T* __restrict__ interleaved, std::int64_t vector_size) {
   __shared__ Staged<T> staged;
   const BlockRows rows = stage_block_rows(starts, nonzeros, row_offsets, columns, values, staged);
@@ -315,7 +316,7 @@ template <int width, bool is_interleaved, class T, class X, class Use>
 __global__ void __launch_bounds__(block_size)
     multiply_several_pieces(const RowBlocks::Piece* __restrict__ pieces,
                             const std::int32_t* __restrict__ columns, const T* __restrict__ values,
-                            const __grid_constant__ SeveralProducts<X, Use> products,
+                            const __grid_constant__ FunctorArray<VectorProduct<X, Use>> products,
                             const T* __restrict__ interleaved, std::int64_t vector_size,
                             SumOfEach<width>* partial, unsigned* finished) {
   const RowBlocks::Piece piece = pieces[blockIdx.x];
@@ -359,7 +360,7 @@ __global__ void __launch_bounds__(block_size)
 template <class T, class X, class Use>
 __global__ void __launch_bounds__(block_size)
     multiply_dense_rows_by_several(int n, const T* __restrict__ rows,
-                                   const __grid_constant__ SeveralProducts<X, Use> products) {
+                                   const __grid_constant__ FunctorArray<VectorProduct<X, Use>> products) {
   constexpr int width = most_per_pass;
   const int row = static_cast<int>((blockIdx.x * block_size + threadIdx.x) / warp_size);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
@@ -436,7 +437,7 @@ struct SeveralMemory {
 
 /// Products of rows that fit into blocks, then of the pieces of the others.
 template <int width, bool is_interleaved, class T, class X, class Use>
-void launch_several(Cuda& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products,
+void launch_several(Cuda& backend, const Csr<T>& A, const FunctorArray<VectorProduct<X, Use>>& products,
                     const SeveralMemory<T>& memory) {
   const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
   const std::int64_t blocks = row_blocks.starts.size() / 2 - 1;
@@ -458,7 +459,7 @@ void launch_several(Cuda& backend, const Csr<T>& A, const SeveralProducts<X, Use
 /// Whether interleaved vectors pay: elements are loaded several times from scattered places, and the kernel
 /// that interleaves them takes less time than it saves.
 template <class T, class X, class Use>
-bool interleaves(const Csr<T>& A, const SeveralProducts<X, Use>& products) {
+bool interleaves(const Csr<T>& A, const FunctorArray<VectorProduct<X, Use>>& products) {
   constexpr std::int64_t least_nonzeros = 100000;
   constexpr std::int64_t least_uses = 3;
   return products.count > row_sums::most_per_pass / 2 && A.nonzeros() >= least_nonzeros &&
@@ -467,7 +468,8 @@ bool interleaves(const Csr<T>& A, const SeveralProducts<X, Use>& products) {
 
 /// See the version for the host.
 template <class T, class X, class Use>
-void for_several_row_products(Cuda& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products) {
+void for_several_row_products(Cuda& backend, const Csr<T>& A,
+                              const FunctorArray<VectorProduct<X, Use>>& products) {
   if (A.rows() == 0) return;
   if (A.nonzeros() == 0) {
     for (int c = 0; c < products.count; ++c) {
@@ -514,7 +516,7 @@ void for_dense_row_products(Cuda& backend, std::int64_t n, const T* rows, const 
 }
 template <class T, class X, class Use>
 void for_several_dense_row_products(Cuda& backend, std::int64_t n, const T* rows,
-                                    const SeveralProducts<X, Use>& products) {
+                                    const FunctorArray<VectorProduct<X, Use>>& products) {
   if (n == 0) return;
   const CurrentDevice current(backend.device().id());
   constexpr std::int64_t rows_per_block = row_sums::block_size / warp_size;

@@ -3,7 +3,7 @@
 /// functor that is passed in: a residual, a smoothing step.
 #pragma once
 
-#include "backend/target.hpp"
+#include "backend/columns.hpp"
 #include "linalg/spmv/row_partition.hpp"
 
 #include <echelon/matrix/csr.hpp>
@@ -29,14 +29,6 @@ template <class T>
 struct PutElement {
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { y[i] = sum; }
-};
-
-/// Products of one matrix with several vectors.
-template <class X, class Use>
-struct SeveralProducts {
-  static constexpr std::size_t capacity = 32;
-  VectorProduct<X, Use> at[capacity];
-  int count = 0;
 };
 
 }  // namespace echelon
@@ -107,7 +99,8 @@ void for_two_row_products(const Csr<T>& A, std::int64_t begin, std::int64_t end,
 
 /// All products, tile by tile: A is read from memory once.
 template <class B, class T, class X, class Use>
-void for_several_row_products(B& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products) {
+void for_several_row_products(B& backend, const Csr<T>& A,
+                              const FunctorArray<VectorProduct<X, Use>>& products) {
   backend.parallel((A.nonzeros() + A.rows()) * products.count > spinning_threshold, [&](int part, int parts) {
     const std::int64_t end = part_begin(A, part + 1, parts);
     for (std::int64_t row = part_begin(A, part, parts); row < end; row += product_tile_rows) {
@@ -149,7 +142,7 @@ void for_dense_row_products(B& backend, std::int64_t n, const T* rows, const T* 
 /// for_dense_row_products for each of several vectors, with the bits that each has alone.
 template <class B, class T, class X, class Use>
 void for_several_dense_row_products(B& backend, std::int64_t n, const T* rows,
-                                    const SeveralProducts<X, Use>& products) {
+                                    const FunctorArray<VectorProduct<X, Use>>& products) {
   for (int c = 0; c < products.count; ++c) {
     for_dense_row_products(backend, n, rows, products.at[c].x, products.at[c].use);
   }
@@ -161,47 +154,31 @@ void for_several_dense_row_products(B& backend, std::int64_t n, const T* rows,
 
 namespace echelon {
 
-/// Calls use(products) for the first SeveralProducts::capacity columns, for the next ones, and so on:
-/// make(column) returns the VectorProduct.
-template <class Column, class Make, class Use>
-void for_groups_of_products(std::span<const Column> columns, Make make, Use use) {
-  using One = decltype(make(columns.front()));
-  using Products = SeveralProducts<decltype(One::x), decltype(One::use)>;
-  while (!columns.empty()) {
-    const std::size_t count = std::min(columns.size(), Products::capacity);
-    Products products;
-    for (const Column& column : columns.first(count)) products.at[products.count++] = make(column);
-    use(products);
-    columns = columns.subspan(count);
-  }
+/// Products of A with at most `most_columns` vectors: make(c) returns the VectorProduct of vector c. Each
+/// product has the bits of for_row_products with that vector alone, and no vector may be read and written by
+/// the same call.
+template <class B, class T, class Make>
+void for_column_products(B& backend, const Csr<T>& A, int columns, Make make) {
+  if (columns == 0) return;
+  if (columns > 1) return for_several_row_products(backend, A, make_functors(columns, make));
+  const auto one = make(0);
+  for_row_products(backend, A, one.x, one.use);
 }
 
-/// Products of A with a vector of each of the columns: make(column) returns the VectorProduct. Each product
-/// has the bits of for_row_products with that vector alone, and no vector may be read and written by the same
-/// call.
+/// The same for records of vectors: make(columns[c]) is the product of column c.
 template <class B, class T, class Column, class Make>
-void for_column_products(B& backend, const Csr<T>& A, std::span<const Column> columns, Make make) {
-  if (columns.size() == 1) {
-    const auto one = make(columns.front());
-    for_row_products(backend, A, one.x, one.use);
-    return;
-  }
-  for_groups_of_products(columns, make,
-                         [&](const auto& products) { for_several_row_products(backend, A, products); });
+void for_column_products(B& backend, const Csr<T>& A, std::span<Column> columns, Make make) {
+  for_column_products(backend, A, static_cast<int>(columns.size()),
+                      [&](int c) { return make(columns[static_cast<std::size_t>(c)]); });
 }
 
-/// Products of the n rows of a small dense matrix with a vector of each column; the vectors are pointers.
-template <class B, class T, class Column, class Make>
-void for_dense_column_products(B& backend, std::int64_t n, const T* rows, std::span<const Column> columns,
-                               Make make) {
-  if (columns.size() == 1) {
-    const auto one = make(columns.front());
-    for_dense_row_products(backend, n, rows, one.x, one.use);
-    return;
-  }
-  for_groups_of_products(columns, make, [&](const auto& products) {
-    for_several_dense_row_products(backend, n, rows, products);
-  });
+/// Products of the n rows of a small dense matrix with at most `most_columns` vectors, which are pointers.
+template <class B, class T, class Make>
+void for_dense_column_products(B& backend, std::int64_t n, const T* rows, int columns, Make make) {
+  if (columns == 0) return;
+  if (columns > 1) return for_several_dense_row_products(backend, n, rows, make_functors(columns, make));
+  const auto one = make(0);
+  for_dense_row_products(backend, n, rows, one.x, one.use);
 }
 
 }  // namespace echelon

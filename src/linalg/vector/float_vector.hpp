@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "linalg/vector/multi_vector.hpp"
 #include "support/rounded.hpp"
 
 #include <cmath>
@@ -56,6 +57,15 @@ struct WidenedVector {
     const double product = rounded_product(matrix_factor, static_cast<double>(from[i]));
     return static_cast<T>(rounded_product(scale->inverse, product));
   }
+};
+
+/// Several vectors in float, each with a scale, as vectors of T.
+template <class T>
+struct WidenedVectors {
+  MultiVector<const float> vectors;
+  MultiVector<const FloatScale> scales;  ///< one row
+  double matrix_factor = 1;
+  [[nodiscard]] WidenedVector<T> operator[](int c) const { return {scales[c], matrix_factor, vectors[c]}; }
 };
 
 /// to = from, for any vector with the operator [].

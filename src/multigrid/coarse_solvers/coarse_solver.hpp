@@ -25,7 +25,7 @@ class CoarseSolver {
   virtual ~CoarseSolver() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;
-  [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const { return nullptr; }
+  [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace(int /*columns*/) const { return nullptr; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   /// True if every apply() queues the same work without waiting, as in Smoother::is_recordable.
   [[nodiscard]] virtual bool is_recordable() const { return false; }
@@ -46,9 +46,9 @@ class InverseSolver final : public CoarseSolver<B, T> {
   [[nodiscard]] bool is_recordable() const override { return true; }
   [[nodiscard]] std::int64_t null_space() const override { return inverse_.null_space; }
   void solve(const SmootherArguments<B, T>& a) const override {
-    for_dense_column_products(a.backend, inverse_.transpose.rows(), inverse_.transpose.data(), a.columns,
-                              [](const SmoothedColumn<T>& column) {
-                                return VectorProduct{column.b, PutElement<T>{column.x}};
+    for_dense_column_products(a.backend, inverse_.transpose.rows(), inverse_.transpose.data(), a.x.columns(),
+                              [&](int c) {
+                                return VectorProduct{a.b[c], PutElement<T>{a.x[c]}};
                               });
   }
 
@@ -63,12 +63,12 @@ class DirectSolver final : public CoarseSolver<B, T> {
   /// `solver` has been set up for A.
   explicit DirectSolver(Solver<T> solver) : solver_(std::move(solver)) {}
   [[nodiscard]] std::string name() const override { return nested().name(); }
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace(int /*columns*/) const override {
     return nested().make_workspace();
   }
   [[nodiscard]] std::size_t bytes() const override { return nested().bytes(); }
   void solve(const SmootherArguments<B, T>& a) const override {
-    for (const SmoothedColumn<T>& column : a.columns) nested().apply(*column.workspace, column.b, column.x);
+    apply_as_alone<T>(nested(), *a.workspace, a.b, a.x);
   }
 
  private:
@@ -82,8 +82,8 @@ class SmoothingSolver final : public CoarseSolver<B, T> {
  public:
   explicit SmoothingSolver(std::unique_ptr<Smoother<B, T>> smoother) : smoother_(std::move(smoother)) {}
   [[nodiscard]] std::string name() const override { return "smoother"; }
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return smoother_->make_workspace();
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace(int columns) const override {
+    return smoother_->make_workspace(columns);
   }
   [[nodiscard]] std::size_t bytes() const override { return smoother_->bytes(); }
   [[nodiscard]] bool is_recordable() const override { return smoother_->is_recordable(); }

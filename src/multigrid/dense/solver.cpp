@@ -109,8 +109,9 @@ class DenseMultigrid final : public IterativeMethod<B, T> {
     return this->complete_workspace(std::move(vectors));
   }
 
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    cycle(static_cast<Vectors&>(workspace), 0, r, z);
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    for (int c = 0; c < r.columns(); ++c) cycle(static_cast<Vectors&>(workspace), 0, r[c], z[c]);
   }
 
  private:
@@ -166,7 +167,10 @@ class DenseMultigrid final : public IterativeMethod<B, T> {
 
   /// x = an approximation of A_l^-1 b by a V-cycle from x = 0.
   void cycle(Vectors& v, std::size_t l, const T* b, T* x) const {
-    if (l == levels_.size()) return elimination().apply(*v.elimination, b, x);
+    if (l == levels_.size()) {
+      elimination().apply(*v.elimination, {b, elimination_rows_}, {x, elimination_rows_});
+      return;
+    }
     const Level& level = levels_[l];
     const std::int64_t n = level.A.rows();
     const std::int64_t coarse_n = linear_coarse_size(n);

@@ -107,15 +107,20 @@ class GridMultigrid final : public SolverImplementation<T> {
              std::vector<Job>& jobs) const override {
     cycles_->solve(workspace, right, left, jobs);
   }
-  void apply(Workspace& workspace, const T* r, T* z) const override { cycles_->apply(workspace, r, z); }
-
-  void apply_to(std::span<const AppliedColumn<T>> columns) const override { cycles_->apply_to(columns); }
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation operation) const override {
+    cycles_->apply(workspace, r, z, operation);
+  }
+  WidenedVectors<T> apply_in_float(Workspace& workspace, const MultiVector<const T>& r,
+                                   const MultiVector<const double>& norms) const override {
+    return cycles_->apply_in_float(workspace, r, norms);
+  }
+  [[nodiscard]] OperatorTraits traits() const override { return cycles_->traits(); }
 
   [[nodiscard]] const HierarchyDescription* hierarchy() const override { return &description_; }
   [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
     return cycles_->level_matrix(level);
   }
-  [[nodiscard]] AppliedOperator applied_operator() const override { return cycles_->applied_operator(); }
   [[nodiscard]] bool finds_null_space() const override { return true; }
   [[nodiscard]] const Dense<T>& null_space_basis() const override { return cycles_->null_space_basis(); }
   [[nodiscard]] std::int64_t proven_null_vectors() const override { return cycles_->proven_null_vectors(); }

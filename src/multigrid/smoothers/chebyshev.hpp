@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace echelon::multigrid {
@@ -142,43 +143,42 @@ class ChebyshevSmoother final : public Smoother<B, T> {
 
   [[nodiscard]] bool is_recordable() const override { return true; }
   [[nodiscard]] std::size_t bytes() const override { return inverse_.bytes(); }
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Steps>(inverse_.device(), A_->rows());
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace(int columns) const override {
+    return std::make_unique<Steps>(inverse_.device(), A_->rows(), columns);
   }
 
   void start(const SmootherArguments<B, T>& a) const override {
+    const int columns = a.x.columns();
     if (beta_.size() == 1) {
-      for (const Column& column : a.columns) {
-        a.backend.for_each(A_->rows(), TakeFirstStep<T>{first_step(column), beta(1), column.x});
+      for (int c = 0; c < columns; ++c) {
+        a.backend.for_each(A_->rows(), TakeFirstStep<T>{first_step(a.b[c]), beta(1), a.x[c]});
       }
       return;
     }
-    for_column_products(a.backend, *A_, a.columns, [&](const Column& column) {
-      const FirstStep<T> first = first_step(column);
-      return VectorProduct{
-          first, SecondFromZero<T>{first, old_factor(2), factor(2), beta(1), beta(2), beta_.size() == 2,
-                                   column.r, steps(column).next.data(), column.x}};
+    const MultiVector<T> next = steps(a).next.first(columns);
+    for_column_products(a.backend, *A_, columns, [&](int c) {
+      const FirstStep<T> first = first_step(a.b[c]);
+      return VectorProduct{first, SecondFromZero<T>{first, old_factor(2), factor(2), beta(1), beta(2),
+                                                    beta_.size() == 2, a.r[c], next[c], a.x[c]}};
     });
     take_steps(a, 3, true, T{0});
   }
   void start_with_residual(const SmootherArguments<B, T>& a) const override {
     start(a);
-    form_residuals(a.backend, *A_, a.columns);
+    form_residuals(*A_, a);
   }
   void pre_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments); }
   void post_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments); }
 
  private:
-  using Column = SmoothedColumn<T>;
   struct Steps final : Workspace {
-    Steps(const Device& device, std::int64_t n) : d(device, n), next(device, n) {}
+    Steps(const Device& device, std::int64_t n, int columns)
+        : d(device, n, columns), next(device, n, columns) {}
     [[nodiscard]] std::size_t bytes() const override { return d.bytes() + next.bytes(); }
-    Array<T> d, next;
+    MultiVectorArray<T> d, next;
   };
-  static Steps& steps(const Column& column) { return *static_cast<Steps*>(column.workspace); }
-  [[nodiscard]] FirstStep<T> first_step(const Column& column) const {
-    return {first_factor(), inverse_.data(), column.b};
-  }
+  static Steps& steps(const SmootherArguments<B, T>& a) { return *static_cast<Steps*>(a.workspace); }
+  [[nodiscard]] FirstStep<T> first_step(const T* b) const { return {first_factor(), inverse_.data(), b}; }
 
   /// Coefficients of the recurrence, k from 1: factor(k) multiplies D^-1 r in step k (first_factor() in step
   /// 1), old_factor(k) multiplies step k - 1 in step k, and beta(k) multiplies step k in x.
@@ -194,14 +194,15 @@ class ChebyshevSmoother final : public Smoother<B, T> {
   [[nodiscard]] T beta(std::size_t k) const { return static_cast<T>(beta_[k - 1]); }
 
   void smooth(const SmootherArguments<B, T>& a) const {
-    for_column_products(a.backend, *A_, a.columns, [&](const Column& column) {
-      return VectorProduct{
-          static_cast<const T*>(column.x),
-          BeginChebyshev<T>{inverse_.data(), column.b, first_factor(), steps(column).d.data(), column.r}};
+    const int columns = a.x.columns();
+    const MultiVector<T> d = steps(a).d.first(columns);
+    for_column_products(a.backend, *A_, columns, [&](int c) {
+      return VectorProduct{static_cast<const T*>(a.x[c]),
+                           BeginChebyshev<T>{inverse_.data(), a.b[c], first_factor(), d[c], a.r[c]}};
     });
     if (beta_.size() == 1) {
-      for (const Column& column : a.columns) {
-        a.backend.for_each(A_->rows(), AddStep<T>{beta(1), steps(column).d.data(), column.x});
+      for (int c = 0; c < columns; ++c) {
+        a.backend.for_each(A_->rows(), AddStep<T>{beta(1), d[c], a.x[c]});
       }
     }
     take_steps(a, 2, false, beta(1));
@@ -211,14 +212,15 @@ class ChebyshevSmoother final : public Smoother<B, T> {
   /// previous_beta times it is added to x with the first of them.
   void take_steps(const SmootherArguments<B, T>& a, std::size_t degree, bool is_in_next,
                   T previous_beta) const {
-    for (; degree <= beta_.size(); ++degree, previous_beta = 0, is_in_next = !is_in_next) {
-      for_column_products(a.backend, *A_, a.columns, [&](const Column& column) {
-        Steps& own = steps(column);
-        const T* d = is_in_next ? own.next.data() : own.d.data();
-        T* next = is_in_next ? own.d.data() : own.next.data();
+    const int columns = a.x.columns();
+    MultiVector<T> d = is_in_next ? steps(a).next.first(columns) : steps(a).d.first(columns);
+    MultiVector<T> next = is_in_next ? steps(a).d.first(columns) : steps(a).next.first(columns);
+    for (; degree <= beta_.size(); ++degree, previous_beta = 0, std::swap(d, next)) {
+      for_column_products(a.backend, *A_, columns, [&](int c) {
         return VectorProduct{
-            d, NextStep<T>{inverse_.data(), d, old_factor(degree), factor(degree), previous_beta,
-                           beta(degree), degree == beta_.size(), column.r, next, column.x}};
+            static_cast<const T*>(d[c]),
+            NextStep<T>{inverse_.data(), d[c], old_factor(degree), factor(degree), previous_beta,
+                        beta(degree), degree == beta_.size(), a.r[c], next[c], a.x[c]}};
       });
     }
   }

@@ -92,20 +92,20 @@ class JacobiSmoother final : public Smoother<B, T> {
   [[nodiscard]] std::size_t bytes() const override { return scale_.bytes(); }
 
   void start(const SmootherArguments<B, T>& a) const override {
-    for (const SmoothedColumn<T>& column : a.columns) {
-      a.backend.for_each(A_->rows(), ScaleVector<T>{scale_.data(), column.b, column.x});
+    for (int c = 0; c < a.x.columns(); ++c) {
+      a.backend.for_each(A_->rows(), ScaleVector<T>{scale_.data(), a.b[c], a.x[c]});
     }
     smooth_in_place(a, sweeps_ - 1);
   }
   void start_with_residual(const SmootherArguments<B, T>& a) const override {
     if (sweeps_ != 1) {
       start(a);
-      form_residuals(a.backend, *A_, a.columns);
+      form_residuals(*A_, a);
       return;
     }
-    for_column_products(a.backend, *A_, a.columns, [&](const SmoothedColumn<T>& column) {
-      return VectorProduct{ScaledVector<T>{scale_.data(), column.b},
-                           StartJacobi<T>{scale_.data(), column.b, column.x, column.r}};
+    for_column_products(a.backend, *A_, a.x.columns(), [&](int c) {
+      return VectorProduct{ScaledVector<T>{scale_.data(), a.b[c]},
+                           StartJacobi<T>{scale_.data(), a.b[c], a.x[c], a.r[c]}};
     });
   }
   void pre_smooth(const SmootherArguments<B, T>& a) const override { smooth_in_place(a, sweeps_); }
@@ -115,10 +115,11 @@ class JacobiSmoother final : public Smoother<B, T> {
   void post_smooth(const SmootherArguments<B, T>& a) const override {
     bool is_in_r = takes_iterate_from_r();
     for (std::int64_t sweep = 0; sweep < sweeps_; ++sweep, is_in_r = !is_in_r) {
-      for_column_products(a.backend, *A_, a.columns, [&](const SmoothedColumn<T>& column) {
-        const T* from = is_in_r ? column.r : column.x;
-        T* to = is_in_r ? column.x : column.r;
-        return VectorProduct{from, StepJacobi<T>{scale_.data(), column.b, from, to}};
+      const MultiVector<T>& from = is_in_r ? a.r : a.x;
+      const MultiVector<T>& to = is_in_r ? a.x : a.r;
+      for_column_products(a.backend, *A_, a.x.columns(), [&](int c) {
+        return VectorProduct{static_cast<const T*>(from[c]),
+                             StepJacobi<T>{scale_.data(), a.b[c], from[c], to[c]}};
       });
     }
   }
@@ -126,9 +127,9 @@ class JacobiSmoother final : public Smoother<B, T> {
  private:
   void smooth_in_place(const SmootherArguments<B, T>& a, std::int64_t sweeps) const {
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
-      form_residuals(a.backend, *A_, a.columns);
-      for (const SmoothedColumn<T>& column : a.columns) {
-        a.backend.for_each(A_->rows(), AddScaled<T>{scale_.data(), column.r, column.x});
+      form_residuals(*A_, a);
+      for (int c = 0; c < a.x.columns(); ++c) {
+        a.backend.for_each(A_->rows(), AddScaled<T>{scale_.data(), a.r[c], a.x[c]});
       }
     }
   }

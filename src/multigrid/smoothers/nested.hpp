@@ -25,43 +25,40 @@ class NestedSmoother final : public Smoother<B, T> {
       : A_(&A), solver_(std::move(solver)), sweeps_(sweeps) {}
 
   [[nodiscard]] std::size_t bytes() const override { return nested().bytes(); }
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Correction>(solver_.device(), A_->rows(), nested().make_workspace());
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace(int columns) const override {
+    return std::make_unique<Correction>(MultiVectorArray<T>(solver_.device(), A_->rows(), columns),
+                                        nested().make_workspace());
   }
   void start(const SmootherArguments<B, T>& a) const override {
-    for (const SmoothedColumn<T>& column : a.columns) {
-      nested().apply(*correction(column).nested, column.b, column.x);
-    }
+    apply_as_alone<T>(nested(), *correction(a).nested, a.b, a.x);
     smooth(a, sweeps_ - 1);
   }
   void start_with_residual(const SmootherArguments<B, T>& arguments) const override {
     start(arguments);
-    form_residuals(arguments.backend, *A_, arguments.columns);
+    form_residuals(*A_, arguments);
   }
   void pre_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
   void post_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
 
  private:
   struct Correction final : Workspace {
-    Correction(const Device& device, std::int64_t n, std::unique_ptr<Workspace> workspace)
-        : z(device, n), nested(std::move(workspace)) {}
+    Correction(MultiVectorArray<T> vectors, std::unique_ptr<Workspace> workspace)
+        : z(std::move(vectors)), nested(std::move(workspace)) {}
     [[nodiscard]] std::size_t bytes() const override { return z.bytes() + nested->bytes(); }
-    Array<T> z;
+    MultiVectorArray<T> z;
     std::unique_ptr<Workspace> nested;
   };
 
-  static Correction& correction(const SmoothedColumn<T>& column) {
-    return *static_cast<Correction*>(column.workspace);
+  static Correction& correction(const SmootherArguments<B, T>& a) {
+    return *static_cast<Correction*>(a.workspace);
   }
   [[nodiscard]] SolverImplementation<T>& nested() const { return SolverAccess<T>::implementation(solver_); }
   void smooth(const SmootherArguments<B, T>& a, std::int64_t sweeps) const {
+    const MultiVector<T> z = correction(a).z.first(a.x.columns());
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
-      form_residuals(a.backend, *A_, a.columns);
-      for (const SmoothedColumn<T>& column : a.columns) {
-        T* const z = correction(column).z.data();
-        nested().apply(*correction(column).nested, column.r, z);
-        a.backend.for_each(A_->rows(), AddVector<T>{z, column.x});
-      }
+      form_residuals(*A_, a);
+      apply_as_alone<T>(nested(), *correction(a).nested, a.r, z);
+      for (int c = 0; c < z.columns(); ++c) a.backend.for_each(A_->rows(), AddVector<T>{z[c], a.x[c]});
     }
   }
 

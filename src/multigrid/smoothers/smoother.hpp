@@ -5,6 +5,7 @@
 #include "backend/target.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_products.hpp"
+#include "linalg/vector/multi_vector.hpp"
 #include "solver/implementation.hpp"
 
 #include <echelon/matrix/csr.hpp>
@@ -12,24 +13,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 namespace echelon::multigrid {
 
-/// One right-hand side and iterate of a smoothing step on one level, with its scratch memory.
-template <class T>
-struct SmoothedColumn {
-  Workspace* workspace;  ///< result of the smoother's make_workspace()
-  const T* b;
-  T* x;
-  T* r;  ///< scratch of n elements
-};
-
-/// Columns of a smoothing step. Each of them becomes the same, to the last bit, as alone.
+/// Vectors of a smoothing step on one level. Each column gets the bits that it has alone.
 template <class B, class T>
 struct SmootherArguments {
   B& backend;
-  std::span<const SmoothedColumn<T>> columns;
+  Workspace* workspace;  ///< result of the smoother's make_workspace()
+  MultiVector<const T> b;
+  MultiVector<T> x;
+  MultiVector<T> r;  ///< scratch
 };
 
 /// Epilogue of a product with A: r = b - A x.
@@ -40,12 +34,17 @@ struct SubtractProduct {
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
 };
 
-/// r = b - A x for columns with these members.
-template <class B, class T, class Column>
-void form_residuals(B& backend, const Csr<T>& A, std::span<const Column> columns) {
-  for_column_products(backend, A, columns, [](const Column& column) {
-    return VectorProduct{static_cast<const T*>(column.x), SubtractProduct<T>{column.b, column.r}};
+/// r = b - A x for each column.
+template <class B, class T>
+void form_residuals(B& backend, const Csr<T>& A, const MultiVector<const T>& b, const MultiVector<T>& x,
+                    const MultiVector<T>& r) {
+  for_column_products(backend, A, x.columns(), [&](int c) {
+    return VectorProduct{static_cast<const T*>(x[c]), SubtractProduct<T>{b[c], r[c]}};
   });
+}
+template <class B, class T>
+void form_residuals(const Csr<T>& A, const SmootherArguments<B, T>& a) {
+  form_residuals(a.backend, A, a.b, a.x, a.r);
 }
 
 /// Interface of smoothers for A x = b. For symmetric A the post-smoother is the adjoint of the pre-smoother
@@ -58,8 +57,8 @@ class Smoother {
   Smoother& operator=(const Smoother&) = delete;
   virtual ~Smoother() = default;
 
-  /// Scratch memory of one solve, excluding r; may be null.
-  [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const { return nullptr; }
+  /// Scratch memory for this many columns, excluding r; may be null.
+  [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace(int /*columns*/) const { return nullptr; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 
   /// Whether every step queues the same work, without waiting: see Recording.

@@ -21,18 +21,18 @@ class SweepSmoother final : public Smoother<B, T> {
         omega_(static_cast<T>(omega)) {}
 
   [[nodiscard]] std::size_t bytes() const override { return 0; }
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace(int /*columns*/) const override {
     return std::make_unique<Scratch>(device_);
   }
   void start(const SmootherArguments<B, T>& arguments) const override {
-    for (const SmoothedColumn<T>& column : arguments.columns) {
-      arguments.backend.fill(A_->rows(), T{0}, column.x);
+    for (int c = 0; c < arguments.x.columns(); ++c) {
+      arguments.backend.fill(A_->rows(), T{0}, arguments.x[c]);
     }
     pre_smooth(arguments);
   }
   void start_with_residual(const SmootherArguments<B, T>& arguments) const override {
     start(arguments);
-    form_residuals(arguments.backend, *A_, arguments.columns);
+    form_residuals(*A_, arguments);
   }
   void pre_smooth(const SmootherArguments<B, T>& arguments) const override {
     sweep(arguments, symmetric_sweeps_ ? SweepKind::symmetric : SweepKind::forward);
@@ -50,19 +50,19 @@ class SweepSmoother final : public Smoother<B, T> {
 
   void sweep(const SmootherArguments<B, T>& arguments, SweepKind kind) const {
     const std::int64_t n = A_->rows();
-    for (const SmoothedColumn<T>& column : arguments.columns) {
+    for (int c = 0; c < arguments.x.columns(); ++c) {
       gauss_seidel::Sweeps<T> sweeps{
           .A = A_,
           .right_hand_sides = 1,
-          .b = column.b,
+          .b = arguments.b[c],
           .leading_b = n,
-          .x = column.x,
+          .x = arguments.x[c],
           .leading_x = n,
           .kind = kind,
           .sweeps = sweeps_,
           .omega = omega_,
       };
-      gauss_seidel::sweep(arguments.backend, sweeps, static_cast<Scratch*>(column.workspace)->memory);
+      gauss_seidel::sweep(arguments.backend, sweeps, static_cast<Scratch*>(arguments.workspace)->memory);
     }
   }
 

@@ -41,10 +41,13 @@ class RelaxationSolver final : public gauss_seidel::SweepSolver<B, T> {
   }
 
   /// Sweeps on A z = r, starting with z = 0.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
     auto& own = static_cast<RelaxationWorkspace&>(workspace);
-    own.backend.fill(own.n, T{0}, z);
-    run(own, nullptr, applied_sweeps_, r, z);
+    for (int c = 0; c < r.columns(); ++c) {
+      own.backend.fill(own.n, T{0}, z[c]);
+      run(own, nullptr, applied_sweeps_, r[c], z[c]);
+    }
   }
 
  private:

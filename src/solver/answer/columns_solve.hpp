@@ -318,13 +318,15 @@ class ColumnsSolve {
     const auto together = static_cast<std::size_t>(own_.residuals.columns());
     for (std::size_t first = 0; first < numbers.size(); first += together) {
       const std::size_t end = std::min(first + together, numbers.size());
-      std::vector<ResidualColumn<T>> group;
+      MultiVector<const T> b(B.rows());
+      MultiVector<const T> x(X.rows());
       for (std::size_t k = first; k < end; ++k) {
-        const std::int64_t j = column_number(numbers[k]);
-        T* const r = own_.residuals.view().column(column_number(k - first));
-        group.push_back({B.column(j), X.column(j), r});
+        b.add(B.column(column_number(numbers[k])));
+        x.add(X.column(column_number(numbers[k])));
       }
-      const std::vector<VectorFacts> found = check_.residuals(state_.matrix, group);
+      const DenseView<T> memory = own_.residuals.view();
+      const MultiVector<T> r(memory.data(), memory.rows(), memory.leading(), x.columns());
+      const std::vector<VectorFacts> found = check_.residuals(state_.matrix, b, x, r);
       for (std::size_t k = first; k < end; ++k) facts[numbers[k]] = found[k - first];
     }
     return facts;

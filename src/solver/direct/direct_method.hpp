@@ -85,7 +85,7 @@ class TransposedMethod final : public SolverImplementation<T> {
 ///   clear()                        releases the last factors, before a set-up;
 ///   conclude(context, outcome)     the set-up's Factored, after factor() was ok and the condition is known;
 ///   replacement()                  what solves in place of the factors, with solve(transpose, rhs, X, jobs)
-///                                  and apply(r, z); null as long as the factors do;
+///                                  and apply(R, Z); null as long as the factors do;
 ///   check(backend, space)          called at the end of a solve;
 ///   determinant(backend, scales)   of A;
 ///   check_matrix(backend, A)       static: whether A has what rounding it to float may bring about;
@@ -246,26 +246,30 @@ class DirectMethod final : public SolverImplementation<T> {
     substitute(Operation::none, static_cast<SolveWorkspace&>(workspace), X, X);
   }
 
-  /// Substitution without refinement. Does not wait.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const std::int64_t n = A_.rows();
-    if (n == 0) return;
+  /// Substitution without refinement. Does not wait, unless the host or a replacement solves.
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation operation) const override {
+    if (r.rows() == 0) return;
     if constexpr (has_host_method) {
-      if (host_.active()) return host_.apply(this->device(), workspace, n, r, z);
+      if (host_.active()) return host_.apply(this->device(), workspace, r, z, operation);
     }
     if constexpr (requires { factorization_.replacement(); }) {
-      if (const auto* const other = factorization_.replacement()) return other->apply(r, z);
+      if (const auto* const other = factorization_.replacement()) {
+        return for_matrices(r, z, 1, this->device(),
+                            [&](DenseView<const T> R, DenseView<T> Z) { other->apply(R, Z); });
+      }
     }
-    [[maybe_unused]] const auto scope = make_scope(n);
-    substitute(Operation::none, static_cast<SolveWorkspace&>(workspace), vector(r), vector(z));
+    [[maybe_unused]] const auto scope = make_scope(r.rows());
+    constexpr int together = applies_columns ? static_cast<int>(most_columns) : 1;
+    for_matrices(r, z, together, this->device(), [&](DenseView<const T> R, DenseView<T> Z) {
+      substitute(operation, static_cast<SolveWorkspace&>(workspace), R, Z);
+    });
   }
-  void apply_columns(Workspace& workspace, DenseView<const T> R, DenseView<T> Z) const override {
-    bool together = applies_columns;
-    if constexpr (has_host_method) together = together && !host_.active();
-    if (!together) return SolverImplementation<T>::apply_columns(workspace, R, Z);
-    if (R.rows() == 0) return;
-    [[maybe_unused]] const auto scope = make_scope(R.rows());
-    substitute(Operation::none, static_cast<SolveWorkspace&>(workspace), R, Z);
+  [[nodiscard]] OperatorTraits traits() const override {
+    bool by_factors = true;
+    if constexpr (requires { factorization_.replacement(); })
+      by_factors = factorization_.replacement() == nullptr;
+    return {.columns_as_alone = !applies_columns, .is_transposable = by_factors};
   }
 
   static Outcome check_matrix(B& backend, const MatrixRef<T>& A) requires requires {

@@ -66,20 +66,24 @@ class MethodPreconditioner {
           !applies_user_solver() && find_method(method->name()).kind == MethodKind::iterative;
       if (whole_solve) return AppliedOperator::varying;
     }
-    return method != nullptr ? method->applied_operator() : AppliedOperator::symmetric;
+    return method != nullptr ? method->traits().kind : AppliedOperator::symmetric;
   }
 
-  /// Computes z = M^-1 r for n elements. Returns z, or r without a preconditioner.
-  const T* apply(Workspace* workspace, std::int64_t n, const T* r, T* z) const {
+  /// Computes z = M^-1 r for each column, with the bits that it has alone. Returns z, or r without a
+  /// preconditioner.
+  MultiVector<const T> apply(Workspace* workspace, const MultiVector<const T>& r,
+                             const MultiVector<T>& z) const {
     if (!exists()) return r;
-    if (named_) {
-      named()->apply(*workspace, r, z);
-    } else if (applies_user_solver()) {
-      user_solver().apply(*workspace, r, z);
-    } else if (user_->solver() != nullptr) {
-      solve_with_user_solver(n, r, z);
-    } else {
-      user_->callable()(r, z);
+    if (named_ || applies_user_solver()) {
+      apply_as_alone(named_ ? *named() : user_solver(), *workspace, r, z);
+      return z;
+    }
+    for (int c = 0; c < r.columns(); ++c) {
+      if (user_->solver() != nullptr) {
+        solve_with_user_solver(r.rows(), r[c], z[c]);
+      } else {
+        user_->callable()(r[c], z[c]);
+      }
     }
     return z;
   }

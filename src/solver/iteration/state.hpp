@@ -102,8 +102,9 @@ struct IterationWorkspace : Workspace {
   IterationWorkspace(const Device& device, std::int64_t size)
       : n(size), backend(device), state_array(device, 1), r(device, size) {}
   [[nodiscard]] std::size_t bytes() const override {
-    std::size_t bytes = r.bytes() + (preconditioner ? preconditioner->bytes() : 0);
-    for (const auto& workspace : others) bytes += workspace->bytes();
+    const std::size_t shared = preconditioner ? preconditioner->bytes() : 0;  // in the bytes of each other
+    std::size_t bytes = r.bytes() + shared;
+    for (const auto& workspace : others) bytes += workspace->bytes() - shared;
     return bytes;
   }
   [[nodiscard]] IterationState* state() { return state_array.data(); }
@@ -114,10 +115,10 @@ struct IterationWorkspace : Workspace {
   IterationState host_state;  ///< copy of the state, from the last read
   Array<T> r;                 ///< b - A x at a (re)start
   std::unique_ptr<ResidualCheck<T>> residual_check;
-  std::unique_ptr<Workspace> preconditioner;
-  Array<T> consistent_rhs;         ///< the part of b in the range of a singular A
-  Array<double> null_space_parts;  ///< coefficients of the rest of b, one for each null vector
-  IterationScale scale;            ///< of the solve in progress
+  std::shared_ptr<Workspace> preconditioner;  ///< of the method's operator M, for all columns together
+  Array<T> consistent_rhs;                    ///< the part of b in the range of a singular A
+  Array<double> null_space_parts;             ///< coefficients of the rest of b, one for each null vector
+  IterationScale scale;                       ///< of the solve in progress
   /// Workspaces of further columns, which the first solve with several right-hand sides makes.
   std::vector<std::unique_ptr<Workspace>> others;
 };

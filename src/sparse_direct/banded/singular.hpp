@@ -3,7 +3,6 @@
 /// those of a band, taken column by column, do not.
 #pragma once
 
-
 #include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/matrix.hpp>
@@ -45,14 +44,14 @@ class SingularSystem {
     for (std::int64_t j = 0; j < B.columns(); ++j) to_device(x.view().column(j), X.column(j));
   }
 
-  /// Computes z from r, n elements each, on the device.
-  void apply(const T* r, T* z) const {
-    const std::int64_t n = A_.rows();
-    const Dense<T> b = on_host({r, n, 1, n, device_});
-    Dense<T> x(Device::serial(), n, 1);
+  /// Computes a column Z from R, on the device.
+  void apply(DenseView<const T> R, DenseView<T> Z) const {
+    const std::int64_t n = R.rows();
+    const Dense<T> r = on_host(R);
+    Dense<T> z(Device::serial(), n, 1);
     const std::unique_ptr<Workspace> workspace = implementation().make_workspace();
-    implementation().apply(*workspace, b.view().column(0), x.view().column(0));
-    to_device(x.view().column(0), z);
+    implementation().apply(*workspace, {r.data(), n}, {z.data(), n});
+    to_device(z.data(), Z.column(0));
   }
 
  private:

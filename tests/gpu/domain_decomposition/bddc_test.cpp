@@ -152,7 +152,7 @@ TEST_F(GpuBddc, Operator_IsSymmetric) {
     std::vector<double> unit(static_cast<std::size_t>(n), 0.0);
     unit[static_cast<std::size_t>(j)] = 1;
     const Array<double> r(gpu, std::span<const double>(unit));
-    method.apply(*workspace, r.data(), M.view().column(j));
+    method.apply(*workspace, {r.data(), n}, {M.view().column(j), n});
   }
   const Dense<double> on_host = M.to(Device());
   double largest = 0;

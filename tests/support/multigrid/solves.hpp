@@ -36,7 +36,8 @@ inline std::vector<double> applied(const Solver<double>& solver, const std::vect
   const SolverImplementation<double>& implementation = SolverAccess<double>::implementation(solver);
   const auto workspace = implementation.make_workspace();
   std::vector<double> z(r.size());
-  implementation.apply(*workspace, r.data(), z.data());
+  const auto n = static_cast<std::int64_t>(r.size());
+  implementation.apply(*workspace, {r.data(), n}, {z.data(), n});
   return z;
 }
 

@@ -66,7 +66,7 @@ Dense<double> preconditioner_matrix(const Solver<double>& solver, std::int64_t n
   std::vector<double> unit(static_cast<std::size_t>(n), 0.0);
   for (std::int64_t j = 0; j < n; ++j) {
     unit[static_cast<std::size_t>(j)] = 1;
-    method.apply(*workspace, unit.data(), M.view().column(j));
+    method.apply(*workspace, {unit.data(), n}, {M.view().column(j), n});
     unit[static_cast<std::size_t>(j)] = 0;
   }
   return M;

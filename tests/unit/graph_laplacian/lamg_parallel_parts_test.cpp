@@ -198,7 +198,7 @@ static_assert(!HostBackend<SortingBackend>);
 // Products, which divide their loops on the host, are those of Serial.
 template <class T, class X, class Use>
 void for_several_row_products(SortingBackend& backend, const Csr<T>& A,
-                              const SeveralProducts<X, Use>& products) {
+                              const FunctorArray<VectorProduct<X, Use>>& products) {
   for_several_row_products(static_cast<Serial&>(backend), A, products);
 }
 template <class T, class Use>
@@ -303,8 +303,7 @@ double nonlinearity(const Csr<double>& A, const HierarchyOptions& options) {
   const std::unique_ptr<Workspace> workspace = cycle.make_workspace();
   const auto apply = [&](const std::vector<double>& r) {
     std::vector<double> z(n);
-    const AppliedColumn<double> column{workspace.get(), r.data(), z.data()};
-    cycle.apply(backend, {&column, 1});
+    cycle.apply(backend, *workspace, {r.data(), A.rows()}, {z.data(), A.rows()});
     return z;
   };
   std::vector<double> u(n);

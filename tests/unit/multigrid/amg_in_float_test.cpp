@@ -25,7 +25,7 @@ TEST(AmgInFloat, ResultInPlace_BitsOfStoredResult) {
         make_solver<double>("amg", device, {{"precision", "single"}, {"coarse_size", 30}});
     ASSERT_TRUE(solver.setup(A).ready());
     const SolverImplementation<double>& amg = SolverAccess<double>::implementation(solver);
-    ASSERT_TRUE(amg.leaves_floats());
+    ASSERT_TRUE(amg.traits().leaves_floats);
     for (const double size : {1.0, 1e-200, 1e200}) {
       std::vector<double> r = random_dense<double>(A.rows(), 1, 5).to_vector();
       double squares = 0;
@@ -36,10 +36,9 @@ TEST(AmgInFloat, ResultInPlace_BitsOfStoredResult) {
       const double norm = size * std::sqrt(squares);
       const auto workspace = amg.make_workspace();
       std::vector<double> z(r.size());
-      amg.apply(*workspace, r.data(), z.data());
-      const AppliedColumn<double> column{workspace.get(), r.data(), nullptr, &norm};
-      amg.apply_in_float({&column, 1});
-      const WidenedVector<double> result = amg.float_result(*workspace);
+      const MultiVector<const double> right(r.data(), A.rows());
+      amg.apply(*workspace, right, {z.data(), A.rows()});
+      const WidenedVector<double> result = amg.apply_in_float(*workspace, right, {&norm, 1})[0];
       for (std::int64_t i = 0; i < A.rows(); ++i) ASSERT_EQ(result[i], z[static_cast<std::size_t>(i)]) << i;
     }
   }
@@ -58,7 +57,7 @@ TEST(AmgInFloat, WorkingPrecisionOrNullSpace_ResultStored) {
   const auto leaves = [](const Csr<double>& matrix, const char* precision) {
     Solver<double> solver = make_solver<double>("amg", Device::serial(), {{"precision", precision}});
     EXPECT_TRUE(solver.setup(matrix).ready());
-    return SolverAccess<double>::implementation(solver).leaves_floats();
+    return SolverAccess<double>::implementation(solver).traits().leaves_floats;
   };
   EXPECT_TRUE(leaves(A, "single"));
   EXPECT_FALSE(leaves(A, "working"));

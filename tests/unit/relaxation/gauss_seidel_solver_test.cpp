@@ -73,7 +73,7 @@ TEST(Ssor, Apply_Symmetric) {
     const auto apply = [&](const Dense<double>& r) {
       Dense<double> z(Device(), 200, 1);
       const SolverImplementation<double>& method = SolverAccess<double>::implementation(ssor);
-      method.apply(*method.make_workspace(), r.data(), z.data());
+      method.apply(*method.make_workspace(), {r.data(), 200}, {z.data(), 200});
       return z;
     };
     const Dense<double> r = random_dense<double>(200, 1, 1);

@@ -25,16 +25,16 @@ namespace {
 /// Sparse Cholesky by the library's method.
 class SparseFactor final : public LocalFactor {
  public:
-  explicit SparseFactor(Solver<double> solver) : solver_(std::move(solver)) {}
+  SparseFactor(Solver<double> solver, std::int64_t rows) : solver_(std::move(solver)), rows_(rows) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return implementation().make_workspace();
   }
   void solve(Workspace* workspace, const double* r, double* x) const override {
-    implementation().apply(*workspace, r, x);
+    implementation().apply(*workspace, {r, rows_}, {x, rows_});
   }
   void solve_columns(Workspace* workspace, DenseView<const double> R, DenseView<double> X) const override {
-    implementation().apply_columns(*workspace, R, X);
+    apply_to_matrix(implementation(), *workspace, R, X);
   }
   [[nodiscard]] std::size_t bytes() const override { return implementation().bytes(); }
 
@@ -43,6 +43,7 @@ class SparseFactor final : public LocalFactor {
     return SolverAccess<double>::implementation(solver_);
   }
   Solver<double> solver_;
+  std::int64_t rows_;
 };
 
 /// G = L L^T by LAPACK.
@@ -169,7 +170,7 @@ FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cance
   implementation.set_cancel(cancel);
   Outcome outcome = implementation.setup(G);
   if (!outcome.ok()) return {nullptr, std::move(outcome)};
-  return {std::make_unique<SparseFactor>(std::move(solver)), {}};
+  return {std::make_unique<SparseFactor>(std::move(solver), G.rows()), {}};
 }
 
 FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, double tolerance,

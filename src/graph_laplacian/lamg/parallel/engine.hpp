@@ -49,15 +49,19 @@ class ParallelEngine final : public Engine<B, T> {
   }
   void step(B& backend, std::span<Workspace* const> vectors, std::int64_t steps,
             std::span<StepNorms> norms) const override {
-    std::array<Vectors*, most_columns> columns{};
-    for (std::size_t c = 0; c < vectors.size(); ++c) columns[c] = static_cast<Vectors*>(vectors[c]);
-    solver_->step(backend, {columns.data(), vectors.size()}, steps, norms);
+    solver_->step(backend, VectorPointers(vectors).span(), steps, norms);
   }
   void finish(B& backend, std::span<const FinishedColumn<T>> columns) const override {
     solver_->finish(backend, columns);
   }
-  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
-    solver_->apply(backend, columns);
+  void apply(B& backend, std::span<Workspace* const> vectors, const MultiVector<const T>& r,
+             const MultiVector<T>& z) const override {
+    solver_->apply(backend, VectorPointers(vectors).span(), r, z);
+  }
+  void share_memory(Workspace& first, Workspace& other) const override {
+    auto& sharing = static_cast<Vectors&>(other);
+    sharing.cycle = static_cast<Vectors&>(first).cycle;
+    sharing.shares_cycle = true;
   }
 
   [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
@@ -80,6 +84,19 @@ class ParallelEngine final : public Engine<B, T> {
   }
 
  private:
+  /// Vectors as those of the solver.
+  class VectorPointers {
+   public:
+    explicit VectorPointers(std::span<Workspace* const> vectors) : count_(vectors.size()) {
+      for (std::size_t c = 0; c < count_; ++c) columns_[c] = static_cast<Vectors*>(vectors[c]);
+    }
+    [[nodiscard]] std::span<Vectors* const> span() const { return {columns_.data(), count_}; }
+
+   private:
+    std::array<Vectors*, most_columns> columns_{};
+    std::size_t count_;
+  };
+
   static void add_complexities(HierarchyDescription& description) {
     double rows = 0;
     double nonzeros = 0;

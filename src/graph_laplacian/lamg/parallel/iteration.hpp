@@ -192,11 +192,13 @@ class ParallelSolver {
     Arena memory;              ///< of the vectors in the next line
     Array<T> r, x, z, p, v;
     Array<FlexibleState> state;
-    Array<ResidualNorms> norms;  ///< of this column and those that follow
-    std::unique_ptr<Workspace> cycle;
-    bool begun = false;  ///< whether p and v hold a direction
+    Array<ResidualNorms> norms;        ///< of this column and those that follow
+    std::shared_ptr<Workspace> cycle;  ///< one for all columns that are solved together
+    bool shares_cycle = false;         ///< that of the first column
+    bool begun = false;                ///< whether p and v hold a direction
     [[nodiscard]] std::size_t bytes() const override {
-      std::size_t bytes = r.bytes() + x.bytes() + z.bytes() + p.bytes() + v.bytes() + cycle->bytes();
+      std::size_t bytes = r.bytes() + x.bytes() + z.bytes() + p.bytes() + v.bytes();
+      if (!shares_cycle) bytes += cycle->bytes();
       for (const Array<T>& level : b) bytes += level.bytes();
       return bytes;
     }
@@ -248,12 +250,12 @@ class ParallelSolver {
   /// again.
   void start(B& backend, std::span<const StartedColumn<T>> columns) const {
     restrict_to(backend, columns);
-    for_each_column(backend, matrix().rows(), each_column(columns, [](const StartedColumn<T>& column) {
-                      return FillVector<T>{T{0}, own(column).x.data()};
-                    }));
-    for_each_column(backend, 1, each_column(columns, [](const StartedColumn<T>& column) {
-                      return BeginIteration{column.tolerance, own(column).state.data()};
-                    }));
+    for_each_column(backend, matrix().rows(), columns, [](const StartedColumn<T>& column) {
+      return FillVector<T>{T{0}, own(column).x.data()};
+    });
+    for_each_column(backend, 1, columns, [](const StartedColumn<T>& column) {
+      return BeginIteration{column.tolerance, own(column).state.data()};
+    });
     for (const StartedColumn<T>& column : columns) own(column).begun = false;
   }
 
@@ -285,20 +287,18 @@ class ParallelSolver {
     prolong(backend, columns, &Vectors::x);
   }
 
-  /// Computes z = M r for all vertices, by the eliminations and one cycle, for at most `most_columns`
-  /// columns.
-  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const {
-    std::array<Vectors*, most_columns> vectors{};
+  /// Computes z = M r for all vertices, by the eliminations and one cycle, for each column and its vectors.
+  void apply(B& backend, std::span<Vectors* const> vectors, const MultiVector<const T>& r,
+             const MultiVector<T>& z) const {
     std::array<StartedColumn<T>, most_columns> right{};
     std::array<FinishedColumn<T>, most_columns> left{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      vectors[c] = static_cast<Vectors*>(columns[c].workspace);
-      right[c] = {columns[c].workspace, columns[c].r, 0};
-      left[c] = {columns[c].workspace, columns[c].z};
+    for (std::size_t c = 0; c < vectors.size(); ++c) {
+      right[c] = {vectors[c], r[static_cast<int>(c)], 0};
+      left[c] = {vectors[c], z[static_cast<int>(c)]};
     }
-    restrict_to(backend, {right.data(), columns.size()});
-    if (matrix().rows() > 0) precondition(backend, {vectors.data(), columns.size()});
-    prolong(backend, {left.data(), columns.size()}, &Vectors::z);
+    restrict_to(backend, {right.data(), vectors.size()});
+    if (matrix().rows() > 0) precondition(backend, vectors);
+    prolong(backend, {left.data(), vectors.size()}, &Vectors::z);
   }
 
  private:
@@ -325,16 +325,17 @@ class ParallelSolver {
     multiply_directions(backend, columns);
     using multigrid::TwoProducts;
     std::size_t column = 0;
-    reduce_columns(backend, n,
-                   each_column(columns,
-                               [](Vectors* v) {
-                                 return TwoProducts<T>{v->p.data(), v->r.data(), v->v.data()};
-                               }),
-                   each_column(columns, [](Vectors* v) { return StoreStepLength{v->state.data()}; }));
-    reduce_columns(backend, n, each_column(columns, [](Vectors* v) { return take_step(*v); }),
-                   each_column(columns, [&](Vectors* v) {
-                     return StoreResidualNorm{v->state.data(), norm_of(columns, column++, s)};
-                   }));
+    reduce_columns(
+        backend, n, columns,
+        [](Vectors* v) {
+          return TwoProducts<T>{v->p.data(), v->r.data(), v->v.data()};
+        },
+        [](Vectors* v) { return StoreStepLength{v->state.data()}; });
+    reduce_columns(
+        backend, n, columns, [](Vectors* v) { return take_step(*v); },
+        [&](Vectors* v) {
+          return StoreResidualNorm{v->state.data(), norm_of(columns, column++, s)};
+        });
   }
 
   /// Queues a step for the fixed, diagonal M, whose application is part of the other loops.
@@ -343,31 +344,31 @@ class ParallelSolver {
     const std::int64_t n = matrix().rows();
     const Begun begun(columns);
     const auto z = [diagonal](Vectors* v) { return ScaledElement<T>{diagonal, v->r.data()}; };
-    reduce_columns(backend, n,
-                   each_column(begun.first(),
-                               [&](Vectors* v) {
-                                 return FirstScaledDirection<T>{z(v), v->p.data()};
-                               }),
-                   each_column(begun.first(), [](Vectors* v) { return StoreRho{v->state.data()}; }));
-    for_each_column(backend, n, each_column(begun.others(), [&](Vectors* v) {
-                      return NextDirection<T, ScaledElement<T>>{v->state.data(), z(v), v->p.data()};
-                    }));
+    reduce_columns(
+        backend, n, begun.first(),
+        [&](Vectors* v) {
+          return FirstScaledDirection<T>{z(v), v->p.data()};
+        },
+        [](Vectors* v) { return StoreRho{v->state.data()}; });
+    for_each_column(backend, n, begun.others(), [&](Vectors* v) {
+      return NextDirection<T, ScaledElement<T>>{v->state.data(), z(v), v->p.data()};
+    });
     multiply_directions(backend, columns);
     std::size_t column = 0;
-    reduce_columns(backend, n,
-                   each_column(columns,
-                               [](Vectors* v) {
-                                 return Product<T>{v->p.data(), v->v.data()};
-                               }),
-                   each_column(columns, [](Vectors* v) { return StoreScaledStepLength{v->state.data()}; }));
-    reduce_columns(backend, n,
-                   each_column(columns,
-                               [&](Vectors* v) {
-                                 return TakeScaledStep<T>{take_step(*v), diagonal};
-                               }),
-                   each_column(columns, [&](Vectors* v) {
-                     return StoreScaledResidual{{v->state.data(), norm_of(columns, column++, s)}};
-                   }));
+    reduce_columns(
+        backend, n, columns,
+        [](Vectors* v) {
+          return Product<T>{v->p.data(), v->v.data()};
+        },
+        [](Vectors* v) { return StoreScaledStepLength{v->state.data()}; });
+    reduce_columns(
+        backend, n, columns,
+        [&](Vectors* v) {
+          return TakeScaledStep<T>{take_step(*v), diagonal};
+        },
+        [&](Vectors* v) {
+          return StoreScaledResidual{{v->state.data(), norm_of(columns, column++, s)}};
+        });
   }
 
   static TakeStep<T> take_step(Vectors& v) {
@@ -382,11 +383,13 @@ class ParallelSolver {
 
   /// z = M r.
   void precondition(B& backend, std::span<Vectors* const> columns) const {
-    std::array<AppliedColumn<T>, most_columns> applied{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      applied[c] = {columns[c]->cycle.get(), columns[c]->r.data(), columns[c]->z.data()};
+    MultiVector<const T> r(matrix().rows());
+    MultiVector<T> z(matrix().rows());
+    for (Vectors* v : columns) {
+      r.add(v->r.data());
+      z.add(v->z.data());
     }
-    preconditioner_->apply(backend, {applied.data(), columns.size()});
+    preconditioner_->apply(backend, *columns.front()->cycle, r, z);
   }
 
   /// Columns in their first step, which is noted, and those that have a direction already.
@@ -410,18 +413,18 @@ class ParallelSolver {
   void set_directions(B& backend, std::span<Vectors* const> columns) const {
     const std::int64_t n = matrix().rows();
     const Begun begun(columns);
-    for_each_column(backend, n, each_column(begun.first(), [](Vectors* v) {
-                      return CopyVector<T>{v->z.data(), v->p.data()};
-                    }));
-    reduce_columns(backend, n,
-                   each_column(begun.others(),
-                               [](Vectors* v) {
-                                 return Product<T>{v->z.data(), v->v.data()};
-                               }),
-                   each_column(begun.others(), [](Vectors* v) { return StoreBeta{v->state.data()}; }));
-    for_each_column(backend, n, each_column(begun.others(), [](Vectors* v) {
-                      return NextDirection<T, const T*>{v->state.data(), v->z.data(), v->p.data()};
-                    }));
+    for_each_column(backend, n, begun.first(), [](Vectors* v) {
+      return CopyVector<T>{v->z.data(), v->p.data()};
+    });
+    reduce_columns(
+        backend, n, begun.others(),
+        [](Vectors* v) {
+          return Product<T>{v->z.data(), v->v.data()};
+        },
+        [](Vectors* v) { return StoreBeta{v->state.data()}; });
+    for_each_column(backend, n, begun.others(), [](Vectors* v) {
+      return NextDirection<T, const T*>{v->state.data(), v->z.data(), v->p.data()};
+    });
   }
 
   /// Largest number of rounds in which vertices of the finest graph are eliminated.
@@ -502,9 +505,9 @@ class ParallelSolver {
   /// b, for prolong().
   void restrict_to(B& backend, std::span<const StartedColumn<T>> columns) const {
     if (stages_.empty()) {
-      for_each_column(backend, L_->rows(), each_column(columns, [](const StartedColumn<T>& column) {
-                        return CopyVector<T>{column.b, own(column).r.data()};
-                      }));
+      for_each_column(backend, L_->rows(), columns, [](const StartedColumn<T>& column) {
+        return CopyVector<T>{column.b, own(column).r.data()};
+      });
       return;
     }
     const EliminationStage<T>& first = stages_.front();
@@ -526,9 +529,9 @@ class ParallelSolver {
   /// vectors' b.
   void prolong(B& backend, std::span<const FinishedColumn<T>> columns, Array<T> Vectors::*reduced) const {
     if (stages_.empty()) {
-      for_each_column(backend, L_->rows(), each_column(columns, [&](const FinishedColumn<T>& column) {
-                        return CopyVector<T>{(own(column).*reduced).data(), column.x};
-                      }));
+      for_each_column(backend, L_->rows(), columns, [&](const FinishedColumn<T>& column) {
+        return CopyVector<T>{(own(column).*reduced).data(), column.x};
+      });
       return;
     }
     const auto solution = [&](Vectors& v, std::size_t s) -> const T* {

@@ -9,7 +9,6 @@
 
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,8 +30,9 @@ class Preconditioner {
   Preconditioner& operator=(const Preconditioner&) = delete;
   virtual ~Preconditioner() = default;
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
-  /// z = M r for at most `most_columns` columns, each with the bits that it has alone.
-  virtual void apply(B& backend, std::span<const AppliedColumn<T>> columns) const = 0;
+  /// z = M r for each column, with the bits that it has alone. The workspace serves any number of columns.
+  virtual void apply(B& backend, Workspace& workspace, const MultiVector<const T>& r,
+                     const MultiVector<T>& z) const = 0;
   /// The elements of M if it is a diagonal matrix, otherwise null.
   [[nodiscard]] virtual const T* diagonal() const { return nullptr; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
@@ -78,10 +78,11 @@ class DiagonalPreconditioner final : public Preconditioner<B, T> {
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<Nothing>();
   }
-  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
-    for_each_column(backend, inverse_.size(), each_column(columns, [&](const AppliedColumn<T>& column) {
-                      return DivideByDiagonal<T>{{inverse_.data(), column.r}, column.z};
-                    }));
+  void apply(B& backend, Workspace& /*workspace*/, const MultiVector<const T>& r,
+             const MultiVector<T>& z) const override {
+    for_each_column(backend, inverse_.size(), r.columns(), [&](int c) {
+      return DivideByDiagonal<T>{{inverse_.data(), r[c]}, z[c]};
+    });
   }
   [[nodiscard]] const T* diagonal() const override { return inverse_.data(); }
   [[nodiscard]] std::size_t bytes() const override { return inverse_.bytes(); }
@@ -110,11 +111,12 @@ template <class B, class T, class H>
 class PreconditionerIn final : public Preconditioner<B, T> {
   static constexpr bool rounds = !std::is_same_v<T, H>;
 
+  using Cycle = multigrid::Cycle<B, H>;
   struct Vectors final : Workspace {
     [[nodiscard]] std::size_t bytes() const override { return r.bytes() + z.bytes() + cycle->bytes(); }
-    Array<H> r, z;
-    Array<FloatScale> scale;
-    std::unique_ptr<Workspace> cycle;
+    MultiVectorArray<H> r, z;
+    MultiVectorArray<FloatScale> scales;  ///< one row
+    std::unique_ptr<typename Cycle::Scratch> cycle;
   };
 
  public:
@@ -140,30 +142,21 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     auto vectors = std::make_unique<Vectors>();
     if constexpr (rounds) {
-      vectors->r = Array<H>(device_, n_);
-      vectors->z = Array<H>(device_, n_);
-      vectors->scale = Array<FloatScale>(device_, 1);
+      vectors->r = MultiVectorArray<H>(device_, n_);
+      vectors->z = MultiVectorArray<H>(device_, n_);
+      vectors->scales = MultiVectorArray<FloatScale>(device_, 1);
     }
     vectors->cycle = cycle_->make_scratch(device_);
     return vectors;
   }
-  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
-    using Cycle = multigrid::Cycle<B, H>;
-    std::array<typename Cycle::Column, most_columns> own{};
-    if constexpr (rounds) round(backend, columns);
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      Vectors& v = of(columns[c]);
-      own[c].scratch = static_cast<typename Cycle::Scratch*>(v.cycle.get());
-      if constexpr (rounds) {
-        own[c].b = v.r.data();
-        own[c].x = v.z.data();
-      } else {
-        own[c].b = columns[c].r;
-        own[c].x = columns[c].z;
-      }
+  void apply(B& backend, Workspace& workspace, const MultiVector<const T>& r,
+             const MultiVector<T>& z) const override {
+    auto& own = static_cast<Vectors&>(workspace);
+    if constexpr (rounds) {
+      apply_rounded(backend, own, r, z);
+    } else {
+      cycle_->apply(backend, *own.cycle, r, z);
     }
-    cycle_->apply(backend, {own.data(), columns.size()});
-    if constexpr (rounds) widen(backend, columns);
   }
   [[nodiscard]] std::size_t bytes() const override { return hierarchy_->bytes() + cycle_->bytes(); }
 
@@ -195,26 +188,22 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   [[nodiscard]] int idle_steps() const override { return 20; }
 
  private:
-  static Vectors& of(const AppliedColumn<T>& column) { return static_cast<Vectors&>(*column.workspace); }
-
-  /// Scales every r and rounds it to float.
-  void round(B& backend, std::span<const AppliedColumn<T>> columns) const {
-    using Column = AppliedColumn<T>;
+  /// Applies the cycle to each r scaled and rounded to float.
+  void apply_rounded(B& backend, Vectors& own, const MultiVector<const T>& r, const MultiVector<T>& z) const {
+    const int columns = r.columns();
+    for (MultiVectorArray<H>* vectors : {&own.r, &own.z}) vectors->make_room(columns);
+    own.scales.make_room(columns);
+    const MultiVector<H> rounded = own.r.first(columns);
+    const WidenedVectors<T> result{own.z.first(columns), own.scales.first(columns), matrix_factor_};
+    const MultiVector<FloatScale> scales = own.scales.first(columns);
     reduce_columns(
-        backend, n_,
-        each_column(columns, [](const Column& column) { return LargestMagnitude<const T*>{column.r}; }),
-        each_column(columns, [](const Column& column) { return StoreScale{of(column).scale.data()}; }));
-    for_each_column(backend, n_, each_column(columns, [](const Column& column) {
-                      Vectors& v = of(column);
-                      return RoundVector<T>{v.scale.data(), column.r, v.r.data()};
-                    }));
-  }
-  void widen(B& backend, std::span<const AppliedColumn<T>> columns) const {
-    for_each_column(backend, n_, each_column(columns, [&](const AppliedColumn<T>& column) {
-                      Vectors& v = of(column);
-                      const WidenedVector<T> widened{v.scale.data(), matrix_factor_, v.z.data()};
-                      return StoreVector<T, WidenedVector<T>>{widened, column.z};
-                    }));
+        backend, n_, columns, [&](int c) { return LargestMagnitude<const T*>{r[c]}; },
+        [&](int c) { return StoreScale{scales[c]}; });
+    for_each_column(backend, n_, columns, [&](int c) { return RoundVector<T>{scales[c], r[c], rounded[c]}; });
+    cycle_->apply(backend, *own.cycle, rounded, own.z.first(columns));
+    for_each_column(backend, n_, columns, [&](int c) {
+      return StoreVector<T, WidenedVector<T>>{result[c], z[c]};
+    });
   }
 
   /// Matrix of the finest level, with the pattern of A: its values, or these rounded and scaled by a power of
@@ -235,7 +224,7 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   std::int64_t n_;
   double matrix_factor_ = 1;
   std::unique_ptr<ParallelHierarchy<B, H>> hierarchy_;
-  std::unique_ptr<multigrid::Cycle<B, H>> cycle_;
+  std::unique_ptr<Cycle> cycle_;
 };
 
 /// Largest and smallest magnitude of the nonzero elements.
