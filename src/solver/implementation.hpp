@@ -93,17 +93,17 @@ enum class AppliedOperator {
   varying,    ///< not linear
 };
 
-/// An operator, or its transpose.
+/// Operator that is applied: M^-1, or its transpose.
 enum class Operation { none, transpose };
 
-/// What the last set-up found out about a method as an operator.
+/// Properties of a method as an operator, known after a set-up.
 struct OperatorTraits {
   AppliedOperator kind = AppliedOperator::symmetric;
   /// Whether apply() gives each of several vectors the bits that it has alone.
   bool columns_as_alone = true;
   /// Whether apply() takes Operation::transpose.
   bool is_transposable = false;
-  /// Whether it computes in float, so that apply_in_float() saves a pass over the result in T.
+  /// Whether the operator is computed in float, so that apply_in_float() saves a pass over the result in T.
   bool leaves_floats = false;
 };
 
