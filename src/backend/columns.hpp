@@ -63,7 +63,7 @@ void segmented_reduce_columns(B& backend, std::int64_t n, const std::int64_t* of
 
 namespace echelon {
 
-/// The same for records of vectors: make(columns[c]) is the functor of column c.
+/// Overloads for records of vectors; make(columns[c]) returns the functor of column c.
 template <class B, class Column, class Make>
 void for_each_column(B& backend, std::int64_t n, std::span<Column> columns, Make make) {
   for_each_column(backend, n, static_cast<int>(columns.size()),

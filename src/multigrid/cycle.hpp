@@ -145,7 +145,7 @@ class Cycle {
       for (const Vectors& level : levels) bytes += level.bytes();
       return bytes;
     }
-    int columns = 0;  ///< that there is memory for
+    int columns = 0;  ///< for which there is memory
     Arena memory;     ///< of the levels' vectors
     std::vector<Vectors> levels;
     std::optional<Recording<B>> recording;  ///< of work on these vectors

@@ -199,7 +199,7 @@ class SingleCycle final : public CycleOperator<B, T> {
       backend.for_each(z.rows(), StoreVector<T, WidenedVector<T>>{widened[c], z[c]});
     }
   }
-  /// SolverImplementation::apply_in_float().
+  /// Implements SolverImplementation::apply_in_float().
   WidenedVectors<T> apply_in_float(B& backend, Workspace& workspace, const MultiVector<const T>& r,
                                    const MultiVector<const double>& norms) const {
     auto& v = static_cast<Rounded&>(workspace);

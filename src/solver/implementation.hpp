@@ -96,14 +96,14 @@ enum class AppliedOperator {
   varying,    ///< not linear
 };
 
-/// What the last set-up found out about a method as an operator.
+/// Properties of a method as an operator, known after a set-up.
 struct OperatorTraits {
   AppliedOperator kind = AppliedOperator::symmetric;
   /// Whether apply() gives each of several vectors the bits that it has alone.
   bool columns_as_alone = true;
   /// Whether apply() takes Operation::transpose; T is real, so that the adjoint is the transpose.
   bool is_transposable = false;
-  /// Whether it computes in float, so that apply_in_float() saves a pass over the result in T.
+  /// Whether the operator is computed in float, so that apply_in_float() saves a pass over the result in T.
   bool leaves_floats = false;
 };
 

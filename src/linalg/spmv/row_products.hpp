@@ -165,7 +165,7 @@ void for_column_products(B& backend, const Csr<T>& A, int columns, Make make) {
   for_row_products(backend, A, one.x, one.use);
 }
 
-/// The same for records of vectors: make(columns[c]) is the product of column c.
+/// Overload for records of vectors; make(columns[c]) returns the VectorProduct of column c.
 template <class B, class T, class Column, class Make>
 void for_column_products(B& backend, const Csr<T>& A, std::span<Column> columns, Make make) {
   for_column_products(backend, A, static_cast<int>(columns.size()),

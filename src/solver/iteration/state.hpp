@@ -102,7 +102,7 @@ struct IterationWorkspace : Workspace {
   IterationWorkspace(const Device& device, std::int64_t size)
       : n(size), backend(device), state_array(device, 1), r(device, size) {}
   [[nodiscard]] std::size_t bytes() const override {
-    const std::size_t shared = preconditioner ? preconditioner->bytes() : 0;  // in the bytes of each other
+    const std::size_t shared = preconditioner ? preconditioner->bytes() : 0;  // counted by each of the others
     std::size_t bytes = r.bytes() + shared;
     for (const auto& workspace : others) bytes += workspace->bytes() - shared;
     return bytes;

@@ -84,7 +84,7 @@ class ParallelEngine final : public Engine<B, T> {
   }
 
  private:
-  /// Vectors as those of the solver.
+  /// Casts vectors to those of the solver.
   class VectorPointers {
    public:
     explicit VectorPointers(std::span<Workspace* const> vectors) : count_(vectors.size()) {
