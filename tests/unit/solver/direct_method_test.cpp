@@ -207,7 +207,7 @@ TYPED_TEST(DirectMethodTest, Transpose_AndPreconditionerUseTheFactors) {
   EXPECT_EQ(x.to_vector(), (std::vector<T>{1, T{0.5}, T{0.25}}));
   const auto& method = SolverAccess<T>::implementation(solver);
   const auto workspace = method.make_workspace();
-  method.apply(*workspace, b.data(), x.data());
+  method.apply(*workspace, {b.data(), 3}, {x.data(), 3}, Operation::none);
   EXPECT_EQ(x.to_vector(), (std::vector<T>{1, T{0.5}, T{0.25}}));
 }
 
