@@ -5,6 +5,7 @@
 
 #include <echelon/methods/bicgstab.hpp>
 #include <echelon/methods/cg.hpp>
+#include <echelon/methods/cr.hpp>
 #include <echelon/methods/gmres.hpp>
 #include <echelon/methods/minres.hpp>
 
@@ -23,6 +24,11 @@ std::vector<Option<CgOptions>> CgOptions::table() {
         "allow the preconditioner to change from step to step; true where it says that it does"}}));
 }
 template Options to_options(CgOptions);
+
+std::vector<Option<CrOptions>> CrOptions::table() {
+  return with_stop_options(with_preconditioner_options<CrOptions>({}));
+}
+template Options to_options(CrOptions);
 
 std::vector<Option<GmresOptions>> GmresOptions::table() {
   return with_stop_options(with_preconditioner_options<GmresOptions>(
@@ -51,6 +57,10 @@ std::vector<Method> krylov_methods() {
                             .needs = one_sided_spectrum,
                             .operators = true}),
       row<CgOptions>({.summary = "conjugate gradients",
+                      .kind = iterative,
+                      .needs = symmetric_positive_definite,
+                      .operators = true}),
+      row<CrOptions>({.summary = "conjugate residuals",
                       .kind = iterative,
                       .needs = symmetric_positive_definite,
                       .operators = true}),
