@@ -3,6 +3,7 @@
 #include "backend/memory.hpp"
 #include "domain_decomposition/bddc/device_interiors.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
+#include "sparse_direct/symbolic/equal_patterns.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
@@ -111,9 +112,7 @@ std::uint64_t hash_of_pattern(const LocalMatrix& matrix) {
 }
 
 bool have_equal_patterns(const LocalMatrix& a, const LocalMatrix& b) {
-  return a.boundary_size() == b.boundary_size() &&
-         std::ranges::equal(a.matrix().row_offsets().span(), b.matrix().row_offsets().span()) &&
-         std::ranges::equal(a.matrix().column_indices().span(), b.matrix().column_indices().span());
+  return a.boundary_size() == b.boundary_size() && sparse_direct::have_equal_patterns(a.matrix(), b.matrix());
 }
 
 SymbolicFactor analyze_subdomain(const LocalMatrix& matrix) {

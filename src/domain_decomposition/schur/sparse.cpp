@@ -6,7 +6,7 @@
 #include "domain_decomposition/schur/interior.hpp"
 #include "domain_decomposition/schur/outcomes.hpp"
 #include "linalg/condition.hpp"
-#include "sparse_direct/multifrontal/factorization.hpp"
+#include "sparse_direct/multifrontal/pivoted_factorization.hpp"
 #include "sparse_direct/multifrontal/singular.hpp"
 #include "support/stopwatch.hpp"
 
@@ -16,8 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,17 +33,20 @@ class SparseElimination final : public Elimination<T> {
  public:
   SparseElimination(const Csr<T>& A, const Partition& partition, const Device& device,
                     const SchurOptions& options)
-      : A_(A), partition_(partition), device_(device), options_(options), factorization_(device) {}
+      : A_(A), partition_(partition), device_(device), options_(options) {}
 
   Outcome eliminate(SchurFactorization factorization) override {
     kind_ = factorization == SchurFactorization::cholesky ? FactorKind::cholesky
             : factorization == SchurFactorization::ldlt   ? FactorKind::ldlt
                                                           : FactorKind::lu;
+    const double threshold =
+        kind_ == FactorKind::lu ? SparseLuOptions{}.threshold : SparseLdltOptions{}.threshold;
+    factorization_.emplace(device_, threshold);
     const Stopwatch watch;
     Outcome outcome = analyze(factorization);
     if (!outcome.ok()) return outcome;
     analysis_seconds_ = watch.seconds();
-    if (std::optional<Outcome> lack = factorization_.lack_of_memory("the factorisation of the interior"))
+    if (std::optional<Outcome> lack = factorization_->lack_of_memory("the factorisation of the interior"))
       return *lack;
     outcome = kind_ == FactorKind::cholesky ? factor_cholesky() : factor_with_pivoting();
     if (!outcome.ok()) return outcome;
@@ -63,7 +65,7 @@ class SparseElimination final : public Elimination<T> {
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return factorization_.bytes() + complement_.bytes() +
+    return (factorization_ ? factorization_->bytes() : 0) + complement_.bytes() +
            (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
   }
 
@@ -71,8 +73,8 @@ class SparseElimination final : public Elimination<T> {
     const Order order = order_of(equations);
     for_columns(B.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
       take_right_hand_sides(order, B, begin, columns, v);
-      factorization_.substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
-                                SubstitutionHalves::forward);
+      factorization_->substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
+                                 SubstitutionHalves::forward);
       for (std::int64_t i = 0; i < border(); ++i) {
         const double scale = factor_at(*order.equation_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
@@ -87,8 +89,8 @@ class SparseElimination final : public Elimination<T> {
     for_columns(X.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
       if (B.data() != nullptr) {
         take_right_hand_sides(order, B, begin, columns, v);
-        factorization_.substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
-                                  SubstitutionHalves::forward);
+        factorization_->substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
+                                   SubstitutionHalves::forward);
       } else {
         std::fill_n(v.x.data(), partition_.size() * columns, T{0});
       }
@@ -97,8 +99,8 @@ class SparseElimination final : public Elimination<T> {
         for (int c = 0; c < columns; ++c)
           v.row(interior() + i, columns)[c] = static_cast<T>(static_cast<double>(X_B(i, begin + c)) / scale);
       }
-      factorization_.substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
-                                SubstitutionHalves::backward);
+      factorization_->substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
+                                 SubstitutionHalves::backward);
       for (std::int64_t k = 0; k < interior(); ++k) {
         const std::int32_t j = (*order.unknowns)[static_cast<std::size_t>(k)];
         const double scale = factor_at(*order.unknown_scale, j);
@@ -129,16 +131,16 @@ class SparseElimination final : public Elimination<T> {
   };
   [[nodiscard]] Order order_of(Equations equations) const {
     if (equations == Equations::plain || kind_ != FactorKind::lu)
-      return {false, &factorization_.row_order(), &factorization_.column_order(), &scaling_.rows,
+      return {false, &factorization_->row_order(), &factorization_->column_order(), &scaling_.rows,
               &scaling_.columns};
-    return {true, &factorization_.column_order(), &factorization_.row_order(), &scaling_.columns,
+    return {true, &factorization_->column_order(), &factorization_->row_order(), &scaling_.columns,
             &scaling_.rows};
   }
 
   [[nodiscard]] std::int64_t interior() const { return std::ssize(partition_.interior); }
   [[nodiscard]] std::int64_t border() const { return std::ssize(partition_.interface); }
   [[nodiscard]] int threads() const { return device_.threads(); }
-  [[nodiscard]] const FactorFacts& facts() const { return factorization_.facts(); }
+  [[nodiscard]] const FactorFacts& facts() const { return factorization_->facts(); }
 
   /// Calls f(first column, columns, vectors) for groups of the k columns that are substituted together.
   template <class F>
@@ -147,7 +149,7 @@ class SparseElimination final : public Elimination<T> {
     for (std::int64_t begin = 0; begin < k; begin += columns_at_once) {
       const auto columns = static_cast<int>(std::min<std::int64_t>(columns_at_once, k - begin));
       v.x.resize(static_cast<std::size_t>(partition_.size() * columns));
-      v.scratch.resize(static_cast<std::size_t>(factorization_.scratch_size(columns)));
+      v.scratch.resize(static_cast<std::size_t>(factorization_->scratch_size(columns)));
       f(begin, columns, v);
     }
   }
@@ -167,16 +169,12 @@ class SparseElimination final : public Elimination<T> {
         analyze_interior(A_, partition_, factorization, options_.ordering, {.threads = threads()});
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
     scaling_ = std::move(analysis.scaling);
-    factorization_.analyze(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
+    factorization_->analyze(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
     return {};
   }
 
-  FactorResult factor_values(const ScaledValues<T>& values, const PivotThresholds<T>& thresholds) {
-    return factorization_.partial(values, thresholds, options_.cancel, border_);
-  }
-
   Outcome factor_cholesky() {
-    const FactorResult result = factor_values({A_.values().data()}, {});
+    const FactorResult result = factorization_->partial({A_.values().data()}, {}, options_.cancel, border_);
     if (result.end == FactorEnd::cancelled) return cancelled_factorization();
     if (result.end == FactorEnd::no_pivot)
       return interior_not_positive(result.failed->column, short_number(*result.failed->value));
@@ -186,23 +184,15 @@ class SparseElimination final : public Elimination<T> {
   /// Factors with every pivot that is not exactly zero at first. Where that fails, or replaces pivots, a
   /// second factorisation delays columns at the level of rounding errors, which decide the rank.
   Outcome factor_with_pivoting() {
-    const bool scaled = !scaling_.rows.empty();
-    const ScaledValues<T> values{A_.values().data(), scaled ? scaling_.rows.data() : nullptr,
-                                 scaled ? scaling_.columns.data() : nullptr};
-    const double threshold =
-        kind_ == FactorKind::lu ? SparseLuOptions{}.threshold : SparseLdltOptions{}.threshold;
-    const auto factor_scaled = [&](double smallest) {
-      constexpr double least = 0.01;  // of the threshold, where the alternative is to delay the column
-      return factor_values(values, {static_cast<T>(threshold), static_cast<T>(least * threshold),
-                                    static_cast<T>(smallest), 0})
-                 .end == FactorEnd::cancelled;
+    const auto is_cancelled = [&](double smallest) {
+      return !factorization_->partial_scaled(A_, scaling_, smallest, options_.cancel, border_);
     };
-    if (factor_scaled(0)) return cancelled_factorization();
+    if (is_cancelled(0)) return cancelled_factorization();
     Outcome outcome;
     const auto is_complete = [&] { return facts().rank == interior() && facts().perturbed_pivots == 0; };
     if (is_complete() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
     if (outcome.ok() && is_complete()) return outcome;
-    if (factor_scaled(null_pivot_tolerance<T>(partition_.size()))) return cancelled_factorization();
+    if (is_cancelled(null_pivot_tolerance<T>(partition_.size()))) return cancelled_factorization();
     if (facts().rank < interior())
       return interior_rank_deficient(partition_, facts().rank, columns_without_pivot());
     if (outcome.ok() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
@@ -210,8 +200,8 @@ class SparseElimination final : public Elimination<T> {
   }
 
   [[nodiscard]] std::vector<std::int32_t> columns_without_pivot() const {
-    return {factorization_.column_order().begin() + facts().rank,
-            factorization_.column_order().begin() + interior()};
+    return {factorization_->column_order().begin() + facts().rank,
+            factorization_->column_order().begin() + interior()};
   }
 
   /// Reciprocal condition of A_II as it was scaled for the factorisation. For Cholesky factors, which are not
@@ -222,10 +212,10 @@ class SparseElimination final : public Elimination<T> {
     const std::vector<double>& rows = unit.empty() ? scaling_.rows : unit;
     const std::vector<double>& columns = unit.empty() ? scaling_.columns : unit;
     std::vector<T> x(static_cast<std::size_t>(partition_.size()));
-    std::vector<T> scratch(static_cast<std::size_t>(factorization_.scratch_size(1)));
+    std::vector<T> scratch(static_cast<std::size_t>(factorization_->scratch_size(1)));
     const auto divide = [&](T* v) {
       for (std::int64_t k = 0; k < interior() && !unit.empty(); ++k)
-        v[k] = static_cast<T>(static_cast<double>(v[k]) / factor_at(unit, factorization_.row_order()[k]));
+        v[k] = static_cast<T>(static_cast<double>(v[k]) / factor_at(unit, factorization_->row_order()[k]));
     };
     Serial backend(Device::serial());
     return estimate_reciprocal_condition<T>(
@@ -233,7 +223,7 @@ class SparseElimination final : public Elimination<T> {
           divide(v);
           std::copy_n(v, interior(), x.data());
           std::fill(x.begin() + interior(), x.end(), T{0});
-          factorization_.substitute(transposed, 1, x.data(), scratch.data());
+          factorization_->substitute(transposed, 1, x.data(), scratch.data());
           std::copy_n(x.data(), interior(), v);
           divide(v);
         });
@@ -248,7 +238,7 @@ class SparseElimination final : public Elimination<T> {
   }
 
   [[nodiscard]] std::vector<Statistic> statistics() const {
-    std::vector<Statistic> result = factorization_.statistics();
+    std::vector<Statistic> result = factorization_->statistics();
     result.push_back({"analysis_seconds", analysis_seconds_});
     if (kind_ == FactorKind::cholesky) return result;
     result.push_back({"delayed_pivots", facts().delayed_pivots});
@@ -263,7 +253,7 @@ class SparseElimination final : public Elimination<T> {
   FactorKind kind_ = FactorKind::cholesky;
   double analysis_seconds_ = 0;
   Scaling scaling_;  // by rows and columns of A; empty: 1
-  MultifrontalFactorization<T> factorization_;
+  std::optional<PivotedFactorization<T>> factorization_;
   Array<T> border_;  // S in the scaled matrix, until it becomes the complement
   Dense<T> complement_;
 };

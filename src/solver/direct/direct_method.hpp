@@ -91,9 +91,9 @@ class TransposedMethod final : public SolverImplementation<T> {
 ///   check(backend, space)          called at the end of a solve;
 ///   determinant(backend, scales)   of A;
 ///   check_matrix(backend, A)       static: whether A has what rounding it to float may bring about;
-///   make_policy(task)              its policy of refinement, with a member report(jobs);
+///   make_policy(task)              its policy of refinement, with a member report(jobs, views);
 ///   refinement_steps()             the largest number of steps, in place of the option `refine`;
-///   analyze(A), predict_cost(A)    as those of SolverImplementation;
+///   analyze(A), predict_cost(A)    as those of SolverImplementation, for a Csr;
 /// and these members:
 ///   Scope                    type of an object, made from (device, n), that lives during set-ups and solves;
 ///   HostMethod               public type of the method on the host that factors where F cannot;
@@ -103,11 +103,12 @@ class TransposedMethod final : public SolverImplementation<T> {
 ///   negligible_error         backward error up to which x is not refined, for decisions on the host;
 ///   applies_columns          columns are preconditioned together, by one substitution;
 ///   keeps_analysis           factor() takes new values in the pattern of the last set-up;
+///   assesses_condition       factor() assesses the condition number;
 ///   calls_blas               factor() spends its time in BLAS: set-ups warn of slow kernels;
 ///   takes_csr                A is sparse: a dense one is converted.
 ///
-/// Memory: that of F, the scales, and for each solve in progress 2 n columns_at_once elements and F's
-/// workspace.
+/// Memory: that of F, the scales, and for each solve in progress F's workspace and 2 n elements for each of
+/// at most columns_at_once columns.
 template <class B, class T, class F>
 requires direct::Factorization<F, B, T>
 class DirectMethod final : public SolverImplementation<T> {
@@ -117,10 +118,8 @@ class DirectMethod final : public SolverImplementation<T> {
   static constexpr bool has_host_method = requires { typename F::HostMethod; };
 
   struct SolveWorkspace : Workspace {
-    SolveWorkspace(const Device& device, const F& factorization, std::int64_t n, std::int64_t columns)
-        : backend(device),
-          space(direct::make_space(factorization, backend)),
-          refinement(device, n, columns) {}
+    SolveWorkspace(const Device& device, const F& factorization, std::int64_t n)
+        : backend(device), space(direct::make_space(factorization, backend)), refinement(device, n) {}
     [[nodiscard]] std::size_t bytes() const override { return space.bytes() + refinement.bytes(); }
     B backend;
     Space space;
@@ -138,12 +137,20 @@ class DirectMethod final : public SolverImplementation<T> {
   }
 
   Outcome analyze(const MatrixRef<T>& A) override {
-    if constexpr (requires { factorization_.analyze(A); }) return factorization_.analyze(A);
-    return {};
+    if constexpr (requires { factorization_.analyze(*A.csr()); }) {
+      take(A);
+      return factorization_.analyze(*A_.csr());
+    } else {
+      return {};
+    }
   }
   [[nodiscard]] std::optional<CostPrediction> predict_cost(const MatrixRef<T>& A) override {
-    if constexpr (requires { factorization_.predict_cost(A); }) return factorization_.predict_cost(A);
-    return std::nullopt;
+    if constexpr (requires { factorization_.predict_cost(*A.csr()); }) {
+      take(A);
+      return factorization_.predict_cost(*A_.csr());
+    } else {
+      return std::nullopt;
+    }
   }
   Outcome setup(const MatrixRef<T>& A) override { return keep(factor(A, false)); }
   Outcome update_values(const MatrixRef<T>& A) override {
@@ -157,7 +164,7 @@ class DirectMethod final : public SolverImplementation<T> {
     if constexpr (has_host_method) {
       if (host_.active()) return host_.make_workspace();
     }
-    return make_own_workspace(columns_at_once());
+    return make_own_workspace();
   }
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t bytes = factorization_.bytes() + scales_.bytes() + converted_.bytes();
@@ -281,8 +288,8 @@ class DirectMethod final : public SolverImplementation<T> {
       return direct::NoScope();
     }
   }
-  [[nodiscard]] std::unique_ptr<SolveWorkspace> make_own_workspace(std::int64_t columns) const {
-    return std::make_unique<SolveWorkspace>(this->device(), factorization_, A_.rows(), columns);
+  [[nodiscard]] std::unique_ptr<SolveWorkspace> make_own_workspace() const {
+    return std::make_unique<SolveWorkspace>(this->device(), factorization_, A_.rows());
   }
   template <class U>
   [[nodiscard]] DenseView<U> vector(U* elements) const {
@@ -323,6 +330,7 @@ class DirectMethod final : public SolverImplementation<T> {
         this->cancel(),
         [this](const T* b, T* x) { solve_for_test(b, x); },
         [this](const T* b, const T* x) { return backward_error(b, x); },
+        [this] { return reciprocal_condition(); },
     };
     Outcome outcome = conclude(context, factorization_.factor(context));
     if constexpr (requires { requires F::calls_blas; }) {
@@ -334,7 +342,7 @@ class DirectMethod final : public SolverImplementation<T> {
 
   /// Adds the condition number, and factors on the host where that was asked for.
   Outcome conclude(const direct::FactorContext<B, T>& context, direct::Factored factored) {
-    if (!factored.host_reason && factored.outcome.ok() && condition_) {
+    if (assesses_condition() && !factored.host_reason && factored.outcome.ok()) {
       const Outcome assessed = assess_condition<T>(reciprocal_condition());
       factored.outcome.status = assessed.status;
       factored.outcome.message = assessed.message;
@@ -353,10 +361,16 @@ class DirectMethod final : public SolverImplementation<T> {
     return std::move(factored.outcome);
   }
 
+  /// Whether the condition number is assessed here.
+  [[nodiscard]] bool assesses_condition() const {
+    if constexpr (requires { requires F::assesses_condition; }) return false;
+    return condition_;
+  }
+
   /// 1 / condition number of the scaled matrix, by a few substitutions. Waits.
   [[nodiscard]] double reciprocal_condition() {
-    B& backend = *backend_;
     const auto estimate = [&] {
+      B& backend = *backend_;
       Space space = direct::make_space(factorization_, backend);
       return estimate_reciprocal_condition<T>(
           backend, A_.rows(), static_cast<double>(factorization_.norm()), [&](bool transposed, T* v) {
@@ -391,12 +405,14 @@ class DirectMethod final : public SolverImplementation<T> {
 
   void refine_columns(Operation operation, const MatrixRef<T>& matrix, SolveWorkspace& own,
                       DenseView<const T> rhs, DenseView<T> X, std::span<Job> jobs) const {
+    own.refinement.fit(X.columns());
     auto policy = make_policy(operation, matrix, own, rhs, jobs);
-    refine(refinement_steps(), own.refinement.views(X), policy,
+    const RefinementViews<T> all = own.refinement.views(X);
+    refine(refinement_steps(), all, policy,
            [&](std::span<const std::int64_t> columns, const RefinementViews<T>& views) {
              add_corrections(operation, own, columns, views);
            });
-    policy.report(jobs);
+    policy.report(jobs, all);
   }
 
   [[nodiscard]] auto make_policy(Operation operation, const MatrixRef<T>& matrix, SolveWorkspace& own,
@@ -442,7 +458,7 @@ class DirectMethod final : public SolverImplementation<T> {
   }
 
   void solve_for_test(const T* b, T* x) const {
-    const auto own = make_own_workspace(1);
+    const auto own = make_own_workspace();
     const Control control;
     std::vector<Job> jobs(1);
     jobs.front().control = &control;

@@ -59,6 +59,8 @@ struct FactorContext {
   std::function<void(const T* b, T* x)> solve = {};
   /// Normwise backward error of x.
   std::function<double(const T* b, const T* x)> backward_error = {};
+  /// 1 / condition number of the scaled matrix, by a few substitutions with the present factors.
+  std::function<double()> reciprocal_condition = {};
 };
 
 /// Columns of a solve under refinement, for factorisations with a policy of their own.

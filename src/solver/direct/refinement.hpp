@@ -90,12 +90,21 @@ struct TakeIfAccepted {
 
 }  // namespace refinement_detail
 
-/// Residuals and candidates of up to `columns` columns of n elements, and their progress: 2 n elements a
-/// column.
+/// Residuals and candidates of columns of n elements, and their progress: 2 n elements a column.
 template <class T>
 struct RefinementArrays {
   RefinementArrays(const Device& device, std::int64_t n, std::int64_t columns = 1)
       : residual(device, n, columns), candidate(device, n, columns), states(device, columns) {}
+  /// Makes room for `columns` columns.
+  void fit(std::int64_t columns) {
+    if (residual.columns() >= columns) return;
+    const Device device = residual.device();
+    const std::int64_t n = residual.rows();
+    residual = candidate = Dense<T>();
+    residual = Dense<T>(device, n, columns);
+    candidate = Dense<T>(device, n, columns);
+    states = Array<RefinementState>(device, columns);
+  }
   [[nodiscard]] std::size_t bytes() const { return residual.bytes() + candidate.bytes() + states.bytes(); }
   [[nodiscard]] RefinementViews<T> views(DenseView<T> X) {
     return {X, column_range(residual.view(), 0, X.columns()), column_range(candidate.view(), 0, X.columns())};
@@ -170,7 +179,7 @@ class SmallerResidual {
   /// Steps accepted for each column, of decisions on the host.
   [[nodiscard]] const std::vector<std::int64_t>& steps() const { return steps_; }
   /// Reports them.
-  void report([[maybe_unused]] std::span<Job> jobs) const {
+  void report([[maybe_unused]] std::span<Job> jobs, const RefinementViews<T>& /*views*/) const {
     if constexpr (decision == Decision::on_host) {
       for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].statistics = {{"refinement_steps", steps_[j]}};
     }

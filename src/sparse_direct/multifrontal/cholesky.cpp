@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sparse Cholesky factorisation as a Solver.
+// Sparse Cholesky factorisation on the host.
+#include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
+#include "sparse_direct/multifrontal/factorization.hpp"
+#include "sparse_direct/multifrontal/fronts/pivot_ratio.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
-#include "sparse_direct/multifrontal/solver.hpp"
+#include "sparse_direct/multifrontal/sparse_factorization.hpp"
 
 #include <echelon/methods/sparse_cholesky.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 namespace echelon {
@@ -19,42 +23,49 @@ namespace {
 using namespace sparse_direct;
 
 template <class B, class T>
-class CholeskySolver final : public MultifrontalSolver<B, T> {
-  using Base = MultifrontalSolver<B, T>;
+class SparseCholeskyFactorization final : public SparseFactorization<B, T> {
+  using Base = SparseFactorization<B, T>;
+  using Context = typename Base::Context;
 
  public:
-  CholeskySolver(const Device& device, const SparseCholeskyOptions& options)
-      : Base(device, {options.ordering, options.refine, options.condition, options.condition_of_updates}) {}
+  SparseCholeskyFactorization(const Device& device, const SparseCholeskyOptions& options)
+      : Base(device, {options.ordering, options.condition, options.condition_of_updates}), fronts_(device) {}
+
+  [[nodiscard]] std::size_t bytes() const { return fronts_.bytes(); }
 
  private:
-  void analyze_matrix(const Csr<T>& A, bool /*same_pattern*/) override {
+  void analyze_matrix(const Csr<T>& A, const AnalysisRequest& request) override {
     AnalysisOptions analysis;
-    analysis.ordering = {.ordering = this->common_options().ordering,
-                         .minimum_degree = this->known_minimum_degree(),
-                         .threads = this->threads()};
-    this->fronts_.analyze(analyze_symmetric(A, analysis), FactorKind::cholesky, A);
+    analysis.ordering = request.ordering;
+    fronts_.analyze(analyze_symmetric(A, analysis), FactorKind::cholesky, A);
+  }
+  [[nodiscard]] CostPrediction analyzed_cost() const override { return fronts_.predicted_cost(); }
+  [[nodiscard]] const SymbolicFactor* analyzed_tree() const override { return &fronts_.layout().tree; }
+
+  Outcome factor_values(const Context& context) override {
+    const Csr<T>& A = *context.A.csr();
+    if (const std::optional<Place> place = find_asymmetry(A, this->device())) return not_symmetric(*place);
+    if (std::optional<Outcome> lack = fronts_.lack_of_memory("the factorisation")) return *lack;
+    const FactorResult result = fronts_.factor({A.values().data()}, {}, context.cancel);
+    if (result.end == FactorEnd::cancelled) return cancelled_factorization();
+    if (result.end == FactorEnd::no_pivot)
+      return not_positive(result.failed->column, short_number(*result.failed->value));
+    Outcome outcome;
+    if (this->options().condition) outcome = assess_condition<T>(condition_of_unit_diagonal(context));
+    outcome.rank = A.rows();
+    outcome.statistics = fronts_.statistics();
+    return outcome;
   }
 
-  Outcome factor_values(const Csr<T>& A) override {
-    if (const std::optional<Place> place = find_asymmetry(A, this->device())) return not_symmetric(*place);
-    if (std::optional<Outcome> lack = this->check_memory()) return *lack;
-    const FactorResult result = this->factor_with({A.values().data()}, {});
-    if (result.end == FactorEnd::cancelled) return cancelled_factorization();
-    if (result.end == FactorEnd::no_pivot) {
-      return not_positive(result.failed->column, short_number(*result.failed->value));
-    }
-    Outcome outcome;
-    if (this->common_options().condition) {
-      const std::vector<double> scale = scale_to_unit_diagonal(A);
-      const double ratio = pivot_ratio(this->fronts_.factors(), [&](std::int64_t k) {
-        const double s = scale[this->fronts_.column_order()[static_cast<std::size_t>(k)]];
-        return s * s;
-      });
-      outcome = assess_condition<T>(this->reciprocal_condition(A, {scale, scale}, ratio));
-    }
-    outcome.rank = A.rows();
-    outcome.statistics = this->fronts_.statistics();
-    return outcome;
+  /// 1 / condition number of A scaled to a diagonal near 1.
+  [[nodiscard]] double condition_of_unit_diagonal(const Context& context) {
+    const Csr<T>& A = *context.A.csr();
+    const std::vector<double> scale = scale_to_unit_diagonal(A);
+    const double ratio = pivot_ratio(fronts_.factors(), [&](std::int64_t k) {
+      const double s = scale[fronts_.column_order()[static_cast<std::size_t>(k)]];
+      return s * s;
+    });
+    return this->reciprocal_condition(context, A, {scale, scale}, ratio);
   }
 
   /// Powers of two near 1 / sqrt(a_ii).
@@ -70,6 +81,22 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
     }
     return scale;
   }
+
+  void release_factors() override { fronts_.release_factors(); }
+  [[nodiscard]] const std::vector<std::int32_t>& row_order() const override { return fronts_.row_order(); }
+  [[nodiscard]] const std::vector<std::int32_t>& column_order() const override {
+    return fronts_.column_order();
+  }
+  [[nodiscard]] const Scaling& scaling() const override { return no_scaling_; }
+  [[nodiscard]] std::int64_t scratch_size(int columns) const override {
+    return fronts_.scratch_size(columns);
+  }
+  void apply_inverse(bool transposed, int columns, T* x, T* scratch) const override {
+    fronts_.substitute(transposed, columns, x, scratch);
+  }
+
+  MultifrontalFactorization<T> fronts_;
+  Scaling no_scaling_;
 };
 
 }  // namespace
@@ -77,7 +104,7 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
 template <>
 struct MethodWith<SparseCholeskyOptions> {
   template <class B, class T>
-  using Type = CholeskySolver<B, T>;
+  using Type = DirectMethod<B, T, SparseCholeskyFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(

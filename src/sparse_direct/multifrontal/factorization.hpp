@@ -46,6 +46,9 @@ class MultifrontalFactorization {
   [[nodiscard]] const PanelLayout& layout() const { return layout_; }
   /// Memory that factor() takes, if no more pivots are delayed than expected.
   [[nodiscard]] const FactorMemory& predicted_memory() const { return predicted_; }
+  [[nodiscard]] CostPrediction predicted_cost() const {
+    return {layout_.factor_flops(), predicted_.factor_bytes};
+  }
   /// Outcome out_of_memory if the factors and the working memory exceed the available memory; otherwise
   /// empty. `what` begins the message: "the factorisation".
   [[nodiscard]] std::optional<Outcome> lack_of_memory(const std::string& what) const;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sparse L D L^T factorisation as a Solver.
+// Sparse L D L^T factorisation on the host.
+#include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
+#include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
-#include "sparse_direct/multifrontal/pivoting_solver.hpp"
+#include "sparse_direct/multifrontal/rank_deciding_factorization.hpp"
 
 #include <echelon/methods/sparse_ldlt.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,75 +23,98 @@ namespace {
 using namespace sparse_direct;
 
 template <class B, class T>
-class LdltSolver final : public PivotingSolver<B, T> {
-  using Base = PivotingSolver<B, T>;
+class SparseLdltFactorization final : public RankDecidingFactorization<B, T> {
+  using Base = RankDecidingFactorization<B, T>;
+  using Context = typename Base::Context;
 
  public:
-  LdltSolver(const Device& device, const SparseLdltOptions& options)
-      : Base(device, {options.ordering, options.refine, options.condition, options.condition_of_updates},
-             options.threshold) {}
+  SparseLdltFactorization(const Device& device, const SparseLdltOptions& options)
+      : Base(device, {options.ordering, options.condition, options.condition_of_updates}),
+        fronts_(device, options.threshold) {}
+
+  [[nodiscard]] std::size_t bytes() const {
+    return fronts_.bytes() + (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
+  }
 
  private:
   /// Scales A, and pairs rows without a large diagonal element. The scaling of a structurally singular A is
   /// the one for its largest elements, since the matching does not bound elements outside of it.
-  void analyze_matrix(const Csr<T>& A, bool same_pattern) override {
+  void analyze_matrix(const Csr<T>& A, const AnalysisRequest& request) override {
     asymmetry_ = find_asymmetry(A, this->device());
     SymmetricMatching matching;
     if (!asymmetry_) matching = symmetric_matching(A);
-    const bool same = same_pattern && matching.partner == matching_.partner;
+    const bool same = request.same_pattern && matching.partner == matching_.partner;
     matching_ = std::move(matching);
     if (matching_.structural_rank < A.rows()) {
-      set_scale(infinity_norm_scaling(A).rows, ScalingKind::infinity_norm);
+      set_scaling(infinity_norm_scaling(A).rows, ScalingKind::infinity_norm);
     } else {
-      set_scale(std::move(matching_.scale), matching_.kind);
+      set_scaling(std::move(matching_.scale), matching_.kind);
     }
-    if (!same) lay_out_matrix(A);
+    if (!same) lay_out_matrix(A, request);
   }
 
-  void lay_out_matrix(const Csr<T>& A) {
+  void lay_out_matrix(const Csr<T>& A, const AnalysisRequest& request) {
     AnalysisOptions analysis;
-    analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
+    analysis.ordering = request.ordering;
+    analysis.ordering.minimum_degree = {};  // of single rows
     analysis.partner = matching_.partner;
-    this->fronts_.analyze(analyze_symmetric(A, analysis), FactorKind::ldlt, A);
-    this->fronts_.expect_delays(matching_.unmatched_rows);
+    fronts_.analyze(analyze_symmetric(A, analysis), FactorKind::ldlt, A);
+    fronts_.expect_delays(matching_.unmatched_rows);
   }
+
+  [[nodiscard]] CostPrediction analyzed_cost() const override { return fronts_.predicted_cost(); }
+  [[nodiscard]] const SymbolicFactor* analyzed_tree() const override { return &fronts_.layout().tree; }
 
   void adapt_to_values(const Csr<T>& A) override {
     asymmetry_ = find_asymmetry(A, this->device());
-    set_scale(infinity_norm_scaling(A).rows, ScalingKind::infinity_norm);
+    set_scaling(infinity_norm_scaling(A).rows, ScalingKind::infinity_norm);
   }
 
-  Outcome factor_values(const Csr<T>& A) override {
+  Outcome factor_values(const Context& context) override {
     if (asymmetry_) return not_symmetric(*asymmetry_, Status::breakdown);
-    if (std::optional<Outcome> lack = this->check_memory()) return *lack;
-    Outcome outcome = this->factor_and_assess(A);
+    if (std::optional<Outcome> lack = fronts_.lack_of_memory("the factorisation")) return *lack;
+    Outcome outcome = this->factor_and_assess(context, fronts_, scaling_);
     if (outcome.status == Status::cancelled) return outcome;
-    const FactorFacts& facts = this->fronts_.facts();
-    this->complete(outcome, {}, {}, facts.rank == matching_.structural_rank);
+    const FactorFacts& facts = fronts_.facts();
+    this->complete(outcome, fronts_, facts.rank == matching_.structural_rank);
     add_inertia(outcome);
     outcome.statistics.push_back({"scaling", std::string(to_string(kind_))});
     outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
-    this->add_pivot_statistics(outcome);
+    fronts_.add_pivot_statistics(outcome);
     return outcome;
   }
 
   /// Adds the inertia, unless pivots were perturbed, since these do not have the signs of eigenvalues of A.
   void add_inertia(Outcome& outcome) const {
-    const FactorFacts& facts = this->fronts_.facts();
+    const FactorFacts& facts = fronts_.facts();
     if (facts.perturbed_pivots > 0) return;
     outcome.statistics.insert(outcome.statistics.end(),
                               {{"positive_eigenvalues", facts.positive},
                                {"negative_eigenvalues", facts.negative},
-                               {"zero_eigenvalues", this->fronts_.factors().n - facts.rank}});
+                               {"zero_eigenvalues", fronts_.factors().n - facts.rank}});
   }
 
-  void set_scale(std::vector<double> scale, ScalingKind kind) {
+  void release_factors() override { fronts_.release_factors(); }
+  [[nodiscard]] const std::vector<std::int32_t>& row_order() const override { return fronts_.row_order(); }
+  [[nodiscard]] const std::vector<std::int32_t>& column_order() const override {
+    return fronts_.column_order();
+  }
+  [[nodiscard]] const Scaling& scaling() const override { return scaling_; }
+  [[nodiscard]] std::int64_t scratch_size(int columns) const override {
+    return fronts_.scratch_size(columns);
+  }
+  void apply_inverse(bool transposed, int columns, T* x, T* scratch) const override {
+    fronts_.substitute(transposed, columns, x, scratch);
+  }
+
+  void set_scaling(std::vector<double> scale, ScalingKind kind) {
     kind_ = kind;
-    this->scale_of_factors_.columns = scale;
-    this->scale_of_factors_.rows = std::move(scale);
-    this->scale_ = this->scale_of_factors_;
+    scaling_.columns = scale;
+    scaling_.rows = std::move(scale);
   }
 
+  PivotedFactorization<T> fronts_;
+  Scaling scaling_;
   SymmetricMatching matching_;
   ScalingKind kind_ = ScalingKind::infinity_norm;
   std::optional<Place> asymmetry_;
@@ -99,7 +125,7 @@ class LdltSolver final : public PivotingSolver<B, T> {
 template <>
 struct MethodWith<SparseLdltOptions> {
   template <class B, class T>
-  using Type = LdltSolver<B, T>;
+  using Type = DirectMethod<B, T, SparseLdltFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(

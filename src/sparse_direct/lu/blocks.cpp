@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/lu/blocks.hpp"
+
+#include "sparse_direct/left_looking/stored_zeros.hpp"
+#include "sparse_direct/left_looking/substitution.hpp"
+#include "sparse_direct/multifrontal/fronts/pivot_ratio.hpp"
+#include "sparse_direct/multifrontal/singular.hpp"
+#include "sparse_direct/symbolic/equal_patterns.hpp"
+
+#include <echelon/methods/sparse_lu.hpp>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace echelon::sparse_direct {
+
+template <class T>
+void BlockLu<T>::analyze(const Csr<T>& A, const OrderingOptions& ordering, bool same_pattern,
+                         bool keeps_zeros) {
+  keeps_pivots_ = false;
+  drops_zeros_ = !keeps_zeros && has_many_zeros(A);
+  const Csr<T> last_reduced = std::move(reduced_);
+  LargeDiagonal diagonal = large_diagonal_of_rows(A, {.good_diagonal = threshold_});
+  const bool same = same_pattern && diagonal.row_permutation == diagonal_.row_permutation &&
+                    diagonal.unmatched_columns == diagonal_.unmatched_columns;
+  diagonal_ = std::move(diagonal);
+  reduce(A);
+  set_scaling();
+  if (!same || !have_equal_patterns(last_reduced, reduced_))
+    order_ = block_order(matrix(A), diagonal_.row_permutation, ordering);
+}
+
+template <class T>
+bool BlockLu<T>::adapt_to_values(const Csr<T>& A) {
+  if (drops_zeros_ && !copy_kept_values(A, reduced_)) return false;
+  keeps_pivots_ = true;
+  if (diagonal_.kind == ScalingKind::infinity_norm) diagonal_.scaling = equilibration(A);
+  if (!drops_zeros_) reduce(A);
+  set_scaling();
+  return true;
+}
+
+template <class T>
+CostPrediction BlockLu<T>::predicted_cost() const {
+  return {order_.flops, static_cast<std::size_t>(order_.entries) * (sizeof(T) + sizeof(std::int32_t))};
+}
+
+template <class T>
+LeftLookingEnd BlockLu<T>::factor(const Csr<T>& A, double most_entries, const std::stop_token& cancel) {
+  const LeftLookingOptions options{.threshold = threshold_, .most_entries = most_entries, .cancel = cancel};
+  LeftLookingEnd end = LeftLookingEnd::no_pivot;
+  if (keeps_pivots_) end = refactor_left_looking(matrix(A), diagonal_.scaling, options, factors_);
+  if (end != LeftLookingEnd::no_pivot) return end;
+  return factor_left_looking(matrix(A), diagonal_.scaling, order_, options, factors_);
+}
+
+template <class T>
+double BlockLu<T>::pivot_ratio() const {
+  PivotRatio pivots;
+  for (const T pivot : factors_.pivot) pivots.add(std::abs(static_cast<double>(pivot)));
+  return pivots.value();
+}
+
+template <class T>
+double BlockLu<T>::growth() const {
+  return factors_.largest_given > 0 ? factors_.largest_element / factors_.largest_given : 1;
+}
+
+template <class T>
+void BlockLu<T>::substitute(bool transposed, int columns, T* x, T* /*scratch*/) const {
+  sparse_direct::substitute(factors_, transposed, columns, x);
+}
+
+template <class T>
+std::vector<Statistic> BlockLu<T>::statistics() const {
+  return {{"factorization", std::string(to_string(LuFactorization::left_looking))},
+          {"ordering", order_.ordering},
+          {"blocks", order_.blocks()},
+          {"largest_block", order_.largest_block()},
+          {"factor_entries", factors_.entries()},
+          {"factor_flops", factors_.flops},
+          {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())},
+          {"scaling", std::string(to_string(diagonal_.kind))},
+          {"row_exchanges", std::string(diagonal_.permuted ? "matching" : "none")},
+          {"column_exchanges", factors_.exchanges},
+          {"pivot_growth", growth()}};
+}
+
+template <class T>
+std::size_t BlockLu<T>::bytes() const {
+  return factors_.bytes() + reduced_.bytes() +
+         (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
+}
+
+template <class T>
+BlockOrder BlockLu<T>::release_to_order() {
+  BlockOrder order = std::move(order_);
+  *this = BlockLu(threshold_);
+  return order;
+}
+
+template <class T>
+void BlockLu<T>::reduce(const Csr<T>& A) {
+  reduced_ = {};
+  if (!diagonal_.unmatched_columns.empty()) {
+    drops_zeros_ = false;
+    reduced_ = with_identity_in(A, diagonal_.unmatched_columns, diagonal_.row_permutation);
+  } else if (drops_zeros_) {
+    reduced_ = without_zeros(A);
+  }
+}
+
+template <class T>
+void BlockLu<T>::set_scaling() {
+  matrix_scaling_ = diagonal_.scaling;
+  for (const std::int32_t row : diagonal_.unmatched_rows) matrix_scaling_.rows[row] = 1;
+  for (const std::int32_t column : diagonal_.unmatched_columns) matrix_scaling_.columns[column] = 1;
+  scaling_ = matrix_scaling_;
+  for (const std::int32_t row : diagonal_.unmatched_rows) scaling_.rows[row] = 0;
+}
+
+template class BlockLu<float>;
+template class BlockLu<double>;
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/lu/fronts.hpp"
+
+#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/symbolic/symbolic_factor.hpp"
+
+#include <utility>
+
+namespace echelon::sparse_direct {
+
+template <class T>
+void FrontLu<T>::analyze(const Csr<T>& A, LargeDiagonal diagonal, const OrderingOptions& ordering,
+                         bool same_pattern) {
+  const bool same = same_pattern && diagonal.row_permutation == diagonal_.row_permutation &&
+                    fronts_.layout().tree.n == A.rows();
+  diagonal_ = std::move(diagonal);
+  if (same) return;
+  AnalysisOptions options;
+  options.ordering = ordering;
+  const PatternStorage pattern = symmetrized_pattern(A, diagonal_.row_permutation);
+  fronts_.analyze(analyze_symmetric(pattern.view(), options), FactorKind::lu, A, diagonal_.row_permutation);
+}
+
+template <class T>
+void FrontLu<T>::adapt_to_values(const Csr<T>& A) {
+  diagonal_.scaling = infinity_norm_scaling(A);
+  diagonal_.kind = ScalingKind::infinity_norm;
+}
+
+template class FrontLu<float>;
+template class FrontLu<double>;
+
+}  // namespace echelon::sparse_direct

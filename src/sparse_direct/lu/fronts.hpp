@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "sparse_direct/matching/large_diagonal.hpp"
+#include "sparse_direct/multifrontal/pivoted_factorization.hpp"
+#include "sparse_direct/ordering/ordering.hpp"
+
+#include <echelon/matrix/csr.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+/// Multifrontal LU factorisation of an A whose rows a matching covers.
+template <class T>
+class FrontLu {
+ public:
+  FrontLu(const Device& device, double threshold) : fronts_(device, threshold) {}
+
+  /// Takes the matching and the scaling of A; lays out the fronts, unless `same_pattern` and the matching is
+  /// that of the last analysis.
+  void analyze(const Csr<T>& A, LargeDiagonal diagonal, const OrderingOptions& ordering, bool same_pattern);
+  /// Scales new values.
+  void adapt_to_values(const Csr<T>& A);
+
+  [[nodiscard]] PivotedFactorization<T>& fronts() { return fronts_; }
+  [[nodiscard]] const PivotedFactorization<T>& fronts() const { return fronts_; }
+  [[nodiscard]] const LargeDiagonal& diagonal() const { return diagonal_; }
+  [[nodiscard]] const Scaling& scaling() const { return diagonal_.scaling; }
+  [[nodiscard]] const std::vector<std::int32_t>& row_order() const { return fronts_.row_order(); }
+  [[nodiscard]] const std::vector<std::int32_t>& column_order() const { return fronts_.column_order(); }
+
+  [[nodiscard]] std::int64_t scratch_size(int columns) const { return fronts_.scratch_size(columns); }
+  void substitute(bool transposed, int columns, T* x, T* scratch) const {
+    fronts_.substitute(transposed, columns, x, scratch);
+  }
+
+  [[nodiscard]] CostPrediction predicted_cost() const { return fronts_.predicted_cost(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return fronts_.bytes() + (scaling().rows.size() + scaling().columns.size()) * sizeof(double);
+  }
+  void release_factors() { fronts_.release_factors(); }
+
+ private:
+  PivotedFactorization<T> fronts_;
+  LargeDiagonal diagonal_;
+};
+
+}  // namespace echelon::sparse_direct

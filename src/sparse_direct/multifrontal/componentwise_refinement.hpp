@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Refinement of solutions of sparse systems by their componentwise backward errors.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/store.hpp"
+#include "linalg/vector/functors.hpp"
+#include "solver/direct/factorization.hpp"
+#include "solver/direct/refinement.hpp"
+#include "solver/implementation.hpp"
+#include "support/machine_epsilon.hpp"
+
+#include <echelon/matrix/csr.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+/// Errors of x as a solution of A x = b, by the residual r = b - A x.
+struct BackwardError {
+  /// max |r_i| / (|A| |x| + |b|)_i: x solves a system whose elements differ from the given ones by at most
+  /// that fraction.
+  Largest componentwise = {};
+  Largest scaled_residual = {};  ///< max |s_i r_i| for the scale factors of the rows
+  friend BackwardError combine(BackwardError a, BackwardError b) {
+    return {combine(a.componentwise, b.componentwise), combine(a.scaled_residual, b.scaled_residual)};
+  }
+};
+
+/// Computes element i of r = b - A x.
+template <class T>
+struct ResidualElement {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const T* values;
+  const double* row_scale;  ///< null: 1
+  const T* b;
+  const T* x;
+  T* r;
+  /// Norm of x, if positive: where (|A| |x| + |b|)_i is so small that rounding errors of other elements would
+  /// dominate it, (|A| |x|)_i + ||A_i||_1 ||x||_inf takes its place, and the backward error is that of a
+  /// perturbation of b there. M. Arioli, J. Demmel, I. Duff, Solving sparse linear systems with sparse
+  /// backward error, SIAM J. Matrix Anal. Appl. 10 (1989).
+  double x_norm = 0;
+
+  BackwardError operator()(std::int64_t i) const {
+    double residual = static_cast<double>(b[i]);
+    double terms = 0;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      const double product = static_cast<double>(values[k]) * static_cast<double>(x[columns[k]]);
+      residual -= product;
+      terms += std::fabs(product);
+    }
+    r[i] = static_cast<T>(residual);
+    const double error = std::fabs(residual);
+    if (error == 0) return {};
+    const double magnitude = std::fabs(static_cast<double>(b[i]));
+    double denominator = terms + magnitude;
+    if (x_norm > 0) {
+      const double others = row_norm(i) * x_norm;
+      const auto length = static_cast<double>(offsets[i + 1] - offsets[i]);
+      const bool tiny = denominator <= 1000 * machine_epsilon<T> * length * (others + magnitude);
+      if (tiny && std::isfinite(others)) denominator = terms + others;
+    }
+    return {{error / denominator}, {row_scale == nullptr ? error : error * row_scale[i]}};
+  }
+
+  [[nodiscard]] double row_norm(std::int64_t i) const {
+    double sum = 0;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k)
+      sum += std::fabs(static_cast<double>(values[k]));
+    return sum;
+  }
+};
+
+/// Computes r = b - A x on a host backend. `row_scale` and `x_norm` as in ResidualElement; empty: 1.
+template <class B, class T>
+BackwardError form_residual(B& backend, const Csr<T>& A, const std::vector<double>& row_scale, const T* b,
+                            const T* x, T* r, double x_norm = 0) {
+  BackwardError error;
+  backend.reduce(A.rows(),
+                 ResidualElement<T>{A.row_offsets().data(), A.column_indices().data(), A.values().data(),
+                                    row_scale.empty() ? nullptr : row_scale.data(), b, x, r, x_norm},
+                 Store<BackwardError>{&error});
+  return error;
+}
+
+/// Outcome for a right-hand side b of A, if it cannot be known from the set-up: x solves the equations up to
+/// r. Empty: it is known.
+template <class T>
+using SolutionAssessment = std::function<Outcome(const Csr<T>& A, const T* b, const T* x, const T* r)>;
+
+/// Policy of refinement that accepts smaller componentwise backward errors: refines each column while its
+/// error exceeds the rounding errors of its computation, and halves.
+template <class B, class T>
+class ComponentwiseRefinement {
+ public:
+  /// `row_scale`: of the equations of the task.
+  ComponentwiseRefinement(const direct::RefinementTask<B, T>& task, const std::vector<double>& row_scale,
+                          SolutionAssessment<T> assess)
+      : task_(task),
+        A_(*task.A.csr()),
+        row_scale_(row_scale),
+        assess_(std::move(assess)),
+        states_(static_cast<std::size_t>(task.rhs.columns())) {}
+
+  void begin(const RefinementViews<T>& views) {
+    for (std::int64_t c = 0; c < task_.rhs.columns(); ++c)
+      states_[static_cast<std::size_t>(c)].error =
+          residual(task_.rhs.column(c), views.solution.column(c), views.residual.column(c));
+    begun_ = true;
+  }
+
+  std::span<const std::int64_t> columns() {
+    active_.clear();
+    for (std::size_t c = 0; c < states_.size(); ++c) {
+      ColumnState& state = states_[c];
+      Job& job = task_.jobs[c];
+      if (!state.finished && job.control->cancel.stop_requested()) {
+        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
+        state.finished = true;
+      }
+      if (!(state.error.componentwise.value > negligible_error)) state.finished = true;
+      if (!state.finished) active_.push_back(static_cast<std::int64_t>(c));
+    }
+    return active_;
+  }
+
+  void judge(std::span<const std::int64_t> columns, const RefinementViews<T>& views) {
+    const std::int64_t n = views.solution.rows();
+    for (std::size_t a = 0; a < columns.size(); ++a) {
+      const std::int64_t c = columns[a];
+      ColumnState& state = states_[static_cast<std::size_t>(c)];
+      const T* const candidate = views.candidate.column(static_cast<std::int64_t>(a));
+      const BackwardError error = residual(task_.rhs.column(c), candidate, views.residual.column(c));
+      const double before = state.error.componentwise.value;
+      const double after = error.componentwise.value;
+      // The scaled residual converges first if unknowns differ in size by more than 1 / eps.
+      const bool converges = error.scaled_residual.value <= state.error.scaled_residual.value / 2;
+      state.finished = !(after <= before / 2 || converges);
+      if (!(after < before || (converges && after <= 2 * before))) continue;
+      state.error = error;
+      ++state.steps;
+      std::copy_n(candidate, n, views.solution.column(c));
+    }
+  }
+
+  /// Reports steps and errors, and assesses the solutions.
+  void report(std::span<Job> jobs, const RefinementViews<T>& views) {
+    if (!begun_) begin(views);
+    T* const r = views.residual.data();
+    for (std::size_t c = 0; c < jobs.size(); ++c) {
+      const T* b = task_.rhs.column(static_cast<std::int64_t>(c));
+      const T* x = views.solution.column(static_cast<std::int64_t>(c));
+      const double error = reported_error(states_[c].error.componentwise.value, b, x, r);
+      jobs[c].statistics = {{"refinement_steps", states_[c].steps}, {"componentwise_backward_error", error}};
+      if (!assess_ || jobs[c].outcome.status == Status::cancelled) continue;
+      residual(b, x, r);
+      jobs[c].outcome = assess_(A_, b, x, r);
+    }
+  }
+
+ private:
+  /// Backward error comparable to the rounding errors of the residual, which a further step cannot halve.
+  static constexpr double negligible_error = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+  struct ColumnState {
+    BackwardError error;
+    std::int64_t steps = 0;
+    bool finished = false;
+  };
+
+  BackwardError residual(const T* b, const T* x, T* r, double x_norm = 0) {
+    return form_residual(task_.backend, A_, row_scale_, b, x, r, x_norm);
+  }
+
+  /// The componentwise backward error to report, for a column whose plain one is `error`.
+  double reported_error(double error, const T* b, const T* x, T* r) {
+    if (error <= 10 * static_cast<double>(std::numeric_limits<T>::epsilon())) return error;
+    Largest largest;
+    task_.backend.reduce(A_.columns(), LargestMagnitude<const T*>{x}, Store<Largest>{&largest});
+    const double x_norm = largest.value;
+    return residual(b, x, r, x_norm).componentwise.value;
+  }
+
+  direct::RefinementTask<B, T> task_;
+  const Csr<T>& A_;
+  const std::vector<double>& row_scale_;
+  SolutionAssessment<T> assess_;
+  std::vector<ColumnState> states_;
+  std::vector<std::int64_t> active_;
+  bool begun_ = false;
+};
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/multifrontal/device_analysis.hpp"
+
+#include "solver/factor_status.hpp"
+#include "sparse_direct/matching/large_diagonal.hpp"
+#include "sparse_direct/matching/powers_of_two.hpp"
+#include "sparse_direct/multifrontal/analysis.hpp"
+#include "sparse_direct/multifrontal/outcomes.hpp"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace echelon::sparse_direct {
+
+namespace {
+
+AnalysisOptions options_for_device(Ordering ordering) {
+  return {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}};
+}
+
+/// First row whose diagonal element is not positive, if any; sets scale[i] = 1 / sqrt(a_ii) otherwise.
+template <class T>
+std::optional<std::int64_t> scale_by_diagonal(const Csr<T>& A, std::vector<double>& scale) {
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    double diagonal = 0;
+    for (std::int64_t e = A.row_offsets()[i]; e < A.row_offsets()[i + 1]; ++e) {
+      if (A.column_indices()[e] == i) diagonal = static_cast<double>(A.values()[e]);
+    }
+    if (!(diagonal > 0)) return i;
+    scale.push_back(1 / std::sqrt(diagonal));
+  }
+  return std::nullopt;
+}
+
+template <class T>
+DeviceAnalysis<T> analyze_cholesky(const Csr<T>& A, Ordering ordering) {
+  DeviceAnalysis<T> result;
+  if (const auto place = find_asymmetry(A, Device())) {
+    result.outcome = not_symmetric(*place);
+    return result;
+  }
+  std::vector<double> scale;
+  if (const auto row = scale_by_diagonal(A, scale)) {
+    result.outcome = not_positive(*row, "at most its diagonal element, which is not positive");
+    return result;
+  }
+  result.tree = analyze_symmetric(A, options_for_device(ordering));
+  result.row_scale = result.column_scale = powers_of_two<T>(scale);
+  return result;
+}
+
+template <class T>
+DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, Ordering ordering) {
+  DeviceAnalysis<T> result;
+  if (const auto place = find_asymmetry(A, Device())) {
+    result.outcome = not_symmetric(*place, Status::breakdown);
+    result.is_final = true;
+    return result;
+  }
+  const SymmetricMatching matching = symmetric_matching(A);
+  if (matching.structural_rank < A.rows()) {
+    result.outcome = rank_deficient("A", A.rows(), matching.structural_rank, matching.unmatched_rows, true);
+    return result;
+  }
+  AnalysisOptions options = options_for_device(ordering);
+  options.partner = matching.partner;
+  result.tree = analyze_symmetric(A, options);
+  result.row_scale = result.column_scale = powers_of_two<T>(matching.scale);
+  result.scaling = to_string(matching.kind);
+  return result;
+}
+
+template <class T>
+DeviceAnalysis<T> analyze_lu(const Csr<T>& A, Ordering ordering) {
+  DeviceAnalysis<T> result;
+  const LargeDiagonal diagonal = large_diagonal(A);
+  if (diagonal.structural_rank < A.rows()) {
+    result.outcome =
+        rank_deficient("A", A.rows(), diagonal.structural_rank, diagonal.unmatched_columns, true);
+    return result;
+  }
+  const PatternStorage pattern = symmetrized_pattern(A, diagonal.row_permutation);
+  result.tree = analyze_symmetric(pattern.view(), options_for_device(ordering));
+  result.row_permutation = diagonal.row_permutation;
+  result.row_scale = powers_of_two<T>(diagonal.scaling.rows);
+  result.column_scale = powers_of_two<T>(diagonal.scaling.columns);
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, Ordering ordering) {
+  switch (kind) {
+    case FactorKind::cholesky:
+      return analyze_cholesky(A, ordering);
+    case FactorKind::ldlt:
+      return analyze_ldlt(A, ordering);
+    case FactorKind::lu:
+      return analyze_lu(A, ordering);
+  }
+  return {};
+}
+
+template DeviceAnalysis<float> analyze_for_device(const Csr<float>&, FactorKind, Ordering);
+template DeviceAnalysis<double> analyze_for_device(const Csr<double>&, FactorKind, Ordering);
+
+}  // namespace echelon::sparse_direct

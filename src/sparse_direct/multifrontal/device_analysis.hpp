@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Analysis on the host for a factorisation on a GPU.
+#pragma once
+
+#include "solver/implementation.hpp"
+#include "sparse_direct/multifrontal/fronts/factor_kind.hpp"
+#include "sparse_direct/symbolic/symbolic_factor.hpp"
+
+#include <echelon/matrix/csr.hpp>
+#include <echelon/ordering.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+/// Order of elimination, and scaling by powers of two. They depend on the pattern, and for lu and ldlt also
+/// on the values of the matrix that was analysed.
+template <class T>
+struct DeviceAnalysis {
+  SymbolicFactor tree;
+  std::vector<std::int32_t> row_permutation;  ///< of lu: row k of P A is row row_permutation[k] of A
+  std::string scaling;                        ///< word for the source of the factors; of ldlt
+  std::vector<T> row_scale, column_scale;
+  Outcome outcome;
+  bool is_final = false;  ///< the host reports the same outcome
+};
+
+/// Analyses a square A on the host. For cholesky it has to be symmetric with a positive diagonal, for ldlt
+/// symmetric, and of full structural rank for ldlt and lu; another A is the outcome.
+template <class T>
+[[nodiscard]] DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, Ordering ordering);
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Base of the factorisations with numerical pivoting: singular matrices, and tests of the factors.
+#pragma once
+
+#include "linalg/spmv/multiply.hpp"
+#include "solver/factor_status.hpp"
+#include "sparse_direct/matching/null_pivot.hpp"
+#include "sparse_direct/multifrontal/fronts/pivot_ratio.hpp"
+#include "sparse_direct/multifrontal/pivoted_factorization.hpp"
+#include "sparse_direct/multifrontal/singular.hpp"
+#include "sparse_direct/multifrontal/sparse_factorization.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+template <class B, class T>
+class RankDecidingFactorization : public SparseFactorization<B, T> {
+  using Base = SparseFactorization<B, T>;
+
+ public:
+  using Context = typename Base::Context;
+
+ protected:
+  using Base::Base;
+  ~RankDecidingFactorization() = default;
+
+  [[nodiscard]] bool analysis_depends_on_values() const override { return true; }
+
+  /// Factors with every pivot that is not exactly zero at first. If the factors make A singular to working
+  /// precision, a second factorisation delays columns at the level of rounding errors to the root, where they
+  /// decide the rank; so does one after perturbed pivots that were not accurate enough. Such pivots give no
+  /// estimate of the condition number of A.
+  Outcome factor_and_assess(const Context& context, PivotedFactorization<T>& fronts, const Scaling& scaling) {
+    const Csr<T>& A = *context.A.csr();
+    rank_description_.clear();
+    if (!fronts.factor_scaled(A, scaling, 0, context.cancel)) return cancelled_factorization();
+    const FactorFacts& facts = fronts.facts();
+    const bool perturbed = facts.perturbed_pivots > 0;
+    Outcome outcome;
+    if (facts.rank == A.rows() && !perturbed) {
+      outcome = assess(context, A, scaling, pivot_ratio(fronts.factors(), [](std::int64_t) { return 1.0; }));
+    }
+    if (outcome.status == Status::singular || facts.rank < A.rows() ||
+        (perturbed && !(test_factors(context) <= acceptable_test_error))) {
+      if (!fronts.factor_scaled(A, scaling, null_pivot_tolerance<T>(A.rows()), context.cancel))
+        return cancelled_factorization();
+    }
+    return outcome;
+  }
+
+  /// Whether the factors describe A: refined solutions are accurate after perturbed pivots, and columns
+  /// without a pivot, of which it tests at most 4, are combinations of the others.
+  [[nodiscard]] static bool are_trustworthy(const Context& context, const PivotedFactorization<T>& fronts) {
+    constexpr std::int64_t most_columns = 4;
+    const FactorFacts& facts = fronts.facts();
+    const std::int64_t n = context.A.rows();
+    const std::int64_t end = std::min(n, facts.rank + most_columns);
+    for (std::int64_t k = facts.rank; k < end; ++k) {
+      if (!is_dependent(context, fronts.column_order()[static_cast<std::size_t>(k)])) return false;
+    }
+    return facts.rank < n || facts.perturbed_pivots == 0 || test_factors(context) <= acceptable_test_error;
+  }
+
+  /// The condition number of the scaled matrix, if it is to be estimated; `ratio`: of its pivots.
+  [[nodiscard]] Outcome assess(const Context& context, const Csr<T>& matrix, const Scaling& scaling,
+                               double ratio) {
+    if (!this->options().condition) return {};
+    return assess_condition<T>(this->reciprocal_condition(context, matrix, scaling, ratio));
+  }
+
+  /// Completes the outcome of a set-up by fronts that were made of all of A.
+  void complete(Outcome& outcome, const PivotedFactorization<T>& fronts, bool structural) {
+    const auto without_pivot = [&](const std::vector<std::int32_t>& order) {
+      return std::vector<std::int32_t>(order.begin() + fronts.facts().rank, order.end());
+    };
+    complete(outcome, std::ssize(fronts.row_order()), without_pivot(fronts.row_order()),
+             without_pivot(fronts.column_order()), structural);
+    outcome.statistics = fronts.statistics();
+  }
+
+  /// Completes the outcome of a set-up from all rows and columns without a pivot; `structural` if they have
+  /// none whatever the values are.
+  void complete(Outcome& outcome, std::int64_t n, std::vector<std::int32_t> rows,
+                std::vector<std::int32_t> columns, bool structural) {
+    rank_ = n - std::ssize(rows);
+    rank_description_.clear();
+    if (rank_ < n) {
+      rank_description_ = describe_dependence(n, std::move(rows), std::move(columns), structural);
+      outcome = {Status::singular, rank_description_};
+    }
+    outcome.rank = rank_;
+  }
+
+  /// Adds whether the rank is the exact one, which is worth a word where it is not full or was doubtful.
+  static void add_certainty(Outcome& outcome, bool proven) {
+    outcome.statistics.push_back({"rank_certainty", std::string(proven ? "proven" : "to working precision")});
+  }
+
+  [[nodiscard]] SolutionAssessment<T> assessment() const override {
+    if (rank_description_.empty()) return {};
+    return [this](const Csr<T>& A, const T* b, const T* x, const T* r) {
+      return assess_singular(A, b, x, r, rank_, rank_description_);
+    };
+  }
+
+ private:
+  static constexpr double acceptable_test_error =
+      100 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+  /// Normwise backward error of the refined solution for b = A e, e of ones: a test of the factors.
+  [[nodiscard]] static double test_factors(const Context& context) {
+    const auto n = static_cast<std::size_t>(context.A.rows());
+    std::vector<T> x(n, T{1});
+    std::vector<T> b(n, T{0});
+    multiply(context.backend, T{1}, context.A, x.data(), T{0}, b.data());
+    context.solve(b.data(), x.data());
+    return context.backward_error(b.data(), x.data());
+  }
+
+  /// Whether column j of A is a combination of the columns with a pivot: whether the refined solution for it
+  /// as the right-hand side, with zeros in the unknowns without a pivot, satisfies every equation to within
+  /// rounding errors.
+  [[nodiscard]] static bool is_dependent(const Context& context, std::int64_t j) {
+    const Csr<T>& A = *context.A.csr();
+    const auto n = static_cast<std::size_t>(A.rows());
+    std::vector<T> x(n, T{0});
+    std::vector<T> b(n, T{0});
+    std::vector<T> r(n);
+    x[static_cast<std::size_t>(j)] = 1;
+    multiply(context.backend, T{1}, context.A, x.data(), T{0}, b.data());
+    context.solve(b.data(), x.data());
+    form_residual(context.backend, A, {}, b.data(), x.data(), r.data());
+    return satisfies(A, b.data(), x.data(), r.data());
+  }
+
+  std::int64_t rank_ = 0;
+  std::string rank_description_;  // empty unless A is singular
+};
+
+}  // namespace echelon::sparse_direct
