@@ -4,67 +4,95 @@
 #include "dense/cholesky/recursive_cholesky.hpp"
 #include "dense/cholesky/symmetric_factorization.hpp"
 #include "dense/mixed_precision/solver.hpp"
+#include "linalg/blas/blas.hpp"
+#include "linalg/blas/lapack.hpp"
+#include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/cholesky.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace echelon {
 
 namespace {
 
+/// A = L L^T, scaled by powers of two.
 template <class B, class T>
-class DenseCholesky final : public HostFactorization<B, T> {
+class CholeskyFactorization {
  public:
-  DenseCholesky(const Device& device, const CholeskyOptions& options)
-      : HostFactorization<B, T>(device, options.equilibrate, options.refine),
-        checks_symmetry_(options.factor_precision == Precision::working) {}
+  using Scope = blas::Threads;
+  static constexpr bool calls_blas = true;
+
+  CholeskyFactorization(const Device&, const CholeskyOptions& options)
+      : equilibrate_(options.equilibrate), checks_symmetry_(options.factor_precision == Precision::working) {}
 
   /// Whether A is symmetric.
   static Outcome check_matrix(B& /*backend*/, const MatrixRef<T>& A) {
     const Dense<T> converted = A.is_sparse() ? to_dense(A) : Dense<T>();
-    const auto place = dense_symmetric::find_asymmetry<T>(A.is_sparse() ? converted.view() : A.dense());
+    return check_symmetry(A.is_sparse() ? converted.view() : A.dense());
+  }
+
+  Outcome factor(const direct::FactorContext<B, T>& context) {
+    factors_ = Dense<T>();  // releases the old factors before the new ones are allocated
+    factors_ = to_dense(context.A);
+    const int n = blas::dimension(factors_.rows());
+    T* const a = factors_.data();
+    if (equilibrate_) context.scales = equilibrate();
+    if (checks_symmetry_) {
+      if (Outcome symmetric = check_symmetry(factors_); !symmetric.ok()) return symmetric;
+    }
+    norm_ = lapack::norm_one(n, a);
+    const dense_symmetric::CholeskyEnd end =
+        dense_symmetric::RecursiveCholesky<T>(n, a, context.cancel).factor();
+    if (end.cancelled) return cancelled_factorization();
+    if (end.not_positive == 0) return {};
+    const int column = end.not_positive - 1;
+    return not_positive(column, short_number(static_cast<double>(factors_(column, column))));
+  }
+
+  void substitute(direct::Operation /*of a symmetric matrix*/, B& /*backend*/, direct::NoSpace& /*space*/,
+                  DenseView<T> X) const {
+    const int n = static_cast<int>(X.rows());
+    for (const CBLAS_TRANSPOSE transpose : {CblasNoTrans, CblasTrans}) {
+      blas::trsm(CblasLower, transpose, CblasNonUnit, n, static_cast<int>(X.columns()), factors_.data(), n,
+                 X.data(), blas::dimension(X.leading()));
+    }
+  }
+
+  [[nodiscard]] double norm() const { return static_cast<double>(norm_); }
+  [[nodiscard]] std::size_t bytes() const { return factors_.bytes(); }
+
+ private:
+  static Outcome check_symmetry(DenseView<const T> A) {
+    const auto place = dense_symmetric::find_asymmetry<T>(A);
     return place ? not_symmetric(place->first, place->second, Status::not_spd) : Outcome{};
   }
 
- private:
   /// Scales the diagonal elements to about 1. A diagonal that is not positive is reported by the
   /// factorisation.
-  Outcome equilibrate(DenseView<T> A, std::vector<T>& rows, std::vector<T>& columns) override {
+  Scales<T> equilibrate() {
     std::vector<double> diagonal;
-    for (std::int64_t i = 0; i < A.rows(); ++i) diagonal.push_back(static_cast<double>(A(i, i)));
+    for (std::int64_t i = 0; i < factors_.rows(); ++i)
+      diagonal.push_back(static_cast<double>(factors_(i, i)));
     if (*std::min_element(diagonal.begin(), diagonal.end()) <= 0) return {};
-    dense_symmetric::scale_symmetrically(A, diagonal, rows);
-    columns = rows;
-    return {};
+    std::vector<T> scales;
+    dense_symmetric::scale_symmetrically(factors_.view(), diagonal, scales);
+    return dense_symmetric::symmetric_scales(scales);
   }
 
-  Outcome factor(int n) override {
-    T* const a = this->factors().data();
-    if (const auto place =
-            checks_symmetry_ ? dense_symmetric::find_asymmetry<T>(this->factors().view()) : std::nullopt) {
-      return not_symmetric(place->first, place->second, Status::not_spd);
-    }
-    const T norm = lapack::norm_one(n, a);
-    const dense_symmetric::CholeskyEnd end =
-        dense_symmetric::RecursiveCholesky<T>(n, a, this->cancel()).factor();
-    if (end.cancelled) return cancelled_factorization();
-    if (end.not_positive > 0) {
-      const int column = end.not_positive - 1;
-      return not_positive(column, short_number(static_cast<double>(this->factors()(column, column))));
-    }
-    return assess_condition<T>(this->reciprocal_condition(norm));
-  }
-
-  void substitute_factors(bool /*transposed*/, DenseView<T> X) const override {
-    const int n = static_cast<int>(X.rows());
-    for (const CBLAS_TRANSPOSE transpose : {CblasNoTrans, CblasTrans}) {
-      blas::trsm(CblasLower, transpose, CblasNonUnit, n, static_cast<int>(X.columns()),
-                 this->factors().data(), n, X.data(), blas::dimension(X.leading()));
-    }
-  }
-
+  bool equilibrate_;
   bool checks_symmetry_;  // false if symmetry was checked before A was rounded
+  Dense<T> factors_;
+  T norm_ = 0;
 };
+
+template <class B, class T>
+using DenseCholesky = DirectMethod<B, T, CholeskyFactorization<B, T>>;
 
 template <class B, class T>
 using MixedPrecisionCholesky = MixedPrecisionSolver<B, T, DenseCholesky, CholeskyOptions>;

@@ -2,13 +2,18 @@
 /// Common part of the factorisations of dense symmetric matrices on the host.
 #pragma once
 
-#include "dense/factorization/host_factorization.hpp"
+#include "solver/direct/scales.hpp"
+#include "solver/factor_status.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -94,6 +99,13 @@ void equilibrate_symmetrically(DenseView<T> A, std::vector<T>& scales) {
     if (!are_uneven(sizes)) return;
     multiply_by_roots(A, sizes, scales);
   }
+}
+
+/// The scales of both sides of a symmetric matrix; none if `scales` is empty.
+template <class T>
+Scales<T> symmetric_scales(const std::vector<T>& scales) {
+  const Array<T> array{Device(), std::span<const T>(scales)};
+  return {array, array};
 }
 
 }  // namespace echelon::dense_symmetric

@@ -6,6 +6,7 @@
 #include "dense/crout/iteration.hpp"
 #include "dense/crout/iteration_outcome.hpp"
 #include "dense/factorization/recursive_lu.hpp"
+#include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/crout_blocked.hpp>
@@ -20,20 +21,24 @@ namespace {
 template <class B, class T>
 class BlockedFactorization final : public crout::CroutFactorization<B, T> {
  public:
-  BlockedFactorization(const Device& device, const CroutBlockedOptions& options)
-      : crout::CroutFactorization<B, T>(device, options.equilibrate, options.refine), options_(options) {}
+  static constexpr bool calls_blas = true;
+  BlockedFactorization(const Device&, const CroutBlockedOptions& options)
+      : crout::CroutFactorization<B, T>(options.equilibrate), options_(options) {}
+
+  Outcome factor(const direct::FactorContext<B, T>& context) {
+    return this->factor_scaled(context, [&] { return factor_in_place(context); });
+  }
 
  private:
-  Outcome factor_in_place() override {
+  Outcome factor_in_place(const direct::FactorContext<B, T>& context) {
     const int n = static_cast<int>(this->factors().rows());
     const int section_size = static_cast<int>(options_.section_size);
-    B backend(this->device());
     std::vector<int> lapack_pivots(static_cast<std::size_t>(n));  // from 1
     counts_ = {};
     Outcome outcome;
     const auto factor_section = [&](int first, int last) {
-      outcome = options_.section == CroutSection::direct ? eliminate(backend, first, last)
-                                                         : iterate(backend, first, last);
+      outcome = options_.section == CroutSection::direct ? eliminate(context, first, last)
+                                                         : iterate(context, first, last);
       for (int j = first; j < last; ++j) {
         std::int64_t& pivot = this->pivots()[static_cast<std::size_t>(j)];
         pivot += first;
@@ -42,7 +47,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
       return outcome.ok();
     };
     const bool complete = RecursiveLu(n, this->factors().data(), n, lapack_pivots.data(), CblasUpper,
-                                      section_size, this->cancel(), factor_section)
+                                      section_size, context.cancel, factor_section)
                               .factor(0, n);
     if (!complete && outcome.ok()) outcome = cancelled_factorization();
     if (options_.section == CroutSection::iterated) outcome.statistics = crout::statistics_of(counts_);
@@ -60,23 +65,24 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
         .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
   }
 
-  Outcome eliminate(B& backend, int first, int last) {
-    const crout::Elimination end =
-        crout::eliminate<B, T>(backend, section(first, last), section_pivots(first, last), this->cancel());
+  Outcome eliminate(const direct::FactorContext<B, T>& context, int first, int last) {
+    const crout::Elimination end = crout::eliminate<B, T>(context.backend, section(first, last),
+                                                          section_pivots(first, last), context.cancel);
     if (end.cancelled) return cancelled_factorization();
     return end.zero_pivot < 0 ? Outcome{} : zero_pivot(first + end.zero_pivot);
   }
 
-  Outcome iterate(B& backend, int first, int last) {
+  Outcome iterate(const direct::FactorContext<B, T>& context, int first, int last) {
+    B& backend = context.backend;
     const DenseView<T> factors = section(first, last);
-    Dense<T> matrix(this->device(), factors.rows(), factors.columns());
+    Dense<T> matrix(backend.device(), factors.rows(), factors.columns());
     for (std::int64_t j = 0; j < factors.columns(); ++j) {
       backend.copy(factors.rows(), factors.column(j), matrix.view().column(j));
     }
-    Dense<T> next(this->device(), factors.rows(), factors.columns());
+    Dense<T> next(backend.device(), factors.rows(), factors.columns());
     crout::Iteration<B, T> iteration(
         backend, matrix.view(), factors, next.view(), section_pivots(first, last),
-        {.section_size = last - first, .tolerance = options_.tolerance}, this->cancel());
+        {.section_size = last - first, .tolerance = options_.tolerance}, context.cancel);
     const auto result = iteration.factor();
     counts_ += iteration.counts();
     return crout::outcome_of(result, first, true);
@@ -91,7 +97,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
 template <>
 struct MethodWith<CroutBlockedOptions> {
   template <class B, class T>
-  using Type = BlockedFactorization<B, T>;
+  using Type = DirectMethod<B, T, BlockedFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(

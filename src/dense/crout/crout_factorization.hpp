@@ -3,56 +3,71 @@
 #pragma once
 
 #include "dense/crout/growth.hpp"
-#include "dense/factorization/host_factorization.hpp"
+#include "dense/factorization/scaling.hpp"
+#include "linalg/blas/blas.hpp"
+#include "solver/direct/factorization.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace echelon::crout {
 
-/// A method derives from it and factors in place: P A = L U, where `pivots()[j]` is the row that was
-/// exchanged with row j, and U has a unit diagonal.
+/// P A = L U, where `pivots()[j]` is the row that was exchanged with row j, and U has a unit diagonal. A
+/// variant of the method derives from it and factors in place.
 template <class B, class T>
-class CroutFactorization : public HostFactorization<B, T> {
+class CroutFactorization {
  public:
-  [[nodiscard]] std::size_t bytes() const override {
-    return HostFactorization<B, T>::bytes() + pivots_.size() * sizeof(std::int64_t);
+  using Scope = blas::Threads;
+
+  void substitute(direct::Operation operation, B& /*backend*/, direct::NoSpace& /*space*/,
+                  DenseView<T> X) const {
+    if (operation == direct::Operation::none) {
+      exchange_rows(X, false);
+      solve_triangle(CblasLower, CblasNoTrans, CblasNonUnit, X);
+      solve_triangle(CblasUpper, CblasNoTrans, CblasUnit, X);
+    } else {
+      solve_triangle(CblasUpper, CblasTrans, CblasUnit, X);
+      solve_triangle(CblasLower, CblasTrans, CblasNonUnit, X);
+      exchange_rows(X, true);
+    }
   }
+  direct::Factored conclude(const direct::FactorContext<B, T>& /*context*/, Outcome assessed) const {
+    return assess_growth<T>(std::move(assessed), growth_, factors_.rows());
+  }
+  [[nodiscard]] double norm() const { return norms_.one; }
+  [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + pivots_.size() * sizeof(std::int64_t); }
 
  protected:
-  using HostFactorization<B, T>::HostFactorization;
+  explicit CroutFactorization(bool equilibrate) : equilibrate_(equilibrate) {}
 
-  /// Factors and appends to the outcome's statistics.
-  virtual Outcome factor_in_place() = 0;
-
-  [[nodiscard]] std::vector<std::int64_t>& pivots() { return pivots_; }
-
- private:
-  void clear() final { pivots_.clear(); }
-
-  Outcome factor(int n) final {
-    T* const a = this->factors().data();
+  /// Factors the scaled A by `factor_in_place()`, which returns an Outcome with statistics.
+  template <class FactorInPlace>
+  Outcome factor_scaled(const direct::FactorContext<B, T>& context, const FactorInPlace& factor_in_place) {
+    pivots_.clear();
+    if (Outcome scaled = lu::copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok())
+      return scaled;
+    const std::int64_t n = factors_.rows();
     pivots_.resize(static_cast<std::size_t>(n));
-    const T norm = lapack::norm_one(n, a);
-    const T largest = lapack::norm_max(n, a);
     Outcome outcome = factor_in_place();
     const bool zero_pivot = outcome.status == Status::singular;
     if (!outcome.ok() && !zero_pivot) return outcome;
-    const double eliminated = largest_eliminated(zero_pivot ? outcome.row.value() + 1 : n);
-    if (!zero_pivot) {
-      std::vector<Statistic> statistics = std::move(outcome.statistics);
-      outcome = assess_condition<T>(this->reciprocal_condition(norm));
-      outcome.statistics = std::move(statistics);
-    }
-    return with_growth<T>(std::move(outcome), eliminated / static_cast<double>(largest), n);
+    growth_ = largest_eliminated(zero_pivot ? outcome.row.value() + 1 : n) / norms_.largest;
+    outcome = assess_growth<T>(std::move(outcome), growth_, n);
+    outcome.statistics.push_back({"pivot_growth", growth_});
+    return outcome;
   }
 
+  [[nodiscard]] Dense<T>& factors() { return factors_; }
+  [[nodiscard]] std::vector<std::int64_t>& pivots() { return pivots_; }
+
+ private:
   /// The largest magnitude l_ii u_ij of an element that elimination has left in the upper triangle of the
   /// first columns.
   [[nodiscard]] double largest_eliminated(std::int64_t columns) const {
-    const Dense<T>& lu = this->factors();
+    const Dense<T>& lu = factors_;
     Largest largest;
     for (std::int64_t j = 0; j < columns; ++j) {
       for (std::int64_t i = 0; i <= j; ++i) {
@@ -63,22 +78,10 @@ class CroutFactorization : public HostFactorization<B, T> {
     return largest.value;
   }
 
-  void substitute_factors(bool transposed, DenseView<T> X) const final {
-    if (!transposed) {
-      exchange_rows(X, false);
-      solve_triangle(CblasLower, CblasNoTrans, CblasNonUnit, X);
-      solve_triangle(CblasUpper, CblasNoTrans, CblasUnit, X);
-    } else {
-      solve_triangle(CblasUpper, CblasTrans, CblasUnit, X);
-      solve_triangle(CblasLower, CblasTrans, CblasNonUnit, X);
-      exchange_rows(X, true);
-    }
-  }
-
   void solve_triangle(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, DenseView<T> X) const {
     const int n = static_cast<int>(X.rows());
-    blas::trsm(part, transpose, diagonal, n, static_cast<int>(X.columns()), this->factors().data(), n,
-               X.data(), blas::dimension(X.leading()));
+    blas::trsm(part, transpose, diagonal, n, static_cast<int>(X.columns()), factors_.data(), n, X.data(),
+               blas::dimension(X.leading()));
   }
 
   /// Computes X = P X, or P^T X.
@@ -93,7 +96,11 @@ class CroutFactorization : public HostFactorization<B, T> {
     }
   }
 
+  bool equilibrate_;
+  Dense<T> factors_;
+  lu::ScaledNorms norms_;
   std::vector<std::int64_t> pivots_;
+  double growth_ = 0;  // of elements in the factorisation
 };
 
 }  // namespace echelon::crout

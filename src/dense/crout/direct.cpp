@@ -3,6 +3,7 @@
 #include "backend/serial/serial.hpp"
 #include "dense/crout/crout_factorization.hpp"
 #include "dense/crout/elimination.hpp"
+#include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/crout.hpp>
@@ -18,16 +19,18 @@ template <class B, class T>
 class DirectFactorization final : public crout::CroutFactorization<B, T> {
  public:
   template <class Options>
-  DirectFactorization(const Device& device, const Options& options)
-      : crout::CroutFactorization<B, T>(device, options.equilibrate, options.refine) {}
+  DirectFactorization(const Device&, const Options& options)
+      : crout::CroutFactorization<B, T>(options.equilibrate) {}
+
+  Outcome factor(const direct::FactorContext<B, T>& context) {
+    return this->factor_scaled(context, [&] { return factor_in_place(context); });
+  }
 
  private:
-  [[nodiscard]] bool calls_blas() const override { return false; }
-
-  Outcome factor_in_place() override {
-    B backend(this->device());
+  Outcome factor_in_place(const direct::FactorContext<B, T>& context) {
+    B& backend = context.backend;
     const crout::Elimination end =
-        crout::eliminate<B, T>(backend, this->factors().view(), this->pivots(), this->cancel());
+        crout::eliminate<B, T>(backend, this->factors().view(), this->pivots(), context.cancel);
     if (end.cancelled) return cancelled_factorization();
     return end.zero_pivot < 0 ? Outcome{} : zero_pivot(end.zero_pivot);
   }
@@ -38,13 +41,13 @@ class DirectFactorization final : public crout::CroutFactorization<B, T> {
 template <>
 struct MethodWith<CroutOptions> {
   template <class B, class T>
-  using Type = DirectFactorization<B, T>;
+  using Type = DirectMethod<B, T, DirectFactorization<B, T>>;
 };
 
 template <>
 struct MethodWith<CroutParallelOptions> {
   template <class B, class T>
-  using Type = DirectFactorization<B, T>;
+  using Type = DirectMethod<B, T, DirectFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,

@@ -6,15 +6,13 @@
 #include "support/text.hpp"
 
 #include <cstdint>
-#include <utility>
 
 namespace echelon::crout {
 
-/// Outcome for factors of n rows: `assessed`, with the growth added to its statistics. If elements grew so
-/// much that the factors are mostly rounding errors, a zero pivot or a large condition number does not show
-/// that A is singular, and the outcome is a breakdown.
+/// The outcome `assessed` of factors of n rows, or a breakdown if elements grew so much that the factors are
+/// mostly rounding errors: then a zero pivot or a large condition number does not show that A is singular.
 template <class T>
-[[nodiscard]] Outcome with_growth(Outcome assessed, double growth, std::int64_t n) {
+[[nodiscard]] Outcome assess_growth(Outcome assessed, double growth, std::int64_t n) {
   if (assessed.status == Status::singular && !(growth <= acceptable_growth<T>(n))) {
     assessed.status = Status::breakdown;
     assessed.message =
@@ -24,7 +22,6 @@ template <class T>
     assessed.row.reset();
     assessed.reciprocal_condition.reset();
   }
-  assessed.statistics.push_back({"pivot_growth", growth});
   return assessed;
 }
 

@@ -4,6 +4,7 @@
 #include "dense/crout/crout_factorization.hpp"
 #include "dense/crout/iteration.hpp"
 #include "dense/crout/iteration_outcome.hpp"
+#include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/crout_iterative.hpp>
@@ -15,24 +16,26 @@ namespace {
 template <class B, class T>
 class IterativeFactorization final : public crout::CroutFactorization<B, T> {
  public:
-  IterativeFactorization(const Device& device, const CroutIterativeOptions& options)
-      : crout::CroutFactorization<B, T>(device, options.equilibrate, options.refine), options_(options) {}
+  IterativeFactorization(const Device&, const CroutIterativeOptions& options)
+      : crout::CroutFactorization<B, T>(options.equilibrate), options_(options) {}
+
+  Outcome factor(const direct::FactorContext<B, T>& context) {
+    return this->factor_scaled(context, [&] { return factor_in_place(context); });
+  }
 
  private:
-  [[nodiscard]] bool calls_blas() const override { return false; }
-
-  Outcome factor_in_place() override {
-    B backend(this->device());
+  Outcome factor_in_place(const direct::FactorContext<B, T>& context) {
+    B& backend = context.backend;
     const std::int64_t n = this->factors().rows();
     Dense<T> matrix = this->factors();
-    Dense<T> next(this->device(), n, n);
+    Dense<T> next(backend.device(), n, n);
     const crout::IterationSettings settings{
         .section_size = options_.section_size > 0 ? options_.section_size : crout::default_section_size(n),
         .tolerance = options_.tolerance,
         .pivoting = options_.pivoting,
         .pivot_threshold = options_.pivot_threshold};
     crout::Iteration<B, T> iteration(backend, matrix.view(), this->factors().view(), next.view(),
-                                     this->pivots(), settings, this->cancel());
+                                     this->pivots(), settings, context.cancel);
     const auto result = iteration.factor();
     Outcome outcome = crout::outcome_of(result, 0, options_.pivoting);
     outcome.statistics = crout::statistics_of(iteration.counts());
@@ -47,7 +50,7 @@ class IterativeFactorization final : public crout::CroutFactorization<B, T> {
 template <>
 struct MethodWith<CroutIterativeOptions> {
   template <class B, class T>
-  using Type = IterativeFactorization<B, T>;
+  using Type = DirectMethod<B, T, IterativeFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(

@@ -5,6 +5,7 @@
 
 #include "dense/gauss_jordan/factor_precision.hpp"
 #include "dense/gauss_jordan/system.hpp"
+#include "dense/mixed_precision/refine_from_zero.hpp"
 #include "dense/mixed_precision/rounding.hpp"
 #include "linalg/contraction.hpp"
 
@@ -146,11 +147,11 @@ class RefinedSystem {
   }
 
  private:
-  /// State of the refinement for one right-hand side.
   struct Column {
     RefinementOutcome result;
     double rhs_norm = 0;
     double scaled_residual = std::numeric_limits<double>::infinity();
+    std::int64_t accepted = 0;  // candidates, the first solution included
     bool finished = false;
   };
 
@@ -191,70 +192,60 @@ class RefinedSystem {
     return backend.read(workspace.norms.data());
   }
 
+  /// Rule of mixed_precision::StepsFromZero. Without a requested accuracy, refinement continues while each
+  /// step halves the residual, until rounding in the working precision limits it.
+  struct Rule {
+    using Column = RefinedSystem::Column;
+    const RefinedSystem& system;
+    SolveWorkspace& workspace;
+
+    /// Needs no work if b = 0, whose solution is 0, or has a NaN, which is reported elsewhere.
+    [[nodiscard]] Column initial(double b_norm) const {
+      const bool trivial = b_norm == 0 || !std::isfinite(b_norm);
+      Column column;
+      column.result = {0, trivial ? 0.0 : 1.0, trivial};
+      column.rhs_norm = b_norm;
+      column.finished = trivial;
+      return column;
+    }
+    refined_detail::Norms norms(const T* r, const T* x) const { return system.norms(workspace, r, x); }
+    [[nodiscard]] static bool stops() { return false; }
+
+    /// Whether the candidate is better than the solution.
+    bool take_step(Column& column, const refined_detail::Norms& found) const {
+      const double scaled = found.scaled_residual.value;
+      const bool better = scaled < column.scaled_residual;
+      const bool halved = scaled <= column.scaled_residual / 2;
+      if (better) {
+        const double size = system.norm_inf() * found.solution.value + column.rhs_norm;
+        column.result.steps = column.accepted++;
+        column.result.backward_error = found.residual.value / size;
+        column.scaled_residual = scaled;
+      }
+      const std::optional<double>& accuracy = system.options_.accuracy;
+      const double default_accuracy =
+          std::sqrt(static_cast<double>(system.low_->rows())) * machine_epsilon<T>;
+      const double needed = std::min(accuracy.value_or(default_accuracy), acceptable_backward_error<T>);
+      column.result.accurate = column.result.backward_error <= needed;
+      column.finished = !halved || (accuracy && column.result.accurate);
+      return better;
+    }
+  };
+
   [[nodiscard]] std::vector<RefinementOutcome> solve_columns(SolveWorkspace& workspace, const MatrixRef<T>& A,
                                                              DenseView<const T> rhs, DenseView<T> X) const {
-    B& backend = workspace.low->backend;
-    const DenseView<T> residual = column_range(workspace.residual.view(), 0, rhs.columns());
-    const DenseView<T> candidate = column_range(workspace.candidate.view(), 0, rhs.columns());
-    const DenseView<T> next = column_range(workspace.next.view(), 0, rhs.columns());
-    std::vector<Column> columns(static_cast<std::size_t>(rhs.columns()));
-    for (std::int64_t j = 0; j < rhs.columns(); ++j) {
-      backend.fill(X.rows(), T{0}, X.column(j));
-      backend.copy(rhs.rows(), rhs.column(j), residual.column(j));
-      columns[static_cast<std::size_t>(j)] =
-          initial_column(norms(workspace, rhs.column(j), X.column(j)).residual.value);
-    }
-    constexpr std::int64_t max_steps = 50;
-    const auto is_finished = [](const Column& column) { return column.finished; };
-    for (std::int64_t step = 0;
-         step <= max_steps && !std::all_of(columns.begin(), columns.end(), is_finished); ++step) {
-      for (std::int64_t j = 0; j < X.columns(); ++j) backend.copy(X.rows(), X.column(j), candidate.column(j));
-      add_correction(workspace, T{1}, residual, candidate);
-      form_residual<B, T>(backend, A, rhs, candidate, next);
-      for (std::int64_t j = 0; j < X.columns(); ++j) {
-        Column& column = columns[static_cast<std::size_t>(j)];
-        if (column.finished ||
-            !take_step(column, step, norms(workspace, next.column(j), candidate.column(j)))) {
-          continue;
-        }
-        backend.copy(X.rows(), candidate.column(j), X.column(j));
-        backend.copy(X.rows(), next.column(j), residual.column(j));
-      }
-    }
+    constexpr std::int64_t max_steps = 50;  // after the first solution
+    const std::int64_t k = rhs.columns();
+    const RefinementViews<T> views{X, column_range(workspace.residual.view(), 0, k),
+                                   column_range(workspace.candidate.view(), 0, k)};
+    const std::vector<Column> columns = mixed_precision::refine_from_zero<B, T>(
+        workspace.low->backend, A, rhs, views, column_range(workspace.next.view(), 0, k), max_steps + 1,
+        Rule{*this, workspace},
+        [&](DenseView<const T> R, DenseView<T> Y) { add_correction(workspace, T{1}, R, Y); });
     std::vector<RefinementOutcome> results;
     results.reserve(columns.size());
     for (const Column& column : columns) results.push_back(column.result);
     return results;
-  }
-
-  /// Column that needs no work if b = 0, whose solution is 0, or has a NaN, which is reported elsewhere.
-  [[nodiscard]] static Column initial_column(double rhs_norm) {
-    const bool trivial = rhs_norm == 0 || !std::isfinite(rhs_norm);
-    Column column;
-    column.result = {0, trivial ? 0.0 : 1.0, trivial};
-    column.rhs_norm = rhs_norm;
-    column.finished = trivial;
-    return column;
-  }
-
-  /// Whether the candidate is better than the solution. Without a requested accuracy, refinement continues
-  /// while each step halves the residual, until rounding in the working precision limits it.
-  [[nodiscard]] bool take_step(Column& column, std::int64_t step, const refined_detail::Norms& found) const {
-    const double scaled = found.scaled_residual.value;
-    const bool better = scaled < column.scaled_residual;
-    const bool halved = scaled <= column.scaled_residual / 2;
-    if (better) {
-      const double size = norm_inf() * found.solution.value + column.rhs_norm;
-      column.result.steps = step;
-      column.result.backward_error = found.residual.value / size;
-      column.scaled_residual = scaled;
-    }
-    const double default_accuracy = std::sqrt(static_cast<double>(low_->rows())) * machine_epsilon<T>;
-    const double needed =
-        std::min(options_.accuracy.value_or(default_accuracy), acceptable_backward_error<T>);
-    column.result.accurate = column.result.backward_error <= needed;
-    column.finished = !halved || (options_.accuracy && column.result.accurate);
-    return better;
   }
 
   EliminationWorkspace<B>& workspace_;

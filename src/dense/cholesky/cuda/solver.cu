@@ -6,9 +6,7 @@
 #include "dense/cholesky/cuda/tiled_matrix.cuh"
 #include "dense/mixed_precision/products.hpp"
 #include "dense/mixed_precision/solver.hpp"
-#include "linalg/condition.hpp"
-#include "linalg/spmv/multiply.hpp"
-#include "solver/direct/refinement.hpp"
+#include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 
@@ -16,9 +14,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
-#include <vector>
+#include <optional>
 
 namespace echelon {
 
@@ -83,15 +83,6 @@ struct ColumnSum {
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {x[i]}; }
 };
 
-/// Computes y = S x; without `scale`, y = x.
-template <class T>
-struct ScaleVector {
-  const T* scale;
-  const T* x;
-  T* y;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] = scale == nullptr ? x[i] : scale[i] * x[i]; }
-};
-
 /// Whether A, in either layout, is symmetric. Waits.
 template <class T>
 Outcome check_symmetry(Cuda& backend, DenseView<const T> A) {
@@ -102,157 +93,118 @@ Outcome check_symmetry(Cuda& backend, DenseView<const T> A) {
   return {};
 }
 
-template <class CudaBackend, class T>
-class GpuCholesky final : public SolverImplementation<T> {
-  static_assert(!CudaBackend::on_host);
-  struct SolveWorkspace : Workspace {
-    SolveWorkspace(const Device& device, std::int64_t n, std::int64_t padded)
-        : backend(device), vectors(device, padded), refinement(device, n) {
-      backend.fill(padded, T{0}, vectors.rhs.data());
-    }
-    [[nodiscard]] std::size_t bytes() const override { return vectors.bytes() + refinement.bytes(); }
-    Cuda backend;
-    SubstitutionArrays<T> vectors;
-    RefinementArrays<T> refinement;
-  };
+/// A = S^-1 L L^T S^-1 for a diagonal S of powers of two.
+template <class B, class T>
+class GpuCholeskyFactorization {
+  static_assert(!B::on_host);
+  using Space = SubstitutionArrays<T>;
   /// Least number of right-hand sides for which substitution uses matrix products.
   static constexpr std::int64_t many_columns = 8;
 
  public:
-  GpuCholesky(const Device& device, const CholeskyOptions& options)
-      : SolverImplementation<T>(device), options_(options) {}
+  GpuCholeskyFactorization(const Device& device, const CholeskyOptions& options)
+      : device_(device), options_(options) {}
 
   /// Whether A is symmetric.
-  static Outcome check_matrix(Cuda& backend, const MatrixRef<T>& A) {
+  static Outcome check_matrix(B& backend, const MatrixRef<T>& A) {
     const Dense<T> converted = A.is_sparse() ? to_dense(A) : Dense<T>();
     return check_symmetry<T>(backend, A.is_sparse() ? converted.view() : A.dense());
   }
 
-  Outcome setup(const MatrixRef<T>& A) override {
-    A_ = A;
-    n_ = A.rows();
+  Outcome factor(const direct::FactorContext<B, T>& context) {
     matrix_ = TiledMatrix<T>();  // releases the old factor before the new one is allocated
     scale_ = Array<T>();
-    if (n_ == 0) return {};
-    Cuda backend(this->device());
-    double norm = 0;
-    if (Outcome copied = copy_scaled(backend, norm); !copied.ok()) return copied;
-    if (this->cancel().stop_requested()) return cancelled_factorization();
+    if (Outcome copied = copy_scaled(context.backend, context.A); !copied.ok()) return copied;
+    if (context.cancel.stop_requested()) return cancelled_factorization();
     if (const std::optional<NotPositive> failed =
-            matrix_.factor(backend, float_products(options_.factor_precision))) {
+            matrix_.factor(context.backend, float_products(options_.factor_precision))) {
       return not_positive(failed->column, short_number(failed->value));
     }
-    if (this->cancel().stop_requested()) return cancelled_factorization();
-    SolveWorkspace own(this->device(), n_, matrix_.padded_rows());
-    return assess_condition<T>(estimate_reciprocal_condition<T>(
-        backend, n_, norm, [&](bool /*transposed*/, T* v) { substitute_scaled(own, nullptr, v, v); }));
+    if (context.cancel.stop_requested()) return cancelled_factorization();
+    return {};
   }
 
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<SolveWorkspace>(this->device(), n_, matrix_.padded_rows());
+  [[nodiscard]] Space make_workspace(B& backend) const {
+    Space space(device_, matrix_.padded_rows());
+    backend.fill(matrix_.padded_rows(), T{0}, space.rhs.data());
+    return space;
   }
-  [[nodiscard]] std::size_t bytes() const override { return matrix_.bytes() + scale_.bytes(); }
 
-  /// Queues the whole solve, including the decision on each refinement step. Allocates nothing.
-  void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X, std::vector<Job>&) const override {
-    if (B.rows() == 0 || B.columns() == 0) return;
-    auto& own = static_cast<SolveWorkspace&>(workspace);
-    substitute(own, B, X);
-    for (std::int64_t j = 0; j < B.columns() && options_.refine > 0; ++j) {
-      refine_column(own, B.column(j), X.column(j));
+  /// Computes X = S (L L^T)^-1 S V = A^-1 V, or without S for the scaled matrix.
+  void substitute(direct::Operation /*of a symmetric matrix*/, direct::SystemForm form, B& backend,
+                  Space& space, DenseView<const T> V, DenseView<T> X) const {
+    const std::int64_t n = V.rows();
+    const T* const scale = form == direct::SystemForm::original ? this->scale() : nullptr;
+    if (V.columns() >= many_columns) return substitute_columns(scale, backend, V, X);
+    for (std::int64_t j = 0; j < V.columns(); ++j) {
+      backend.for_each(n, ScaleVector<T>{scale, V.column(j), space.rhs.data()});
+      matrix_.substitute(backend, space);
+      backend.for_each(n, ScaleVector<T>{scale, space.solution.data(), X.column(j)});
     }
   }
 
-  /// Computes X = A^-1 X without refinement. Does not wait.
-  void substitute(Workspace& workspace, DenseView<T> X) const {
-    if (n_ > 0) substitute(static_cast<SolveWorkspace&>(workspace), X, X);
-  }
-  /// Substitution without refinement. Does not wait.
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    if (n_ > 0) substitute(static_cast<SolveWorkspace&>(workspace), r, z);
-  }
+  [[nodiscard]] double norm() const { return norm_; }
+  [[nodiscard]] std::size_t bytes() const { return matrix_.bytes() + scale_.bytes(); }
 
  private:
-  /// Copies the scaled A to `matrix_`; `norm` is its 1-norm. A diagonal that is not positive is reported by
-  /// the factorisation.
-  Outcome copy_scaled(Cuda& backend, double& norm) {
-    const Dense<T> converted = A_.is_sparse() ? to_dense(A_) : Dense<T>();
-    const DenseView<const T> A = A_.is_sparse() ? converted.view() : A_.dense();
+  /// Copies the scaled A to `matrix_`. A diagonal that is not positive is reported by the factorisation.
+  Outcome copy_scaled(B& backend, const MatrixRef<T>& matrix) {
+    const std::int64_t n = matrix.rows();
+    const Dense<T> converted = matrix.is_sparse() ? to_dense(matrix) : Dense<T>();
+    const DenseView<const T> A = matrix.is_sparse() ? converted.view() : matrix.dense();
     if (options_.factor_precision == Precision::working) {  // else A was checked before it was rounded
       if (Outcome symmetric = check_symmetry<T>(backend, A); !symmetric.ok()) return symmetric;
     }
     if (options_.equilibrate) select_scales(backend, A);
-    matrix_ = TiledMatrix<T>(this->device(), n_);
+    matrix_ = TiledMatrix<T>(device_, n);
     const DenseView<T> to = matrix_.view();
-    Array<double> sums(this->device(), to.rows());
-    Array<Largest> largest(this->device(), 1);
+    Array<double> sums(device_, to.rows());
+    Array<Largest> largest(device_, 1);
     constexpr std::int64_t most_blocks = 65536;
-    const CurrentDevice current(this->device().id());
+    const CurrentDevice current(device_.id());
     copy_columns<T><<<static_cast<unsigned>(std::min(to.rows(), most_blocks)), block_size, 0, stream()>>>(
         A, scale(), to, sums.data());
     check(cudaGetLastError());
-    backend.reduce(n_, ColumnSum{sums.data()}, Store<Largest>{largest.data()});
-    norm = backend.read(largest.data()).value;
+    backend.reduce(n, ColumnSum{sums.data()}, Store<Largest>{largest.data()});
+    norm_ = backend.read(largest.data()).value;
     return {};
   }
 
   /// Scales the diagonal elements to about 1, if they differ by more than a factor of ten or are extreme.
-  void select_scales(Cuda& backend, DenseView<const T> A) {
-    Array<DiagonalRange> range(this->device(), 1);
-    backend.reduce(n_, DiagonalElement<T>{A}, Store<DiagonalRange>{range.data()});
+  void select_scales(B& backend, DenseView<const T> A) {
+    Array<DiagonalRange> range(device_, 1);
+    backend.reduce(A.rows(), DiagonalElement<T>{A}, Store<DiagonalRange>{range.data()});
     const auto [least, largest] = backend.read(range.data());
     constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
     if (!(least > 0) || (largest <= 10 * least && least >= small && largest <= 1 / small)) return;
-    scale_ = Array<T>(this->device(), n_);
-    backend.for_each(n_, ChooseScale<T>{A, scale_.data()});
+    scale_ = Array<T>(device_, A.rows());
+    backend.for_each(A.rows(), ChooseScale<T>{A, scale_.data()});
   }
 
   [[nodiscard]] const T* scale() const { return scale_.size() > 0 ? scale_.data() : nullptr; }
 
-  void substitute(SolveWorkspace& own, DenseView<const T> B, DenseView<T> X) const {
-    if (B.columns() < many_columns) {
-      for (std::int64_t j = 0; j < B.columns(); ++j) substitute(own, B.column(j), X.column(j));
-    } else {
-      substitute_columns(own, B, X);
+  void substitute_columns(const T* scale, B& backend, DenseView<const T> V, DenseView<T> X) const {
+    for (std::int64_t j = 0; j < V.columns(); ++j) {
+      backend.for_each(V.rows(), ScaleVector<T>{scale, V.column(j), X.column(j)});
     }
-  }
-  /// Computes x = S (S A S)^-1 S b = A^-1 b.
-  void substitute(SolveWorkspace& own, const T* b, T* x) const { substitute_scaled(own, scale(), b, x); }
-  /// Computes x = S (L L^T)^-1 S b; without `scale`, S is the identity.
-  void substitute_scaled(SolveWorkspace& own, const T* scale, const T* b, T* x) const {
-    own.backend.for_each(n_, ScaleVector<T>{scale, b, own.vectors.rhs.data()});
-    matrix_.substitute(own.backend, own.vectors);
-    own.backend.for_each(n_, ScaleVector<T>{scale, own.vectors.solution.data(), x});
-  }
-  void substitute_columns(SolveWorkspace& own, DenseView<const T> B, DenseView<T> X) const {
-    for (std::int64_t j = 0; j < B.columns(); ++j) {
-      own.backend.for_each(n_, ScaleVector<T>{scale(), B.column(j), X.column(j)});
-    }
-    matrix_.substitute(own.backend, X);
-    for (std::int64_t j = 0; j < B.columns() && scale() != nullptr; ++j) {
-      own.backend.for_each(n_, ScaleVector<T>{scale(), X.column(j), X.column(j)});
+    matrix_.substitute(backend, X);
+    for (std::int64_t j = 0; j < V.columns() && scale != nullptr; ++j) {
+      backend.for_each(V.rows(), ScaleVector<T>{scale, X.column(j), X.column(j)});
     }
   }
 
-  void refine_column(SolveWorkspace& own, const T* b, T* x) const {
-    refine(
-        own.backend, n_, options_.refine, x, own.refinement,
-        [&](const T* iterate, T* r) {
-          own.backend.copy(n_, b, r);
-          multiply(own.backend, T{-1}, A_, iterate, T{1}, r);
-        },
-        [&](const T* r, T* z) { substitute(own, r, z); });
-  }
-
+  Device device_;
   CholeskyOptions options_;
-  MatrixRef<T> A_;
-  std::int64_t n_ = 0;
   TiledMatrix<T> matrix_;  // the factor of S A S
   Array<T> scale_;         // empty: not scaled
+  double norm_ = 0;        // ||S A S||_1
 };
 
-template <class CudaBackend, class T>
-using MixedPrecisionGpuCholesky = MixedPrecisionSolver<CudaBackend, T, GpuCholesky, CholeskyOptions>;
+template <class B, class T>
+using GpuCholesky = DirectMethod<B, T, GpuCholeskyFactorization<B, T>>;
+
+template <class B, class T>
+using MixedPrecisionGpuCholesky = MixedPrecisionSolver<B, T, GpuCholesky, CholeskyOptions>;
 
 }  // namespace
 

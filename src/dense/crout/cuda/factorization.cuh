@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Common part of Crout's methods on a GPU: scaling, the assessment of the factors, and solves with them.
+/// Common part of Crout's methods on a GPU: scaling, the assessment of the factors, and substitution.
 #pragma once
 
 #include "backend/store.hpp"
@@ -7,18 +7,13 @@
 #include "dense/crout/growth.hpp"
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/factorization/scaling.hpp"
-#include "linalg/condition.hpp"
-#include "linalg/spmv/multiply.hpp"
-#include "linalg/vector/functors.hpp"
-#include "solver/direct/refinement.hpp"
+#include "solver/direct/factorization.hpp"
 #include "solver/factor_status.hpp"
-#include "solver/implementation.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
-#include <vector>
 
 namespace echelon::crout {
 
@@ -64,92 +59,23 @@ struct ScatterRows {
 
 }  // namespace cuda_detail
 
-/// A method derives from it and factors in place: P A = L U, where U has a unit diagonal. Memory: n^2
-/// elements and 2 n for scaling; 2 n elements for each solve in progress.
-template <class T>
-class CudaFactorization : public SolverImplementation<T> {
-  struct SolveWorkspace : Workspace {
-    SolveWorkspace(const Device& device, std::int64_t n) : backend(device), refinement(device, n) {
-      backend.blas();  // created here, so that no solve creates it
-    }
-    [[nodiscard]] std::size_t bytes() const override { return refinement.bytes(); }
-    Cuda backend;
-    RefinementArrays<T> refinement;
-  };
-
+/// P A = L U, where U has a unit diagonal. A variant of the method derives from it and factors in place.
+template <class B, class T>
+class CudaFactorization {
  public:
-  Outcome setup(const MatrixRef<T>& A) final {
-    A_ = A;
-    factors_ = Dense<T>();  // releases the old factors before the new ones are allocated
-    factors_ = to_dense(A);
-    const std::int64_t n = factors_.rows();
-    scales_ = {};
-    if (n == 0) return {};
-    Cuda backend(this->device());
-    const lu::ScaledNorms norms = lu::scale<T>(backend, factors_.view(), equilibrate_, scales_);
-    if (norms.zero_row >= 0) return zero_line("row", norms.zero_row);
-    if (norms.zero_column >= 0) return zero_line("column", norms.zero_column);
-    Array<std::int64_t> pivots(this->device(), n);
-    Outcome outcome = factor_in_place(backend, pivots.data());
-    const bool zero_pivot = outcome.status == Status::singular;
-    if (!outcome.ok() && !zero_pivot) return outcome;
-    const double eliminated = largest_eliminated(backend, zero_pivot ? outcome.row.value() + 1 : n);
-    if (!zero_pivot) {
-      keep_permutation(pivots);
-      std::vector<Statistic> statistics = std::move(outcome.statistics);
-      outcome = assess_condition<T>(estimate_reciprocal_condition<T>(
-          backend, n, norms.one,
-          [&](bool transposed, T* v) { substitute_factors(backend, transposed, vector(v)); }));
-      outcome.statistics = std::move(statistics);
-    }
-    return with_growth<T>(std::move(outcome), eliminated / norms.largest, n);
+  /// Creates the handle of cuBLAS, so that no solve creates it.
+  [[nodiscard]] direct::NoSpace make_workspace(B& backend) const {
+    backend.blas();
+    return {};
   }
-
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const final {
-    return std::make_unique<SolveWorkspace>(this->device(), factors_.rows());
-  }
-
-  [[nodiscard]] std::size_t bytes() const override {
-    return factors_.bytes() + permutation_.bytes() + scales_.bytes();
-  }
-
-  /// Queues the whole solve, including the decision on each refinement step. Allocates nothing.
-  void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
-             std::vector<Job>&) const final {
-    if (right.rows() == 0 || right.columns() == 0) return;
-    auto& own = static_cast<SolveWorkspace&>(workspace);
-    substitute(own.backend, right, left);
-    for (std::int64_t j = 0; j < right.columns(); ++j) {
-      refine(
-          own.backend, right.rows(), refinement_steps_, left.column(j), own.refinement,
-          [&](const T* x, T* r) {
-            own.backend.copy(right.rows(), right.column(j), r);
-            multiply(own.backend, T{-1}, A_, x, T{1}, r);
-          },
-          [&](const T* r, T* z) { substitute(own.backend, vector(r), vector(z)); });
-    }
-  }
-
-  /// Substitution without refinement. Does not wait.
-  void apply(Workspace& workspace, const T* r, T* z) const final {
-    if (factors_.rows() > 0)
-      substitute(static_cast<SolveWorkspace&>(workspace).backend, vector(r), vector(z));
-  }
-
- protected:
-  CudaFactorization(const Device& device, bool equilibrate, std::int64_t refinement_steps)
-      : SolverImplementation<T>(device), equilibrate_(equilibrate), refinement_steps_(refinement_steps) {}
-
-  /// Replaces `factors()` by factors. `pivots[j]` is the row that was exchanged with row j.
-  virtual Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) = 0;
 
   /// Computes X = S^-1 X, or S^-T X, for the scaled matrix S. Queued.
-  virtual void substitute_factors(Cuda& backend, bool transposed, DenseView<T> X) const {
+  void substitute(direct::Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
     const std::int64_t elements = X.rows() * X.columns();
     const DenseView<T> permuted(
         static_cast<T*>(backend.scratch(static_cast<std::size_t>(elements) * sizeof(T))), X.rows(),
         X.columns(), X.rows(), X.device());
-    if (!transposed) {
+    if (operation == direct::Operation::none) {
       backend.for_each(elements, cuda_detail::GatherRows<T>{X, permutation_.data(), permuted});
       copy(backend, permuted, X);
       solve_triangle(backend, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, X);
@@ -161,14 +87,41 @@ class CudaFactorization : public SolverImplementation<T> {
       backend.for_each(elements, cuda_detail::ScatterRows<T>{permuted, permutation_.data(), X});
     }
   }
+  direct::Factored conclude(const direct::FactorContext<B, T>& /*context*/, Outcome assessed) const {
+    return assess_growth<T>(std::move(assessed), growth_, factors_.rows());
+  }
+  [[nodiscard]] double norm() const { return norms_.one; }
+  [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + permutation_.bytes(); }
 
-  /// The largest magnitude of an element that elimination has left in the upper triangle of the first
-  /// columns, which are those before a pivot that is zero, and its own.
-  [[nodiscard]] virtual double largest_eliminated(Cuda& backend, std::int64_t columns) const {
-    Array<double> of_columns(this->device(), columns);
-    magnitudes::for_columns<Largest>(this->device(), columns,
-                                     cuda_detail::EliminatedMagnitude<T>{factors_.view()}, of_columns.data());
-    Array<Largest> largest(this->device(), 1);
+ protected:
+  explicit CudaFactorization(bool equilibrate) : equilibrate_(equilibrate) {}
+
+  /// Factors the scaled A by `factor_in_place(pivots)`, where pivots[j] is the row that was exchanged with
+  /// row j. `largest_eliminated(columns)` returns the largest magnitude that elimination has left in the
+  /// upper triangle of the first columns, which are those before a pivot that is zero, and its own.
+  template <class FactorInPlace, class LargestEliminated>
+  Outcome factor_scaled(const direct::FactorContext<B, T>& context, const FactorInPlace& factor_in_place,
+                        const LargestEliminated& largest_eliminated) {
+    if (Outcome scaled = lu::copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok())
+      return scaled;
+    const std::int64_t n = factors_.rows();
+    Array<std::int64_t> pivots(context.backend.device(), n);
+    Outcome outcome = factor_in_place(pivots.data());
+    const bool zero_pivot = outcome.status == Status::singular;
+    if (!outcome.ok() && !zero_pivot) return outcome;
+    growth_ = largest_eliminated(zero_pivot ? outcome.row.value() + 1 : n) / norms_.largest;
+    if (!zero_pivot) keep_permutation(pivots);
+    outcome = assess_growth<T>(std::move(outcome), growth_, n);
+    outcome.statistics.push_back({"pivot_growth", growth_});
+    return outcome;
+  }
+
+  [[nodiscard]] double largest_eliminated(B& backend, std::int64_t columns) const {
+    const Device& device = backend.device();
+    Array<double> of_columns(device, columns);
+    magnitudes::for_columns<Largest>(device, columns, cuda_detail::EliminatedMagnitude<T>{factors_.view()},
+                                     of_columns.data());
+    Array<Largest> largest(device, 1);
     backend.reduce(columns, magnitudes::ElementMagnitude<double>{of_columns.data()},
                    Store<Largest>{largest.data()});
     return backend.read(largest.data()).value;
@@ -178,14 +131,8 @@ class CudaFactorization : public SolverImplementation<T> {
   [[nodiscard]] const Dense<T>& factors() const { return factors_; }
 
  private:
-  static void copy(Cuda& backend, DenseView<const T> from, DenseView<T> to) {
+  static void copy(B& backend, DenseView<const T> from, DenseView<T> to) {
     for (std::int64_t j = 0; j < from.columns(); ++j) backend.copy(from.rows(), from.column(j), to.column(j));
-  }
-
-  template <class U>
-  [[nodiscard]] DenseView<U> vector(U* elements) const {
-    const std::int64_t n = factors_.rows();
-    return {elements, n, 1, n, this->device()};
   }
 
   void keep_permutation(const Array<std::int64_t>& pivots) {
@@ -193,21 +140,11 @@ class CudaFactorization : public SolverImplementation<T> {
     Array<std::int64_t> order(Device(), pivots.size());
     for (std::int64_t i = 0; i < order.size(); ++i) order[i] = i;
     for (std::int64_t j = 0; j < order.size(); ++j) std::swap(order[j], order[exchanges[j]]);
-    permutation_ = order.to(this->device());
+    permutation_ = order.to(pivots.device());
   }
 
-  /// Computes X = A^-1 B by the factors. B and X do not overlap.
-  void substitute(Cuda& backend, DenseView<const T> B, DenseView<T> X) const {
-    const auto pointer = [](const Array<T>& scale) { return scale.size() > 0 ? scale.data() : nullptr; };
-    const std::int64_t elements = X.rows() * X.columns();
-    backend.for_each(elements, CopyScaled<T>{B, pointer(scales_.rows), nullptr, X});
-    substitute_factors(backend, false, X);
-    if (scales_.columns.size() == 0) return;
-    backend.for_each(elements, CopyScaled<T>{X, scales_.columns.data(), nullptr, X});
-  }
-
-  void solve_triangle(Cuda& backend, cublasFillMode_t part, cublasOperation_t form, DenseView<T> X) const {
-    const CurrentDevice current(this->device().id());
+  void solve_triangle(B& backend, cublasFillMode_t part, cublasOperation_t form, DenseView<T> X) const {
+    const CurrentDevice current(backend.device().id());
     const cublasDiagType_t diagonal =
         part == CUBLAS_FILL_MODE_LOWER ? CUBLAS_DIAG_NON_UNIT : CUBLAS_DIAG_UNIT;
     check(trsm(backend.blas(), part, form, diagonal, X.rows(), X.columns(), factors_.data(),
@@ -215,11 +152,10 @@ class CudaFactorization : public SolverImplementation<T> {
   }
 
   bool equilibrate_;
-  std::int64_t refinement_steps_;
-  MatrixRef<T> A_;
   Dense<T> factors_;
+  lu::ScaledNorms norms_;
   Array<std::int64_t> permutation_;  // row i of P A is row permutation[i] of A
-  Scales<T> scales_;
+  double growth_ = 0;                // of elements in the factorisation
 };
 
 }  // namespace echelon::crout

@@ -5,6 +5,7 @@
 #include "dense/crout/cuda/factorization.cuh"
 #include "dense/crout/cuda/iteration.cuh"
 #include "dense/crout/iteration_outcome.hpp"
+#include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/crout_blocked.hpp>
@@ -22,36 +23,50 @@ namespace {
 
 using crout::CudaFactorization;
 
-template <class T>
-class ParallelFactorization final : public CudaFactorization<T> {
+template <class B, class T>
+class ParallelFactorization final : public CudaFactorization<B, T> {
  public:
-  ParallelFactorization(const Device& device, const CroutParallelOptions& options)
-      : CudaFactorization<T>(device, options.equilibrate, options.refine) {}
+  ParallelFactorization(const Device&, const CroutParallelOptions& options)
+      : CudaFactorization<B, T>(options.equilibrate) {}
+
+  Outcome factor(const direct::FactorContext<B, T>& context) {
+    return this->factor_scaled(
+        context, [&](std::int64_t* pivots) { return factor_in_place(context, pivots); },
+        [&](std::int64_t columns) { return this->largest_eliminated(context.backend, columns); });
+  }
 
  private:
-  Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) override {
+  Outcome factor_in_place(const direct::FactorContext<B, T>& context, std::int64_t* pivots) {
+    B& backend = context.backend;
     const std::int64_t n = this->factors().rows();
-    crout::ColumnWorkspace<T> workspace(this->device(), n);
+    crout::ColumnWorkspace<T> workspace(backend.device(), n);
     constexpr std::int64_t columns_of_launch = 256;  // between requests to stop
     for (std::int64_t begin = 0; begin < n; begin += columns_of_launch) {
       const std::int64_t end = std::min(begin + columns_of_launch, n);
       crout::eliminate_columns<T>(backend, this->factors().view(), begin, end, pivots, workspace);
       const std::int64_t zero = backend.read(workspace.zero_pivot.data()).value;
       if (zero != FirstIndex::none) return zero_pivot(zero);
-      if (this->cancel().stop_requested()) return cancelled_factorization();
+      if (context.cancel.stop_requested()) return cancelled_factorization();
     }
     return {};
   }
 };
 
-template <class T>
-class IterativeFactorization final : public CudaFactorization<T> {
+template <class B, class T>
+class IterativeFactorization final : public CudaFactorization<B, T> {
  public:
-  IterativeFactorization(const Device& device, const CroutIterativeOptions& options)
-      : CudaFactorization<T>(device, options.equilibrate, options.refine), options_(options) {}
+  IterativeFactorization(const Device&, const CroutIterativeOptions& options)
+      : CudaFactorization<B, T>(options.equilibrate), options_(options) {}
+
+  Outcome factor(const direct::FactorContext<B, T>& context) {
+    return this->factor_scaled(
+        context, [&](std::int64_t* pivots) { return factor_in_place(context, pivots); },
+        [&](std::int64_t columns) { return this->largest_eliminated(context.backend, columns); });
+  }
 
  private:
-  Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) override {
+  Outcome factor_in_place(const direct::FactorContext<B, T>& context, std::int64_t* pivots) {
+    B& backend = context.backend;
     const std::int64_t n = this->factors().rows();
     crout::CudaIteration<T> iteration(
         backend, this->factors().view(), pivots,
@@ -59,7 +74,7 @@ class IterativeFactorization final : public CudaFactorization<T> {
          .tolerance = options_.tolerance,
          .pivoting = options_.pivoting,
          .pivot_threshold = options_.pivot_threshold});
-    const auto result = iteration.factor(this->cancel());
+    const auto result = iteration.factor(context.cancel);
     Outcome outcome = crout::outcome_of(result, 0, options_.pivoting);
     outcome.statistics = crout::statistics_of(iteration.counts());
     return outcome;
@@ -68,24 +83,34 @@ class IterativeFactorization final : public CudaFactorization<T> {
   CroutIterativeOptions options_;
 };
 
-template <class T>
-class BlockedFactorization final : public CudaFactorization<T> {
+template <class B, class T>
+class BlockedFactorization final : public CudaFactorization<B, T> {
  public:
   BlockedFactorization(const Device& device, const CroutBlockedOptions& options)
-      : CudaFactorization<T>(device, options.equilibrate, options.refine),
-        options_(options),
-        workspace_(device) {}
+      : CudaFactorization<B, T>(options.equilibrate), options_(options), workspace_(device) {}
 
-  [[nodiscard]] std::size_t bytes() const override {
-    return CudaFactorization<T>::bytes() + workspace_.bytes();
+  Outcome factor(const direct::FactorContext<B, T>& context) {
+    // Measured while U was written; if a pivot is zero, the factors are still those of `lu`, with a unit
+    // diagonal of L.
+    return this->factor_scaled(
+        context, [&](std::int64_t* pivots) { return factor_in_place(context, pivots); },
+        [&](std::int64_t) { return largest_; });
   }
 
+  void substitute(direct::Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
+    lu::substitute<T>(backend, workspace_.lu, operation == direct::Operation::transpose,
+                      this->factors().view(), nullptr, X);
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return CudaFactorization<B, T>::bytes() + workspace_.bytes(); }
+
  private:
-  Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) override {
+  Outcome factor_in_place(const direct::FactorContext<B, T>& context, std::int64_t* pivots) {
+    B& backend = context.backend;
     const bool iterated = options_.section == CroutSection::iterated;
     const lu::FactorResult result = crout::factor_blocked<T>(
         backend, this->factors().view(), {.iterated = iterated, .tolerance = options_.tolerance}, pivots,
-        workspace_, this->cancel());
+        workspace_, context.cancel);
     if (result.cancelled) return cancelled_factorization();
     largest_ = result.largest;
     if (result.zero_pivot >= 0) return zero_pivot(result.zero_pivot);
@@ -106,14 +131,6 @@ class BlockedFactorization final : public CudaFactorization<T> {
     return statistics;
   }
 
-  /// Measured while U was written; if a pivot is zero, the factors are still those of `lu`, with a unit
-  /// diagonal of L.
-  [[nodiscard]] double largest_eliminated(Cuda&, std::int64_t) const override { return largest_; }
-
-  void substitute_factors(Cuda& backend, bool transposed, DenseView<T> X) const override {
-    lu::substitute<T>(backend, workspace_.lu, transposed, this->factors().view(), nullptr, X);
-  }
-
   CroutBlockedOptions options_;
   crout::BlockedWorkspace<T> workspace_;
   double largest_ = 0;  // max |u_ij| for L with a unit diagonal
@@ -124,17 +141,17 @@ class BlockedFactorization final : public CudaFactorization<T> {
 template <>
 struct MethodWith<CroutParallelOptions> {
   template <class B, class T>
-  using Type = ParallelFactorization<T>;
+  using Type = DirectMethod<B, T, ParallelFactorization<B, T>>;
 };
 template <>
 struct MethodWith<CroutIterativeOptions> {
   template <class B, class T>
-  using Type = IterativeFactorization<T>;
+  using Type = DirectMethod<B, T, IterativeFactorization<B, T>>;
 };
 template <>
 struct MethodWith<CroutBlockedOptions> {
   template <class B, class T>
-  using Type = BlockedFactorization<T>;
+  using Type = DirectMethod<B, T, BlockedFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A square dense matrix factored by LU, or, where that fails, between butterflies or by QR.
+#pragma once
+
+#include "backend/store.hpp"
+#include "dense/factorization/scaling.hpp"
+#include "dense/gauss_jordan/rank.hpp"
+#include "dense/lu/butterfly.hpp"
+#include "dense/lu/factorization.hpp"
+#include "dense/lu/qr.hpp"
+#include "dense/mixed_precision/products.hpp"
+#include "linalg/spmv/multiply.hpp"
+#include "solver/direct/factorization.hpp"
+#include "solver/factor_status.hpp"
+#include "support/hash.hpp"
+#include "support/machine_epsilon.hpp"
+#include "support/text.hpp"
+#ifdef __CUDACC__
+#include "dense/lu/workspace.cuh"
+#endif
+
+#include <echelon/methods/dense/lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::lu {
+
+/// Factorisation of the scaled matrix S.
+enum class Kind {
+  plain,        ///< P S = L U
+  butterflies,  ///< P U^T S V = L U for butterflies U and V
+  qr,           ///< S = Q R
+};
+
+/// Growth max |u_ij| / max |a_ij| below which refinement is known to suffice: 100 times that of random
+/// matrices.
+inline double harmless_growth(std::int64_t n) {
+  return 100 * std::cbrt(static_cast<double>(n) * static_cast<double>(n));
+}
+
+/// Growth up to which this many steps of refinement may reach the level of rounding errors: the factors are
+/// those of a matrix that differs from A by growth times eps, and each step multiplies the error by about
+/// that.
+template <class T>
+double repairable_growth(std::int64_t n, std::int64_t steps) {
+  const auto eps = static_cast<double>(machine_epsilon<T>);
+  return std::max(harmless_growth(n), 4 * std::pow(eps, 1 / static_cast<double>(steps + 1)) / eps);
+}
+
+namespace factorization_detail {
+
+/// The first zero on the diagonal of contiguous columns.
+template <class T>
+struct ZeroDiagonal {
+  const T* factors;
+  std::int64_t n;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
+    return {factors[i * (n + 1)] == T{0} ? i : FirstIndex::none};
+  }
+};
+
+template <class T>
+struct RandomVector {
+  T* v;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
+    v[i] = static_cast<T>(symmetric_number(bits));
+  }
+};
+
+/// Copies to[i] = from[i step].
+template <class T>
+struct CopyElements {
+  const T* from;
+  std::int64_t step;
+  double* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<double>(from[i * step]); }
+};
+
+}  // namespace factorization_detail
+
+/// Factorisation of the scaled matrix S = R A C, n^2 elements.
+template <class B, class T>
+class DenseFactorization {
+  using Operation = direct::Operation;
+  using Context = direct::FactorContext<B, T>;
+
+ public:
+  /// Residuals of 32 right-hand sides are products of matrices; their norms are read on a GPU, too.
+  static constexpr std::int64_t columns_at_once = 32;
+  static constexpr Decision decision = Decision::on_host;
+  static constexpr bool keeps_backend = true;
+
+  DenseFactorization(const Device& device, const LuOptions& options) : workspace_(device), options_(options) {
+    workspace_.products = float_products(options.factor_precision);
+  }
+
+  /// Releases the last factors before new ones are allocated.
+  void clear() {
+    factors_ = Dense<T>();
+    pivots_ = {};
+    tau_ = {};
+    left_.reset();
+    right_.reset();
+    kind_ = Kind::plain;
+  }
+
+  Outcome factor(const Context& context) {
+    if (Outcome scaled = copy_scaled(context, options_.equilibrate, factors_, norms_); !scaled.ok())
+      return scaled;
+    pivots_ = Array<std::int64_t>(context.backend.device(), order());
+    const FactorResult lu = eliminate(context);
+    if (lu.cancelled) return cancelled_factorization();
+    const double growth = lu.largest / norms_.largest;
+    std::string why;
+    if (!(growth <= harmless_growth(order()))) {
+      if (lu.zero_pivot >= 0) {
+        why = "the pivot of column " + std::to_string(lu.zero_pivot) + " is 0";
+      } else {
+        why = growth <= repairable_growth<T>(order(), options_.refine) ? inaccuracy(context)
+                                                                       : "refinement does not repair that";
+      }
+    } else if (lu.zero_pivot >= 0) {
+      return zero_pivot(lu.zero_pivot);
+    }
+    Outcome outcome = why.empty() ? Outcome{} : factor_otherwise(context, growth, why);
+    outcome.statistics = {{"factorization", name_of(kind_)}, {"pivot_growth", growth}};
+    return outcome;
+  }
+
+  void substitute(Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
+    const bool transposed = operation == Operation::transpose;
+    const DenseView<const T> factors = factors_.view();
+    if (kind_ == Kind::qr) return substitute_qr<T>(backend, transposed, factors, tau_.data(), X);
+    const auto& before = transposed ? right_ : left_;
+    const auto& after = transposed ? left_ : right_;
+    if (before) before->apply_to_columns(backend, true, X);
+    lu::substitute<T>(backend, workspace_, transposed, factors, pivots_.data(), X);
+    if (after) after->apply_to_columns(backend, false, X);
+  }
+
+  [[nodiscard]] double norm() const { return norms_.one; }
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t butterflies = 0;
+    if (left_) butterflies = left_->bytes() + right_->bytes();
+    return factors_.bytes() + pivots_.bytes() + tau_.bytes() + butterflies + workspace_.bytes();
+  }
+
+  /// Determinant of A from complete factors. Waits.
+  [[nodiscard]] Determinant determinant(B& backend, const Scales<T>& scales) const {
+    std::vector<double> factors = on_host(backend, order(), factors_.data(), order() + 1);
+    std::int64_t exchanges = 0;
+    if (kind_ == Kind::qr) {
+      // Each reflection has determinant -1.
+      for (const double tau : on_host(backend, order(), tau_.data(), 1)) exchanges += tau != 0 ? 1 : 0;
+    } else {
+      const Array<std::int64_t> pivots = pivots_.to(Device());
+      for (std::int64_t k = 0; k < pivots.size(); ++k) exchanges += pivots.data()[k] != k ? 1 : 0;
+    }
+    for (const auto* butterfly : {&left_, &right_}) {
+      if (!*butterfly) continue;
+      for (const double block : (*butterfly)->block_determinants()) factors.push_back(1 / block);
+    }
+    for (const Array<T>* scale : {&scales.rows, &scales.columns}) {
+      for (const double factor : on_host(backend, scale->size(), scale->data(), 1))
+        factors.push_back(1 / factor);
+    }
+    return determinant_of(factors, exchanges, order(), 0);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t order() const { return factors_.rows(); }
+
+  /// Copy on the host of n elements that are `step` apart in the backend's memory.
+  static std::vector<double> on_host(B& backend, std::int64_t n, const T* elements, std::int64_t step) {
+    Array<double> copies(backend.device(), n);
+    backend.for_each(n, factorization_detail::CopyElements<T>{elements, step, copies.data()});
+    const Array<double> here = copies.to(Device());
+    return {here.data(), here.data() + n};
+  }
+
+  static std::string name_of(Kind kind) {
+    switch (kind) {
+      case Kind::plain:
+        return "lu";
+      case Kind::butterflies:
+        return "butterfly-lu";
+      case Kind::qr:
+        return "qr";
+    }
+    return {};
+  }
+
+  FactorResult eliminate(const Context& context) {
+    return lu::factor<T>(context.backend, workspace_, factors_.view(), pivots_.data(), context.cancel);
+  }
+
+  /// Factors again after LU has failed, for the reason `why`: LU between butterflies, and if that is not
+  /// accurate either, QR.
+  Outcome factor_otherwise(const Context& context, double growth, const std::string& why) {
+    B& backend = context.backend;
+    const std::string failure =
+        "elements grew " + short_number(growth) + " times in LU with partial pivoting, and " + why;
+    constexpr std::uint64_t seed = 1;
+    restore_scaled(context, factors_);
+    left_.emplace(backend, order(), seed);
+    right_.emplace(backend, order(), seed + 1);
+    left_->apply_to_columns(backend, true, factors_.view());
+    right_->apply_to_rows(backend, factors_.view());
+    kind_ = Kind::butterflies;
+    const FactorResult lu = eliminate(context);
+    if (lu.cancelled) return cancelled_factorization();
+    const bool repairable = lu.largest / norms_.largest <= repairable_growth<T>(order(), options_.refine);
+    if (lu.zero_pivot < 0 && repairable && inaccuracy(context).empty()) {
+      Outcome outcome;
+      outcome.warnings.push_back(failure + ": factored after random butterfly transformations instead");
+      return outcome;
+    }
+    if (context.cancel.stop_requested()) return cancelled_factorization();
+    return factor_by_qr(context, failure);
+  }
+
+  Outcome factor_by_qr(const Context& context, const std::string& failure) {
+    left_.reset();
+    right_.reset();
+    restore_scaled(context, factors_);
+    kind_ = Kind::qr;
+    tau_ = Array<T>(context.backend.device(), order());
+    factor_qr<T>(context.backend, factors_.view(), tau_.data());
+    if (const std::int64_t zero = first_zero_on_diagonal(context.backend); zero >= 0) return zero_pivot(zero);
+    Outcome outcome;
+    outcome.warnings.push_back(failure +
+                               ", nor did random butterfly transformations help: factored by QR instead");
+    return outcome;
+  }
+
+  std::int64_t first_zero_on_diagonal(B& backend) const {
+    Array<FirstIndex> zero(backend.device(), 1);
+    backend.reduce(order(), factorization_detail::ZeroDiagonal<T>{factors_.data(), order()},
+                   Store<FirstIndex>{zero.data()});
+    const std::int64_t index = backend.read(zero.data()).value;
+    return index == FirstIndex::none ? -1 : index;
+  }
+
+  /// Solves for b = A v with random v and for random b, refined like any other right-hand side: errors that
+  /// grow with the solution show with either. Returns a description of the larger error, or an empty string
+  /// if both answers are accurate.
+  std::string inaccuracy(const Context& context) const {
+    B& backend = context.backend;
+    const std::int64_t n = order();
+    Array<T> b(backend.device(), n);
+    Array<T> x(backend.device(), n);
+    double error = 0;
+    for (const bool random_solution : {true, false}) {
+      T* const random = random_solution ? x.data() : b.data();
+      backend.for_each(n, factorization_detail::RandomVector<T>{random});
+      if (random_solution) multiply(backend, T{1}, context.A, x.data(), T{0}, b.data());
+      context.solve(b.data(), x.data());
+      error = combine(Largest{error}, Largest{context.backward_error(b.data(), x.data())}).value;
+    }
+    const double acceptable = 10 * std::sqrt(static_cast<double>(n)) * machine_epsilon<T>;
+    if (error <= acceptable) return {};
+    return "refinement left a backward error of " + short_number(error);
+  }
+
+  FactorWorkspace<B, T> workspace_;
+  LuOptions options_;
+  Dense<T> factors_;
+  Kind kind_ = Kind::plain;
+  Array<std::int64_t> pivots_;  // of LU
+  Array<T> tau_;                // of QR's reflections
+  std::optional<Butterfly<B, T>> left_, right_;
+  ScaledNorms norms_;
+};
+
+}  // namespace echelon::lu
