@@ -116,7 +116,8 @@ class IterativeMethod : public SolverImplementation<T> {
   /// Number of consecutive steps without progress that end a cycle; 0: no limit.
   [[nodiscard]] virtual std::int64_t idle_steps() const { return 0; }
   /// Whether A is known to be positive (semi)definite. Then a curvature that is not positive is a rounding
-  /// error, at which a cycle ends, and the residual of a recurrence may grow by any factor on its way.
+  /// error, at which a cycle ends, the residual of a recurrence may grow by any factor on its way, and x is
+  /// returned whatever its residual: it may be accurate where that of x = 0 is smaller.
   [[nodiscard]] virtual bool is_known_definite() const { return false; }
   /// Finds the parts of the right-hand sides outside the range of a singular A. Where such a part exceeds the
   /// limit of consistency, b is replaced by the rest in workspace.consistent_rhs: x then has the least
@@ -351,7 +352,7 @@ class IterativeMethod : public SolverImplementation<T> {
     job.outcome = outcome_of_cycle(cancelled, workspace.host_state.phase, before, column.norm, job);
     if (job.outcome.ok()) return false;
     if (!cancelled && accept_at_rounding_level(workspace, residual, column.x, job)) return true;
-    return_zero_if_worse(column);
+    if (!is_known_definite()) return_zero_if_worse(column);
     return true;
   }
 
