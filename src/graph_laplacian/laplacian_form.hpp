@@ -152,9 +152,21 @@ class LaplacianForm {
   /// lift() for at most `most_vectors` vectors, each with the bits that it has alone. Waits once.
   template <class V>
   std::array<OutsideRange, most_vectors> lift(B& backend, std::span<const Lifted<V>> vectors) const {
-    using Own = Lifted<V>;
     std::array<OutsideRange, most_vectors> parts{};
     if (vectors.empty()) return parts;
+    lift_into_range(backend, vectors);
+    const Removed found = backend.read(vectors.front().workspace->removed.data());
+    const double copies = kind_ == DominanceKind::sdd ? 2 : 1;
+    for (std::size_t c = 0; c < vectors.size(); ++c) {
+      parts[c] = {std::sqrt(found.at[c].first / copies), std::sqrt(found.at[c].second / copies)};
+    }
+    return parts;
+  }
+  /// lift() without the norms. Queued.
+  template <class V>
+  void lift_into_range(B& backend, std::span<const Lifted<V>> vectors) const {
+    using Own = Lifted<V>;
+    if (vectors.empty()) return;
     for_each_column(backend, vertices_, vectors, [&](const Own& own) { return spread_of(own.b, own.y); });
     sum_components<V>(backend, vectors);
     Removed* const removed = vectors.front().workspace->removed.data();
@@ -167,19 +179,8 @@ class LaplacianForm {
         },
         [&](const Own&) { return Store<TwoSums>{removed->at + stored++}; });
     subtract_means<V>(backend, vectors, grounded_.data());
-    const Removed found = backend.read(removed);
-    const double copies = kind_ == DominanceKind::sdd ? 2 : 1;
-    for (std::size_t c = 0; c < vectors.size(); ++c) {
-      parts[c] = {std::sqrt(found.at[c].first / copies), std::sqrt(found.at[c].second / copies)};
-    }
-    return parts;
   }
 
-  /// Computes y from a right-hand side b as lift() does, but for the sums.
-  template <class V>
-  void spread(B& backend, const T* b, V* y) const {
-    backend.for_each(vertices_, spread_of(b, y));
-  }
   /// Computes y (vertices() elements), zero at grounds, from an initial guess x.
   template <class V>
   void spread_guess(B& backend, const T* x, V* y) const {
@@ -204,16 +205,6 @@ class LaplacianForm {
     gather.excess = Excess::diagonal;
     gather.sign = sign_;
     backend.for_each(n_, gather);
-  }
-
-  /// Subtracts the mean from each singular component of y, in place. Used for iterates and residuals.
-  template <class V>
-  void center(B& backend, Workspace& workspace, V* y) const {
-    const Lifted<V> one{&workspace, nullptr, y};
-    const std::span<const Lifted<V>> vectors(&one, 1);
-    sum_components<V>(backend, vectors);
-    const bool grounds = representation_ == Excess::ground;
-    subtract_means<V>(backend, vectors, grounds ? nullptr : grounded_.data());
   }
 
   /// Computes x (rows() elements) from y (vertices() elements); x has mean zero in components without a

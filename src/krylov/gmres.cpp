@@ -295,7 +295,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
 
   /// Estimates the condition number. Costs a combination of the basis and an application of the
   /// preconditioner.
-  void estimate_condition(SolveWorkspace& workspace, Job& job) const override {
+  void estimate_condition(SolveWorkspace& workspace, const T* /*x*/, Job& job) const override {
     auto& v = static_cast<Vectors&>(workspace);
     const std::int64_t steps = v.host_state.inner;
     if (steps == 0) return;

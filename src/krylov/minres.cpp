@@ -255,7 +255,7 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
                      FinishStep{states});
   }
 
-  void estimate_condition(SolveWorkspace& workspace, Job& job) const override {
+  void estimate_condition(SolveWorkspace& workspace, const T* /*x*/, Job& job) const override {
     this->add_condition(workspace, workspace.host_state.inverse_norm, workspace.host_state.condition, job);
   }
 };

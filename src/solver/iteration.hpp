@@ -65,14 +65,16 @@ class IterativeMethod : public SolverImplementation<T> {
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>& jobs) const override {
     auto& own = static_cast<SolveWorkspace&>(workspace);
-    const bool together = right.columns() > 1 && iterates_together();
-    const std::int64_t width = together ? static_cast<std::int64_t>(usual_columns) : 1;
+    const std::int64_t width = iterates_together() ? columns_together() : 1;
     for (std::int64_t first = 0; first < right.columns(); first += width) {
       const std::int64_t count = std::min(width, right.columns() - first);
       SolvedColumns columns;
       for (std::int64_t j = first; j < first + count; ++j) {
+        Job& job = jobs[static_cast<std::size_t>(j)];
         columns.add({{&workspace_of(own, j - first), right.column(j), left.column(j)},
-                     &jobs[static_cast<std::size_t>(j)]});
+                     &job,
+                     columns.size(),
+                     job.tolerance});
       }
       solve_together(columns);
     }
@@ -80,9 +82,15 @@ class IterativeMethod : public SolverImplementation<T> {
 
  protected:
   using IteratedColumn = echelon::IteratedColumn<B, T>;
+  using SolvedColumn = echelon::SolvedColumn<B, T>;
+  using SolvedColumns = echelon::SolvedColumns<B, T>;
 
   /// Whether several right-hand sides are iterated in one loop, by start_together() and step_together().
   [[nodiscard]] virtual bool iterates_together() const { return false; }
+  /// Maximum number of right-hand sides in one loop, at most `most_columns`.
+  [[nodiscard]] virtual std::int64_t columns_together() const {
+    return static_cast<std::int64_t>(usual_columns);
+  }
   virtual void start_together(std::span<const IteratedColumn> columns) const {
     for (const IteratedColumn& column : columns) start(*column.workspace, column.b, column.x);
   }
@@ -96,6 +104,26 @@ class IterativeMethod : public SolverImplementation<T> {
   virtual void step(SolveWorkspace& workspace, const T* b, T* x) const = 0;
   /// Completes x at the end of a cycle, for methods that do not update it in every step.
   virtual void finish(SolveWorkspace& /*workspace*/, T* /*x*/) const {}
+  virtual void finish_together(std::span<const IteratedColumn> columns) const {
+    for (const IteratedColumn& column : columns) finish(*column.workspace, column.x);
+  }
+
+  /// Iterations of the first cycle, if later ones use another preconditioner: start() finds workspace.cycles
+  /// == 1 in the first cycle. x is kept whatever the first cycle did to the residual. 0: all cycles are
+  /// alike.
+  [[nodiscard]] virtual std::int64_t preliminary_iterations() const { return 0; }
+  /// Number of consecutive steps without progress that end a cycle; 0: no limit.
+  [[nodiscard]] virtual std::int64_t idle_steps() const { return 0; }
+  /// Whether A is known to be positive (semi)definite. Then a curvature that is not positive is a rounding
+  /// error, at which a cycle ends, the residual of a recurrence may grow by any factor on its way, and x is
+  /// returned whatever its residual: it may be accurate where that of x = 0 is smaller.
+  [[nodiscard]] virtual bool is_known_definite() const { return false; }
+  /// Finds the parts of the right-hand sides outside the range of a singular A. Where such a part exceeds the
+  /// limit of consistency, b is replaced by the rest in workspace.consistent_rhs: x then has the least
+  /// residual. Sets `tolerance` if the steps do not see these parts.
+  virtual void remove_inconsistent_parts(SolvedColumns& columns) const {
+    for (SolvedColumn& column : columns) remove_inconsistent_part(column);
+  }
   /// Whether the steps can work on a scaled system: they must use workspace.r alone, not b, and multiply by
   /// `apply_operator`.
   [[nodiscard]] virtual bool supports_scaling() const { return false; }
@@ -105,8 +133,13 @@ class IterativeMethod : public SolverImplementation<T> {
   /// Called after every iteration, whose coefficients are at `place` of the arrays in workspace.host_state.
   virtual void collect_coefficients(SolveWorkspace& /*workspace*/, std::int64_t /*place*/) const {}
   /// Adds to the job what the steps since the last (re)start show about the condition of A.
-  virtual void estimate_condition(SolveWorkspace& /*workspace*/, Job& /*job*/) const {}
+  virtual void estimate_condition(SolveWorkspace& /*workspace*/, const T* /*x*/, Job& /*job*/) const {}
 
+  /// Sets the matrix of products and residuals.
+  void set_matrix(const MatrixRef<T>& A) {
+    A_ = A;
+    if (A.is_sparse()) CsrAccess::find_stencils(*A.csr());
+  }
   [[nodiscard]] const MatrixRef<T>& matrix() const { return A_; }
   [[nodiscard]] bool preconditioned() const { return preconditioner_.exists(); }
 
@@ -143,6 +176,22 @@ class IterativeMethod : public SolverImplementation<T> {
     return outcome;
   }
 
+  /// Gives the workspace of a further column the memory that all columns use together.
+  virtual void share_memory(SolveWorkspace& first, SolveWorkspace& added) const {
+    added.preconditioner = first.preconditioner;
+  }
+  /// The workspace of column `number` among those that are solved together.
+  SolveWorkspace& workspace_of(SolveWorkspace& first, std::int64_t number) const {
+    if (number == 0) return first;
+    const auto other = static_cast<std::size_t>(number - 1);
+    while (first.others.size() <= other) {
+      std::unique_ptr<Workspace> added = this->make_workspace();
+      share_memory(first, static_cast<SolveWorkspace&>(*added));
+      first.add_column(std::move(added));
+    }
+    return static_cast<SolveWorkspace&>(*first.others[other]);
+  }
+
   /// Computes y = A x for the scaled A.
   void apply_operator(SolveWorkspace& workspace, const T* x, T* y) const {
     multiply(workspace.backend, static_cast<T>(workspace.scale.matrix_factor()), A_, x, T{0}, y);
@@ -163,8 +212,9 @@ class IterativeMethod : public SolverImplementation<T> {
     const SolverImplementation<T>* named = named_preconditioner();
     return preconditioned() && (named == nullptr || !named->traits().leaves_floats);
   }
-  /// Calls use(column, M^-1 r) for the residual of each column, whose norm is that of the state. The second
-  /// argument is z(column), r without a preconditioner, or a vector in float that is widened on access.
+  /// Computes z(column) = M^-1 r for the residual of each column, whose norm is that of the state, and calls
+  /// use(result): result(c) is that of the c-th column, z, r without a preconditioner, or a vector in float
+  /// that is widened on access.
   template <class Z, class Use>
   void use_preconditioned(std::span<const IteratedColumn> columns, Z z, Use use) const {
     SolveWorkspace& first = *columns.front().workspace;
@@ -176,14 +226,13 @@ class IterativeMethod : public SolverImplementation<T> {
       results.add(z(column));
       norms.add(&column.workspace->state()->residual);
     }
-    const auto use_each = [&](const auto& vectors) {
-      for (std::size_t c = 0; c < columns.size(); ++c) use(columns[c], vectors[static_cast<int>(c)]);
-    };
     const SolverImplementation<T>* named = named_preconditioner();
     if (named != nullptr && named->traits().leaves_floats) {
-      use_each(named->apply_in_float(*first.preconditioner, residuals, norms));
+      const auto vectors = named->apply_in_float(*first.preconditioner, residuals, norms);
+      use([&](std::size_t c) { return vectors[static_cast<int>(c)]; });
     } else {
-      use_each(preconditioner_.apply(first.preconditioner.get(), residuals, results));
+      const auto vectors = preconditioner_.apply(first.preconditioner.get(), residuals, results);
+      use([&](std::size_t c) { return vectors[static_cast<int>(c)]; });
     }
   }
 
@@ -201,14 +250,7 @@ class IterativeMethod : public SolverImplementation<T> {
   }
 
  private:
-  using SolvedColumn = echelon::SolvedColumn<B, T>;
-  using SolvedColumns = echelon::SolvedColumns<B, T>;
   using RunningColumns = echelon::RunningColumns<B, T>;
-
-  void set_matrix(const MatrixRef<T>& A) {
-    A_ = A;
-    if (A.is_sparse()) CsrAccess::find_stencils(*A.csr());
-  }
 
   /// The preconditioner, or the method itself, if it has found that A is singular; otherwise null.
   [[nodiscard]] const SolverImplementation<T>* finder_of_singular() const {
@@ -218,35 +260,22 @@ class IterativeMethod : public SolverImplementation<T> {
     return is_singular ? method : nullptr;
   }
 
-  /// The workspace of column `number` among those that are solved together.
-  SolveWorkspace& workspace_of(SolveWorkspace& first, std::int64_t number) const {
-    if (number == 0) return first;
-    const auto other = static_cast<std::size_t>(number - 1);
-    while (first.others.size() <= other) {
-      first.others.push_back(this->make_workspace());
-      static_cast<SolveWorkspace&>(*first.others.back()).preconditioner = first.preconditioner;
-    }
-    return static_cast<SolveWorkspace&>(*first.others[other]);
-  }
-
-  /// Solves all columns: in one loop until each has converged or ended otherwise, then one after another for
-  /// those that have to restart. For a singular A = A^T and a b with a part in the null space, x has the
-  /// least residual.
+  /// Solves all columns: iterates those that are running in one loop, and restarts them from the true
+  /// residual, until each has converged or ended otherwise.
   void solve_together(SolvedColumns& columns) const {
-    for (SolvedColumn& column : columns) {
-      remove_inconsistent_part(column);
-      begin(column);
-    }
-    const bool cancelled = iterate(columns);
-    for (SolvedColumn& column : columns) {
-      bool is_done = !column.is_running || is_final(column, cancelled);
-      while (!is_done && may_iterate(column)) {
-        SolvedColumns alone;
-        alone.add(column);
-        is_done = is_final(column, iterate(alone));
+    remove_inconsistent_parts(columns);
+    begin(columns);
+    while (columns.any_running()) {
+      const bool cancelled = iterate(columns);
+      std::array<VectorFacts, most_columns> residuals;
+      compute_residuals(columns, residuals);
+      for (SolvedColumn& column : columns) {
+        if (!column.is_running) continue;
+        column.is_running = !is_final(column, residuals[column.number], cancelled) && may_iterate(column);
       }
-      name_part_outside_range<T>(column.outside, column.workspace->n, *column.job);
     }
+    for (SolvedColumn& column : columns)
+      name_part_outside_range<T>(column.outside, column.workspace->n, *column.job);
   }
 
   /// Replaces b by its part in the range of a singular A, if the rest makes b inconsistent.
@@ -264,23 +293,48 @@ class IterativeMethod : public SolverImplementation<T> {
     if (is_outside_range<T>(column.outside, workspace.n, *column.job)) column.b = consistent;
   }
 
-  /// Computes the first residual, and whether the column is to be iterated.
-  void begin(SolvedColumn& column) const {
-    SolveWorkspace& workspace = *column.workspace;
-    Job& job = *column.job;
-    workspace.scale = scale_of(job);
-    column.norm = column.b == workspace.consistent_rhs.data()
-                      ? workspace.residual_check->vector(workspace.n, column.b).norm2
-                      : job.right_hand_side_norm;
-    // Without a right-hand side the solution is zero for any initial guess.
-    if (job.control->use_initial_guess && column.norm > 0) {
-      column.norm = workspace.residual_check->residual(A_, column.b, column.x, workspace.r.data()).norm2;
-    } else {
+  /// Computes the first residuals, and which columns are to be iterated.
+  void begin(SolvedColumns& columns) const {
+    SolvedColumns guessed;
+    for (SolvedColumn& column : columns) {
+      SolveWorkspace& workspace = *column.workspace;
+      const Job& job = *column.job;
+      workspace.scale = scale_of(job);
+      workspace.cycles = 0;
+      workspace.control = job.control;
+      column.norm = column.is_in_range() ? workspace.residual_check->vector(workspace.n, column.b).norm2
+                                         : job.right_hand_side_norm;
+      // Without a right-hand side the solution is zero for any initial guess.
+      column.is_running = job.control->use_initial_guess && column.norm > 0;
+      if (column.is_running) continue;
       workspace.backend.fill(workspace.n, T{0}, column.x);
       workspace.backend.copy(workspace.n, column.b, workspace.r.data());
     }
-    job.history.push_back(column.norm);
-    column.is_running = !(column.norm <= job.tolerance) && may_iterate(column);
+    std::array<VectorFacts, most_columns> residuals;
+    compute_residuals(columns, residuals);
+    for (SolvedColumn& column : columns) {
+      if (column.is_running) column.norm = residuals[column.number].norm2;
+      column.job->history.push_back(column.norm);
+      column.is_running = !(column.norm <= column.residual_tolerance()) && may_iterate(column);
+    }
+  }
+
+  /// Computes the true residuals of the running columns, and their facts by the columns' numbers.
+  void compute_residuals(SolvedColumns& columns, std::array<VectorFacts, most_columns>& facts) const {
+    MultiVector<const T> b(A_.rows());
+    MultiVector<const T> x(A_.columns());
+    MultiVector<T> r(A_.rows());
+    std::vector<std::size_t> numbers;
+    for (const SolvedColumn& column : columns) {
+      if (!column.is_running) continue;
+      b.add(column.b);
+      x.add(column.x);
+      r.add(column.workspace->r.data());
+      numbers.push_back(column.number);
+    }
+    if (numbers.empty()) return;
+    const std::vector<VectorFacts> found = columns.begin()->workspace->residual_check->residuals(A_, b, x, r);
+    for (std::size_t c = 0; c < found.size(); ++c) facts[numbers[c]] = found[c];
   }
 
   /// False, with the outcome, at the limit of iterations.
@@ -290,19 +344,19 @@ class IterativeMethod : public SolverImplementation<T> {
     return false;
   }
 
-  /// Computes the true residual after a cycle, and whether it is the last one, with its outcome.
-  bool is_final(SolvedColumn& column, bool cancelled) const {
+  /// Whether the true residual after a cycle is the last one, with its outcome.
+  bool is_final(SolvedColumn& column, const VectorFacts& residual, bool cancelled) const {
     SolveWorkspace& workspace = *column.workspace;
     Job& job = *column.job;
     const double before = column.norm;
-    const VectorFacts residual =
-        workspace.residual_check->residual(A_, column.b, column.x, workspace.r.data());
     column.norm = residual.norm2;
-    if (column.norm <= job.tolerance) return true;
+    if (column.norm <= column.residual_tolerance()) return true;
+    const bool is_preliminary = workspace.cycles == 1 && preliminary_iterations() > 0;
+    if (is_preliminary && !cancelled && std::isfinite(column.norm)) return false;
     job.outcome = outcome_of_cycle(cancelled, workspace.host_state.phase, before, column.norm, job);
     if (job.outcome.ok()) return false;
     if (!cancelled && accept_at_rounding_level(workspace, residual, column.x, job)) return true;
-    return_zero_if_worse(column);
+    if (!is_known_definite()) return_zero_if_worse(column);
     return true;
   }
 
@@ -328,7 +382,7 @@ class IterativeMethod : public SolverImplementation<T> {
   /// Iterates the running columns from a (re)start until their states stop running; returns true if the
   /// caller requested a stop.
   bool iterate(SolvedColumns& columns) const {
-    for (const SolvedColumn& column : columns) {
+    for (SolvedColumn& column : columns) {
       if (column.is_running) begin_cycle(column);
     }
     RunningColumns running(columns);
@@ -337,19 +391,18 @@ class IterativeMethod : public SolverImplementation<T> {
     while (!running.span().empty() && !cancelled) {
       const std::int64_t steps = stop_.check_every > 0 ? stop_.check_every : steps_before_check(columns);
       for (std::int64_t k = 0; k < steps; ++k) step_running(running);
+      StateReader<B, T> reader(columns);
       SolvedColumns continued;
       for (SolvedColumn& column : columns) {
         if (!column.is_iterated()) continue;
-        read_state(column);
+        use_state(column, reader.state_of(column));
         if (stagnates(column)) column.workspace->host_state.phase = Phase::stagnated;
         cancelled = cancelled || column.job->control->cancel.stop_requested();
         if (column.workspace->host_state.running()) continued.add(column);
       }
       running = RunningColumns(continued);
     }
-    for (const SolvedColumn& column : columns) {
-      if (column.is_running) end_cycle(column);
-    }
+    end_cycle(columns);
     return cancelled;
   }
 
@@ -365,39 +418,55 @@ class IterativeMethod : public SolverImplementation<T> {
   }
 
   /// Writes a fresh state to the device, and scales the column.
-  void begin_cycle(const SolvedColumn& column) const {
+  void begin_cycle(SolvedColumn& column) const {
     constexpr double divergence_factor = 1e10;
     SolveWorkspace& workspace = *column.workspace;
     const Job& job = *column.job;
     const int scale = workspace.scale.rhs;
+    column.least = column.norm;
+    column.idle = 0;
+    const std::int64_t preliminary = ++workspace.cycles == 1 ? preliminary_iterations() : 0;
     IterationState fresh;
-    fresh.tolerance = std::ldexp(job.tolerance, scale);
+    fresh.tolerance = std::ldexp(column.tolerance, scale);
     fresh.divergence =
-        divergence_factor * std::ldexp(std::max(job.right_hand_side_norm, job.history.front()), scale);
-    fresh.residual = std::ldexp(column.norm, scale);
+        is_known_definite()
+            ? std::numeric_limits<double>::max()
+            : divergence_factor * std::ldexp(std::max(job.right_hand_side_norm, job.history.front()), scale);
+    fresh.initial = fresh.residual = std::ldexp(column.norm, scale);
     fresh.iteration = job.iterations;
-    fresh.max_iterations = job.max_iterations;
+    fresh.max_iterations = preliminary > 0 ? std::min(preliminary, job.max_iterations) : job.max_iterations;
     workspace.host_state = fresh;
     workspace.backend.write(fresh, workspace.state());
     scale_by(workspace, scale, workspace.r.data());
     scale_by(workspace, scale - workspace.scale.matrix, column.x);
   }
 
-  /// Reads the state, and adds the new iterations to the job.
-  void read_state(const SolvedColumn& column) const {
+  /// Takes a state that was read, and adds the new iterations to the job.
+  void use_state(SolvedColumn& column, const IterationState& state) const {
     SolveWorkspace& workspace = *column.workspace;
     Job& job = *column.job;
-    workspace.host_state = workspace.backend.read(workspace.state());
+    workspace.host_state = state;
     while (job.iterations < workspace.host_state.iteration) {
       const auto place = job.iterations % IterationState::history_size;
       job.history.push_back(std::ldexp(workspace.host_state.history[place], -workspace.scale.rhs));
       collect_coefficients(workspace, place);
+      count_idle_step(column);
       ++job.iterations;
     }
+    Phase& phase = workspace.host_state.phase;
+    const bool is_idle = idle_steps() > 0 && column.idle >= idle_steps() && phase == Phase::running;
+    if (is_idle || (phase == Phase::not_spd && is_known_definite())) phase = Phase::idle;
     if (!job.control->on_progress) return;
     job.control->on_progress({this->name(), job.number, job.iterations,
                               job.history.back() / job.right_hand_side_norm,
                               job.tolerance / job.right_hand_side_norm});
+  }
+
+  static void count_idle_step(SolvedColumn& column) {
+    constexpr double progress = 0.99;
+    const double norm = column.job->history.back();
+    column.idle = norm < progress * column.least ? 0 : column.idle + 1;
+    column.least = std::min(column.least, norm);
   }
 
   /// True if the least of the last 64 residuals is not below the least of the 64 before them, and at the
@@ -419,11 +488,19 @@ class IterativeMethod : public SolverImplementation<T> {
     return least <= std::sqrt(static_cast<double>(workspace.n)) * level;
   }
 
-  void end_cycle(const SolvedColumn& column) const {
-    SolveWorkspace& workspace = *column.workspace;
-    finish(workspace, column.x);
-    scale_by(workspace, workspace.scale.matrix - workspace.scale.rhs, column.x);
-    estimate_condition(workspace, *column.job);
+  void end_cycle(SolvedColumns& columns) const {
+    const RunningColumns all(columns);
+    if (all.span().size() > 1) {
+      finish_together(all.span());
+    } else {
+      finish(*all.span().front().workspace, all.span().front().x);
+    }
+    for (const SolvedColumn& column : columns) {
+      if (!column.is_running) continue;
+      SolveWorkspace& workspace = *column.workspace;
+      scale_by(workspace, workspace.scale.matrix - workspace.scale.rhs, column.x);
+      estimate_condition(workspace, column.x, *column.job);
+    }
   }
 
   /// Accepts an answer at the level of rounding although its residual exceeds the tolerance.
@@ -445,9 +522,9 @@ class IterativeMethod : public SolverImplementation<T> {
   /// that no x can remove.
   void return_zero_if_worse(const SolvedColumn& column) const {
     SolveWorkspace& workspace = *column.workspace;
-    const bool is_part = column.b == workspace.consistent_rhs.data();
-    const double norm_of_b = is_part ? workspace.residual_check->vector(workspace.n, column.b).norm2
-                                     : column.job->right_hand_side_norm;
+    const double norm_of_b = column.is_in_range()
+                                 ? workspace.residual_check->vector(workspace.n, column.b).norm2
+                                 : column.job->right_hand_side_norm;
     if (column.norm <= norm_of_b) return;
     workspace.backend.fill(workspace.n, T{0}, column.x);
     column.job->outcome.message += "; x is returned as zero, which no iterate improved on";

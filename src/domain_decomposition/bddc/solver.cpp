@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/store.hpp"
 #include "backend/target.hpp"
 #include "domain_decomposition/bddc/device_preconditioner.hpp"
-#include "domain_decomposition/bddc/interface_iteration.hpp"
 #include "domain_decomposition/bddc/null_space.hpp"
 #include "domain_decomposition/bddc/orthonormal.hpp"
 #include "domain_decomposition/bddc/preconditioner.hpp"
 #include "domain_decomposition/bddc/subdomain_user.hpp"
 #include "domain_decomposition/bddc/subdomains/read_partition.hpp"
-#include "krylov/lanczos.hpp"
-#include "linalg/spmv/multiply.hpp"
-#include "linalg/vector/functors.hpp"
-#include "solver/corrections.hpp"
+#include "krylov/cg.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/inconsistent.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/nested_solver.hpp"
+#include "solver/iteration.hpp"
 #include "sparse_direct/multifrontal/symmetry.hpp"
 #include "support/text.hpp"
 
@@ -26,6 +21,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -45,43 +41,50 @@ struct Convert {
 };
 
 /// x += z.
-struct AddVector {
+template <class T>
+struct AddCorrection {
   const double* z;
-  double* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += z[i]; }
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(static_cast<double>(x[i]) + z[i]);
+  }
 };
 
+/// Conjugate gradients for S u = g on the interface, where g is made from the residual b - A x. The
+/// correction of x is u on the interface; with exact interiors the residual of the interface is that of A.
 template <class B, class T>
-class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainUser {
+class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUser {
+  using Base = IterativeMethod<B, T>;
+  using typename Base::IteratedColumn;
+  using typename Base::SolvedColumn;
+  using typename Base::SolvedColumns;
+  using typename Base::SolveWorkspace;
   using Preconditioner = std::conditional_t<B::on_host, bddc::Preconditioner, bddc::DevicePreconditioner>;
 
   /// Vectors of one solve or application, in double.
-  struct Vectors : Workspace {
-    Vectors(const Device& device, const Preconditioner& preconditioner, std::int64_t n)
-        : backend(device),
-          scratch(preconditioner.make_scratch()),
-          sum(device, 1),
-          largest(device, 1),
-          iteration(device, 1) {
-      for (Array<double>* const v : {&b, &x, &r, &z}) *v = Array<double>(device, n);
-      for (Array<double>* const v : {&u, &g, &preconditioned, &p, &q})
-        *v = Array<double>(device, preconditioner.interface_size());
-    }
+  struct Vectors : SolveWorkspace {
+    explicit Vectors(const BddcMethod& method)
+        : SolveWorkspace(method.device(), method.rows_),
+          scratch(method.preconditioner_.make_scratch()),
+          residual(method.device(), method.rows_),
+          z(method.device(), method.rows_),
+          u(method.device(), method.preconditioner_.interface_size()),
+          g(method.device(), u.size()),
+          cg(method.device(), u.size(), true) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return scratch.bytes() + 4 * x.bytes() + 5 * u.bytes();
+      return SolveWorkspace::bytes() + scratch.bytes() + residual.bytes() + z.bytes() + u.bytes() +
+             g.bytes() + cg.bytes();
     }
-    B backend;
     typename Preconditioner::Scratch scratch;
-    Array<double> b, x, r, z;                  // rows of A
-    Array<double> u, g, preconditioned, p, q;  // interface
-    Array<Sum> sum;
-    Array<Largest> largest;
-    Array<bddc::InterfaceIteration> iteration;
+    Array<double> residual, z;  // rows of A
+    Array<double> u, g;         // interface; g becomes the residual
+    krylov::CgVectors<double> cg;
+    double norm_of_g = 0;  // at the beginning of the solve
   };
 
  public:
   BddcMethod(const Device& device, const BddcOptions& options)
-      : SolverImplementation<T>(device), options_(options) {}
+      : Base(device, checked_often(options.stop)), options_(options) {}
 
   void set_subdomain_matrices(std::vector<SubdomainMatrix> subdomains) override {
     given_ = std::move(subdomains);
@@ -97,6 +100,7 @@ class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainU
 
   Outcome setup(const MatrixRef<T>& A) override {
     copy(A);
+    this->set_matrix(A.is_sparse() ? A : MatrixRef<T>(converted_));
     const std::int64_t n = rows_ = A_->rows();
     null_space_.clear();
     null_space_basis_ = Dense<T>(this->device(), n, 0);
@@ -121,38 +125,26 @@ class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainU
     outcome.warnings.insert(outcome.warnings.end(), prepared_.warnings.begin(), prepared_.warnings.end());
     outcome.statistics = preconditioner_.statistics();
     outcome.statistics.push_back({"subdomain_matrices", to_string(subdomains.splitting)});
-    if (A_ != product_matrix_) host_ = {};  // the copy for the set-up
+    host_ = {};  // the copy for the set-up
+    A_ = nullptr;
     return outcome;
   }
 
+  Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
+
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Vectors>(this->device(), preconditioner_, rows_);
+    return this->complete_workspace(std::make_unique<Vectors>(*this));
   }
-  [[nodiscard]] const Stop* stop() const override { return &options_.stop; }
   [[nodiscard]] std::size_t bytes() const override {
-    return converted_.bytes() + host_.bytes() + device_copy_.bytes() + preconditioner_.bytes() +
-           null_space_basis_.bytes();
+    return converted_.bytes() + host_.bytes() + preconditioner_.bytes() + null_space_basis_.bytes();
   }
 
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>& jobs) const override {
-    auto& own = static_cast<Vectors&>(workspace);
-    const std::int64_t n = right.rows();
+    if (prepared_.ok()) return Base::solve(workspace, right, left, jobs);
     for (std::int64_t j = 0; j < right.columns(); ++j) {
-      Job& job = jobs[static_cast<std::size_t>(j)];
-      if (!prepared_.ok()) {
-        own.backend.fill(n, T{0}, left.column(j));
-        job.outcome = prepared_;
-        continue;
-      }
-      own.backend.for_each(n, Convert<T, double>{right.column(j), own.b.data(), sign_});
-      const OutsideRange outside = project(own.b);
-      own.backend.fill(n, 0.0, own.x.data());
-      if (job.control->use_initial_guess)
-        own.backend.for_each(n, Convert<T, double>{left.column(j), own.x.data()});
-      solve_column(own, tolerance_in_range<T>(outside, n, job), job);
-      name_part_outside_range<T>(outside, n, job);
-      own.backend.for_each(n, Convert<double, T>{own.x.data(), left.column(j)});
+      static_cast<Vectors&>(workspace).backend.fill(right.rows(), T{0}, left.column(j));
+      jobs[static_cast<std::size_t>(j)].outcome = prepared_;
     }
   }
 
@@ -167,15 +159,15 @@ class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainU
       preconditioner_.apply(own.scratch, r, z);
       if (sign_ < 0) own.backend.for_each(rows_, Convert<double, double>{z, z, -1});
     } else {
-      own.backend.for_each(rows_, Convert<T, double>{r, own.r.data()});
-      preconditioner_.apply(own.scratch, own.r.data(), own.z.data());
+      own.backend.for_each(rows_, Convert<T, double>{r, own.residual.data()});
+      preconditioner_.apply(own.scratch, own.residual.data(), own.z.data());
       own.backend.for_each(rows_, Convert<double, T>{own.z.data(), z, static_cast<T>(sign_)});
     }
   }
 
-  /// Sets A, or -A if its diagonal is negative, in double on the host for the set-up, and on the device for
-  /// products, as copies only where A is not one of them, and looks for elements that differ from their
-  /// mirror images.
+ private:
+  /// Sets A, or -A if its diagonal is negative, in double on the host for the set-up, as a copy only where A
+  /// is not that itself, and looks for elements that differ from their mirror images.
   void copy(const MatrixRef<T>& A) {
     const bool on_host = this->device().on_host();
     converted_ = A.is_sparse() ? Csr<T>() : to_csr(A);
@@ -183,24 +175,16 @@ class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainU
     Csr<T> fetched = on_host ? Csr<T>() : given.to(Device());
     const Csr<T>& values = on_host ? given : fetched;
     asymmetry_ = sparse_direct::find_asymmetry(values, on_host ? this->device() : Device());
-    device_copy_ = {};
     sign_ = has_negative_diagonal(values) ? -1 : 1;
-    if (sign_ < 0) {
-      take_copies(in_double(values, -1));
-    } else if constexpr (std::is_same_v<T, double>) {
-      host_ = std::move(fetched);
-      A_ = on_host ? &given : &host_;
-      product_matrix_ = &given;
-    } else {
-      take_copies(in_double(values, 1));
-    }
-  }
-
-  void take_copies(Csr<double> on_host) {
-    host_ = std::move(on_host);
     A_ = &host_;
-    if (!this->device().on_host()) device_copy_ = host_.to(this->device());
-    product_matrix_ = this->device().on_host() ? &host_ : &device_copy_;
+    if constexpr (std::is_same_v<T, double>) {
+      if (sign_ > 0) {
+        host_ = std::move(fetched);
+        if (on_host) A_ = &given;
+        return;
+      }
+    }
+    host_ = in_double(values, sign_);
   }
 
   /// Whether the diagonal has a negative element and no positive one, as that of a negative semidefinite A.
@@ -332,111 +316,71 @@ class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainU
     return removed;
   }
 
-  /// Solves for corrections until the true residual meets the tolerance or no longer falls.
-  void solve_column(Vectors& v, double tolerance, Job& job) const {
-    double before = std::numeric_limits<double>::infinity();
-    for (;;) {
-      v.backend.copy(rows_, v.b.data(), v.r.data());
-      echelon::multiply(v.backend, -1.0, MatrixRef<double>(*product_matrix_), v.x.data(), 1.0, v.r.data());
-      const double norm = std::sqrt(dot(v, v.r, v.r));
-      if (job.history.empty()) job.history.push_back(norm);
-      if (!job.outcome.ok() || corrections_have_ended<T>(job, tolerance, options_.stop.max_iterations, before,
-                                                         norm, [&] { return norms(v); })) {
-        return;
-      }
-      before = norm;
-      preconditioner_.reduce(v.scratch, v.r.data(), v.g.data(), v.z.data());
-      iterate(v, tolerance, job);
-      preconditioner_.extend(v.scratch, v.u.data(), v.z.data());
-      v.backend.for_each(rows_, AddVector{v.z.data(), v.x.data()});
+  void remove_inconsistent_parts(SolvedColumns& columns) const override {
+    if (null_space_.empty()) return;
+    for (SolvedColumn& column : columns) {
+      auto& v = static_cast<Vectors&>(*column.workspace);
+      v.backend.for_each(rows_, Convert<T, double>{column.b, v.residual.data()});
+      column.outside = project(v.residual);
+      column.tolerance = tolerance_in_range<T>(column.outside, rows_, *column.job);
+      if (v.consistent_rhs.size() != rows_) v.consistent_rhs = Array<T>(this->device(), rows_);
+      column.b = v.consistent_rhs.data();
+      v.backend.for_each(rows_, Convert<double, T>{v.residual.data(), v.consistent_rhs.data()});
     }
   }
 
-  static double dot(Vectors& v, const Array<double>& x, const Array<double>& y) {
-    v.backend.reduce(x.size(), Product<double>{x.data(), y.data()}, Store<Sum>{v.sum.data()});
-    return v.backend.read(v.sum.data()).value;
-  }
+  static krylov::CgColumn<double> cg_column(Vectors& v) { return {v.state(), &v.cg, v.u.data(), v.g.data()}; }
 
-  static double largest_magnitude(Vectors& v, const Array<double>& x) {
-    v.backend.reduce(x.size(), LargestMagnitude<const double*>{x.data()}, Store<Largest>{v.largest.data()});
-    return v.backend.read(v.largest.data()).value;
-  }
-
-  static AnswerNorms norms(Vectors& v) {
-    AnswerNorms found;
-    found.residual = largest_magnitude(v, v.r);
-    found.solution = largest_magnitude(v, v.x);
-    return found;
-  }
-
-  /// Solves S u = g by preconditioned conjugate gradients, to the tolerance; the residual replaces
-  /// g. With exact interiors the residual of the interface is that of A.
-  void iterate(Vectors& v, double tolerance, Job& job) const {
+  void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    v.backend.for_each(rows_, Convert<T, double>{v.r.data(), v.residual.data(), sign_});
+    // Rounding to T adds a part outside the range of A, which would grow in the iteration.
+    if constexpr (!std::is_same_v<T, double>) static_cast<void>(project(v.residual));
+    preconditioner_.reduce(v.scratch, v.residual.data(), v.g.data(), v.z.data());
     v.backend.fill(v.u.size(), 0.0, v.u.data());
-    v.backend.reduce(
-        v.g.size(), Product<double>{v.g.data(), v.g.data()},
-        bddc::BeginIteration{v.iteration.data(), tolerance, options_.stop.max_iterations - job.iterations,
-                             job.iterations == 0});
-    std::vector<double> alphas;
-    std::vector<double> betas;
-    double right_hand_side = 0;
-    bddc::IterationPhase phase = bddc::IterationPhase::running;
-    while (phase == bddc::IterationPhase::running && !job.control->cancel.stop_requested()) {
-      v.backend.for_each(1, bddc::BeginBatch{v.iteration.data()});
-      for (std::int64_t k = 0; k < iterations_of_batch(); ++k) queue_iteration(v);
-      const bddc::InterfaceIteration state = v.backend.read(v.iteration.data());
-      phase = state.phase;
-      right_hand_side = state.right_hand_side;
-      for (std::int64_t k = 0; k < state.recorded; ++k) {
-        if (!alphas.empty()) betas.push_back(state.betas[k]);
-        alphas.push_back(state.alphas[k]);
-        record(state.norms[k], job);
-      }
-    }
-    report_phase(phase, job);
-    if (alphas.empty()) return;
-    const RitzRange ritz = ritz_range(alphas, betas);
+    const krylov::CgColumn<double> column = cg_column(v);
+    krylov::start_cg(v.backend, v.u.size(), std::span(&column, 1), krylov::CgTraits());
+  }
+
+  void step(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    const krylov::CgColumn<double> column = cg_column(v);
+    krylov::step_cg(
+        v.backend, v.u.size(), std::span(&column, 1), krylov::CgTraits(),
+        [&] { preconditioner_.multiply(v.scratch, v.cg.p.data(), v.cg.q.data()); },
+        [&](auto use) {
+          preconditioner_.precondition(v.scratch, v.g.data(), v.cg.z.data());
+          use([](const krylov::CgColumn<double>& own) {
+            return static_cast<const double*>(own.own->z.data());
+          });
+        });
+  }
+
+  void finish(SolveWorkspace& workspace, T* x) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    preconditioner_.extend(v.scratch, v.u.data(), v.z.data());
+    v.backend.for_each(rows_, AddCorrection<T>{v.z.data(), x});
+  }
+
+  void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {
+    static_cast<Vectors&>(workspace).cg.collect(workspace.host_state, place);
+  }
+
+  void estimate_condition(SolveWorkspace& workspace, const T* /*x*/, Job& job) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    if (v.cycles == 1) v.norm_of_g = v.host_state.initial;
+    const RitzRange ritz = v.cg.ritz_values();
     if (!(ritz.smallest > 0)) return;
-    job.preconditioned_condition = std::max(job.preconditioned_condition, ritz.largest / ritz.smallest);
+    this->add_condition(v, 0, ritz.largest / ritz.smallest, job);
     job.statistics = {{"smallest_ritz_value", ritz.smallest},
                       {"largest_ritz_value", ritz.largest},
-                      {"interface_right_hand_side", right_hand_side / job.right_hand_side_norm}};
+                      {"interface_right_hand_side", v.norm_of_g / job.right_hand_side_norm}};
   }
 
-  /// Number of iterations between convergence checks. The default is 1 on a GPU as well: an iteration takes
-  /// longer than the wait.
-  [[nodiscard]] std::int64_t iterations_of_batch() const {
-    return std::max<std::int64_t>(options_.stop.check_every, 1);
-  }
-
-  /// Queues an iteration that changes nothing if a former one has ended.
-  void queue_iteration(Vectors& v) const {
-    const std::int64_t size = v.u.size();
-    bddc::InterfaceIteration* const state = v.iteration.data();
-    preconditioner_.precondition(v.scratch, v.g.data(), v.preconditioned.data());
-    v.backend.reduce(size, Product<double>{v.g.data(), v.preconditioned.data()}, bddc::SetRho{state});
-    v.backend.for_each(size, bddc::UpdateDirection{state, v.preconditioned.data(), v.p.data()});
-    preconditioner_.multiply(v.scratch, v.p.data(), v.q.data());
-    v.backend.reduce(size, Product<double>{v.p.data(), v.q.data()}, bddc::SetAlpha{state});
-    v.backend.reduce(size, bddc::Advance{state, v.p.data(), v.q.data(), v.u.data(), v.g.data()},
-                     bddc::EndIteration{state});
-  }
-
-  static void report_phase(bddc::IterationPhase phase, Job& job) {
-    const bool is_nan = phase == bddc::IterationPhase::not_a_number;
-    if (!is_nan && phase != bddc::IterationPhase::not_positive) return;
-    job.outcome = {is_nan ? Status::diverged : Status::not_spd,
-                   "A, or the preconditioner, is not positive definite: a direction of negative or zero "
-                   "curvature after " +
-                       std::to_string(job.iterations) + " iterations"};
-  }
-
-  void record(double norm, Job& job) const {
-    ++job.iterations;
-    job.history.push_back(norm);
-    if (!job.control->on_progress) return;
-    job.control->on_progress({this->name(), job.number, job.iterations, norm / job.right_hand_side_norm,
-                              job.tolerance / job.right_hand_side_norm});
+  /// An iteration takes longer than the wait for its result on a GPU, too: each is checked by default.
+  static Stop checked_often(Stop stop) {
+    if (stop.check_every == 0) stop.check_every = 1;
+    return stop;
   }
 
   BddcOptions options_;
@@ -444,13 +388,11 @@ class BddcMethod final : public SolverImplementation<T>, public bddc::SubdomainU
   std::vector<std::int32_t> partition_;
   Dense<double> near_null_space_{Device(), 0, 0};
   std::int64_t rows_ = 0;
-  Csr<T> converted_;         // a dense A
-  Csr<double> host_;         // A in double on the host, where A is not that itself
-  Csr<double> device_copy_;  // and on the device
-  double sign_ = 1;          // -1 if the set-up and the products are those of -A
+  Csr<T> converted_;  // a dense A
+  Csr<double> host_;  // A in double on the host, where A is not that itself
+  double sign_ = 1;   // -1 if the set-up is that of -A
   std::optional<sparse_direct::Place> asymmetry_;
   const Csr<double>* A_ = &host_;
-  const Csr<double>* product_matrix_ = &host_;
   Preconditioner preconditioner_;
   std::vector<bddc::NullSpacePart> null_space_;
   Dense<T> null_space_basis_{Device(), 0, 0};

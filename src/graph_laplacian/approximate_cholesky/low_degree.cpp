@@ -169,6 +169,37 @@ class Reduction {
 
 }  // namespace
 
+// The chains of dependent steps of several vectors overlap, and each step is read once for all of them.
+
+void LowDegreeElimination::restrict_to(std::span<const ReducedVector> vectors) const {
+  for (const LowDegreeStep& step : steps) {
+    for (int side = 0; side < 2; ++side) {
+      if (step.neighbour[side] < 0) continue;
+      for (const ReducedVector& v : vectors)
+        v.r[step.neighbour[side]] += step.fraction[side] * v.r[step.vertex];
+    }
+  }
+  for (const ReducedVector& v : vectors) {
+    for (std::size_t i = 0; i < kept.size(); ++i) v.core_r[i] = v.r[kept[i]];
+  }
+}
+
+void LowDegreeElimination::prolong(std::span<const ProlongedVector> vectors) const {
+  for (const ProlongedVector& v : vectors) {
+    for (std::size_t i = 0; i < kept.size(); ++i) v.r[kept[i]] = v.core_x[i];
+  }
+  for (std::size_t k = steps.size(); k-- > 0;) {
+    const LowDegreeStep& step = steps[k];
+    for (const ProlongedVector& v : vectors) {
+      double own = v.r[step.vertex] * step.inverse_pivot;
+      for (int side = 0; side < 2; ++side) {
+        if (step.neighbour[side] >= 0) own += step.fraction[side] * v.r[step.neighbour[side]];
+      }
+      v.r[step.vertex] = own;
+    }
+  }
+}
+
 template <class B>
 LowDegreeElimination eliminate_low_degrees(B& backend, const Csr<double>& A,
                                            const std::vector<double>& excess) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace echelon::graph_laplacian {
@@ -19,12 +20,28 @@ struct LowDegreeStep {
   double inverse_pivot;       ///< 1 / W; 0 for the last vertex of a Laplacian's component
 };
 
+/// A right-hand side r, and memory for its elements on the core.
+struct ReducedVector {
+  double* r;
+  double* core_r;
+};
+/// A right-hand side r as restrict_to() leaves it, and a solution on the core.
+struct ProlongedVector {
+  double* r;
+  const double* core_x;
+};
+
 /// Partial factorisation of a matrix, and the Schur complement of the eliminated vertices.
 struct LowDegreeElimination {
   std::vector<LowDegreeStep> steps;
   std::vector<std::int32_t> kept;  ///< remaining vertices, ascending
   Csr<double> core;                ///< the Schur complement
   std::vector<double> core_excess;
+
+  /// Eliminates in each r, and writes its elements at the remaining vertices to core_r.
+  void restrict_to(std::span<const ReducedVector> vectors) const;
+  /// Writes solutions for all vertices to each r, which is as restrict_to() left it, from those of the core.
+  void prolong(std::span<const ProlongedVector> vectors) const;
 
   [[nodiscard]] std::size_t bytes() const {
     return steps.size() * sizeof(LowDegreeStep) + kept.size() * sizeof(std::int32_t) + core.bytes();

@@ -6,6 +6,7 @@
 #include "solver/iteration/state.hpp"
 #include "solver/nested_solver.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +26,21 @@ struct IteratedColumn {
 template <class B, class T>
 struct SolvedColumn : IteratedColumn<B, T> {
   Job* job;
+  std::size_t number = 0;       ///< place among the columns that are solved together
+  double tolerance = 0;         ///< on the norms that the steps record
   OutsideRange outside = {};    ///< norms of the part of b that is not in the range of A
   double norm = 0;              ///< of the residual
+  double least = 0;             ///< the least norm since the (re)start, but for progress of less than 1 %
+  std::int64_t idle = 0;        ///< steps since `least` decreased
   std::int64_t next_check = 0;  ///< length of the history at which stagnation is tested next
   bool is_running = true;       ///< in the loop that iterates all columns
 
   /// Whether the column is in the loop and its state was running when it was last read.
   [[nodiscard]] bool is_iterated() const { return is_running && this->workspace->host_state.running(); }
+  /// Whether b was replaced by its part in the range of A.
+  [[nodiscard]] bool is_in_range() const { return this->b == this->workspace->consistent_rhs.data(); }
+  /// Tolerance on ||b - A x||_2.
+  [[nodiscard]] double residual_tolerance() const { return is_in_range() ? tolerance : job->tolerance; }
 };
 
 /// At most `most_columns` columns that are solved together.
@@ -41,6 +50,11 @@ class SolvedColumns {
   void add(const SolvedColumn<B, T>& column) { columns_[count_++] = column; }
   [[nodiscard]] SolvedColumn<B, T>* begin() { return columns_.data(); }
   [[nodiscard]] SolvedColumn<B, T>* end() { return columns_.data() + count_; }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] bool any_running() const {
+    return std::any_of(columns_.begin(), columns_.begin() + count_,
+                       [](const SolvedColumn<B, T>& column) { return column.is_running; });
+  }
 
  private:
   std::array<SolvedColumn<B, T>, most_columns> columns_{};
@@ -61,6 +75,31 @@ class RunningColumns {
  private:
   std::array<IteratedColumn<B, T>, most_columns> columns_{};
   std::size_t count_ = 0;
+};
+
+/// Reads states of columns that are solved together, waiting once for IterationStates::capacity of them.
+template <class B, class T>
+class StateReader {
+ public:
+  explicit StateReader(SolvedColumns<B, T>& columns)
+      : first_(columns.begin()->workspace), alone_(columns.size() == 1) {}
+  [[nodiscard]] const IterationState& state_of(const SolvedColumn<B, T>& column) {
+    const std::size_t group = column.number / IterationStates::capacity;
+    const std::size_t place = column.number % IterationStates::capacity;
+    if (alone_) {
+      states_.at[place] = first_->backend.read(first_->state());
+    } else if (group != group_) {
+      states_ = first_->backend.read(first_->states.data() + group);
+      group_ = group;
+    }
+    return states_.at[place];
+  }
+
+ private:
+  IterationWorkspace<B, T>* first_;
+  bool alone_;
+  std::size_t group_ = SIZE_MAX;
+  IterationStates states_;
 };
 
 /// Number of steps until the next check: the largest that a column in the loop predicts.

@@ -42,6 +42,9 @@ inline Outcome outcome_of_cycle(bool cancelled, Phase phase, double before, doub
     case Phase::converged:
       if (progress) break;
       return {Status::stagnated, "rounding errors keep the true residual from falling: " + reached};
+    case Phase::idle:
+      if (progress) break;
+      return {Status::stagnated, "the residual no longer falls: " + reached};
     case Phase::restart:
       if (norm < (1 - 1e-6) * before) break;
       return {Status::stagnated, "a restart cycle did not reduce the residual: " + reached};

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -22,7 +23,8 @@ enum class Phase : std::int32_t {
   limit,
   breakdown,
   not_spd,
-  diverged
+  diverged,
+  idle  ///< too many steps without progress
 };
 
 /// State of an iteration, in the backend's memory.
@@ -31,6 +33,7 @@ struct IterationState {
 
   double tolerance = 0;   ///< on the residual norm
   double divergence = 0;  ///< residual norms above it, or NaN, end the iteration
+  double initial = 0;     ///< ||r||_2 at the (re)start
   double residual = 0;    ///< ||r||_2 after `iteration` iterations
   std::int64_t iteration = 0;
   std::int64_t max_iterations = 0;
@@ -65,6 +68,12 @@ struct IterationState {
       phase = Phase::limit;
     }
   }
+};
+
+/// States of right-hand sides that are solved together, side by side, so that the host waits once for all.
+struct IterationStates {
+  static constexpr std::size_t capacity = usual_columns;
+  IterationState at[capacity];
 };
 
 /// Ends an iteration: records ||r|| = sqrt((r, r)).
@@ -103,17 +112,33 @@ struct IterationWorkspace : Workspace {
       : n(size), backend(device), state_array(device, 1), r(device, size) {}
   [[nodiscard]] std::size_t bytes() const override {
     const std::size_t shared = preconditioner ? preconditioner->bytes() : 0;  // counted by each of the others
-    std::size_t bytes = r.bytes() + shared;
+    std::size_t bytes = r.bytes() + states.bytes() + shared;
     for (const auto& workspace : others) bytes += workspace->bytes() - shared;
     return bytes;
   }
   [[nodiscard]] IterationState* state() { return state_array.data(); }
+  /// Adds a workspace for a further column, whose state is put beside that of this one.
+  void add_column(std::unique_ptr<Workspace> other) {
+    constexpr std::size_t capacity = IterationStates::capacity;
+    const Device& device = backend.device();
+    if (others.empty()) {
+      states = Array<IterationStates>(device, most_columns / capacity);
+      state_array = Array<IterationState>::borrow(device, states.data()->at, 1);
+    }
+    others.push_back(std::move(other));
+    const std::size_t number = others.size();
+    IterationState* const place = states.data()[number / capacity].at + number % capacity;
+    static_cast<IterationWorkspace&>(*others.back()).state_array =
+        Array<IterationState>::borrow(device, place, 1);
+  }
 
   std::int64_t n;
   B backend;
   Array<IterationState> state_array;
-  IterationState host_state;  ///< copy of the state, from the last read
-  Array<T> r;                 ///< b - A x at a (re)start
+  IterationState host_state;         ///< copy of the state, from the last read
+  std::int64_t cycles = 0;           ///< number of (re)starts of the solve in progress
+  const Control* control = nullptr;  ///< of the solve in progress
+  Array<T> r;                        ///< b - A x at a (re)start
   std::unique_ptr<ResidualCheck<T>> residual_check;
   std::shared_ptr<Workspace> preconditioner;  ///< of the method's operator M, for all columns together
   Array<T> consistent_rhs;                    ///< the part of b in the range of a singular A
@@ -121,6 +146,7 @@ struct IterationWorkspace : Workspace {
   IterationScale scale;                       ///< of the solve in progress
   /// Workspaces of further columns, which the first solve with several right-hand sides makes.
   std::vector<std::unique_ptr<Workspace>> others;
+  Array<IterationStates> states;  ///< of this column and the others, if there are any
 };
 
 /// Epilogue of a product: y = factor A x.

@@ -4,9 +4,10 @@
 #include "backend/target.hpp"
 #include "graph_laplacian/approximate_cholesky/factor.hpp"
 #include "graph_laplacian/approximate_cholesky/low_degree.hpp"
-#include "graph_laplacian/approximate_cholesky/pcg.hpp"
 #include "graph_laplacian/approximate_cholesky/star.hpp"
+#include "graph_laplacian/approximate_cholesky/substitution.hpp"
 #include "linalg/components.hpp"
+#include "linalg/spmv/row_products.hpp"
 #include "support/graph_laplacian/lamg_graphs.hpp"
 #include "support/graph_laplacian/vectors.hpp"
 #include "support/sparse_systems.hpp"
@@ -219,27 +220,22 @@ TEST(ApproximateFactor, ChainsAcrossNodes_FactoredExactly) {
   }
 }
 
-/// y = A x for K interleaved columns, whose elements are small whole numbers: exact in any order.
-template <int K>
-void expect_exact_products(const Csr<double>& A) {
+/// y = A x for several columns, whose elements are small whole numbers: exact in any order.
+void expect_exact_products(const Csr<double>& A, std::size_t columns) {
   const auto n = static_cast<std::size_t>(A.rows());
-  std::vector<double> p(K * n);
-  for (std::size_t k = 0; k < p.size(); ++k) p[k] = static_cast<double>(k % 7) - 3;
-  std::vector<double> expected(K * n, 0.0);
-  graph_laplacian::ColumnSums<K> expected_sums{};
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto row = static_cast<std::int64_t>(i);
-    for (std::size_t c = 0; c < K; ++c) {
-      for (std::int64_t k = A.row_offsets()[row]; k < A.row_offsets()[row + 1]; ++k) {
-        const auto column = static_cast<std::size_t>(A.column_indices()[k]);
-        expected[K * i + c] += A.values()[k] * p[K * column + c];
-      }
-      expected_sums[c] += expected[K * i + c] * p[K * i + c];
-    }
+  std::vector<std::vector<double>> x(columns, std::vector<double>(n));
+  std::vector<std::vector<double>> expected(columns, std::vector<double>(n, 0.0));
+  std::vector<std::vector<double>> found(columns, std::vector<double>(n));
+  std::vector<std::size_t> numbers;
+  for (std::size_t c = 0; c < columns; ++c) {
+    numbers.push_back(c);
+    for (std::size_t i = 0; i < n; ++i) x[c][i] = static_cast<double>((columns * i + c) % 7) - 3;
+    expected[c] = product(A, x[c]);
   }
-  std::vector<double> found(K * n);
   OpenMp backend(Device::openmp(3));
-  EXPECT_EQ(graph_laplacian::multiply_columns<K>(backend, A, p.data(), found.data()), expected_sums);
+  for_column_products(backend, A, std::span<const std::size_t>(numbers), [&](std::size_t c) {
+    return VectorProduct{static_cast<const double*>(x[c].data()), PutElement<double>{found[c].data()}};
+  });
   EXPECT_EQ(found, expected);
 }
 
@@ -253,8 +249,8 @@ TEST(ColumnProducts, RowsOfAnyLength_AsByDefinition) {
     }
   }
   const Csr<double> A = Csr<double>::from_triplets(n, n, triplets);
-  expect_exact_products<1>(A);
-  expect_exact_products<8>(A);
+  expect_exact_products(A, 1);
+  expect_exact_products(A, 8);
 }
 
 TEST(LowDegreeElimination, TriangleWithTails_SolvedExactly) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Inverses of the coarsest matrices of lamg's parallel algorithm, run on the host.
-#include "graph_laplacian/lamg/parallel/iteration.hpp"
+#include "graph_laplacian/affinity_multigrid/reduced_system.hpp"
 #include "support/graph_laplacian/lamg_graphs.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 namespace {
 
 using test::make_graph;
@@ -72,4 +72,4 @@ TEST(LamgParallelInverse, ComponentsAndIsolatedVertices_Shifts) {
 }
 
 }  // namespace
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Parts of lamg's parallel algorithm, run on the host, against their definitions.
-#include "graph_laplacian/lamg/parallel/iteration.hpp"
+#include "graph_laplacian/affinity_multigrid/reduced_system.hpp"
 #include "support/graph_laplacian/lamg_graphs.hpp"
 #include "support/sparse_systems.hpp"
 
@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 namespace {
 
 using test::make_graph;
@@ -80,7 +80,7 @@ TEST(LamgParallelElimination, Vertices_AreIndependentAndFewNeighboured) {
   ASSERT_TRUE(eliminate(backend, A, {}, stage, coarse));
   for (std::int64_t i = 0; i < A.rows(); ++i) {
     if (stage.inverse[i] == 0) continue;
-    EXPECT_LE(A.row_offsets()[i + 1] - A.row_offsets()[i], max_eliminated_degree + 1);
+    EXPECT_LE(A.row_offsets()[i + 1] - A.row_offsets()[i], lamg::max_eliminated_degree + 1);
     for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
       const std::int32_t j = A.column_indices()[k];
       EXPECT_TRUE(j == i || stage.inverse[j] == 0);
@@ -341,22 +341,22 @@ TEST(LamgParallelHierarchy, SmallLevels_WithoutKrylovSteps) {
 /// Solution of L x = b by at most 40 steps to a residual of 1e-9.
 template <class B>
 std::vector<double> solution(B backend, const Csr<double>& L, const std::vector<double>& b) {
-  using Solver = ParallelSolver<B, double>;
+  using System = ReducedSystem<B, double>;
   HierarchyOptions options;
   options.coarse_size = 30;
   options.jacobi_iterations = 0;
-  const Solver solver(backend, L, options, {});
-  const std::unique_ptr<Workspace> workspace = solver.make_vectors(backend.device());
-  const StartedColumn<double> started{workspace.get(), b.data(), 1e-9};
-  solver.start(backend, {&started, 1});
-  auto* const vectors = static_cast<typename Solver::Vectors*>(workspace.get());
-  for (int step = 0; step < 40; ++step) {
-    StepNorms norms;
-    solver.step(backend, {&vectors, 1}, 1, {&norms, 1});
-  }
+  const System system(backend, L, options, {});
+  const auto vectors = system.make_vectors(backend.device());
+  IterationState state;
+  state.tolerance = 1e-9;
+  state.divergence = 1e300;
+  state.max_iterations = 40;
+  const typename System::GivenColumn given{vectors.get(), &state, b.data()};
+  system.start(backend, {&given, 1});
+  for (int step = 0; step < 40; ++step) system.step(backend, {&given, 1});
   std::vector<double> x(b.size());
-  const FinishedColumn<double> finished{workspace.get(), x.data()};
-  solver.finish(backend, {&finished, 1});
+  const typename System::SolvedColumn solved{vectors.get(), x.data()};
+  system.finish(backend, {&solved, 1});
   return x;
 }
 
@@ -406,4 +406,4 @@ TEST(LamgParallelAggregation, Members_AreNearTheirSeedInEnergy) {
 }
 
 }  // namespace
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

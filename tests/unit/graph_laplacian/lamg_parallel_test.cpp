@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The parallel algorithm of lamg, run on the host, on families of graphs on which Laplacian solvers are
 /// known to fail.
-#include "graph_laplacian/lamg/parallel/iteration.hpp"
+#include "graph_laplacian/affinity_multigrid/reduced_system.hpp"
 #include "support/graph_families.hpp"
 #include "support/graph_laplacian/lamg_graphs.hpp"
 #include "support/several_columns.hpp"
@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 namespace {
 
 using test::make_graph;
@@ -147,10 +147,35 @@ TEST(LamgParallel, LimitBetweenChecks_Kept) {
   EXPECT_EQ(report.iterations, 3);
 }
 
+/// Expects BadOption for the option, with a reason.
+void expect_refused(const std::string& option, const OptionValue& value, bool parallel) {
+  SCOPED_TRACE(option);
+  try {
+    static_cast<void>(
+        make_solver<double>("lamg", Device::serial(), {{"parallel", parallel}, {option, value}}));
+    ADD_FAILURE() << "accepted";
+  } catch (const BadOption& error) {
+    EXPECT_EQ(error.path(), option);
+    EXPECT_NE(std::string(error.what()).find("has no effect"), std::string::npos) << error.what();
+  }
+}
+
+TEST(LamgOptions, WithoutEffect_AreRefused) {
+  expect_refused("cycle_index", 1.25, true);
+  expect_refused("pre_sweeps", std::int64_t{2}, true);
+  expect_refused("post_sweeps", std::int64_t{1}, true);
+  expect_refused("combined_iterates", std::int64_t{0}, true);
+  expect_refused("caliber", std::int64_t{1}, true);
+  expect_refused("coarse_size", std::int64_t{50}, true);
+  expect_refused("jacobi_iterations", std::int64_t{0}, false);
+  EXPECT_NO_THROW(make_solver<double>("lamg", Device::serial(), {{"parallel", true}, {"coarse_size", 100}}));
+}
+
 TEST(LamgLevelMatrix, EveryLevel_IsALaplacianOrEliminated) {
   const Csr<double> A = make_graph("grid-2d", {{"nx", 40}, {"ny", 30}});
   for (const bool parallel : {false, true}) {
-    Lamg<double> solver(Device::serial(), {.coarse_size = 10, .parallel = parallel, .jacobi_iterations = 0});
+    Lamg<double> solver(Device::serial(), parallel ? LamgOptions{.parallel = true, .jacobi_iterations = 0}
+                                                   : LamgOptions{.coarse_size = 10});
     ASSERT_TRUE(solver.setup(A).ready());
     const HierarchyDescription description = describe_hierarchy<double>(solver);
     ASSERT_GE(description.levels.size(), 3U);
@@ -318,4 +343,4 @@ TEST(LamgParallel, PositiveElementsAndExcess_Solved) {
 }
 
 }  // namespace
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

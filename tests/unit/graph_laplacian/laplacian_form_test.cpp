@@ -174,8 +174,9 @@ TYPED_TEST(LaplacianFormOn, ExcessOnDiagonal_SameProductsWithoutGround) {
       auto workspace = form.make_workspace(this->backend);
       std::vector<double> y(static_cast<std::size_t>(form.vertices()));
       std::vector<double> lifted(y.size());
-      form.spread(this->backend, x.data(), y.data());
-      form.center(this->backend, workspace, y.data());
+      const typename LaplacianForm<TypeParam, double>::template Lifted<double> one{&workspace, x.data(),
+                                                                                   y.data()};
+      form.lift_into_range(this->backend, std::span(&one, 1));
       EXPECT_NEAR(form.lift(this->backend, workspace, b.data(), lifted.data()).norm(), 0,
                   1e-12 * (1 + norm(b)));
       const std::vector<double> image = product(L, y);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "graph_laplacian/lamg/parallel/coarsest.hpp"
+#include "graph_laplacian/affinity_multigrid/coarsest.hpp"
 
 #include <span>
 #include <vector>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 namespace {
 
@@ -94,4 +94,4 @@ template ComponentShifts component_shifts(const Csr<double>&);
 template multigrid::DenseInverse<float> regularised_inverse(const Csr<float>&);
 template multigrid::DenseInverse<double> regularised_inverse(const Csr<double>&);
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

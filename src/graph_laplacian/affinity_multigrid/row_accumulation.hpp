@@ -2,8 +2,8 @@
 /// Laplacians row by row on the host: the weights of parallel edges are added up in place, where a GPU sorts.
 #pragma once
 
-#include "graph_laplacian/lamg/parallel/edge_list.hpp"
-#include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
+#include "graph_laplacian/affinity_multigrid/edge_list.hpp"
+#include "graph_laplacian/affinity_multigrid/for_each_costly.hpp"
 #include "support/first_exception.hpp"
 #include "support/hash.hpp"
 
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Edges of one vertex after another, those with the same other end added up: found in a hash table of a size
 /// that the row needs, which stays in the first cache.
@@ -156,4 +156,4 @@ Csr<T> accumulate_rows(B& backend, std::int64_t n, const std::int64_t* begins, c
   return Csr<T>::unchecked(n, n, std::move(offsets), std::move(columns), std::move(values));
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Directed edges between `vertices` vertices; an undirected edge is in the list in both directions. Edges of
 /// equal ends stand for one edge with the sum of their weights.
@@ -174,4 +174,4 @@ Csr<T> laplacian_of(B& backend, EdgeList<T> edges) {
   return Csr<T>::unchecked(n, n, std::move(offsets), std::move(columns), std::move(values));
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -3,16 +3,16 @@
 #pragma once
 
 #include "backend/store.hpp"
-#include "graph_laplacian/lamg/parallel/coarsest.hpp"
-#include "graph_laplacian/lamg/parallel/elimination.hpp"
-#include "graph_laplacian/lamg/parallel/gauss_jordan.hpp"
+#include "graph_laplacian/affinity_multigrid/coarsest.hpp"
+#include "graph_laplacian/affinity_multigrid/elimination.hpp"
+#include "graph_laplacian/affinity_multigrid/gauss_jordan.hpp"
 #include "linalg/components.hpp"
 #include "linalg/rows_of_elements.hpp"
 #include "linalg/vector/functors.hpp"
 
 #include <cstdint>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Sum of the weights of the edges of a vertex, by the elements of its row.
 template <class T>
@@ -136,4 +136,4 @@ multigrid::DenseInverse<T> coarsest_inverse(B& backend, const Csr<T>& L) {
   return parallel_inverse(backend, L);
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

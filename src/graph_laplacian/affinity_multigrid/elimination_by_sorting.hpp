@@ -4,13 +4,13 @@
 
 #include "backend/arena.hpp"
 #include "backend/loop_sequence.hpp"
-#include "graph_laplacian/lamg/parallel/edge_list.hpp"
-#include "graph_laplacian/lamg/parallel/elimination_stage.hpp"
+#include "graph_laplacian/affinity_multigrid/edge_list.hpp"
+#include "graph_laplacian/affinity_multigrid/elimination_stage.hpp"
 
 #include <cstdint>
 #include <utility>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// CountElimination, and the numbers of edges that the eliminations add.
 template <class T>
@@ -262,4 +262,4 @@ Csr<T> eliminate_by_sorting(B& backend, const Csr<T>& A, std::int64_t kept, cons
   return laplacian_of(backend, std::move(edges));
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -13,15 +13,17 @@
 
 #include "backend/arena.hpp"
 #include "backend/atomic.hpp"
+#include "graph_laplacian/affinity_multigrid/for_each_costly.hpp"
+#include "graph_laplacian/affinity_multigrid/test_vectors.hpp"
 #include "graph_laplacian/lamg/aggregation.hpp"
-#include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
-#include "graph_laplacian/lamg/parallel/test_vectors.hpp"
 
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
+
+using lamg::AggregationOptions;
 
 /// Score of an edge across which its row's vertex cannot join.
 inline constexpr float closed_edge = -1;
@@ -416,4 +418,4 @@ ParallelAggregates aggregate(B& backend, const Csr<T>& A, const std::int32_t* ro
   return result;
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -8,15 +8,15 @@
 #pragma once
 
 #include "backend/store.hpp"
-#include "graph_laplacian/lamg/parallel/elimination.hpp"
-#include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
+#include "graph_laplacian/affinity_multigrid/elimination.hpp"
+#include "graph_laplacian/affinity_multigrid/for_each_costly.hpp"
 #include "support/hash.hpp"
 
 #include <bit>
 #include <cstdint>
 #include <utility>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Number of vertices below which vectors stay in a core's caches, in any numbering.
 inline constexpr std::int64_t cached_vertices = 100'000;
@@ -111,4 +111,4 @@ Array<std::int32_t> local_order(B& backend, const Csr<T>& A) {
   return order;
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

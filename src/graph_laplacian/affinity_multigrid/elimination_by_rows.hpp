@@ -2,13 +2,13 @@
 /// Eliminations on the host: each row of the Schur complement is summed by itself.
 #pragma once
 
-#include "graph_laplacian/lamg/parallel/elimination_stage.hpp"
-#include "graph_laplacian/lamg/parallel/row_accumulation.hpp"
+#include "graph_laplacian/affinity_multigrid/elimination_stage.hpp"
+#include "graph_laplacian/affinity_multigrid/row_accumulation.hpp"
 
 #include <cstdint>
 #include <utility>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// number[i] = number of the kept vertex i, or -1: one access for each neighbour tells both.
 struct NumberOrNone {
@@ -107,4 +107,4 @@ Csr<T> eliminate_by_rows(B& backend, const Csr<T>& A, std::int64_t kept, const s
   return coarse;
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

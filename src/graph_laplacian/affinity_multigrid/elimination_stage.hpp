@@ -2,9 +2,9 @@
 /// Records of eliminations, and the row of an eliminated vertex.
 #pragma once
 
-#include "backend/lower_bound.hpp"
 #include "backend/target.hpp"
-#include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
+#include "graph_laplacian/affinity_multigrid/for_each_costly.hpp"
+#include "graph_laplacian/inverse_diagonal.hpp"
 
 #include <echelon/annotate.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Record of an elimination: b_c = P^T b, and x = P x_c + inverse * b (element by element).
 template <class T>
@@ -41,20 +41,10 @@ struct LaplacianRows {
   }
 };
 
-/// inverse[i] = 1 / a_ii, or zero without a diagonal element. Columns ascend.
-template <class T>
-struct InvertDiagonal {
-  LaplacianRows<T> A;
-  T* inverse;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    const std::int64_t end = A.offsets[i + 1];
-    const std::int64_t k = lower_bound(A.columns, A.offsets[i], end, i);
-    inverse[i] = k < end && A.columns[k] == i && A.values[k] != T{0} ? T{1} / A.values[k] : T{0};
-  }
-};
+/// Reciprocals of the diagonal, or zero.
 template <class B, class T>
 void invert_diagonal(B& backend, const Csr<T>& A, T* inverse) {
-  for_each_costly(backend, A.rows(), InvertDiagonal<T>{LaplacianRows<T>(A), inverse});
+  for_each_costly(backend, A.rows(), graph_laplacian::InvertDiagonal<T>{A, inverse});
 }
 
 /// Lengths of the rows of P.
@@ -124,4 +114,4 @@ struct EliminateVertex {
   }
 };
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

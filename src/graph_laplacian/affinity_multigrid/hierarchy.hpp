@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Levels of lamg made in parallel, for multigrid's cycles: eliminations and aggregations.
+/// Levels made by parallel eliminations and aggregations by affinity, for multigrid's cycles.
 #pragma once
 
-#include "graph_laplacian/lamg/hierarchy.hpp"
-#include "graph_laplacian/lamg/parallel/aggregation.hpp"
-#include "graph_laplacian/lamg/parallel/coarsest.hpp"
-#include "graph_laplacian/lamg/parallel/contraction.hpp"
-#include "graph_laplacian/lamg/parallel/inverse.hpp"
+#include "graph_laplacian/affinity_multigrid/aggregation.hpp"
+#include "graph_laplacian/affinity_multigrid/coarsest.hpp"
+#include "graph_laplacian/affinity_multigrid/contraction.hpp"
+#include "graph_laplacian/affinity_multigrid/inverse.hpp"
 #include "matrix/row_blocks.hpp"
 #include "multigrid/cycle.hpp"
 #include "multigrid/estimates/spectral_radius.hpp"
@@ -23,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Numbers of vertices up to which the inverse is cheaper than another level. On a GPU a small level costs
 /// half a millisecond of set-up, and up to a tenth of a millisecond of each cycle.
@@ -153,7 +152,7 @@ class ParallelHierarchy {
   void invert_diagonal(B& backend) {
     const Csr<T>& A = levels_.back().own;
     diagonals_.back() = Array<T>(backend.device(), A.rows());
-    parallel::invert_diagonal(backend, A, diagonals_.back().data());
+    affinity_multigrid::invert_diagonal(backend, A, diagonals_.back().data());
   }
 
   bool add_level(B& backend) {
@@ -234,4 +233,4 @@ class ParallelHierarchy {
   std::string end_;
 };
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -10,9 +10,9 @@
 #pragma once
 
 #include "backend/arena.hpp"
+#include "graph_laplacian/affinity_multigrid/elimination_by_rows.hpp"
+#include "graph_laplacian/affinity_multigrid/elimination_by_sorting.hpp"
 #include "graph_laplacian/lamg/elimination.hpp"
-#include "graph_laplacian/lamg/parallel/elimination_by_rows.hpp"
-#include "graph_laplacian/lamg/parallel/elimination_by_sorting.hpp"
 #include "support/hash.hpp"
 
 #include <echelon/matrix/transform.hpp>
@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Number of rounds of Luby's algorithm, by which the independent set is nearly a maximal one.
 inline constexpr int elimination_passes = 3;
@@ -35,10 +35,10 @@ struct DrawEliminationKey {
   std::uint64_t* keys;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     keys[i] = kept_key;
-    if (A.offsets[i + 1] - A.offsets[i] > max_eliminated_degree + 1) return;
+    if (A.offsets[i + 1] - A.offsets[i] > lamg::max_eliminated_degree + 1) return;
     std::uint64_t degree = 0;
     for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) degree += A.is_edge(i, k) ? 1 : 0;
-    if (degree > static_cast<std::uint64_t>(max_eliminated_degree)) return;
+    if (degree > static_cast<std::uint64_t>(lamg::max_eliminated_degree)) return;
     const auto vertex = static_cast<std::uint64_t>(i);
     const std::uint64_t hash = hash_bits(vertex + (round + 1) * golden_ratio_64);
     keys[i] = degree << 60U | hash >> 36U << 32U | vertex;
@@ -215,4 +215,4 @@ struct CompleteVertex {
   }
 };
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -15,7 +15,7 @@
 #define ECHELON_UNROLL
 #endif
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Rows that are eliminated together: their block of the matrix is in the registers of a thread.
 inline constexpr int pivot_rows = 8;
@@ -134,6 +134,6 @@ void invert_in_place(B& backend, std::int64_t n, Array<double>& matrix) {
   }
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid
 
 #undef ECHELON_UNROLL

@@ -2,13 +2,13 @@
 /// Smoothed random vectors, from which affinities and energies are computed.
 #pragma once
 
-#include "graph_laplacian/lamg/parallel/elimination.hpp"
-#include "graph_laplacian/lamg/parallel/for_each_costly.hpp"
+#include "graph_laplacian/affinity_multigrid/elimination.hpp"
+#include "graph_laplacian/affinity_multigrid/for_each_costly.hpp"
 
 #include <cstdint>
 #include <utility>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 inline constexpr int test_vector_count = 4;
 
@@ -100,4 +100,4 @@ Array<TestValues> make_test_vectors(B& backend, const Csr<T>& A, const T* invers
   return x;
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// lamg on one core: Gauss-Seidel sweeps, and recombined iterates.
+/// Lean algebraic multigrid as published, on one core: Gauss-Seidel sweeps, and recombined iterates.
+/// O. Livne, A. Brandt, SIAM J. Sci. Comput. 34 (2012).
 #pragma once
 
 #include "graph_laplacian/lamg/cycle.hpp"
-#include "graph_laplacian/lamg/engine.hpp"
+#include "graph_laplacian/multilevel_method.hpp"
+
+#include <echelon/methods/lamg.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -105,67 +108,72 @@ std::optional<Csr<T>> level_matrix(const Hierarchy<T>& hierarchy, std::size_t wa
   return {};
 }
 
-/// Hierarchy and cycles on the host, in one thread.
+/// Hierarchy and cycles on the host, in one thread. A step is a cycle, whose iterates are recombined.
 template <class B, class T>
-class SequentialEngine final : public Engine<B, T> {
-  struct Vectors final : Workspace {
-    Vectors(const Hierarchy<T>& hierarchy, const CycleOptions& options) : cycle(hierarchy, options) {}
-    [[nodiscard]] std::size_t bytes() const override { return cycle.bytes(); }
+class LeanMultigrid final : public graph_laplacian::MultilevelMethod<B, T> {
+  using Base = graph_laplacian::MultilevelMethod<B, T>;
+
+  struct Vectors final : Base::Vectors {
+    explicit Vectors(const LeanMultigrid& method)
+        : Base::Vectors(method), cycle(*method.hierarchy_, cycle_options(method.options_)) {}
+    [[nodiscard]] std::size_t bytes() const override { return Base::Vectors::bytes() + cycle.bytes(); }
     CycleVectors<T> cycle;
   };
+  using Group = std::span<typename Base::Vectors* const>;
 
  public:
-  explicit SequentialEngine(const LamgOptions& options) : options_(options) {}
+  LeanMultigrid(const Device& device, const LamgOptions& options)
+      : Base(device, options.stop), options_(options) {}
 
-  Outcome setup(B& /*backend*/, const Csr<T>& L, const CancellationToken& cancel, bool update) override {
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return this->complete_workspace(std::make_unique<Vectors>(*this));
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    return Base::bytes() + (hierarchy_ ? hierarchy_->bytes() : 0);
+  }
+  [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
+    return hierarchy_ ? lamg::level_matrix(*hierarchy_, level) : std::nullopt;
+  }
+
+ private:
+  Outcome make_levels(const Csr<T>& L, bool update) override {
     const std::optional<Hierarchy<T>> previous = std::exchange(hierarchy_, std::nullopt);
     if (L.nonzeros() > std::numeric_limits<std::int32_t>::max()) {
       return {Status::out_of_memory, "lamg has 32-bit indices on one core, and A has " +
                                          std::to_string(L.nonzeros()) +
                                          " nonzeros: use amg, or approximate-cholesky"};
     }
-    hierarchy_ = make_hierarchy(graph_of(L), setup_options(options_), cancel,
+    hierarchy_ = make_hierarchy(graph_of(L), setup_options(options_), this->cancel(),
                                 update && previous ? &*previous : nullptr);
     return {};
   }
-  [[nodiscard]] HierarchyDescription description() const override { return describe(*hierarchy_); }
-  [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
-    return lamg::level_matrix(*hierarchy_, level);
-  }
-  [[nodiscard]] std::size_t bytes() const override { return hierarchy_ ? hierarchy_->bytes() : 0; }
-  [[nodiscard]] std::unique_ptr<Workspace> make_vectors(const B& /*backend*/) const override {
-    return std::make_unique<Vectors>(*hierarchy_, cycle_options(options_));
-  }
+  void drop_levels() override { hierarchy_.reset(); }
+  [[nodiscard]] HierarchyDescription describe_levels() const override { return describe(*hierarchy_); }
 
-  [[nodiscard]] int idle_steps() const override { return 5; }
-  [[nodiscard]] std::size_t width() const override { return 1; }
-  void start(B& /*backend*/, std::span<const StartedColumn<T>> columns) const override {
-    for (const StartedColumn<T>& column : columns) cycle().start(vectors_of(*column.vectors), column.b);
-  }
-  /// Does one cycle, after which the residual is known.
-  void step(B& /*backend*/, std::span<Workspace* const> vectors, std::int64_t /*steps*/,
-            std::span<StepNorms> norms) const override {
-    for (std::size_t c = 0; c < vectors.size(); ++c) {
-      norms[c].at[0] = cycle().step(vectors_of(*vectors[c]));
-      norms[c].count = 1;
-    }
-  }
-  void finish(B& /*backend*/, std::span<const FinishedColumn<T>> columns) const override {
-    for (const FinishedColumn<T>& column : columns) cycle().finish(vectors_of(*column.vectors), column.x);
-  }
-  void apply(B& /*backend*/, std::span<Workspace* const> vectors, const MultiVector<const T>& r,
-             const MultiVector<T>& z) const override {
-    for (int c = 0; c < r.columns(); ++c) {
-      CycleVectors<T>& own = vectors_of(*vectors[static_cast<std::size_t>(c)]);
-      cycle().start(own, r[c]);
-      cycle().step(own);
-      cycle().finish(own, z[c]);
-    }
-  }
+  [[nodiscard]] std::int64_t columns_together() const override { return 1; }
+  [[nodiscard]] std::int64_t idle_steps() const override { return 5; }
 
- private:
-  static CycleVectors<T>& vectors_of(Workspace& workspace) { return static_cast<Vectors&>(workspace).cycle; }
+  static CycleVectors<T>& of(typename Base::Vectors* column) { return static_cast<Vectors&>(*column).cycle; }
   [[nodiscard]] Cycle<T> cycle() const { return Cycle<T>(*hierarchy_, cycle_options(options_)); }
+
+  void start_lifted(Group columns) const override {
+    for (typename Base::Vectors* column : columns) cycle().start(of(column), column->y.data());
+  }
+  void step_lifted(Group columns) const override {
+    for (typename Base::Vectors* column : columns) {
+      IterationState& state = *column->state();
+      if (state.running()) state.record(cycle().step(of(column)));
+    }
+  }
+  void finish_lifted(Group columns) const override {
+    for (typename Base::Vectors* column : columns) cycle().finish(of(column), column->y.data());
+  }
+  /// y = M^-1 y by one cycle.
+  void apply_lifted(Group columns) const override {
+    start_lifted(columns);
+    for (typename Base::Vectors* column : columns) cycle().step(of(column));
+    finish_lifted(columns);
+  }
 
   LamgOptions options_;
   std::optional<Hierarchy<T>> hierarchy_;

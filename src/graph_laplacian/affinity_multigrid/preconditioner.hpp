@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Cycles of lamg's hierarchy as a preconditioner of vectors of T, in the precision of H.
+/// Cycles of a hierarchy as a preconditioner of vectors of T, in the precision of H.
 #pragma once
 
 #include "backend/columns.hpp"
-#include "graph_laplacian/lamg/parallel/hierarchy.hpp"
+#include "graph_laplacian/affinity_multigrid/hierarchy.hpp"
+#include "graph_laplacian/inverse_diagonal.hpp"
 #include "multigrid/cycle_operator.hpp"
-#include "support/rounded.hpp"
 
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// An operator M on vectors of T, in whichever precision it is computed.
 template <class B, class T>
@@ -48,13 +48,8 @@ class Preconditioner {
   [[nodiscard]] virtual int idle_steps() const = 0;
 };
 
-/// D^-1 r, evaluated on access instead of stored.
-template <class T>
-struct ScaledElement {
-  const T* inverse;
-  const T* r;
-  ECHELON_ANYWHERE T operator[](std::int64_t i) const { return rounded_product(inverse[i], r[i]); }
-};
+using graph_laplacian::ScaledElement;
+
 /// z = D^-1 r.
 template <class T>
 struct DivideByDiagonal {
@@ -73,7 +68,7 @@ class DiagonalPreconditioner final : public Preconditioner<B, T> {
  public:
   /// A has to outlive the preconditioner.
   DiagonalPreconditioner(B& backend, const Csr<T>& A) : A_(&A), inverse_(backend.device(), A.rows()) {
-    parallel::invert_diagonal(backend, A, inverse_.data());
+    affinity_multigrid::invert_diagonal(backend, A, inverse_.data());
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<Nothing>();
@@ -267,4 +262,4 @@ std::unique_ptr<Preconditioner<B, T>> make_preconditioner(B& backend, const Csr<
       backend, A, options, cancel, previous != nullptr ? previous->working_levels() : nullptr);
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Backends that divide loops over parts of an array among the host's threads.
 template <class B>
@@ -30,4 +30,4 @@ ECHELON_ANYWHERE void for_each_costly(B& backend, std::int64_t n, F f) {
   }
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -2,8 +2,8 @@
 /// Quotient graphs by sorting edges, and the piecewise constant transfers that belong to them.
 #pragma once
 
-#include "graph_laplacian/lamg/parallel/elimination.hpp"
-#include "graph_laplacian/lamg/parallel/row_accumulation.hpp"
+#include "graph_laplacian/affinity_multigrid/elimination.hpp"
+#include "graph_laplacian/affinity_multigrid/row_accumulation.hpp"
 
 #include <echelon/matrix/transform.hpp>
 
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Elements of a Laplacian, and the aggregates at their ends.
 template <class T>
@@ -185,4 +185,4 @@ Csr<T> transposed_piecewise_constant(B& backend, const Csr<T>& P) {
   }
 }
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace echelon::lamg::parallel {
+namespace echelon::affinity_multigrid {
 
 /// Multiples of 1_c 1_c^T, for the indicator vectors 1_c of the components c, that make a Laplacian regular.
 struct ComponentShifts {
@@ -27,4 +27,4 @@ template <class T>
 template <class T>
 [[nodiscard]] multigrid::DenseInverse<T> regularised_inverse(const Csr<T>& L);
 
-}  // namespace echelon::lamg::parallel
+}  // namespace echelon::affinity_multigrid

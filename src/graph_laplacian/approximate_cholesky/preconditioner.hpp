@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// An approximate Cholesky factor as a preconditioner: vertices of low degree are eliminated exactly, and the
+/// matrix of the others, the core, is factored approximately.
+#pragma once
+
+#include "backend/serial/host_sum.hpp"
+#include "graph_laplacian/approximate_cholesky/factor.hpp"
+#include "graph_laplacian/approximate_cholesky/low_degree.hpp"
+#include "graph_laplacian/approximate_cholesky/substitution.hpp"
+#include "solver/implementation.hpp"
+
+#include <echelon/cancellation.hpp>
+#include <echelon/methods/approximate_cholesky.hpp>
+#include <echelon/solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace echelon::graph_laplacian {
+
+/// Ratio of the largest to the smallest weight up to which the factor is kept in float. Beyond it, rounding
+/// errors of heavy edges could exceed the weights of light edges that alone connect a part of the graph.
+inline constexpr double float_weight_ratio = 1e5;
+
+/// Range of the nonzero off-diagonal magnitudes; empty if there are none.
+struct WeightRange {
+  double smallest = INFINITY;
+  double largest = 0;
+  friend WeightRange combine(WeightRange a, WeightRange b) {
+    return {std::min(a.smallest, b.smallest), std::max(a.largest, b.largest)};
+  }
+};
+struct RowWeights {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const double* values;
+  WeightRange operator()(std::int64_t i) const {
+    WeightRange range;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      const double weight = std::abs(values[k]);
+      if (columns[k] != i && weight != 0) range = combine(range, {weight, weight});
+    }
+    return range;
+  }
+};
+template <class B>
+WeightRange weight_range(B& backend, const Csr<double>& A) {
+  WeightRange range;
+  backend.reduce(A.rows(), RowWeights{A.row_offsets().data(), A.column_indices().data(), A.values().data()},
+                 [&range](WeightRange all) { range = all; });
+  return range;
+}
+
+/// A vector r of the core and its z = M^-1 r.
+struct CoreColumn {
+  const double* r;
+  double* z;
+};
+
+class ApproximateCholeskyPreconditioner {
+  /// Calls f with the factor in its precision.
+  template <class Function>
+  auto with_factor(const Function& f) const {
+    return in_double_ ? f(double_) : f(single_);
+  }
+
+ public:
+  /// Interleaved vectors of an application.
+  struct Scratch {
+    std::vector<double> r, z, blocks;
+    [[nodiscard]] std::size_t bytes() const {
+      return (r.capacity() + z.capacity() + blocks.capacity()) * sizeof(double);
+    }
+  };
+
+  /// Factors A, whose rows sum to `excess`; false when asked to stop. A has to outlive the preconditioner.
+  template <class B>
+  [[nodiscard]] bool setup(B& backend, const Csr<double>& A, const std::vector<double>& excess,
+                           const ApproximateCholeskyOptions& options, const CancellationToken& cancel) {
+    A_ = &A;
+    reduction_ = eliminate_low_degrees(backend, A, excess);
+    const std::vector<double>& core_excess = is_reduced() ? reduction_.core_excess : excess;
+    const WeightRange range = weight_range(backend, core());
+    in_double_ = range.largest > float_weight_ratio * range.smallest;
+    const SamplingOptions sampling{static_cast<std::uint64_t>(options.seed), static_cast<int>(options.split),
+                                   range.largest > 0 ? std::ldexp(1.0, -std::ilogb(range.largest)) : 1.0};
+    const EliminationTree tree = dissect(backend, core());
+    if (in_double_) {
+      double_ = eliminate_by_degree<double>(backend, core(), core_excess.data(), tree, sampling, cancel);
+    } else {
+      single_ = eliminate_by_degree<float>(backend, core(), core_excess.data(), tree, sampling, cancel);
+    }
+    return with_factor([](const auto& f) { return f.vertices(); }) == core().rows();
+  }
+
+  /// Schur complement of the vertices of low degree.
+  [[nodiscard]] const Csr<double>& core() const { return is_reduced() ? reduction_.core : *A_; }
+  [[nodiscard]] bool is_reduced() const { return !reduction_.steps.empty(); }
+  [[nodiscard]] const LowDegreeElimination& reduction() const { return reduction_; }
+  [[nodiscard]] std::vector<Statistic> statistics() const {
+    const std::int64_t nonzeros = with_factor([](const auto& f) { return f.nonzeros(); });
+    const std::int64_t edges = (core().nonzeros() - core().rows()) / 2;
+    return {{"eliminated", static_cast<std::int64_t>(reduction_.steps.size())},
+            {"factor_nonzeros", nonzeros},
+            {"fill", edges > 0 ? static_cast<double>(nonzeros) / static_cast<double>(edges) : 0.0}};
+  }
+  [[nodiscard]] std::size_t bytes() const { return reduction_.bytes() + single_.bytes() + double_.bytes(); }
+
+  /// z = M^-1 r on the core for at most `usual_columns` columns, which are interleaved, so that each element
+  /// of the factor is read once for all. A column has the bits that it has alone.
+  template <class B>
+  void apply(B& backend, Scratch& scratch, std::span<const CoreColumn> columns) const {
+    if (columns.size() == 1) {
+      with_factor([&](const auto& factor) {
+        apply_factor<1>(backend, factor, columns[0].r, columns[0].z, scratch.blocks);
+      });
+    } else if (columns.size() == 2) {
+      apply_interleaved<2>(backend, scratch, columns);
+    } else if (columns.size() <= 4) {
+      apply_interleaved<4>(backend, scratch, columns);
+    } else {
+      apply_interleaved<static_cast<int>(usual_columns)>(backend, scratch, columns);
+    }
+  }
+
+ private:
+  template <int K, class B>
+  void apply_interleaved(B& backend, Scratch& scratch, std::span<const CoreColumn> columns) const {
+    const std::int64_t n = core().rows();
+    const auto size = static_cast<std::size_t>(K * n);
+    if (scratch.r.size() < size) {
+      scratch.r.resize(size);
+      scratch.z.resize(size);
+    }
+    double* const r = scratch.r.data();
+    double* const z = scratch.z.data();
+    for_tiles(backend, n, [=](std::int64_t begin, std::int64_t end) {
+      for (std::size_t c = 0; c < K; ++c) {
+        const double* const source = c < columns.size() ? columns[c].r : nullptr;
+        double* const target = r + c;
+        for (std::int64_t i = begin; i < end; ++i) target[K * i] = source != nullptr ? source[i] : 0;
+      }
+    });
+    with_factor([&](const auto& factor) { apply_factor<K>(backend, factor, r, z, scratch.blocks); });
+    for_tiles(backend, n, [=](std::int64_t begin, std::int64_t end) {
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        const double* const source = z + c;
+        double* const target = columns[c].z;
+        for (std::int64_t i = begin; i < end; ++i) target[i] = source[K * i];
+      }
+    });
+  }
+
+  /// Calls f(begin, end) for tiles of the n rows that stay in the first cache.
+  template <class B, class F>
+  static void for_tiles(B& backend, std::int64_t n, const F& f) {
+    constexpr std::int64_t rows = 128;
+    constexpr std::int64_t least_parallel_rows = 4 * reduction_block;
+    backend.parallel(n > least_parallel_rows, [&](int part, int parts) {
+      const std::int64_t end = n * (part + 1) / parts;
+      for (std::int64_t begin = n * part / parts; begin < end; begin += rows)
+        f(begin, std::min(begin + rows, end));
+    });
+  }
+
+  const Csr<double>* A_ = nullptr;
+  LowDegreeElimination reduction_;
+  bool in_double_ = false;
+  ApproximateFactor<float> single_;
+  ApproximateFactor<double> double_;
+};
+
+}  // namespace echelon::graph_laplacian
