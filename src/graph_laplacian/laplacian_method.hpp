@@ -7,7 +7,7 @@
 #include "backend/columns.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
 #include "solver/inconsistent.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/matrix/matrix.hpp>
 

@@ -2,7 +2,7 @@
 #include "krylov/cg.hpp"
 
 #include "solver/instantiate.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/cg.hpp>
 

@@ -9,7 +9,7 @@
 /// The directions q are orthogonal in the inner product of M^-1.
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/cr.hpp>
 

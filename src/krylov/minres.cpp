@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/minres.hpp>
 

@@ -10,7 +10,7 @@
 #include "multigrid/method.hpp"
 #include "multigrid/null_space.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/null_space.hpp"
 

@@ -2,7 +2,7 @@
 #include "backend/store.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/jacobi.hpp>
 

@@ -10,7 +10,7 @@
 #include "solver/factor_status.hpp"
 #include "solver/inconsistent.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 #include "sparse_direct/multifrontal/symmetry.hpp"
 #include "support/text.hpp"
 

@@ -5,7 +5,7 @@
 #include "multigrid/estimates/spectral_radius.hpp"
 #include "multigrid/smoothers/jacobi.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/dense/lu.hpp>
 #include <echelon/methods/multigrid/multigrid_dense.hpp>

@@ -5,7 +5,7 @@
 
 #include "backend/target.hpp"
 #include "relaxation/gauss_seidel/row.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/matrix/csr.hpp>
 

@@ -8,7 +8,7 @@
 #include "relaxation/gauss_seidel/row.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 namespace echelon::gauss_seidel {
 

@@ -5,7 +5,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "gpu/gpu_fixture.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/echelon.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// When iterations stop, and what the report says of them: residuals, history, tolerance, limit,
 /// cancellation.
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 #include "support/problems.hpp"
 
 #include <gtest/gtest.h>

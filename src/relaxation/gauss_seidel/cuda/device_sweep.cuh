@@ -6,7 +6,7 @@
 #include "backend/cuda/warp.cuh"
 #include "relaxation/gauss_seidel/row.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <cuda/atomic>
 

@@ -28,7 +28,7 @@
 #include "relaxation/gauss_seidel/host/rows.hpp"
 #include "relaxation/gauss_seidel/host/slabs.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <omp.h>
 

@@ -5,7 +5,7 @@
 #include "relaxation/gauss_seidel/host/fma.hpp"
 #include "relaxation/gauss_seidel/host/rows.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
-#include "solver/iteration.hpp"
+#include "solver/iteration/iterative_method.hpp"
 
 #include <array>
 
