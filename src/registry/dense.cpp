@@ -11,6 +11,7 @@
 #include <echelon/methods/dense/lapack_lu.hpp>
 #include <echelon/methods/dense/ldlt.hpp>
 #include <echelon/methods/dense/lu.hpp>
+#include <echelon/methods/dense/qr.hpp>
 
 #include <vector>
 
@@ -72,6 +73,12 @@ std::vector<Option<LapackLuOptions>> LapackLuOptions::table() {
 }
 template Options to_options(LapackLuOptions);
 
+std::vector<Option<QrOptions>> QrOptions::table() {
+  return with_refinement_options<QrOptions>(
+      {}, "scale rows and columns first where their sizes differ by more than a factor of ten", 10);
+}
+template Options to_options(QrOptions);
+
 std::vector<Option<LdltOptions>> LdltOptions::table() {
   return with_refinement_options<LdltOptions>(
       {}, "scale rows and columns alike first where their sizes differ by more than a factor of ten", 10);
@@ -119,6 +126,10 @@ std::vector<Method> dense_methods() {
                         .sparse = false,
                         .usable_as_preconditioner = true}),
       row<LuOptions>({.summary = "dense LU with partial pivoting",
+                      .kind = direct,
+                      .sparse = false,
+                      .usable_as_preconditioner = true}),
+      row<QrOptions>({.summary = "dense QR by Householder reflections",
                       .kind = direct,
                       .sparse = false,
                       .usable_as_preconditioner = true}),

@@ -8,6 +8,7 @@
 #include "dense/lu/butterfly.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/qr.hpp"
+#include "dense/lu/zero_diagonal.hpp"
 #include "dense/mixed_precision/products.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "solver/direct/factorization.hpp"
@@ -55,16 +56,6 @@ double repairable_growth(std::int64_t n, std::int64_t steps) {
 }
 
 namespace factorization_detail {
-
-/// The first zero on the diagonal of contiguous columns.
-template <class T>
-struct ZeroDiagonal {
-  const T* factors;
-  std::int64_t n;
-  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
-    return {factors[i * (n + 1)] == T{0} ? i : FirstIndex::none};
-  }
-};
 
 template <class T>
 struct RandomVector {
@@ -234,19 +225,12 @@ class DenseFactorization {
     kind_ = Kind::qr;
     tau_ = Array<T>(context.backend.device(), order());
     factor_qr<T>(context.backend, factors_.view(), tau_.data());
-    if (const std::int64_t zero = first_zero_on_diagonal(context.backend); zero >= 0) return zero_pivot(zero);
+    if (const std::int64_t zero = first_zero_on_diagonal(context.backend, factors_); zero >= 0)
+      return zero_pivot(zero);
     Outcome outcome;
     outcome.warnings.push_back(failure +
                                ", nor did random butterfly transformations help: factored by QR instead");
     return outcome;
-  }
-
-  std::int64_t first_zero_on_diagonal(B& backend) const {
-    Array<FirstIndex> zero(backend.device(), 1);
-    backend.reduce(order(), factorization_detail::ZeroDiagonal<T>{factors_.data(), order()},
-                   Store<FirstIndex>{zero.data()});
-    const std::int64_t index = backend.read(zero.data()).value;
-    return index == FirstIndex::none ? -1 : index;
   }
 
   /// Solves for b = A v with random v and for random b, refined like any other right-hand side: errors that
