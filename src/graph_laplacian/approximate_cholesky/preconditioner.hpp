@@ -3,7 +3,6 @@
 /// matrix of the others, the core, is factored approximately.
 #pragma once
 
-#include "backend/serial/host_sum.hpp"
 #include "graph_laplacian/approximate_cholesky/factor.hpp"
 #include "graph_laplacian/approximate_cholesky/low_degree.hpp"
 #include "graph_laplacian/approximate_cholesky/substitution.hpp"
@@ -14,10 +13,12 @@
 #include <echelon/solver.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace echelon::graph_laplacian {
@@ -136,35 +137,34 @@ class ApproximateCholeskyPreconditioner {
       scratch.r.resize(size);
       scratch.z.resize(size);
     }
+    std::array<const double*, K> source;  // columns after the last one are the last one
+    std::array<double*, K> target;
+    for (std::size_t c = 0; c < K; ++c) {
+      const CoreColumn& column = columns[std::min(c, columns.size() - 1)];
+      source[c] = column.r;
+      target[c] = column.z;
+    }
     double* const r = scratch.r.data();
     double* const z = scratch.z.data();
-    for_tiles(backend, n, [=](std::int64_t begin, std::int64_t end) {
-      for (std::size_t c = 0; c < K; ++c) {
-        const double* const source = c < columns.size() ? columns[c].r : nullptr;
-        double* const target = r + c;
-        for (std::int64_t i = begin; i < end; ++i) target[K * i] = source != nullptr ? source[i] : 0;
-      }
-    });
+    backend.for_each(n, [=](std::int64_t i) { interleave<K>(i, source, r); });
     with_factor([&](const auto& factor) { apply_factor<K>(backend, factor, r, z, scratch.blocks); });
-    for_tiles(backend, n, [=](std::int64_t begin, std::int64_t end) {
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        const double* const source = z + c;
-        double* const target = columns[c].z;
-        for (std::int64_t i = begin; i < end; ++i) target[i] = source[K * i];
-      }
-    });
+    backend.for_each(n, [=](std::int64_t i) { separate<K>(i, z, target); });
   }
 
-  /// Calls f(begin, end) for tiles of the n rows that stay in the first cache.
-  template <class B, class F>
-  static void for_tiles(B& backend, std::int64_t n, const F& f) {
-    constexpr std::int64_t rows = 128;
-    constexpr std::int64_t least_parallel_rows = 4 * reduction_block;
-    backend.parallel(n > least_parallel_rows, [&](int part, int parts) {
-      const std::int64_t end = n * (part + 1) / parts;
-      for (std::int64_t begin = n * part / parts; begin < end; begin += rows)
-        f(begin, std::min(begin + rows, end));
-    });
+  /// Copies element i of K vectors, without a loop.
+  template <int K>
+  static void interleave(std::int64_t i, const std::array<const double*, K>& from, double* to) {
+    [&]<std::size_t... c>(std::index_sequence<c...>) {
+      ((to[K * i + static_cast<std::int64_t>(c)] = from[c][i]), ...);
+    }
+    (std::make_index_sequence<K>());
+  }
+  template <int K>
+  static void separate(std::int64_t i, const double* from, const std::array<double*, K>& to) {
+    [&]<std::size_t... c>(std::index_sequence<c...>) {
+      ((to[c][i] = from[K * i + static_cast<std::int64_t>(c)]), ...);
+    }
+    (std::make_index_sequence<K>());
   }
 
   const Csr<double>* A_ = nullptr;
