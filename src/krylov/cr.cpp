@@ -6,7 +6,8 @@
 ///   t = M^-1 q,   alpha = rho / (q, t)
 ///   x += alpha p,   r -= alpha q,   z -= alpha t
 ///
-/// The directions q are orthogonal in the inner product of M^-1.
+/// The directions q are orthogonal in the inner product of M^-1. z is computed as M^-1 r every few steps, as
+/// rounding errors of M^-1, which may be computed in float, add up in its recurrence.
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
@@ -19,12 +20,20 @@ namespace echelon {
 
 namespace {
 
-/// beta = rho / rho_old, 0 in the first step after a (re)start. rho is positive for a definite A.
+/// Phase after the computation of a scalar that is positive for symmetric positive definite A and M. After
+/// some steps, rounding errors may be the cause, and the next cycle shows whether they are.
+ECHELON_ANYWHERE Phase phase_of_scalar(double must_be_positive, std::int64_t steps) {
+  if (must_be_positive > 0) return Phase::running;
+  if (!(must_be_positive <= 0)) return Phase::diverged;  // NaN
+  return steps > 0 ? Phase::restart : Phase::not_spd;
+}
+
+/// beta = rho / rho_old, 0 in the first step after a (re)start.
 struct SetResidualBeta {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(Sum z_w) const {
     if (!state->running()) return;
-    if (!(z_w.value > 0)) state->phase = z_w.value <= 0 ? Phase::not_spd : Phase::diverged;  // NaN
+    state->phase = phase_of_scalar(z_w.value, state->inner);
     state->beta = state->inner > 0 ? z_w.value / state->rho : 0;
     state->rho = z_w.value;
   }
@@ -50,7 +59,7 @@ struct SetResidualStep {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(Sum q_t) const {
     if (!state->running()) return;
-    if (!(q_t.value > 0)) state->phase = q_t.value <= 0 ? Phase::not_spd : Phase::diverged;  // NaN
+    state->phase = phase_of_scalar(q_t.value, state->inner);
     state->alpha = state->rho / q_t.value;
   }
 };
@@ -92,9 +101,12 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
     [[nodiscard]] std::size_t bytes() const override {
       return SolveWorkspace::bytes() + 3 * p.bytes() + 2 * z.bytes();
     }
-    Array<T> p, q, w;  // direction, A p, A z
-    Array<T> z, t;     // M^-1 r, M^-1 q
+    Array<T> p, q, w;        // direction, A p, A z
+    Array<T> z, t;           // M^-1 r, M^-1 q
+    std::int64_t steps = 0;  // queued since the (re)start
   };
+  /// Steps after which z is computed anew.
+  static constexpr std::int64_t steps_by_recurrence = 10;
 
  public:
   ConjugateResiduals(const Device& device, const CrOptions& options) : Base(device, options.stop) {
@@ -118,7 +130,7 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
 
   void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
     auto& v = static_cast<Vectors&>(workspace);
-    if (this->preconditioned()) this->precondition(v, v.r.data(), v.z.data());
+    v.steps = 0;
     v.backend.fill(v.n, T{0}, v.p.data());
     v.backend.fill(v.n, T{0}, v.q.data());
   }
@@ -127,6 +139,7 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
     auto& v = static_cast<Vectors&>(workspace);
     IterationState* const state = v.state();
     T* const z = this->preconditioned() ? v.z.data() : v.r.data();
+    if (this->preconditioned() && v.steps++ % steps_by_recurrence == 0) this->precondition(v, v.r.data(), z);
     this->apply_operator(v, z, v.w.data());
     v.backend.reduce(v.n, Product<T>{z, v.w.data()}, SetResidualBeta{state});
     v.backend.for_each(v.n, UpdateDirections<T>{state, z, v.w.data(), v.p.data(), v.q.data()});

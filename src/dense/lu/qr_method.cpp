@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dense QR factorisation of a square matrix as a Solver.
-#include "backend/target.hpp"
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "dense/lu/qr.hpp"
 #include "dense/lu/zero_diagonal.hpp"
@@ -54,9 +55,9 @@ struct MethodWith<QrOptions> {
   using Type = DirectMethod<B, T, lu::QrFactorization<B, T>>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
                                                                                       const QrOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
                                                                                        const QrOptions&);
 
 }  // namespace echelon

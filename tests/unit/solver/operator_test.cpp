@@ -25,7 +25,7 @@ LinearOperator<T> operator_of(const Csr<T>& A, std::int64_t& calls) {
 }
 
 bool is_krylov(const std::string& name) {
-  return name == "cg" || name == "minres" || name == "bicgstab" || name == "gmres";
+  return name == "cg" || name == "cr" || name == "minres" || name == "bicgstab" || name == "gmres";
 }
 
 template <class T>

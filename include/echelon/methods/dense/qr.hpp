@@ -11,7 +11,7 @@ namespace echelon {
 
 struct QrOptions {
   static constexpr std::string_view name = "qr";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::host;
   /// Scale rows and columns first where their sizes differ by more than a factor of ten.
   bool equilibrate = true;
   /// Largest number of steps of iterative refinement, 0 to 10.
@@ -21,7 +21,7 @@ struct QrOptions {
   static std::vector<Option<QrOptions>> table();
 };
 
-/// Dense QR factorisation of a square matrix by Householder reflections (LAPACK's geqrf, cuSOLVER on a GPU),
+/// Dense QR factorisation of a square matrix by Householder reflections by LAPACK's geqrf,
 /// backward stable for every A; a sparse A is densified.
 /// 4/3 n^3 flops and n^2 + n elements for the factor, 4 n^2 flops a right-hand side, and 6 n^2 with a step of
 /// refinement. The report carries an estimate of the reciprocal condition number; below the machine epsilon
