@@ -6,8 +6,9 @@
 ///   t = M^-1 q,   alpha = rho / (q, t)
 ///   x += alpha p,   r -= alpha q,   z -= alpha t
 ///
-/// The directions q are orthogonal in the inner product of M^-1. z is computed as M^-1 r every few steps, as
-/// rounding errors of M^-1, which may be computed in float, add up in its recurrence.
+/// The directions q are orthogonal in the inner product of M^-1. Rounding errors of M^-1, which may be
+/// computed in float, add up in the recurrence of z: with a preconditioner a cycle ends, and another one
+/// begins from the true residual, once the residual has fallen by four decimal digits.
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
@@ -28,12 +29,13 @@ ECHELON_ANYWHERE Phase phase_of_scalar(double must_be_positive, std::int64_t ste
   return steps > 0 ? Phase::restart : Phase::not_spd;
 }
 
-/// beta = rho / rho_old, 0 in the first step after a (re)start.
+/// beta = rho / rho_old, 0 in the first step after a (re)start, whose residual norm omega keeps.
 struct SetResidualBeta {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(Sum z_w) const {
     if (!state->running()) return;
     state->phase = phase_of_scalar(z_w.value, state->inner);
+    if (state->inner == 0) state->omega = state->residual;
     state->beta = state->inner > 0 ? z_w.value / state->rho : 0;
     state->rho = z_w.value;
   }
@@ -85,6 +87,17 @@ struct AdvanceResiduals {
   }
 };
 
+/// Records ||r||, and ends the cycle once it has fallen below `reduction` times that of the (re)start.
+struct RecordReduction {
+  IterationState* state;
+  double reduction;
+  ECHELON_ANYWHERE void operator()(Sum r_r) const {
+    if (!state->running()) return;
+    state->record(std::sqrt(r_r.value));
+    if (state->running() && state->residual <= reduction * state->omega) state->phase = Phase::restart;
+  }
+};
+
 template <class B, class T>
 class ConjugateResiduals final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
@@ -101,12 +114,9 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
     [[nodiscard]] std::size_t bytes() const override {
       return SolveWorkspace::bytes() + 3 * p.bytes() + 2 * z.bytes();
     }
-    Array<T> p, q, w;        // direction, A p, A z
-    Array<T> z, t;           // M^-1 r, M^-1 q
-    std::int64_t steps = 0;  // queued since the (re)start
+    Array<T> p, q, w;  // direction, A p, A z
+    Array<T> z, t;     // M^-1 r, M^-1 q
   };
-  /// Steps after which z is computed anew.
-  static constexpr std::int64_t steps_by_recurrence = 10;
 
  public:
   ConjugateResiduals(const Device& device, const CrOptions& options) : Base(device, options.stop) {
@@ -128,9 +138,14 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
 
+  [[nodiscard]] double reduction_of_cycle() const {
+    const SolverImplementation<T>* const named = this->named_preconditioner();
+    return named != nullptr && named->traits().leaves_floats ? 1e-4 : 0;
+  }
+
   void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
     auto& v = static_cast<Vectors&>(workspace);
-    v.steps = 0;
+    if (this->preconditioned()) this->precondition(v, v.r.data(), v.z.data());
     v.backend.fill(v.n, T{0}, v.p.data());
     v.backend.fill(v.n, T{0}, v.q.data());
   }
@@ -139,14 +154,13 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
     auto& v = static_cast<Vectors&>(workspace);
     IterationState* const state = v.state();
     T* const z = this->preconditioned() ? v.z.data() : v.r.data();
-    if (this->preconditioned() && v.steps++ % steps_by_recurrence == 0) this->precondition(v, v.r.data(), z);
     this->apply_operator(v, z, v.w.data());
     v.backend.reduce(v.n, Product<T>{z, v.w.data()}, SetResidualBeta{state});
     v.backend.for_each(v.n, UpdateDirections<T>{state, z, v.w.data(), v.p.data(), v.q.data()});
     const T* const t = this->precondition(v, v.q.data(), v.t.data());
     v.backend.reduce(v.n, Product<T>{v.q.data(), t}, SetResidualStep{state});
     v.backend.reduce(v.n, AdvanceResiduals<T>{state, v.p.data(), v.q.data(), t, x, v.r.data(), z},
-                     RecordResidual{state});
+                     RecordReduction{state, reduction_of_cycle()});
   }
 };
 

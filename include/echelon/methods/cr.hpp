@@ -26,7 +26,7 @@ struct CrOptions {
 /// Preconditioned conjugate residuals, for symmetric positive definite A and M: each step minimises the
 /// residual in the norm of M^-1.
 /// Stiefel, Comment. Math. Helv. 29 (1955).
-/// An iteration costs one product with A, 1.1 preconditioners and 14 n flops, 16 n with a preconditioner; 5 n
+/// An iteration costs one product with A, one preconditioner and 14 n flops, 16 n with a preconditioner; 5 n
 /// elements are held, 7 n with a preconditioner.
 template <class T>
 using Cr = SolverOf<T, CrOptions>;
