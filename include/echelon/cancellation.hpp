@@ -15,8 +15,8 @@ class CancellationToken {
 
  public:
   CancellationToken() = default;
-  CancellationToken(std::stop_token token)
-      : token_(std::move(token)) {}                                  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  CancellationToken(std::stop_token token) : token_(std::move(token)) {}
   CancellationToken(const std::atomic<bool>* flag) : flag_(flag) {}  // NOLINT(google-explicit-constructor)
 
   CancellationToken(std::stop_token token, const std::atomic<bool>* flag)

@@ -230,7 +230,7 @@ enum class Preconditioning {
   any,
 };
 
-/// What the recurrence has to know of M.
+/// Properties of M on which the recurrence depends.
 struct CgTraits {
   Preconditioning preconditioning = Preconditioning::any;
   bool flexible = false;

@@ -401,6 +401,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
       for (int c = 0; c < r.columns(); ++c) subtract_product(A, b[c], x[c], r[c]);
     }
     std::vector<const T*> vectors_of_r;
+    vectors_of_r.reserve(static_cast<std::size_t>(r.columns()));
     for (int c = 0; c < r.columns(); ++c) vectors_of_r.push_back(r[c]);
     return vectors(A.rows(), vectors_of_r);
   }

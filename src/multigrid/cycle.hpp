@@ -208,7 +208,7 @@ class Cycle {
     RecordedAddresses addresses{};
     static_assert(std::tuple_size_v<RecordedAddresses> >= 2 * most_columns);
     for (int c = 0; c < x.columns(); ++c) {
-      const auto place = static_cast<std::size_t>(2 * c);
+      const auto place = 2 * static_cast<std::size_t>(c);
       addresses[place] = b[c];
       addresses[place + 1] = x[c];
     }

@@ -51,8 +51,9 @@ ExitCode sparse_rank_in(const RankRequest& request) {
   if (has_rank(report)) report.status = Status::direct;  // a rank that is not full is a result
   if (request.json) {
     Json json = elimination_json(request.matrix, request.precision, file.info, report);
-    json.update(Json{
-        {"rank", or_null(report.rank)}, {"doubtful", doubtful}, {"statistics", report_part(report, "statistics")}});
+    json.update(Json{{"rank", or_null(report.rank)},
+                     {"doubtful", doubtful},
+                     {"statistics", report_part(report, "statistics")}});
     if (has_rank(report)) json["certainty"] = certainty(proven);
     print_json(json);
     return exit_code(report.status);

@@ -55,7 +55,7 @@ class StepsFromZero {
     return columns_;
   }
 
-  void judge(std::span<const std::int64_t> columns, const RefinementViews<T>& views) {
+  void assess(std::span<const std::int64_t> columns, const RefinementViews<T>& views) {
     form_residual<B, T>(backend_, A_, rhs_, views.candidate, next_);
     const std::int64_t n = views.solution.rows();
     for (const std::int64_t j : columns) {

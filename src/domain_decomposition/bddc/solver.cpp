@@ -165,7 +165,6 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
     }
   }
 
- private:
   /// Sets A, or -A if its diagonal is negative, in double on the host for the set-up, as a copy only where A
   /// is not that itself, and looks for elements that differ from their mirror images.
   void copy(const MatrixRef<T>& A) {

@@ -31,7 +31,7 @@ Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFact
     const SymmetricMatching matching = symmetric_matching(interior_block(A, partition));
     if (matching.structural_rank < size) {
       result.outcome = interior_rank_deficient(partition, matching.structural_rank,
-                                               columns_of_A(partition, matching.unmatched_rows), true);
+                                               given_columns(partition, matching.unmatched_rows), true);
       return result;
     }
     partner = in_all_rows(partition, matching.partner);
@@ -42,7 +42,7 @@ Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFact
     const LargeDiagonal diagonal = large_diagonal(interior_block(A, partition));
     if (diagonal.structural_rank < size) {
       result.outcome = interior_rank_deficient(partition, diagonal.structural_rank,
-                                               columns_of_A(partition, diagonal.unmatched_columns), true);
+                                               given_columns(partition, diagonal.unmatched_columns), true);
       return result;
     }
     result.row_permutation = in_all_rows(partition, diagonal.row_permutation);

@@ -39,8 +39,8 @@ inline Outcome interior_rank_deficient(const Partition& partition, std::int64_t 
 }
 
 /// Columns of A that these columns of the interior block are.
-inline std::vector<std::int32_t> columns_of_A(const Partition& partition,
-                                              std::vector<std::int32_t> interior_columns) {
+inline std::vector<std::int32_t> given_columns(const Partition& partition,
+                                               std::vector<std::int32_t> interior_columns) {
   for (std::int32_t& k : interior_columns) k = partition.interior[static_cast<std::size_t>(k)];
   return interior_columns;
 }

@@ -45,7 +45,7 @@ struct Factored {
   std::optional<std::string> host_reason = {};
 };
 
-/// What a factorisation is given.
+/// Arguments of a factorisation.
 template <class B, class T>
 struct FactorContext {
   B& backend;  ///< of all set-ups

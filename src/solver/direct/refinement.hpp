@@ -37,7 +37,7 @@ struct RefinementViews {
 /// it accepts:
 ///   begin(views)           forms the residuals of X;
 ///   columns()              columns that the next step treats; none: the end;
-///   judge(columns, views)  forms the residuals of their candidates, which are the first columns of
+///   assess(columns, views)  forms the residuals of their candidates, which are the first columns of
 ///                          views.candidate, and accepts some.
 /// `correct(columns, views)` queues x + C r for them, in the first columns of views.candidate.
 template <class T, class Policy, class Correct>
@@ -48,7 +48,7 @@ void refine(std::int64_t max_steps, const RefinementViews<T>& views, Policy& pol
     const std::span<const std::int64_t> columns = policy.columns();
     if (columns.empty()) return;
     correct(columns, views);
-    policy.judge(columns, views);
+    policy.assess(columns, views);
   }
 }
 
@@ -161,7 +161,7 @@ class SmallerResidual {
     return some ? std::span<const std::int64_t>(columns_) : std::span<const std::int64_t>();
   }
 
-  void judge(std::span<const std::int64_t> columns, const RefinementViews<T>& views) {
+  void assess(std::span<const std::int64_t> columns, const RefinementViews<T>& views) {
     const std::int64_t n = views.solution.rows();
     form_residual_(views.candidate, views.residual);
     for (const std::int64_t j : columns) {

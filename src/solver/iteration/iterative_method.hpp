@@ -295,7 +295,6 @@ class IterativeMethod : public SolverImplementation<T> {
 
   /// Computes the first residuals, and which columns are to be iterated.
   void begin(SolvedColumns& columns) const {
-    SolvedColumns guessed;
     for (SolvedColumn& column : columns) {
       SolveWorkspace& workspace = *column.workspace;
       const Job& job = *column.job;

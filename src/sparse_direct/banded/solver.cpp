@@ -104,7 +104,7 @@ class BandedLuFactorization {
  public:
   /// update_values() keeps the numbering of the last set-up.
   static constexpr bool keeps_analysis = true;
-  /// Of rounding errors.
+  /// Backward error of the level of rounding errors.
   static constexpr double negligible_error = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
   BandedLuFactorization(const Device& device, const BandedLuOptions& options)

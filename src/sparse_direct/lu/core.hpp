@@ -30,7 +30,7 @@ class CoreLu {
 
   [[nodiscard]] const PivotedFactorization<T>& fronts() const { return fronts_; }
   [[nodiscard]] const LargeDiagonal& diagonal() const { return core_.diagonal; }
-  /// Of all of A.
+  /// Scaling of all rows and columns of A.
   [[nodiscard]] const Scaling& scaling() const { return scaling_; }
   [[nodiscard]] const std::vector<std::int32_t>& row_order() const { return singletons_.row_order(); }
   [[nodiscard]] const std::vector<std::int32_t>& column_order() const { return singletons_.column_order(); }

@@ -304,7 +304,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     std::visit([&](const auto& factors) { factors.substitute(transposed, columns, x, scratch); }, factors_);
   }
 
-  /// What set-ups have shown of the analysed pattern.
+  /// Properties of the analysed pattern that set-ups have shown.
   struct Learnt {
     bool fronts_are_quicker = false;
     bool keeps_zeros = false;  ///< some of the values that were stored zeros are not any more

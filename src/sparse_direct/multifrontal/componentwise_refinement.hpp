@@ -134,7 +134,7 @@ class ComponentwiseRefinement {
     return active_;
   }
 
-  void judge(std::span<const std::int64_t> columns, const RefinementViews<T>& views) {
+  void assess(std::span<const std::int64_t> columns, const RefinementViews<T>& views) {
     const std::int64_t n = views.solution.rows();
     for (std::size_t a = 0; a < columns.size(); ++a) {
       const std::int64_t c = columns[a];

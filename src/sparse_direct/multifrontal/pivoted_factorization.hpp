@@ -23,7 +23,7 @@ class PivotedFactorization : public MultifrontalFactorization<T> {
   /// the rank. False when cancelled.
   [[nodiscard]] bool factor_scaled(const Csr<T>& A, const Scaling& scaling, double smallest,
                                    const CancellationToken& cancel);
-  /// The same for a tree with a border, see partial().
+  /// factor_scaled() for a tree with a border, see partial().
   [[nodiscard]] bool partial_scaled(const Csr<T>& A, const Scaling& scaling, double smallest,
                                     const CancellationToken& cancel, Array<T>& complement);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the sparse factorisations on the host have in common, as factorisations for DirectMethod.
+/// Base of the sparse factorisations on the host, as factorisations for DirectMethod.
 #pragma once
 
 #include "matrix/column_range.hpp"
@@ -113,7 +113,7 @@ class SparseFactorization {
     }
     const auto& in = transposed ? column_order() : row_order();
     const auto& out = transposed ? row_order() : column_order();
-    const auto& [rows, columns] = scaling();
+    const Scaling& own = scaling();
     for (std::int64_t begin = 0; begin < V.columns(); begin += columns_at_once) {
       const std::int64_t end = std::min(begin + columns_at_once, V.columns());
       const auto count = static_cast<int>(end - begin);
@@ -126,7 +126,7 @@ class SparseFactorization {
     }
   }
 
-  /// Of the matrix whose condition is being estimated.
+  /// Norm of the matrix whose condition is being estimated.
   [[nodiscard]] double norm() const {
     return scaled_norm_one(*conditioned_.matrix, conditioned_.scaling->rows, conditioned_.scaling->columns);
   }
@@ -145,7 +145,7 @@ class SparseFactorization {
 
   virtual void analyze_matrix(const Csr<T>& A, const AnalysisRequest& request) = 0;
   [[nodiscard]] virtual bool analysis_depends_on_values() const { return false; }
-  /// Of the factorisation that the analysis prepared.
+  /// Cost of the factorisation that the analysis prepared.
   [[nodiscard]] virtual CostPrediction analyzed_cost() const = 0;
   /// Null without an assembly tree.
   [[nodiscard]] virtual const SymbolicFactor* analyzed_tree() const = 0;
@@ -159,7 +159,7 @@ class SparseFactorization {
   /// Rows and columns of A in the order of their pivots.
   [[nodiscard]] virtual const std::vector<std::int32_t>& row_order() const = 0;
   [[nodiscard]] virtual const std::vector<std::int32_t>& column_order() const = 0;
-  /// Of the rows and columns of A; 0 for equations that are left out.
+  /// Scale of each row and column of A; 0 for equations that are left out.
   [[nodiscard]] virtual const Scaling& scaling() const = 0;
   /// Elements of the scratch memory that apply_inverse() takes.
   [[nodiscard]] virtual std::int64_t scratch_size(int columns) const = 0;
@@ -226,12 +226,12 @@ class SparseFactorization {
   /// The factors are those of R A C for scaling(); the wanted inverse is that of (S / R) (R A C) (S' / C) for
   /// the scaling (S, S') of `conditioned_`.
   void substitute_scaled(bool transposed, Space& space, T* x) const {
-    const auto& [rows, columns] = scaling();
+    const Scaling& own = scaling();
     const Scaling& wanted = *conditioned_.scaling;
     fit(space, std::ssize(row_order()), 1);
     const auto change = [&](bool by_rows) {
-      if (by_rows) return change_scale(row_order(), rows, wanted.rows, x);
-      change_scale(column_order(), columns, wanted.columns, x);
+      if (by_rows) return change_scale(row_order(), own.rows, wanted.rows, x);
+      change_scale(column_order(), own.columns, wanted.columns, x);
     };
     change(!transposed);
     apply_inverse(transposed, 1, x, space.scratch.data());

@@ -65,7 +65,7 @@ class DiagonalFactorization {
   double error_;
 };
 
-/// Of 4 D, with scales of 4 and 1 that DirectMethod applies; two columns are refined together.
+/// Factorisation of 4 D, with scales of 4 and 1 that DirectMethod applies; two columns are refined together.
 template <class B, class T>
 class ScaledFactorization : public DiagonalFactorization<B, T> {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a single solve can be told: the operation, tolerances, a flag that cancels, a kind of methods, memory
+/// Arguments of a single solve: the operation, tolerances, a flag that cancels, a kind of methods, memory
 /// for x.
 #include "support/problems.hpp"
 
