@@ -113,7 +113,7 @@ class SparseFactorization {
     }
     const auto& in = transposed ? column_order() : row_order();
     const auto& out = transposed ? row_order() : column_order();
-    const Scaling& own = scaling();
+    const auto& [rows, columns] = scaling();
     for (std::int64_t begin = 0; begin < V.columns(); begin += columns_at_once) {
       const std::int64_t end = std::min(begin + columns_at_once, V.columns());
       const auto count = static_cast<int>(end - begin);
