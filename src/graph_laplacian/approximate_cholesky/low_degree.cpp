@@ -77,14 +77,23 @@ class Reduction {
       if (u == v || values_[k] == T{0} || at(u).degree == eliminated) continue;
       star_.push_back({u, -static_cast<double>(values_[k])});
     }
+    own_edges_ = star_.size();
     edges_.drain(at(v).edges, [this](std::int32_t u, double weight) {
       if (at(u).degree != eliminated) star_.push_back({u, weight});
     });
     at(v).edges = EdgeLists<double>::empty;
   }
 
+  /// Eliminates v. In a pattern that is not symmetric, as that of a matrix whose small elements differ from
+  /// their mirror images, v may have more neighbours than it is one of, and then stays.
   void eliminate(std::int32_t v) {
     collect(v);
+    if (star_.size() > highest_degree) {
+      at(v).degree = static_cast<std::int32_t>(star_.size());
+      for (std::size_t i = own_edges_; i < star_.size(); ++i)
+        edges_.add(star_[i].to, star_[i].weight, at(v).edges);
+      return;
+    }
     at(v).degree = eliminated;
     double total = excess(v);
     for (const WeightedEdge& edge : star_) total += edge.weight;
@@ -95,7 +104,7 @@ class Reduction {
       step.neighbour[i] = u;
       step.fraction[i] = weight * inverse;
       excess(u) += excess(v) * step.fraction[i];
-      --at(u).degree;
+      if (at(u).degree > 0) --at(u).degree;
     }
     if (star_.size() == 2 && star_[0].to != star_[1].to) {
       const double weight = star_[0].weight * step.fraction[1];
@@ -163,6 +172,7 @@ class Reduction {
   std::vector<double> excess_;
   EdgeLists<double> edges_;
   std::vector<WeightedEdge> star_;
+  std::size_t own_edges_ = 0;  // edges of A in star_, which are the first
   std::vector<std::int32_t> pending_;
   LowDegreeElimination result_;
 };

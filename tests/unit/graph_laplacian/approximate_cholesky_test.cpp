@@ -107,6 +107,34 @@ TEST(ApproximateCholesky, SddmAndPositiveElements_MatchKnownSolution) {
   }
 }
 
+/// Elements that are small compared with the largest one count as symmetric whatever their mirror images are:
+/// eliminated neighbours of vertex 10, to which it has no edge, make its degree seem low.
+TEST(ApproximateCholesky, SmallElementsWithoutMirrorImages_StayInBounds) {
+  std::vector<Triplet<double>> triplets;
+  const auto add = [&](std::int32_t i, std::int32_t j) {
+    triplets.push_back({i, j, -0.25});
+    triplets.push_back({i, i, 0.25});
+  };
+  for (std::int32_t i = 20; i + 1 < 60; ++i) {
+    triplets.insert(triplets.end(),
+                    {{i, i + 1, -1e20}, {i + 1, i, -1e20}, {i, i, 1e20}, {i + 1, i + 1, 1e20}});
+  }
+  for (std::int32_t i = 0; i < 20; ++i) triplets.push_back({i, i, 1});
+  for (const std::int32_t i : {0, 1, 6, 7, 8, 9}) {
+    add(i, 10);
+    add(i, 2);
+  }
+  for (const std::int32_t j : {2, 3, 4, 5, 11, 12, 13, 14}) add(10, j);
+  const Csr<double> A = Csr<double>::from_triplets(60, 60, triplets);
+  const std::vector<double> b(60, 1.0);
+  for (const std::string method : {"approximate-cholesky", "lamg"}) {
+    SolveOptions options;
+    options.method = method;
+    const Report report = solve(A, b, options).report;
+    EXPECT_EQ(report.solved(), report.status == Status::converged) << report;
+  }
+}
+
 TEST(ApproximateCholesky, WeightsOverManyDecades_Solved) {
   const std::vector<GraphCase> cases = {
       {"chimera", {{"n", 2000}, {"seed", 5}, {"weights", "log-uniform"}, {"decades", 20}}},
