@@ -6,6 +6,7 @@
 
 #include "backend/columns.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/inconsistent.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
@@ -18,14 +19,6 @@
 #include <utility>
 
 namespace echelon::graph_laplacian {
-
-/// x += dx.
-template <class T>
-struct AddVector {
-  const T* dx;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += dx[i]; }
-};
 
 /// V: type of the vectors along the vertices.
 template <class B, class T, class V>
@@ -165,7 +158,7 @@ class LaplacianMethod : public IterativeMethod<B, T> {
     restore(columns, [](const IteratedColumn& column) { return column.workspace->r.data(); });
     B& backend = columns.front().workspace->backend;
     for_each_column(backend, form_.rows(), columns, [](const IteratedColumn& column) {
-      return AddVector<T>{column.workspace->r.data(), column.x};
+      return AddVectors<T>{column.x, column.workspace->r.data(), column.x};
     });
     if (!form_.is_singular() || !columns.front().workspace->control->use_initial_guess) return;
     for (const IteratedColumn& column : columns) form_.spread_guess(backend, column.x, of(column).y.data());

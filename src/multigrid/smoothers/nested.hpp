@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "linalg/vector/functors.hpp"
 #include "multigrid/smoothers/jacobi.hpp"
 #include "multigrid/smoothers/smoother.hpp"
 
 #include <echelon/solver.hpp>
 
 namespace echelon::multigrid {
-
-/// x += r.
-template <class T>
-struct AddVector {
-  const T* r;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += r[i]; }
-};
 
 /// Smoother by sweeps x += M^-1 (b - A x), where M is an incomplete factorisation, symmetric if A is.
 template <class B, class T>
@@ -58,7 +51,8 @@ class NestedSmoother final : public Smoother<B, T> {
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
       form_residuals(*A_, a);
       apply_as_alone<T>(nested(), *correction(a).nested, a.r, z);
-      for (int c = 0; c < z.columns(); ++c) a.backend.for_each(A_->rows(), AddVector<T>{z[c], a.x[c]});
+      for (int c = 0; c < z.columns(); ++c)
+        a.backend.for_each(A_->rows(), AddVectors<T>{a.x[c], z[c], a.x[c]});
     }
   }
 

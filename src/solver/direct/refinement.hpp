@@ -214,18 +214,4 @@ class SmallerResidual {
   std::function<double(std::int64_t, double)> negligible_;
 };
 
-/// Refines one column by queued decisions. `residual(x, r)` queues r = b - A x, `solve(r, z)` z = A^-1 r.
-template <class B, class T, class Residual, class Solve>
-void refine(B& backend, std::int64_t n, std::int64_t steps, T* x, RefinementArrays<T>& arrays,
-            const Residual& residual, const Solve& solve) {
-  const auto form = [&](DenseView<const T> X, DenseView<T> R) { residual(X.data(), R.data()); };
-  SmallerResidual<Decision::queued, B, T, decltype(form)> policy(backend, arrays.states.data(), 1, form);
-  refine(steps, arrays.views({x, n, 1, n, backend.device()}), policy,
-         [&](std::span<const std::int64_t>, const RefinementViews<T>& views) {
-           T* const y = views.candidate.data();
-           solve(views.residual.data(), y);
-           backend.for_each(n, AddElement<T, const T*, const T*, T*>{T{1}, x, T{1}, y, y});
-         });
-}
-
 }  // namespace echelon
