@@ -321,8 +321,7 @@ void SparseView<T>::update_values(const T* values) {
     return;
   }
   check_array(values, own.source_count);
-  if (own.source_count == 0) return;
-  gather(device, own.map, values, own.csr.nonzeros(), own.csr.values().data());
+  if (own.source_count > 0) gather(device, own.map, values, own.csr.nonzeros(), own.csr.values().data());
 }
 
 template class SparseView<float>;
