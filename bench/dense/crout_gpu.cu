@@ -5,10 +5,10 @@
 // Matrices of N rows in double: uniform random ones and diagonally dominant ones; sN: the Schur complement of
 // the surface of a cube of N points a direction with the 7-point Laplacian. Times of the factorisation alone,
 // each the median of several runs; those that take more than half a second run once. Each answer is checked.
-#include "dense/crout/cuda/blocked.cuh"
-#include "dense/crout/cuda/columns.cuh"
-#include "dense/crout/cuda/iteration.cuh"
 #include "dense/dense_gpu.cuh"
+#include "studies/crout/cuda/blocked.cuh"
+#include "studies/crout/cuda/columns.cuh"
+#include "studies/crout/cuda/iteration.cuh"
 
 #include <algorithm>
 #include <chrono>

@@ -33,7 +33,7 @@
 
 #include "backend/openmp/openmp.hpp"
 #include "plain_sweep.hpp"
-#include "relaxation/gauss_seidel/relaunch.hpp"
+#include "studies/gauss_seidel_relaunch/relaunch.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 

@@ -12,8 +12,8 @@
 #include "backend/cuda/owned.cuh"
 #include "backend/serial/serial.hpp"
 #include "plain_sweep.hpp"
-#include "relaxation/gauss_seidel/relaunch.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
+#include "studies/gauss_seidel_relaunch/relaunch.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.cuh"
 

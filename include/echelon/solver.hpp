@@ -194,6 +194,8 @@ struct Method {
   /// Whether the method, set up for A^T, applies the transpose of what it applies for A; every direct method.
   bool transposable = false;
   bool takes_near_null_space = false;  ///< coarsens by near-null-space vectors
+  /// A scheme as it was published, or another library's method, for comparison; `auto` does not take it.
+  bool study = false;
 
   std::vector<OptionInfo> options = {};
   /// Checks options without making the method: throws BadOption or NotBuilt if making it on a device with

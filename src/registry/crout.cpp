@@ -75,20 +75,24 @@ std::vector<Method> crout_methods() {
       row<CroutOptions>({.summary = "dense LU with partial pivoting by Crout's method",
                          .kind = direct,
                          .sparse = false,
-                         .usable_as_preconditioner = true}),
+                         .usable_as_preconditioner = true,
+                         .study = true}),
       row<CroutBlockedOptions>({.summary = "dense LU by Crout's method in sections of a few columns",
                                 .kind = direct,
                                 .sparse = false,
-                                .usable_as_preconditioner = true}),
+                                .usable_as_preconditioner = true,
+                                .study = true}),
       row<CroutIterativeOptions>({.summary = "dense LU by Crout's formulas as an iteration, with pivoting",
                                   .kind = direct,
                                   .sparse = false,
-                                  .usable_as_preconditioner = true}),
+                                  .usable_as_preconditioner = true,
+                                  .study = true}),
       row<CroutParallelOptions>(
           {.summary = "dense LU by Crout's method, the elements of a column or row at the same time",
            .kind = direct,
            .sparse = false,
-           .usable_as_preconditioner = true}),
+           .usable_as_preconditioner = true,
+           .study = true}),
   };
 }
 

@@ -160,7 +160,8 @@ std::vector<Method> multigrid_methods() {
                                   .kind = iterative,
                                   .needs = symmetric_positive_definite,
                                   .sparse = false,
-                                  .usable_as_preconditioner = true}),
+                                  .usable_as_preconditioner = true,
+                                  .study = true}),
   };
 }
 

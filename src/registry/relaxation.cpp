@@ -94,10 +94,11 @@ std::vector<Method> relaxation_methods() {
                                .kind = iterative,
                                .needs = diagonally_dominant,
                                .dense = false}),
-      row<GaussSeidelRelaunchOptions>({.summary = "Gauss-Seidel sweeps by repeated launches, for comparison",
+      row<GaussSeidelRelaunchOptions>({.summary = "Gauss-Seidel sweeps by repeated launches",
                                        .kind = iterative,
                                        .needs = diagonally_dominant,
-                                       .dense = false}),
+                                       .dense = false,
+                                       .study = true}),
       row<JacobiOptions>({.summary = "weighted and l1 Jacobi",
                           .kind = iterative,
                           .needs = diagonally_dominant,
@@ -113,8 +114,10 @@ std::vector<Method> relaxation_methods() {
                         .dense = false,
                         .usable_as_preconditioner = true,
                         .transposable = true}),
-      row<TriangularIterativeOptions>(
-          {.summary = "Jacobi sweeps for triangular systems", .kind = iterative, .needs = triangular}),
+      row<TriangularIterativeOptions>({.summary = "Jacobi sweeps for triangular systems",
+                                       .kind = iterative,
+                                       .needs = triangular,
+                                       .study = true}),
   };
 }
 

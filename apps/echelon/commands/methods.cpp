@@ -90,11 +90,12 @@ std::string blas_line() {
 std::string methods_text() {
   const auto mark = [](bool yes) { return std::string(yes ? "yes" : "-"); };
   std::vector<std::vector<std::string>> rows = {
-      {"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "SPARSE", "DENSE", "PRECONDITIONS", "SUMMARY"}};
+      {"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "SPARSE", "DENSE", "PRECONDITIONS", "STUDY", "SUMMARY"}};
   for (const Method& method : methods()) {
     rows.push_back({method.name, std::string(kind_name(method.kind)), mark(method.serial),
                     mark(method.openmp), mark(method.cuda && cuda_built()), mark(method.sparse),
-                    mark(method.dense), mark(method.usable_as_preconditioner), method.summary});
+                    mark(method.dense), mark(method.usable_as_preconditioner), mark(method.study),
+                    method.summary});
   }
   return fmt::format("{}\n{}.\n{}A method's options: echelon --help solver:NAME\n", table(rows), cuda_line(),
                      blas_line());
@@ -111,6 +112,7 @@ Json methods_json() {
                     {"sparse", method.sparse},
                     {"dense", method.dense},
                     {"preconditioner", method.usable_as_preconditioner},
+                    {"study", method.study},
                     {"options", options_json(method.options)}});
   }
   const HostBlas blas = host_blas();
@@ -147,6 +149,7 @@ ExitCode print_method_help(const std::string& name) {
   if (method.usable_as_preconditioner && method.kind != MethodKind::preconditioner) {
     facts.emplace_back("also", "a preconditioner: -p preconditioner=" + method.name);
   }
+  if (method.study) facts.emplace_back("study", "kept for comparison; auto does not take it");
   text += aligned(facts);
   if (method.options.empty()) return print_result(text + "\nThis method has no options.\n"), exit_solved;
 

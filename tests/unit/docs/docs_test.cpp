@@ -79,6 +79,15 @@ TEST(Docs, EveryPage_HasMethod) {
   }
 }
 
+TEST(Docs, EveryStudy_IsMarkedInReadme) {
+  const std::string page = read(source_directory() / "README.md");
+  for (const Method& method : methods()) {
+    const std::string cell =
+        fmt::format("\n| [`{0}`](docs/methods/{0}.md){1} |", method.name, method.study ? " †" : "");
+    EXPECT_TRUE(contains(page, cell)) << "the table should hold:" << cell;
+  }
+}
+
 TEST(Docs, EveryGenerator_ListedWithOptions) {
   const std::string page = read(docs() / "generate.md");
   for (const Generator& generator : generators()) {

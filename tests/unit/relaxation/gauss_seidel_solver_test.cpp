@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "relaxation/gauss_seidel/relaunch.hpp"
 #include "solver/implementation.hpp"
+#include "studies/gauss_seidel_relaunch/relaunch.hpp"
 #include "support/problems.hpp"
 #include "unit/relaxation/sweep_oracle.hpp"
 

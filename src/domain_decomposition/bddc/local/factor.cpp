@@ -2,11 +2,11 @@
 #include "domain_decomposition/bddc/local/factor.hpp"
 
 #include "backend/serial/serial.hpp"
-#include "dense/crout/iteration.hpp"
-#include "dense/crout/iteration_outcome.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/factor_status.hpp"
+#include "studies/crout/iteration.hpp"
+#include "studies/crout/iteration_outcome.hpp"
 
 #include <algorithm>
 #include <cmath>

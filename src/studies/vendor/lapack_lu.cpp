@@ -2,11 +2,11 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "dense/factorization/scaling.hpp"
-#include "dense/vendor/blocked_lu.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
+#include "studies/vendor/blocked_lu.hpp"
 
 #include <echelon/methods/dense/lapack_lu.hpp>
 

@@ -2,8 +2,8 @@
 /// Outcome and statistics of Crout's iteration for a report.
 #pragma once
 
-#include "dense/crout/iteration.hpp"
 #include "solver/factor_status.hpp"
+#include "studies/crout/iteration.hpp"
 
 #include <cstdint>
 #include <string>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
-#include "dense/crout/cuda/grid.cuh"
-#include "dense/crout/iteration.hpp"
+#include "studies/crout/cuda/grid.cuh"
+#include "studies/crout/iteration.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/cancellation.hpp>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "dense/crout/crout_factorization.hpp"
-#include "dense/crout/elimination.hpp"
-#include "dense/crout/iteration.hpp"
-#include "dense/crout/iteration_outcome.hpp"
 #include "dense/factorization/recursive_lu.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
+#include "studies/crout/crout_factorization.hpp"
+#include "studies/crout/elimination.hpp"
+#include "studies/crout/iteration.hpp"
+#include "studies/crout/iteration_outcome.hpp"
 
 #include <echelon/methods/dense/crout_blocked.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/cuda/warp.cuh"
-#include "dense/crout/formulas.hpp"
+#include "studies/crout/formulas.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/crout/cuda/blocked.cuh"
 #include "dense/lu/cuda/substitution.cuh"
+#include "studies/crout/cuda/blocked.cuh"
 
 namespace echelon::crout {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/crout/cuda/grid.cuh"
-#include "dense/crout/cuda/iteration.cuh"
-#include "dense/crout/cuda/sweep.cuh"
 #include "linalg/spmv/multiply.hpp"
+#include "studies/crout/cuda/grid.cuh"
+#include "studies/crout/cuda/iteration.cuh"
+#include "studies/crout/cuda/sweep.cuh"
 
 #include <algorithm>
 #include <cfloat>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/crout/cuda/columns.cuh"
-#include "dense/crout/cuda/grid.cuh"
+#include "studies/crout/cuda/columns.cuh"
+#include "studies/crout/cuda/grid.cuh"
 
 #include <algorithm>
 #include <cmath>

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "backend/store.hpp"
-#include "dense/crout/cuda/trsm.cuh"
-#include "dense/crout/growth.hpp"
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/factorization/scaling.hpp"
 #include "solver/direct/factorization.hpp"
 #include "solver/factor_status.hpp"
+#include "studies/crout/cuda/trsm.cuh"
+#include "studies/crout/growth.hpp"
 
 #include <cmath>
 #include <cstddef>

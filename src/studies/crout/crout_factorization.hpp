@@ -2,10 +2,10 @@
 /// Solves with factors by Crout's method, and the assessment of the factors.
 #pragma once
 
-#include "dense/crout/growth.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "linalg/blas/blas.hpp"
 #include "solver/direct/factorization.hpp"
+#include "studies/crout/growth.hpp"
 
 #include <cmath>
 #include <cstddef>

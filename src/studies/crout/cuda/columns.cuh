@@ -4,7 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
-#include "dense/crout/cuda/grid.cuh"
+#include "studies/crout/cuda/grid.cuh"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Crout's methods on a GPU as solvers.
-#include "dense/crout/cuda/blocked.cuh"
-#include "dense/crout/cuda/columns.cuh"
-#include "dense/crout/cuda/factorization.cuh"
-#include "dense/crout/cuda/iteration.cuh"
-#include "dense/crout/iteration_outcome.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
+#include "studies/crout/cuda/blocked.cuh"
+#include "studies/crout/cuda/columns.cuh"
+#include "studies/crout/cuda/factorization.cuh"
+#include "studies/crout/cuda/iteration.cuh"
+#include "studies/crout/iteration_outcome.hpp"
 
 #include <echelon/methods/dense/crout_blocked.hpp>
 #include <echelon/methods/dense/crout_iterative.hpp>

@@ -2,8 +2,8 @@
 /// Crout's method with partial pivoting, column by column.
 #pragma once
 
-#include "dense/crout/formulas.hpp"
-#include "dense/crout/pivoting.hpp"
+#include "studies/crout/formulas.hpp"
+#include "studies/crout/pivoting.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/cancellation.hpp>

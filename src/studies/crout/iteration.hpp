@@ -9,7 +9,7 @@
 /// not converged yet may be huge before they converge, or NaN.
 #pragma once
 
-#include "dense/crout/elimination.hpp"
+#include "studies/crout/elimination.hpp"
 
 #include <echelon/cancellation.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Multigrid for dense matrices as a Solver.
 #include "linalg/vector/functors.hpp"
-#include "multigrid/dense/linear_transfer.hpp"
 #include "multigrid/estimates/spectral_radius.hpp"
 #include "multigrid/smoothers/jacobi.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
+#include "studies/multigrid_dense/linear_transfer.hpp"
 
 #include <echelon/methods/dense/lu.hpp>
 #include <echelon/methods/multigrid/multigrid_dense.hpp>

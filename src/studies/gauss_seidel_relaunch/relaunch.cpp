@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "relaxation/gauss_seidel/relaunch.hpp"
+#include "studies/gauss_seidel_relaunch/relaunch.hpp"
 
 #include "relaxation/gauss_seidel/sweep_solver.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "dense/crout/crout_factorization.hpp"
-#include "dense/crout/elimination.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
+#include "studies/crout/crout_factorization.hpp"
+#include "studies/crout/elimination.hpp"
 
 #include <echelon/methods/dense/crout.hpp>
 #include <echelon/methods/dense/crout_parallel.hpp>
