@@ -4,7 +4,8 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/echelon)
 
 install(TARGETS echelon EXPORT echelonTargets)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/echelon ${PROJECT_BINARY_DIR}/include/echelon TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/echelon ${PROJECT_BINARY_DIR}/include/echelon TYPE INCLUDE FILES_MATCHING
+        PATTERN "*.hpp" PATTERN "*.h")
 install(EXPORT echelonTargets NAMESPACE echelon:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE ${PROJECT_SOURCE_DIR}/SECURITY.md TYPE DOC)
 
@@ -45,5 +46,13 @@ endif()
 list(JOIN pc_libraries " " pc_libraries)
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+# echelon for programs in C++, echelon-c for those in C.
+set(pc_name echelon)
+set(pc_flags "-std=c++20 ")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/echelon.pc.in ${PROJECT_BINARY_DIR}/echelon.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/echelon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(pc_name echelon-c)
+set(pc_flags)
+string(APPEND pc_libraries " -lstdc++ -lm")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/echelon.pc.in ${PROJECT_BINARY_DIR}/echelon-c.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/echelon.pc ${PROJECT_BINARY_DIR}/echelon-c.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
