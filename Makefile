@@ -4,7 +4,7 @@
 .PHONY: help packages demo build test bench format format-check tidy clean
 
 export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
-sources = $(shell git ls-files '*.hpp' '*.cpp' '*.cuh' '*.cu')
+sources = $(shell git ls-files '*.h' '*.hpp' '*.c' '*.cpp' '*.cuh' '*.cu')
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

@@ -4,18 +4,21 @@
 function(echelon_warnings target)
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
                -Wunused)
+  set(c_warnings -Wall -Wextra -Wpedantic -Wshadow -Wunused)
   # clang reports loops marked as simd that it does not vectorize, which depends on its version and the optimisation.
   set(clang_warnings -Wno-pass-failed)
   # nvcc passes generated code to the host compiler, which would fail -Wpedantic.
   set(cuda_warnings -Wall,-Wextra)
   if(ECHELON_WERROR)
     list(APPEND warnings -Werror)
+    list(APPEND c_warnings -Werror)
     set(cuda_warnings ${cuda_warnings},-Werror)
     # A call of a host function in device code is only a warning unless told otherwise, and its result is undefined.
     set(nvcc_warnings --Werror=all-warnings)
   endif()
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:${warnings}>
+    $<$<COMPILE_LANGUAGE:C>:${c_warnings}>
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:${clang_warnings}>
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings};${nvcc_warnings}>")
   if(ECHELON_SANITIZE)

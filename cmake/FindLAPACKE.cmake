@@ -1,21 +1,60 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# LAPACKE and CBLAS of OpenBLAS: the target LAPACKE::LAPACKE.
+# LAPACKE and CBLAS: the target LAPACKE::LAPACKE. OpenBLAS is preferred; BLA_VENDOR, or BLAS_LIBRARIES and LAPACK_LIBRARIES,
+# as CMake's FindBLAS and FindLAPACK take them, choose another BLAS.
+if(NOT BLA_VENDOR AND NOT BLAS_LIBRARIES)
+  find_library(OPENBLAS_LIBRARY NAMES openblas)
+  mark_as_advanced(OPENBLAS_LIBRARY)
+endif()
+if(OPENBLAS_LIBRARY)
+  set(BLAS_LIBRARIES ${OPENBLAS_LIBRARY})
+  set(LAPACK_LIBRARIES ${OPENBLAS_LIBRARY})
+else()
+  find_package(BLAS QUIET)
+  find_package(LAPACK QUIET)
+endif()
+# BLAS and LAPACK may contain their C interfaces; separate libraries take precedence.
 find_path(LAPACKE_INCLUDE_DIR NAMES lapacke.h PATH_SUFFIXES openblas)
 find_path(CBLAS_INCLUDE_DIR NAMES cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu aarch64-linux-gnu)
 find_library(LAPACKE_LIBRARY NAMES lapacke)
-find_library(OPENBLAS_LIBRARY NAMES openblas)
+find_library(CBLAS_LIBRARY NAMES cblas)
+mark_as_advanced(LAPACKE_INCLUDE_DIR CBLAS_INCLUDE_DIR LAPACKE_LIBRARY CBLAS_LIBRARY)
+
+set(lapacke_libraries)
+foreach(library ${LAPACKE_LIBRARY} ${LAPACK_LIBRARIES} ${CBLAS_LIBRARY} ${BLAS_LIBRARIES})
+  if(NOT library MATCHES "NOTFOUND$")
+    list(APPEND lapacke_libraries ${library})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES lapacke_libraries)
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LAPACKE
-  REQUIRED_VARS OPENBLAS_LIBRARY LAPACKE_INCLUDE_DIR CBLAS_INCLUDE_DIR
-  REASON_FAILURE_MESSAGE "Install OpenBLAS and LAPACKE (Debian: libopenblas-openmp-dev liblapacke-dev), or name
-      their places with -DCMAKE_PREFIX_PATH=.")
+  REQUIRED_VARS BLAS_LIBRARIES LAPACK_LIBRARIES LAPACKE_INCLUDE_DIR CBLAS_INCLUDE_DIR
+  REASON_FAILURE_MESSAGE "Install a BLAS and a LAPACK with their C interfaces CBLAS and LAPACKE (Debian:
+      libopenblas-openmp-dev liblapacke-dev), name their places with -DCMAKE_PREFIX_PATH=, or choose libraries with
+      -DBLA_VENDOR= or -DBLAS_LIBRARIES= -DLAPACK_LIBRARIES=.")
+
+if(LAPACKE_FOUND)
+  # Each C interface may be in a library of its own that was not found: this says so before the linker does.
+  include(CheckFunctionExists)
+  foreach(function cblas_dgemm LAPACKE_dgetrf_work)
+    set(CMAKE_REQUIRED_LIBRARIES ${lapacke_libraries})
+    check_function_exists(${function} ECHELON_HAS_${function})
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    if(NOT ECHELON_HAS_${function})
+      unset(ECHELON_HAS_${function} CACHE)
+      set(LAPACKE_FOUND FALSE)
+      set(LAPACKE_NOT_FOUND_MESSAGE "${function} is not in ${lapacke_libraries}: install the C interface of this library, \
+or choose OpenBLAS and LAPACKE (Debian: libopenblas-openmp-dev liblapacke-dev)")
+      if(LAPACKE_FIND_REQUIRED)
+        message(FATAL_ERROR "${LAPACKE_NOT_FOUND_MESSAGE}")
+      endif()
+    endif()
+  endforeach()
+endif()
 
 if(LAPACKE_FOUND AND NOT TARGET LAPACKE::LAPACKE)
   add_library(LAPACKE::LAPACKE INTERFACE IMPORTED)
   target_include_directories(LAPACKE::LAPACKE INTERFACE ${LAPACKE_INCLUDE_DIR} ${CBLAS_INCLUDE_DIR})
-  # OpenBLAS may contain LAPACKE; a separate library takes precedence.
-  target_link_libraries(LAPACKE::LAPACKE INTERFACE $<$<BOOL:${LAPACKE_LIBRARY}>:${LAPACKE_LIBRARY}>
-                                                   ${OPENBLAS_LIBRARY})
+  target_link_libraries(LAPACKE::LAPACKE INTERFACE ${lapacke_libraries})
 endif()
-mark_as_advanced(LAPACKE_INCLUDE_DIR CBLAS_INCLUDE_DIR LAPACKE_LIBRARY OPENBLAS_LIBRARY)

@@ -6,10 +6,9 @@
 #define DISABLE_CUSPARSE_DEPRECATED
 
 #include "backend/cuda/owned.cuh"
+#include "support/cusparse.cuh"
 
 #include <echelon/matrix/csr.hpp>
-
-#include <cusparse.h>
 
 #include <cstdint>
 #include <vector>

@@ -13,11 +13,10 @@
 #include "backend/cuda/libraries.cuh"
 #include "galerkin.hpp"
 #include "support/arguments.hpp"
+#include "support/cusparse.cuh"
 #include "support/measure.cuh"
 
 #include <omp.h>
-
-#include <cusparse.h>
 
 #include <algorithm>
 #include <cmath>

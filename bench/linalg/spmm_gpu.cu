@@ -7,11 +7,10 @@
 // two algorithms for the layout is listed.
 #include "backend/cuda/libraries.cuh"
 #include "support/arguments.hpp"
+#include "support/cusparse.cuh"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
-
-#include <cusparse.h>
 
 #include <cstdio>
 #include <filesystem>

@@ -10,12 +10,12 @@
 #include "backend/cuda/libraries.cuh"
 #include "linalg/spmv/multiply.hpp"
 #include "support/arguments.hpp"
+#include "support/cusparse.cuh"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
 
 #include <cuda_runtime.h>
-#include <cusparse.h>
 
 #include <cstdio>
 #include <filesystem>

@@ -10,11 +10,10 @@
 #include "backend/cuda/owned.cuh"
 #include "coo_matrices.hpp"
 #include "support/arguments.hpp"
+#include "support/cusparse.cuh"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
-
-#include <cusparse.h>
 
 #include <cmath>
 #include <cstdio>

@@ -15,12 +15,12 @@
 #include "relaxation/gauss_seidel/sweep.hpp"
 #include "studies/gauss_seidel_relaunch/relaunch.hpp"
 #include "support/arguments.hpp"
+#include "support/cusparse.cuh"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
 
 #include <cuda_runtime.h>
-#include <cusparse.h>
 
 #include <chrono>
 #include <cmath>

@@ -10,11 +10,10 @@
 // x in the time of both would be.
 #include "backend/cuda/check.cuh"
 #include "support/arguments.hpp"
+#include "support/cusparse.cuh"
 #include "support/measure.cuh"
 
 #include <echelon/banded.hpp>
-
-#include <cusparse.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,10 +29,6 @@
 namespace {
 
 using namespace echelon;
-
-void check_cusparse(cusparseStatus_t status) {
-  if (status != CUSPARSE_STATUS_SUCCESS) throw std::runtime_error(cusparseGetErrorString(status));
-}
 
 /// Uniformly distributed elements: most columns exchange rows.
 template <class T>
@@ -81,8 +76,8 @@ template <class T>
 class Gtsv2 {
  public:
   explicit Gtsv2(const Band<T>& band) : n_(static_cast<int>(band.n)), x_(Device::cuda(), band.n) {
-    check_cusparse(cusparseCreate(&handle_));
-    check_cusparse(cusparseSetStream(handle_, stream()));
+    check(cusparseCreate(&handle_));
+    check(cusparseSetStream(handle_, stream()));
     const std::size_t n = band.b.size();
     std::vector<T> lower(n);
     std::vector<T> diagonal(n);
@@ -98,11 +93,11 @@ class Gtsv2 {
     b_ = Array<T>(Device::cuda(), std::span<const T>(band.b));
     std::size_t bytes = 0;
     if constexpr (std::is_same_v<T, double>) {
-      check_cusparse(cusparseDgtsv2_bufferSizeExt(handle_, n_, 1, lower_.data(), diagonal_.data(),
-                                                  upper_.data(), x_.data(), n_, &bytes));
+      check(cusparseDgtsv2_bufferSizeExt(handle_, n_, 1, lower_.data(), diagonal_.data(), upper_.data(),
+                                         x_.data(), n_, &bytes));
     } else {
-      check_cusparse(cusparseSgtsv2_bufferSizeExt(handle_, n_, 1, lower_.data(), diagonal_.data(),
-                                                  upper_.data(), x_.data(), n_, &bytes));
+      check(cusparseSgtsv2_bufferSizeExt(handle_, n_, 1, lower_.data(), diagonal_.data(), upper_.data(),
+                                         x_.data(), n_, &bytes));
     }
     buffer_ = Array<unsigned char>(Device::cuda(), static_cast<std::int64_t>(bytes));
   }
@@ -117,11 +112,11 @@ class Gtsv2 {
   /// Replaces x by A^-1 x.
   void solve() {
     if constexpr (std::is_same_v<T, double>) {
-      check_cusparse(cusparseDgtsv2(handle_, n_, 1, lower_.data(), diagonal_.data(), upper_.data(), x_.data(),
-                                    n_, buffer_.data()));
+      check(cusparseDgtsv2(handle_, n_, 1, lower_.data(), diagonal_.data(), upper_.data(), x_.data(), n_,
+                           buffer_.data()));
     } else {
-      check_cusparse(cusparseSgtsv2(handle_, n_, 1, lower_.data(), diagonal_.data(), upper_.data(), x_.data(),
-                                    n_, buffer_.data()));
+      check(cusparseSgtsv2(handle_, n_, 1, lower_.data(), diagonal_.data(), upper_.data(), x_.data(), n_,
+                           buffer_.data()));
     }
   }
   [[nodiscard]] const Array<T>& x() const { return x_; }

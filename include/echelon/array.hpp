@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/device.hpp>
+#include <echelon/export.h>
 
 #include <cstdint>
 #include <initializer_list>
@@ -16,15 +17,16 @@ namespace echelon {
 namespace memory_detail {
 /// Allocates uninitialised memory, aligned to 64 bytes (256 on a GPU). Throws OutOfMemory, NotBuilt,
 /// NoDevice.
-void* allocate(const Device& device, std::size_t bytes);
-void deallocate(const Device& device, void* pointer) noexcept;
+ECHELON_API void* allocate(const Device& device, std::size_t bytes);
+ECHELON_API void deallocate(const Device& device, void* pointer) noexcept;
 /// Shrinks an allocation to its first `bytes` bytes and returns its address; on the host it usually stays in
 /// place.
-void* shrink(const Device& device, void* pointer, std::size_t bytes);
+ECHELON_API void* shrink(const Device& device, void* pointer, std::size_t bytes);
 /// Copies `bytes` bytes, also between devices. Returns when the copy is complete.
-void copy(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes);
+ECHELON_API void copy(const Device& to, void* target, const Device& from, const void* source,
+                      std::size_t bytes);
 /// Computes count * size. Throws InvalidMatrix if that overflows or if count is negative.
-std::size_t checked_bytes(std::int64_t count, std::size_t size);
+ECHELON_API std::size_t checked_bytes(std::int64_t count, std::size_t size);
 }  // namespace memory_detail
 
 /// Owns `size` elements in the memory of `device`, uninitialised unless a constructor says otherwise; or
@@ -34,7 +36,7 @@ std::size_t checked_bytes(std::int64_t count, std::size_t size);
 /// it. A function that returns a number to the host, such as `dot` or a solver's `solve`, has waited for its
 /// thread's work.
 template <class T>
-class Array {
+class ECHELON_API Array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:

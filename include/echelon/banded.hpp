@@ -4,6 +4,7 @@
 
 #include <echelon/array.hpp>
 #include <echelon/batched.hpp>
+#include <echelon/export.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace echelon {
 /// with leading() >= lower + upper + 1. Array elements that lie outside the matrix (in its corners) are not
 /// read. An array for LAPACK's gbsv has `lower` further rows on top for fill; it is passed as `ab + lower`.
 template <class T>
-class BandBatch {
+class ECHELON_API BandBatch {
  public:
   BandBatch() = default;
   BandBatch(T* data, std::int64_t n, std::int64_t lower, std::int64_t upper, std::int64_t count,
@@ -67,7 +68,7 @@ class BandFactors;
 /// nor estimates a condition number: BandedLu (<echelon/methods/banded_lu.hpp>) does that for a sparse
 /// matrix. Not thread-safe: one thread at a time may use an object.
 template <class T>
-class BandFactorization {
+class ECHELON_API BandFactorization {
  public:
   /// Throws NotBuilt, NoDevice.
   explicit BandFactorization(const Device& device = {});
@@ -103,6 +104,6 @@ extern template class BandFactorization<double>;
 /// Outcomes are those of BandFactorization; the factors are not kept. Throws NotBuilt, NoDevice,
 /// DimensionMismatch, DeviceMismatch, OutOfMemory.
 template <class T>
-Array<BatchOutcome> solve_band(const BandBatch<const T>& A, const DenseBatch<T>& B);
+ECHELON_API Array<BatchOutcome> solve_band(const BandBatch<const T>& A, const DenseBatch<T>& B);
 
 }  // namespace echelon

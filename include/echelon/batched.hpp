@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/array.hpp>
+#include <echelon/export.h>
 #include <echelon/report.hpp>
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace echelon {
 /// View of `count` column-major matrices of one shape, which the caller owns and which must outlive the view.
 /// Element (i, j) of matrix b is at `data()[b * stride() + j * leading() + i]`.
 template <class T>
-class DenseBatch {
+class ECHELON_API DenseBatch {
  public:
   DenseBatch() = default;
   DenseBatch(T* data, std::int64_t rows, std::int64_t columns, std::int64_t count, std::int64_t leading,
@@ -52,7 +53,7 @@ class DenseBatch {
 };
 
 /// Options of `invert_batch`, `solve_batch` and `BatchFactors`.
-struct BatchOptions {
+struct ECHELON_API BatchOptions {
   /// Threshold of singularity, 0 to 1: a matrix is singular if it has a pivot of at most tolerance ||A||_inf,
   /// or in a Cholesky factorisation of at most tolerance a_jj. Default: 4 sqrt(n) eps.
   std::optional<double> tolerance = {};
@@ -61,7 +62,7 @@ struct BatchOptions {
 };
 
 /// Outcome for one matrix of a batch.
-struct BatchOutcome {
+struct ECHELON_API BatchOutcome {
   /// `direct`; `singular`, with the first column that depends on those before it; `not_spd`, with the first
   /// column whose pivot is negative; `not_a_number`, with the column whose pivot is NaN or Inf, or none when
   /// only the result overflows.
@@ -74,7 +75,8 @@ struct BatchOutcome {
 /// ends of T's range, elimination may overflow or reject pivots. Throws DimensionMismatch, BadOption,
 /// OutOfMemory.
 template <class T>
-[[nodiscard]] Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options = {});
+[[nodiscard]] ECHELON_API Array<BatchOutcome> invert_batch(const DenseBatch<T>& A,
+                                                           const BatchOptions& options = {});
 
 /// Solves A X = B for each matrix of A and of B (n by k), replaces B by X, and refines X with A. X is
 /// computed with an inverse that is not stored: 2 n^3 + 2 n^2 k (1 + 2 refine) flops each. On a GPU,
@@ -82,8 +84,9 @@ template <class T>
 /// from n = 129 on. X is NaN where A is singular. Outcomes and scaling are those of `invert_batch`. Throws
 /// DimensionMismatch, DeviceMismatch, BadOption, OutOfMemory.
 template <class T>
-[[nodiscard]] Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T>& B,
-                                              const BatchOptions& options = {});
+[[nodiscard]] ECHELON_API Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A,
+                                                          const DenseBatch<T>& B,
+                                                          const BatchOptions& options = {});
 
 /// A factorisation of the matrices of a batch.
 enum class BatchFactorization {
@@ -101,7 +104,7 @@ struct Factors;
 /// some lanes of a warp factor a matrix of up to 32 rows, and a block factors one of up to `max_gpu_rows`
 /// rows; on the host one thread factors each matrix.
 template <class T>
-class BatchFactors {
+class ECHELON_API BatchFactors {
  public:
   static constexpr std::int64_t max_gpu_rows = 512;
 

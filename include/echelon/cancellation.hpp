@@ -2,6 +2,8 @@
 /// Requests to stop a computation that is under way.
 #pragma once
 
+#include <echelon/export.h>
+
 #include <atomic>
 #include <stop_token>
 #include <utility>
@@ -10,7 +12,7 @@ namespace echelon {
 
 /// A request to stop, by a std::stop_token, a flag of the caller, or either; without both there is none. A
 /// flag may be set in a signal handler, and must outlive the computations that test it.
-class CancellationToken {
+class ECHELON_API CancellationToken {
   static_assert(std::atomic<bool>::is_always_lock_free);
 
  public:

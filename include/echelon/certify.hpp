@@ -4,6 +4,7 @@
 
 #include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/solve.hpp>
 
@@ -12,7 +13,7 @@
 
 namespace echelon {
 
-struct CertifyOptions {
+struct ECHELON_API CertifyOptions {
   /// Cancels the proof: it stops between factorisations, and within sparse ones, and the certificate has no
   /// bound.
   CancellationToken cancel = {};
@@ -44,21 +45,22 @@ struct CertifyOptions {
 /// of equations (1990), section 3.7, for H-matrices. S. Oishi, S. Rump, Fast verification of solutions of
 /// matrix equations, Numer. Math. 90 (2002), for approximate inverses.
 template <class T>
-[[nodiscard]] ErrorCertificate certify(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
-                                       std::type_identity_t<DenseView<const T>> X,
-                                       const CertifyOptions& options = {});
+[[nodiscard]] ECHELON_API ErrorCertificate certify(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
+                                                   std::type_identity_t<DenseView<const T>> X,
+                                                   const CertifyOptions& options = {});
 
 /// Corrects X, and bounds its error as certify() does. If the proof is an approximate inverse, X is refined
 /// with residuals in twice the precision until it is nearly x* rounded to T; otherwise X is unchanged. X is
 /// in the memory of B; any initial guess is allowed, such as 0.
 template <class T>
-[[nodiscard]] ErrorCertificate refine_and_certify(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
-                                                  std::type_identity_t<DenseView<T>> X,
-                                                  const CertifyOptions& options = {});
+[[nodiscard]] ECHELON_API ErrorCertificate refine_and_certify(MatrixRef<T> A,
+                                                              std::type_identity_t<DenseView<const T>> B,
+                                                              std::type_identity_t<DenseView<T>> X,
+                                                              const CertifyOptions& options = {});
 
 /// A solution, how it was obtained, and a bound on its error.
 template <class T>
-struct CertifiedSolution {
+struct ECHELON_API CertifiedSolution {
   Dense<T> x;
   Report report;
   ErrorCertificate certificate;
@@ -70,9 +72,10 @@ struct CertifiedSolution {
 /// `options.cancel` stops both, unless `certify_options` has a token of its own. Shapes and exceptions are
 /// those of solve() and certify().
 template <class T>
-[[nodiscard]] CertifiedSolution<T> solve_certified(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
-                                                   const SolveOptions& options = {},
-                                                   CertifyOptions certify_options = {});
+[[nodiscard]] ECHELON_API CertifiedSolution<T> solve_certified(MatrixRef<T> A,
+                                                               std::type_identity_t<DenseView<const T>> B,
+                                                               const SolveOptions& options = {},
+                                                               CertifyOptions certify_options = {});
 template <class T>
 [[nodiscard]] CertifiedSolution<T> solve_certified(const Csr<T>& A,
                                                    std::type_identity_t<DenseView<const T>> B,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/device.hpp>
+#include <echelon/export.h>
 
 #include <memory>
 
@@ -16,7 +17,7 @@ struct ContextAccess;
 /// a GPU the cuBLAS handle. Resources are created on first use, so that on a GPU a repeated operation with
 /// the same context neither allocates nor waits for an allocation. Not thread-safe: concurrent threads need a
 /// context each.
-class Context {
+class ECHELON_API Context {
  public:
   /// Throws NotBuilt, NoDevice.
   explicit Context(const Device& device);

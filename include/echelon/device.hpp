@@ -2,6 +2,8 @@
 /// Devices: where data is stored and where work runs.
 #pragma once
 
+#include <echelon/export.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -13,7 +15,7 @@ enum class DeviceKind { serial, openmp, cuda };
 /// A device: one core of the host (`serial`), the host's cores through OpenMP (`openmp`), or one NVIDIA GPU
 /// (`cuda`). A small value type. `serial` and `openmp` share the host's memory, so data made for one may be
 /// used by the other; each GPU has a memory of its own.
-class Device {
+class ECHELON_API Device {
  public:
   /// Selects all cores of the host.
   Device() = default;
@@ -42,22 +44,22 @@ class Device {
 };
 
 /// Whether both devices address the same memory.
-[[nodiscard]] bool same_memory(const Device& a, const Device& b);
+[[nodiscard]] ECHELON_API bool same_memory(const Device& a, const Device& b);
 
 /// Whether the library was built with the CUDA backend.
-[[nodiscard]] bool cuda_built();
+[[nodiscard]] ECHELON_API bool cuda_built();
 /// Number of GPUs that can be used; 0 without the CUDA backend, a driver or a GPU. Never throws.
-[[nodiscard]] int cuda_device_count();
+[[nodiscard]] ECHELON_API int cuda_device_count();
 /// Checks that work can run on `device`; otherwise throws NotBuilt or NoDevice with a message that says what
 /// to do.
-void require(const Device& device);
+ECHELON_API void require(const Device& device);
 /// Name of the hardware: "NVIDIA H200", "host, 16 threads".
-[[nodiscard]] std::string hardware(const Device& device);
+[[nodiscard]] ECHELON_API std::string hardware(const Device& device);
 
-struct MemoryInfo {
+struct ECHELON_API MemoryInfo {
   std::size_t total = 0;      ///< bytes
   std::size_t available = 0;  ///< bytes that an allocation could get now, the container's limit respected
 };
-[[nodiscard]] MemoryInfo memory(const Device& device);
+[[nodiscard]] ECHELON_API MemoryInfo memory(const Device& device);
 
 }  // namespace echelon

@@ -2,6 +2,8 @@
 /// Enumerations and their words on the command line, in JSON and in messages.
 #pragma once
 
+#include <echelon/export.h>
+
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -10,7 +12,7 @@ namespace echelon {
 
 /// An enumerator and its word.
 template <class E>
-struct EnumWord {
+struct ECHELON_API EnumWord {
   E value;
   std::string_view word;
 };

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <echelon/context.hpp>
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 
 namespace echelon {
@@ -29,7 +30,8 @@ namespace echelon {
 /// unless beta = 0).
 /// Dense: BLAS, gemv for one column and gemm for several.
 template <class T>
-void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y);
+ECHELON_API void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
+                          DenseView<T> Y);
 template <class T>
 void multiply(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
   Context context(A.device());
@@ -42,8 +44,8 @@ void multiply(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T
 /// transpose, and waits: memory for a second A, and about twenty times the time of a product. For repeated
 /// products, keep a transpose (<echelon/matrix/transform.hpp>) instead.
 template <class T>
-void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
-                         DenseView<T> Y);
+ECHELON_API void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
+                                     DenseView<T> Y);
 template <class T>
 void multiply_transposed(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
   Context context(A.device());
@@ -54,7 +56,8 @@ void multiply_transposed(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, 
 /// 2 m n k flops for an m-by-n result of sums of k terms. On the host (OpenBLAS, by tiles of fixed size) the
 /// bits do not depend on the number of threads; a GPU's are cuBLAS's.
 template <class T>
-void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
+ECHELON_API void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B, T beta,
+                      DenseView<T> C);
 template <class T>
 void gemm(T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
   Context context(A.device());
@@ -64,7 +67,8 @@ void gemm(T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView
 /// C = alpha A + beta B, element by element. C may be A or B itself; any other overlap is refused.
 /// Bytes moved: 3 sizeof(T) an element.
 template <class T>
-void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C);
+ECHELON_API void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B,
+                     DenseView<T> C);
 template <class T>
 void add(T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C) {
   Context context(A.device());
@@ -108,9 +112,9 @@ void scal(T alpha, DenseView<T> x) {
 ///
 /// x_0 y_0 + x_1 y_1 + ... Bytes moved: 2 sizeof(T) an element.
 template <class T>
-void dot(Context& context, DenseView<const T> x, DenseView<const T> y, double* result);
+ECHELON_API void dot(Context& context, DenseView<const T> x, DenseView<const T> y, double* result);
 template <class T>
-[[nodiscard]] double dot(Context& context, DenseView<const T> x, DenseView<const T> y);
+[[nodiscard]] ECHELON_API double dot(Context& context, DenseView<const T> x, DenseView<const T> y);
 template <class T>
 [[nodiscard]] double dot(DenseView<const T> x, DenseView<const T> y) {
   Context context(x.device());
@@ -118,9 +122,9 @@ template <class T>
 }
 /// x_0 + x_1 + ...
 template <class T>
-void sum(Context& context, DenseView<const T> x, double* result);
+ECHELON_API void sum(Context& context, DenseView<const T> x, double* result);
 template <class T>
-[[nodiscard]] double sum(Context& context, DenseView<const T> x);
+[[nodiscard]] ECHELON_API double sum(Context& context, DenseView<const T> x);
 template <class T>
 [[nodiscard]] double sum(DenseView<const T> x) {
   Context context(x.device());
@@ -128,9 +132,9 @@ template <class T>
 }
 /// |x_0| + |x_1| + ...
 template <class T>
-void norm1(Context& context, DenseView<const T> x, double* result);
+ECHELON_API void norm1(Context& context, DenseView<const T> x, double* result);
 template <class T>
-[[nodiscard]] double norm1(Context& context, DenseView<const T> x);
+[[nodiscard]] ECHELON_API double norm1(Context& context, DenseView<const T> x);
 template <class T>
 [[nodiscard]] double norm1(DenseView<const T> x) {
   Context context(x.device());
@@ -139,9 +143,9 @@ template <class T>
 /// sqrt(x_0^2 + x_1^2 + ...), with neither overflow nor underflow on the way: large and small numbers are
 /// squared after scaling (Blue, ACM TOMS 4, 1978), in a second pass over x that is made only if needed.
 template <class T>
-void norm2(Context& context, DenseView<const T> x, double* result);
+ECHELON_API void norm2(Context& context, DenseView<const T> x, double* result);
 template <class T>
-[[nodiscard]] double norm2(Context& context, DenseView<const T> x);
+[[nodiscard]] ECHELON_API double norm2(Context& context, DenseView<const T> x);
 template <class T>
 [[nodiscard]] double norm2(DenseView<const T> x) {
   Context context(x.device());
@@ -149,13 +153,13 @@ template <class T>
 }
 /// max |x_i|; NaN if there is one.
 template <class T>
-void norm_inf(Context& context, DenseView<const T> x, double* result);
+ECHELON_API void norm_inf(Context& context, DenseView<const T> x, double* result);
 template <class T>
-[[nodiscard]] double norm_inf(Context& context, DenseView<const T> x);
+[[nodiscard]] ECHELON_API double norm_inf(Context& context, DenseView<const T> x);
 
 /// max over rows of the sum of |a_ij|, which for a single column is max |x_i|; NaN if there is one.
 /// Synchronises.
 template <class T>
-[[nodiscard]] double norm_inf(MatrixRef<T> A);
+[[nodiscard]] ECHELON_API double norm_inf(MatrixRef<T> A);
 
 }  // namespace echelon

@@ -3,6 +3,8 @@
 /// the plain struct, the command line, JSON and the help text all come from it.
 #pragma once
 
+#include <echelon/export.h>
+
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -17,7 +19,7 @@ namespace echelon {
 
 /// A value given by name: true, 3, 0.5 or "text". Text is converted to the option's own type where it fits
 /// ("3" for an integer, "on" for a truth value), so command lines can pass what they got.
-class OptionValue {
+class ECHELON_API OptionValue {
  public:
   OptionValue(bool value) : value_(value) {}                      // NOLINT(google-explicit-constructor)
   OptionValue(double value) : value_(value) {}                    // NOLINT(google-explicit-constructor)
@@ -37,7 +39,7 @@ class OptionValue {
 
 /// Options by name, in the order given; a later value of the same name wins. Names of a nested solver are
 /// dotted: "preconditioner.weight".
-class Options {
+class ECHELON_API Options {
  public:
   using Entry = std::pair<std::string, OptionValue>;
   Options() = default;
@@ -55,7 +57,7 @@ class Options {
 enum class Targets { host, cuda, both };
 
 /// Description of an option for help texts and documents.
-struct OptionInfo {
+struct ECHELON_API OptionInfo {
   std::string name;      ///< key of the option
   std::string type;      ///< "boolean", "integer", "number", "text"
   std::string fallback;  ///< the default, as text
@@ -69,11 +71,11 @@ struct Option;
 
 /// Values of a struct of options by name, in the order of its table. Numbers that are not set are omitted.
 template <class O>
-[[nodiscard]] Options to_options(O values);
+[[nodiscard]] ECHELON_API Options to_options(O values);
 
 /// Stopping criteria of an iterative method: it has solved the system when
 /// ||b - A x||_2 <= max(rtol ||b||_2, atol).
-struct Stop {
+struct ECHELON_API Stop {
   /// Tolerance relative to ||b||_2, 0 to 1; default: 1e-8 in double, 1e-5 in float.
   std::optional<double> rtol = {};
   /// Absolute tolerance, in the units of b; at least 0.

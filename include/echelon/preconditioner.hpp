@@ -2,6 +2,7 @@
 /// Preconditioners that are passed as objects.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <functional>
@@ -14,7 +15,7 @@ namespace echelon {
 ///
 /// Copies refer to the same solver, or hold copies of the callable.
 template <class T>
-class Preconditioner {
+class ECHELON_API Preconditioner {
  public:
   /// Function that reads n elements at r and writes n at z, both in the memory of the device and not
   /// overlapping. On a GPU it queues its work on the calling thread's stream (cudaStreamPerThread). It is

@@ -2,6 +2,7 @@
 /// Exact ranks of matrices modulo a prime.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
@@ -18,6 +19,6 @@ namespace echelon {
 /// p is not a prime below 2^31, InvalidMatrix with the position of an element that is not an integer if p is
 /// 2, and OutOfMemory. Elements must be finite.
 template <class T>
-[[nodiscard]] std::int64_t rank_modulo(MatrixRef<T> A, std::int64_t p);
+[[nodiscard]] ECHELON_API std::int64_t rank_modulo(MatrixRef<T> A, std::int64_t p);
 
 }  // namespace echelon

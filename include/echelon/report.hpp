@@ -4,6 +4,7 @@
 
 #include <echelon/device.hpp>
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/matrix/dense.hpp>
 
 #include <array>
@@ -38,9 +39,9 @@ enum class Status {
 };
 
 /// Name of the enumerator: "converged", "max_iterations", ...
-[[nodiscard]] std::string_view to_string(Status status);
+[[nodiscard]] ECHELON_API std::string_view to_string(Status status);
 /// Whether X can be taken as the solution: `converged`, `direct`, `underdetermined` or `least_squares`.
-[[nodiscard]] bool solved(Status status);
+[[nodiscard]] ECHELON_API bool solved(Status status);
 
 /// Condition number whose inverse `reciprocal_condition` of a report estimates.
 enum class ConditionKind {
@@ -49,7 +50,7 @@ enum class ConditionKind {
   krylov,    ///< ||A||_inf ||A^-1||_2 from below, by an iterative method's search directions
 };
 /// Name of the enumerator: "none", "factored", "krylov".
-[[nodiscard]] std::string_view to_string(ConditionKind kind);
+[[nodiscard]] ECHELON_API std::string_view to_string(ConditionKind kind);
 
 /// Foundation of a statement about the rank of A or the consistency of a system.
 enum class Certainty {
@@ -61,7 +62,7 @@ constexpr std::array<EnumWord<Certainty>, 2> words_of(Certainty) {
 }
 
 /// Figures of a Report for one right-hand side.
-struct ColumnReport {
+struct ECHELON_API ColumnReport {
   Status status = Status::direct;             ///< outcome for this right-hand side
   std::int64_t iterations = 0;                ///< 0 for direct methods
   double relative_residual = 0;               ///< see Report::relative_residual
@@ -72,16 +73,16 @@ struct ColumnReport {
 /// A fact that a method reports about its work. The name is in snake_case and ends in the unit, if there is
 /// one: `_bytes`, `_seconds`; a number without a unit is a count or a ratio. The facts of a method that is
 /// nested as a preconditioner have the prefix `preconditioner.`.
-struct Statistic {
+struct ECHELON_API Statistic {
   std::string name;
   std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>> value;
 };
 /// Name and value of a statistic: "levels 12", "ordering amd", "section_rows 40 40 8"; only the first eight
 /// elements of a long list.
-[[nodiscard]] std::string to_string(const Statistic& statistic);
+[[nodiscard]] ECHELON_API std::string to_string(const Statistic& statistic);
 
 /// A method that `auto` tried before the reported one.
-struct Attempt {
+struct ECHELON_API Attempt {
   std::string method;
   Status status = Status::breakdown;
   std::string message;
@@ -105,7 +106,7 @@ constexpr std::array<EnumWord<Precision>, 5> words_of(Precision) {
 }
 
 /// The precision asked for, the one used, and the reason if they differ.
-struct FactorPrecision {
+struct ECHELON_API FactorPrecision {
   Precision asked = Precision::working;
   Precision used = Precision::working;
   std::string why;
@@ -128,7 +129,7 @@ constexpr auto words_of(Proof /*of*/) {
 
 /// A bound on the distance between x and the exact solution x* of A x* = b, for the elements of A, b and x as
 /// they are stored. All rounding errors of the computation of the bound are accounted for.
-struct ErrorCertificate {
+struct ECHELON_API ErrorCertificate {
   Proof proof = Proof::none;  ///< kind of proof; none: there is no bound
   /// The property that was proven and how, or why there is no bound.
   std::string reason;
@@ -147,7 +148,7 @@ struct ErrorCertificate {
 
 /// Outcome of a set-up or a solve. Residuals are computed from b - A x with the A and b that were given, not
 /// estimated, and describe the worst right-hand side.
-struct Report {
+struct ECHELON_API Report {
   Status status = Status::direct;      ///< outcome, the worst one of several right-hand sides
   std::string method;                  ///< name of the method, as make_solver() takes it
   Device device;                       ///< device on which the method ran
@@ -227,6 +228,6 @@ struct Report {
 
 /// Writes a few readable lines: status and message, method, device, reason, residuals, statistics, times and
 /// warnings.
-std::ostream& operator<<(std::ostream& out, const Report& report);
+ECHELON_API std::ostream& operator<<(std::ostream& out, const Report& report);
 
 }  // namespace echelon

@@ -2,6 +2,7 @@
 /// Reduced row echelon form, rank, null space, inverse, and systems of any shape.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/methods/dense/gauss_jordan.hpp>
@@ -28,7 +29,7 @@ namespace echelon {
 /// off a triangular A. It replaces a doubtful rank. A rank that is not doubtful, with pivots clearly apart,
 /// stands even where the exact rank is larger: rounding errors of A's elements make almost every matrix of
 /// deficient rank one of full rank.
-struct RankFacts {
+struct ECHELON_API RankFacts {
   /// Number of accepted pivots.
   std::int64_t rank = 0;
   /// Largest scaled magnitude that is rejected: the relative tolerance times ||A||_inf.
@@ -56,7 +57,7 @@ struct RankFacts {
 
 /// T P A = R, where P exchanges rows and T is nonsingular.
 template <class T>
-struct EchelonForm {
+struct ECHELON_API EchelonForm {
   Dense<T> R;  ///< m by n; its rows from `rank` on are zero
   RankFacts facts;
   std::vector<std::int64_t> pivot_columns;    ///< ascending; one for each row before `rank`
@@ -68,12 +69,12 @@ struct EchelonForm {
 /// Basis of the null space of A: an n by n - rank matrix. Column k is 1 in the k-th column of A without a
 /// pivot and 0 in the others without one. In the memory of R; n (n - rank) elements.
 template <class T>
-[[nodiscard]] Dense<T> null_space(const EchelonForm<T>& form);
+[[nodiscard]] ECHELON_API Dense<T> null_space(const EchelonForm<T>& form);
 
 /// All solutions of A X = B: X plus any combination of null_space's columns. With a NaN or Inf in A only the
 /// report is set, with one in B everything except X.
 template <class T>
-struct GeneralSolution {
+struct ECHELON_API GeneralSolution {
   Dense<T> X;           ///< n by k: zero in the rows whose column of A has no pivot
   Dense<T> null_space;  ///< n by n - rank
   RankFacts facts;
@@ -98,7 +99,7 @@ struct GeneralSolution {
 /// first, and accept it if the answer is as accurate as requested; if not, they repeat it in T, and
 /// `factor_precision` of the report gives the reason. This takes n^2 additional floats.
 template <class T>
-class RowReduction {
+class ECHELON_API RowReduction {
  public:
   /// Throws BadOption for an option out of range, NotBuilt, NoDevice.
   explicit RowReduction(const Device& device = {}, const GaussJordanOptions& options = {});

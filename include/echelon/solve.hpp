@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/cancellation.hpp>
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <concepts>
@@ -19,7 +20,7 @@ namespace echelon {
 
 /// An initial guess of the solution: a view of elements of float or double in any memory, converted
 /// implicitly from vectors, matrices and views. The elements must outlive the call that uses the guess.
-class InitialGuess {
+class ECHELON_API InitialGuess {
  public:
   InitialGuess() = default;
   template <std::floating_point T>
@@ -54,7 +55,7 @@ class InitialGuess {
 inline constexpr std::int64_t gpu_dense_rows = 1500;
 inline constexpr std::int64_t gpu_nonzeros = 1'000'000;
 
-struct SolveOptions {
+struct ECHELON_API SolveOptions {
   /// "auto", or a name from `methods()`.
   std::string method = "auto";
   /// The kind of methods that "auto" may take: `direct` or `iterative`; default: both.
@@ -92,7 +93,7 @@ struct SolveOptions {
 };
 
 template <class T>
-struct Solution {
+struct ECHELON_API Solution {
   Dense<T> x;
   Report report;
 };
@@ -104,8 +105,8 @@ struct Solution {
 /// view is made from: a vector, a matrix, a view. Throws DimensionMismatch, DeviceMismatch, BadOption (also
 /// for an initial guess of another type than A's, and for `certify` with an operator), NotBuilt, NoDevice.
 template <class T>
-[[nodiscard]] Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
-                                const SolveOptions& options = {});
+[[nodiscard]] ECHELON_API Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
+                                            const SolveOptions& options = {});
 template <class T>
 [[nodiscard]] Solution<T> solve(const Csr<T>& A, std::type_identity_t<DenseView<const T>> B,
                                 const SolveOptions& options = {}) {
@@ -136,11 +137,11 @@ template <class T>
 /// itself. X is left as it is where nothing was computed (`columns` of the report is empty). Throws as
 /// solve() does, and OverlappingOperands.
 template <class T>
-Report solve_into(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
-                  std::type_identity_t<DenseView<T>> X, const SolveOptions& options = {});
+ECHELON_API Report solve_into(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
+                              std::type_identity_t<DenseView<T>> X, const SolveOptions& options = {});
 
 /// A method that may suit a matrix, and why.
-struct Candidate {
+struct ECHELON_API Candidate {
   std::string method;
   Device device;
   Options parameters;
@@ -154,6 +155,7 @@ struct Candidate {
 
 /// Candidates of `auto` for A, best first. Analyses A's structure (see structure.hpp) in O(nonzeros).
 template <class T>
-[[nodiscard]] std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& device = {});
+[[nodiscard]] ECHELON_API std::vector<Candidate> choose(MatrixRef<T> A,
+                                                        const std::optional<Device>& device = {});
 
 }  // namespace echelon

@@ -4,6 +4,7 @@
 
 #include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/operation.hpp>
 #include <echelon/options.hpp>
@@ -23,7 +24,7 @@
 namespace echelon {
 
 /// State of a running solve at a convergence check.
-struct Progress {
+struct ECHELON_API Progress {
   std::string_view method;
   std::int64_t right_hand_side = 0;  ///< its index, 0-based
   std::int64_t iteration = 0;
@@ -32,7 +33,7 @@ struct Progress {
 };
 
 /// Callback, cancellation and initial guess of a solve. The callback runs on the calling thread.
-struct Control {
+struct ECHELON_API Control {
   /// Called at every convergence check.
   std::function<void(const Progress&)> on_progress = {};
   /// Tested at every convergence check.
@@ -83,7 +84,7 @@ concept OwningTemporary =
 /// `solve` may be called concurrently on a solver that is set up; each call uses its own workspace, which is
 /// kept and reused.
 template <class T>
-class Solver {
+class ECHELON_API Solver {
  public:
   explicit Solver(std::unique_ptr<SolverImplementation<T>> implementation);
   Solver(Solver&&) noexcept;
@@ -173,13 +174,13 @@ enum class MethodNeeds {
 };
 
 /// Cost of a direct method for a matrix, predicted from its pattern.
-struct CostPrediction {
+struct ECHELON_API CostPrediction {
   double flops = 0;
   std::size_t bytes = 0;  ///< of the factor
 };
 
 /// A row of the table of methods.
-struct Method {
+struct ECHELON_API Method {
   std::string name = {};
   std::string summary = {};
   MethodKind kind = MethodKind::iterative;
@@ -208,15 +209,15 @@ struct Method {
 };
 
 /// Every method of this build, in alphabetical order.
-[[nodiscard]] std::span<const Method> methods();
+[[nodiscard]] ECHELON_API std::span<const Method> methods();
 /// The method of this name. Throws BadOption with the nearest name.
-[[nodiscard]] const Method& find_method(std::string_view name);
+[[nodiscard]] ECHELON_API const Method& find_method(std::string_view name);
 
 /// A solver by its method's name; see `methods()` for the names and their options.
 /// Throws BadOption, NotBuilt, NoDevice.
 template <class T>
-[[nodiscard]] Solver<T> make_solver(std::string_view method, const Device& device,
-                                    const Options& options = {});
+[[nodiscard]] ECHELON_API Solver<T> make_solver(std::string_view method, const Device& device,
+                                                const Options& options = {});
 
 /// Makes a solver by the type of its options, which are checked as options by name are. Throws BadOption,
 /// NotBuilt, NoDevice.
@@ -228,7 +229,7 @@ template <class T, class MethodOptions>
 /// Solver with options of type `O`, which the class names in methods/ stand for. Adds only a constructor to
 /// Solver, so it can be used in place of one.
 template <class T, class O>
-class SolverOf : public Solver<T> {
+class ECHELON_API SolverOf : public Solver<T> {
  public:
   using MethodOptions = O;
 

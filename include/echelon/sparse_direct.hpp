@@ -4,6 +4,7 @@
 #pragma once
 
 #include <echelon/array.hpp>
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/ordering.hpp>
 
@@ -16,7 +17,7 @@ namespace echelon {
 
 /// Row and column permutations that make a square matrix block upper triangular, with as many blocks as
 /// possible: only the diagonal blocks have to be factored.
-struct BlockTriangularForm {
+struct ECHELON_API BlockTriangularForm {
   /// Row k of the permuted matrix is row row_permutation[k] of A.
   std::vector<std::int32_t> row_permutation;
   std::vector<std::int32_t> column_permutation;
@@ -43,17 +44,17 @@ struct BlockTriangularForm {
 /// I. Duff, J. Reid, An implementation of Tarjan's algorithm for the block triangularization of a matrix, ACM
 /// Trans. Math. Softw. 4 (1978).
 template <class T>
-[[nodiscard]] BlockTriangularForm block_triangular_form(const Csr<T>& A);
+[[nodiscard]] ECHELON_API BlockTriangularForm block_triangular_form(const Csr<T>& A);
 
 /// The rows and columns of a square matrix in the order of elimination, for permute_symmetric: an ordering of
 /// the graph of A + A^T. A on a GPU is copied to the host; the result is on the host. Throws
 /// DimensionMismatch unless A is square, OutOfMemory.
 template <class T>
-[[nodiscard]] Array<std::int32_t> fill_reducing_ordering(const Csr<T>& A,
-                                                         Ordering ordering = Ordering::automatic);
+[[nodiscard]] ECHELON_API Array<std::int32_t> fill_reducing_ordering(const Csr<T>& A,
+                                                                     Ordering ordering = Ordering::automatic);
 
 /// Cost of a direct factorisation of a sparse matrix, as predicted from its pattern. Pivoting may add to it.
-struct FactorPrediction {
+struct ECHELON_API FactorPrediction {
   /// True for L L^T or L D L^T of a matrix with symmetric values, false for L U of P A, where P brings large
   /// elements to the diagonal if they are not there.
   bool symmetric = false;
@@ -70,7 +71,7 @@ struct FactorPrediction {
 
 /// Positions of the nonzeros of a factor, by supernodes. For L U they are those of L, and U has the
 /// transposed ones.
-struct FactorPattern {
+struct ECHELON_API FactorPattern {
   /// Row k of the factored matrix is row row_permutation[k] of A.
   std::vector<std::int32_t> row_permutation;
   std::vector<std::int32_t> column_permutation;  ///< the same if `prediction.symmetric`
@@ -86,10 +87,12 @@ struct FactorPattern {
 /// The pattern of the factor of a square matrix. O(n + nonzeros + rows listed) time after the ordering. A on
 /// a GPU is copied to the host. Throws DimensionMismatch unless A is square, OutOfMemory.
 template <class T>
-[[nodiscard]] FactorPattern factor_pattern(const Csr<T>& A, Ordering ordering = Ordering::automatic);
+[[nodiscard]] ECHELON_API FactorPattern factor_pattern(const Csr<T>& A,
+                                                       Ordering ordering = Ordering::automatic);
 
 /// factor_pattern(A, ordering).prediction.
 template <class T>
-[[nodiscard]] FactorPrediction predict_factor(const Csr<T>& A, Ordering ordering = Ordering::automatic);
+[[nodiscard]] ECHELON_API FactorPrediction predict_factor(const Csr<T>& A,
+                                                          Ordering ordering = Ordering::automatic);
 
 }  // namespace echelon

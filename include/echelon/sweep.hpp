@@ -2,6 +2,7 @@
 /// Gauss-Seidel sweeps in natural order: exact, without colouring and without an analysis of the matrix.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/sweep_kind.hpp>
@@ -14,7 +15,7 @@
 namespace echelon {
 
 /// Options of a call of GaussSeidelSweep.
-struct SweepOptions {
+struct ECHELON_API SweepOptions {
   /// Order of the rows: ascending, descending, or one after the other.
   SweepKind kind = SweepKind::forward;
   /// Number of sweeps, at least 0; a symmetric one counts once.
@@ -25,7 +26,7 @@ struct SweepOptions {
 };
 
 /// Outcome of sweeps.
-struct SweepReport {
+struct ECHELON_API SweepReport {
   /// Rows whose diagonal element is zero or not stored: they keep their x.
   std::int64_t skipped_rows = 0;
   std::optional<std::int64_t> first_skipped_row;  ///< 0-based; empty if no row was skipped
@@ -43,7 +44,7 @@ struct SweepReport {
 /// D. M. Young, Iterative Solution of Large Linear Systems, 1971; Saad, Iterative Methods for Sparse Linear
 /// Systems, section 4.1.
 template <class T>
-class GaussSeidelSweep {
+class ECHELON_API GaussSeidelSweep {
  public:
   /// Throws NotBuilt, NoDevice.
   explicit GaussSeidelSweep(const Device& device = {});
@@ -75,7 +76,7 @@ extern template class GaussSeidelSweep<double>;
 /// Dependencies of a sweep over a matrix: row i depends on every j < i (forward) or j > i (backward) whose
 /// a_ij is stored. The level of a row is 1 if it depends on no other row, else 1 more than the highest level
 /// among its dependencies; the rows of a level could be computed at the same time.
-struct Dependencies {
+struct ECHELON_API Dependencies {
   std::int64_t levels = 0;          ///< the longest chain: no parallel sweep takes fewer steps
   std::int64_t total = 0;           ///< stored elements that are dependencies
   std::int64_t dependent_rows = 0;  ///< rows that depend on at least one other
@@ -92,7 +93,7 @@ struct Dependencies {
   }
 };
 
-struct SweepDependencies {
+struct ECHELON_API SweepDependencies {
   Dependencies forward;
   Dependencies backward;
 };
@@ -100,6 +101,6 @@ struct SweepDependencies {
 /// Analyses the dependencies of a sweep. O(nonzeros) time on one core; 4 bytes a row and 4 a level. A on a
 /// GPU is copied to the host. Throws DimensionMismatch unless A is square.
 template <class T>
-[[nodiscard]] SweepDependencies analyze_dependencies(MatrixRef<T> A);
+[[nodiscard]] ECHELON_API SweepDependencies analyze_dependencies(MatrixRef<T> A);
 
 }  // namespace echelon

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "solver/implementation.hpp"
+#include "support/hypotenuse.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ struct OutsideRange {
   double proven = 0;   ///< along vectors that A maps to exactly zero
   double rounded = 0;  ///< along vectors that A maps to zero up to rounding
 
-  [[nodiscard]] double norm() const { return std::hypot(proven, rounded); }
+  [[nodiscard]] double norm() const { return hypotenuse(proven, rounded); }
 };
 
 /// Largest norm of a part outside the range with which b, of n elements, counts as consistent: the tolerance,

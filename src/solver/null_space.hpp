@@ -5,6 +5,7 @@
 #include "backend/target.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/inconsistent.hpp"
+#include "support/hypotenuse.hpp"
 
 #include <echelon/matrix/dense.hpp>
 
@@ -47,7 +48,7 @@ OutsideRange remove_null_space(B& backend, const Dense<T>& basis, std::int64_t p
   OutsideRange removed;
   for (std::int64_t k = 0; k < basis.columns(); ++k) {
     double& norm = k < proven ? removed.proven : removed.rounded;
-    norm = std::hypot(norm, backend.read(parts + k));
+    norm = hypotenuse(norm, backend.read(parts + k));
   }
   return removed;
 }

@@ -25,7 +25,7 @@ REFINE = re.compile(r"\brefine(?:_[a-z]\w*)?\(")
 BODY = re.compile(r"(?:\s|const|noexcept|override|final)*\{")
 LOOP = re.compile(r"\b(?:for|while) \(")
 # At namespace scope, which clang-format does not indent; not a declaration, nor a specialisation.
-TYPE = re.compile(r"^(?:template <[^;{]*?>\n)?(?:struct|class|union|enum|enum class) (?:alignas\([^)]*\) )?(\w+)"
+TYPE = re.compile(r"^(?:template <[^;{]*?>\n)?(?:struct|class|union|enum|enum class) (?:(?:alignas\([^)]*\)|ECHELON_API) )?(\w+)"
                   r"(?: final)?(?: :[^:;{][^;{]*)? \{", re.MULTILINE)
 
 

@@ -5,6 +5,7 @@
   - files of src/ include only folders below their own, in the order of layers.txt, every included file exists, and no files
     include each other in a circle;
   - public headers include only public headers and the standard library, in the same order (headers.txt);
+  - public headers export what they declare: each class and each function without a body is marked ECHELON_API;
   - the command-line tool, the examples and the plug-in for PETSc include only public headers and their own files;
   - a benchmark includes no other folder of bench/ than bench/support;
   - no folder has more than 24 files;
@@ -151,6 +152,20 @@ class Structure:
                 if name != "echelon/echelon.hpp" and layer is not None and lower is not None:
                     self.check_arrow(path, line, layer, lower)
 
+    def check_exports(self):
+        """A shared library hides what is not marked (include/echelon/export.h)."""
+        statement = re.compile(r"^(?!namespace|using|enum|inline|constexpr|extern|requires|template|concept|#)([\w\[][^;{}]*)([;{])", re.M)
+        for path in code_files(self.root, "include"):
+            # Comments and default arguments are blanked; lines and columns stay.
+            text = re.sub(r"//.*", "", path.read_text()).replace("= {}", "    ")
+            for found in statement.finditer(text):
+                words, end = found[1], found[2]
+                is_class = words.startswith(("class ", "struct "))
+                declares = end == "{" if is_class else end == ";" and "(" in words and "= delete" not in words
+                if declares and "ECHELON_API" not in words:
+                    line = text.count("\n", 0, found.start()) + 1
+                    self.fault(path, line, f"ECHELON_API is missing: {' '.join(words.split())[:60]}")
+
     def check_self_contained(self):
         """The tool and the examples use the library as a user does."""
         for folder in SELF_CONTAINED:
@@ -274,6 +289,7 @@ class Structure:
     def check(self):
         self.check_sources()
         self.check_public_headers()
+        self.check_exports()
         self.check_self_contained()
         self.check_benchmarks()
         self.check_files()

@@ -50,6 +50,15 @@ class CheckStructure(unittest.TestCase):
         self.expect({"src/backend/memory.cpp": "#include <echelon/solver.hpp>\n", "include/echelon/solver.hpp": ""},
                     "src/backend/memory.cpp:1: backend may not include solver")
 
+    def test_names_that_are_not_exported(self):
+        header = ("namespace echelon {\nclass ECHELON_API Csr {\n  int rows();\n};\nclass Dense;\ninline int one() { return 1; }\n"
+                  "template <class T>\n[[nodiscard]] ECHELON_API T solve(T b,\n    Options o = {});\n}\n")
+        self.assertEqual(self.faults({"include/echelon/solver.hpp": header}), [])
+        self.expect({"include/echelon/solver.hpp": header.replace("class ECHELON_API", "class")},
+                    "include/echelon/solver.hpp:2: ECHELON_API is missing: class Csr")
+        self.expect({"include/echelon/solver.hpp": header.replace("ECHELON_API T", "T")},
+                    "include/echelon/solver.hpp:8: ECHELON_API is missing: [[nodiscard]] T solve")
+
     def test_unknown_folder(self):
         self.expect({"src/misc/a.cpp": ""}, "src/misc/a.cpp:1: its folder is not in")
 

@@ -8,6 +8,7 @@
 #include <echelon/device.hpp>
 #include <echelon/linalg/blas.hpp>
 #include <echelon/solver.hpp>
+#include <echelon/solver/methods_json.hpp>
 
 #include <fmt/format.h>
 
@@ -31,29 +32,24 @@ std::string_view kind_name(MethodKind kind) {
   return {};
 }
 
-struct Needs {
-  std::string_view name;
-  std::string_view description;
-};
-
-Needs described(MethodNeeds needs) {
+std::string_view description(MethodNeeds needs) {
   switch (needs) {
     case MethodNeeds::any_shape:
-      return {"any_shape", "any shape"};
+      return "any shape";
     case MethodNeeds::square:
-      return {"square", "square"};
+      return "square";
     case MethodNeeds::nonzero_diagonal:
-      return {"nonzero_diagonal", "square, no zero on the diagonal"};
+      return "square, no zero on the diagonal";
     case MethodNeeds::one_sided_spectrum:
-      return {"one_sided_spectrum", "square, all eigenvalues on one side of the imaginary axis"};
+      return "square, all eigenvalues on one side of the imaginary axis";
     case MethodNeeds::symmetric:
-      return {"symmetric", "square and symmetric"};
+      return "square and symmetric";
     case MethodNeeds::symmetric_positive_definite:
-      return {"symmetric_positive_definite", "symmetric positive definite"};
+      return "symmetric positive definite";
     case MethodNeeds::diagonally_dominant:
-      return {"diagonally_dominant", "diagonally dominant"};
+      return "diagonally dominant";
     case MethodNeeds::triangular:
-      return {"triangular", "triangular, no zero on the diagonal"};
+      return "triangular, no zero on the diagonal";
   }
   return {};
 }
@@ -102,26 +98,13 @@ std::string methods_text() {
 }
 
 Json methods_json() {
-  Json list = Json::array();
-  for (const Method& method : methods()) {
-    list.push_back({{"name", method.name},
-                    {"summary", method.summary},
-                    {"kind", kind_name(method.kind)},
-                    {"needs", described(method.needs).name},
-                    {"devices", device_names(method)},
-                    {"sparse", method.sparse},
-                    {"dense", method.dense},
-                    {"preconditioner", method.usable_as_preconditioner},
-                    {"study", method.study},
-                    {"options", options_json(method.options)}});
-  }
   const HostBlas blas = host_blas();
   return {{"version", ECHELON_VERSION},
           {"cuda_built", cuda_built()},
           {"cuda_devices", cuda_device_count()},
           {"blas_kernels", blas.kernels},
           {"blas_warning", blas.warning.empty() ? Json(nullptr) : Json(blas.warning)},
-          {"methods", list}};
+          {"methods", Json::parse(to_json(methods()))}};
 }
 
 }  // namespace
@@ -144,7 +127,7 @@ ExitCode print_method_help(const std::string& name) {
   const Method& method = find_method(name);
   std::string text = fmt::format("{}: {}\n\n", method.name, method.summary);
   std::vector<Row> facts = {{"kind", std::string(kind_name(method.kind))},
-                            {"intended for A", std::string(described(method.needs).description)},
+                            {"intended for A", std::string(description(method.needs))},
                             {"devices", devices_text(method)}};
   if (method.usable_as_preconditioner && method.kind != MethodKind::preconditioner) {
     facts.emplace_back("also", "a preconditioner: -p preconditioner=" + method.name);

@@ -5,6 +5,7 @@
 
 #include <echelon/cancellation.hpp>
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/ordering.hpp>
 #include <echelon/report.hpp>
@@ -33,7 +34,7 @@ constexpr std::array<EnumWord<SchurFactorization>, 4> words_of(SchurFactorizatio
            {SchurFactorization::lu, "lu"}}};
 }
 
-struct SchurOptions {
+struct ECHELON_API SchurOptions {
   /// Factorisation of the interior block A_II; automatic: by the symmetry of A.
   SchurFactorization factorization = SchurFactorization::automatic;
   /// Order in which the interior of a sparse A is eliminated.
@@ -49,7 +50,7 @@ struct SchurOptions {
 };
 
 /// Numbers of eigenvalues by their sign.
-struct Inertia {
+struct ECHELON_API Inertia {
   std::int64_t positive = 0;
   std::int64_t negative = 0;
   std::int64_t zero = 0;
@@ -67,7 +68,7 @@ struct Inertia {
 /// threads at once. I. Duff, J. Reid, The multifrontal solution of indefinite sparse symmetric linear
 /// systems, ACM Trans. Math. Softw. 9 (1983).
 template <class T>
-class SchurComplement {
+class ECHELON_API SchurComplement {
  public:
   /// Computes S. `interface` holds rows of A, which count from 0; S has its order. Throws DimensionMismatch
   /// for an A that is not square, InvalidMatrix for an index out of range or twice in the list,

@@ -7,6 +7,7 @@
 
 #include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/report.hpp>
@@ -19,7 +20,7 @@
 namespace echelon::graph {
 
 /// Connected components, numbered by their smallest vertices.
-struct Components {
+struct ECHELON_API Components {
   std::int64_t count = 0;
   std::vector<std::int32_t> of_vertex;
   std::vector<std::int64_t> sizes;
@@ -27,7 +28,7 @@ struct Components {
 /// Finds the connected components of the graph of a symmetric A; explicit zeros are not edges. Runs on the
 /// host in parallel, with the same result for any number of threads. O(nonzeros) time. Throws InvalidMatrix
 /// for an A that is not symmetric.
-[[nodiscard]] Components components(const Csr<double>& A);
+[[nodiscard]] ECHELON_API Components components(const Csr<double>& A);
 
 /// Finds the components of a symmetric A on which the constant vector is a null vector: every row sums to
 /// zero up to rounding, as in the Laplacian of a graph and in parts of a network that no ground holds. A is
@@ -35,9 +36,9 @@ struct Components {
 /// each, ascending, in the order of their first rows. O(nonzeros) time on the host. Throws InvalidMatrix for
 /// an A that is not symmetric. T is float or double.
 template <class T>
-[[nodiscard]] std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<T>& A);
+[[nodiscard]] ECHELON_API std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<T>& A);
 
-struct SolveSettings {
+struct ECHELON_API SolveSettings {
   /// Method for the Laplacian systems; it must determine x at least up to an added constant. By default
   /// approximate-cholesky on the host, and lamg on a GPU; resistances are then computed by elimination where
   /// solves are slower or not accurate enough.
@@ -50,7 +51,7 @@ struct SolveSettings {
   CancellationToken cancel = {};
 };
 
-struct Pair {
+struct ECHELON_API Pair {
   std::int32_t first = 0;
   std::int32_t second = 0;
 };
@@ -58,7 +59,7 @@ struct Pair {
 /// Effective resistances between pairs of vertices: the potential difference that a unit current from one to
 /// the other needs. Infinite between components, 0 from a vertex to itself, and NaN where a failed set-up or
 /// a cancelled solve, which the report explains, left it unknown.
-struct Resistances {
+struct ECHELON_API Resistances {
   std::vector<double> values;
   std::int64_t solves = 0;
   /// Report of the solve with the largest residual, or of the set-up if that failed; of `elimination` if
@@ -70,16 +71,16 @@ struct Resistances {
 /// the error of each resistance is computed from the residual. Where it exceeds 1e-6 of the value, or
 /// sqrt(n) rtol if that is more, the resistance is computed again by elimination (see edge_resistances())
 /// or, if a method is set, by a solve of its own. Throws BadOption for a vertex that does not exist.
-[[nodiscard]] Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
-                                      const SolveSettings& settings = {});
+[[nodiscard]] ECHELON_API Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
+                                                  const SolveSettings& settings = {});
 
-struct EdgeResistance {
+struct ECHELON_API EdgeResistance {
   std::int32_t first = 0;
   std::int32_t second = 0;
   double weight = 0;
   double resistance = 0;
 };
-struct EdgeResistanceOptions {
+struct ECHELON_API EdgeResistanceOptions {
   /// How the systems are solved; with an error, its tolerance is not used.
   SolveSettings solve = {};
   /// Relative standard error of each estimate, which takes 2 / error^2 random projections with one solve
@@ -89,7 +90,7 @@ struct EdgeResistanceOptions {
   std::uint64_t seed = 1;
 };
 /// Resistances of the edges (first < second, in row order); NaN as in Resistances.
-struct EdgeResistances {
+struct ECHELON_API EdgeResistances {
   std::vector<EdgeResistance> edges;
   double error = 0;              ///< relative standard error of each resistance; 0: exact up to the tolerance
   std::int64_t solves = 0;       ///< 0 for an elimination
@@ -109,21 +110,22 @@ struct EdgeResistances {
 /// Doerfler, F. Bullo, Kron reduction of graphs with applications to electrical networks, IEEE Trans.
 /// Circuits Syst. I 60 (2013); D. Spielman, N. Srivastava, Graph sparsification by effective resistances,
 /// SIAM J. Comput. 40 (2011), for the projections.
-[[nodiscard]] EdgeResistances edge_resistances(const Csr<double>& laplacian,
-                                               const EdgeResistanceOptions& options = {});
+[[nodiscard]] ECHELON_API EdgeResistances edge_resistances(const Csr<double>& laplacian,
+                                                           const EdgeResistanceOptions& options = {});
 
 /// Potentials x with L x = currents for each column, of mean zero on each component. If currents do not sum
 /// to zero on a component, their mean there is removed, with a warning in the report, whose residual is that
 /// of the balanced currents; with `strict` the status is `inconsistent` if the removed part exceeds the
 /// tolerance. If the set-up fails, x is NaN.
-struct Potentials {
+struct ECHELON_API Potentials {
   Dense<double> x;
   Report report;
 };
-[[nodiscard]] Potentials potentials(const Csr<double>& laplacian, DenseView<const double> currents,
-                                    const SolveSettings& settings = {}, bool strict = false);
+[[nodiscard]] ECHELON_API Potentials potentials(const Csr<double>& laplacian,
+                                                DenseView<const double> currents,
+                                                const SolveSettings& settings = {}, bool strict = false);
 
-struct FiedlerOptions {
+struct ECHELON_API FiedlerOptions {
   std::int64_t count = 1;  ///< eigenvectors wanted
   /// Converged when ||L x - lambda x||_2 <= tolerance times ||L||_inf, for x of norm 1, and <= lambda / 1000
   /// or, where rounding does not allow that, 1e-14 times ||L||_inf.
@@ -135,7 +137,7 @@ struct FiedlerOptions {
   /// Method of the preconditioner, and the stop token; it runs on the host, and rtol has no effect.
   SolveSettings solve = {};
 };
-struct Eigenpairs {
+struct ECHELON_API Eigenpairs {
   Status status = Status::converged;  ///< or max_iterations, cancelled, breakdown
   std::vector<double> values;         ///< ascending
   Dense<double> vectors;              ///< of norm 1, one for each value
@@ -148,6 +150,7 @@ struct Eigenpairs {
 /// the Fiedler vector of a connected graph. LOBPCG with a Laplacian preconditioner, in the complement of the
 /// components' constants. A. Knyazev, SIAM J. Sci. Comput. 23 (2001). Memory: 6 (count + 3) vectors. Throws
 /// BadOption where fewer than `count` eigenvectors exist.
-[[nodiscard]] Eigenpairs fiedler(const Csr<double>& laplacian, const FiedlerOptions& options = {});
+[[nodiscard]] ECHELON_API Eigenpairs fiedler(const Csr<double>& laplacian,
+                                             const FiedlerOptions& options = {});
 
 }  // namespace echelon::graph

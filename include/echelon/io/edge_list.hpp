@@ -2,6 +2,7 @@
 /// Edge lists: one edge per line, as in the graph collections SNAP and KONECT.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
@@ -17,7 +18,7 @@ enum class Numbering {
   one_based,   ///< rows counted from 1
 };
 
-struct EdgeListOptions {
+struct ECHELON_API EdgeListOptions {
   /// Whether a line is the element (u, v) alone. Otherwise it is (u, v) and (v, u), and a list may give an
   /// edge from one side or from both.
   bool directed = false;
@@ -26,7 +27,7 @@ struct EdgeListOptions {
 };
 
 template <class T>
-struct EdgeList {
+struct ECHELON_API EdgeList {
   Csr<T> adjacency;                  ///< square; 1 for each edge where the list has no weights
   bool weighted = false;             ///< whether the file gives weights
   std::vector<std::int64_t> labels;  ///< vertex number in the file of each row
@@ -46,14 +47,15 @@ struct EdgeList {
 /// list whose largest number is out of proportion to its length, above 65,536 and above 16 per edge, is
 /// refused: it would be a huge, nearly empty matrix. Throws ParseError with line and column; OutOfMemory.
 template <class T>
-[[nodiscard]] EdgeList<T> read_edge_list(const std::string& path, const EdgeListOptions& options = {});
+[[nodiscard]] ECHELON_API EdgeList<T> read_edge_list(const std::string& path,
+                                                     const EdgeListOptions& options = {});
 
 /// Writes `labels` (0, 1, 2, ... if empty) of row and column, and the value unless all are 1, tab-separated,
 /// below a SNAP-like comment. Of a symmetric matrix the lower triangle is written unless `directed`.
 /// Throws InvalidMatrix when the matrix is not square, or is not symmetric and `directed` is false. The file
 /// appears whole or not at all; gzip when the name ends in .gz. Throws ParseError when it cannot be written.
 template <class T>
-void write_edge_list(const std::string& path, const Csr<T>& adjacency, bool directed = false,
-                     const std::vector<std::int64_t>& labels = {});
+ECHELON_API void write_edge_list(const std::string& path, const Csr<T>& adjacency, bool directed = false,
+                                 const std::vector<std::int64_t>& labels = {});
 
 }  // namespace echelon

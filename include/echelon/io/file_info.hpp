@@ -2,6 +2,8 @@
 /// File formats, and properties of a matrix that its file states.
 #pragma once
 
+#include <echelon/export.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,22 +33,22 @@ enum class FileRole {
 };
 
 /// Name of a format, as parse_file_format accepts it: "matrix-market", "npy", ...
-[[nodiscard]] std::string_view to_string(FileFormat format);
+[[nodiscard]] ECHELON_API std::string_view to_string(FileFormat format);
 /// Parses the name of a format. Throws BadOption, with the nearest name, for an unknown one.
-[[nodiscard]] FileFormat parse_file_format(const std::string& name);
+[[nodiscard]] ECHELON_API FileFormat parse_file_format(const std::string& name);
 /// Names of all formats except "automatic".
-[[nodiscard]] std::vector<std::string> file_format_names();
+[[nodiscard]] ECHELON_API std::vector<std::string> file_format_names();
 /// Whether write_matrix writes the format; Harwell-Boeing files are only read.
-[[nodiscard]] bool is_writable(FileFormat format);
+[[nodiscard]] ECHELON_API bool is_writable(FileFormat format);
 /// Format that a file name's extension implies, ".gz" ignored; no value for other extensions. `.txt`, `.csv`,
 /// `.tsv` and `.dat` have several uses, so for these the content must decide.
-[[nodiscard]] std::optional<FileFormat> file_format_of_name(const std::string& path);
+[[nodiscard]] ECHELON_API std::optional<FileFormat> file_format_of_name(const std::string& path);
 /// Format in which a file of this name is written: that of file_format_of_name, or text for `.txt`, `.csv`,
 /// `.tsv` and `.dat`; no value for other extensions. Throws BadOption for the extension of a format of
 /// another program, such as `.mat`, `.h5` or `.json`, under whose name nothing else should be written.
-[[nodiscard]] std::optional<FileFormat> output_format_of_name(const std::string& path);
+[[nodiscard]] ECHELON_API std::optional<FileFormat> output_format_of_name(const std::string& path);
 
-struct FileInfo {
+struct ECHELON_API FileInfo {
   FileFormat format = FileFormat::automatic;  ///< format that the content shows
   bool coordinate = true;      ///< true for sparse storage in the file, false where all elements are stored
   std::string field = "real";  ///< real, integer or pattern

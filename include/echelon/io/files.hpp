@@ -2,6 +2,7 @@
 /// Matrices from and to files of any format.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/io/edge_list.hpp>
 #include <echelon/io/file_info.hpp>
 #include <echelon/io/petsc.hpp>
@@ -15,7 +16,7 @@
 
 namespace echelon {
 
-struct ReadFileOptions {
+struct ECHELON_API ReadFileOptions {
   FileFormat format = FileFormat::automatic;  ///< automatic: recognised by content and name
   FileRole role = FileRole::matrix;           ///< purpose, which decides where several readings are possible
   std::string array = {};                     ///< name of the array in an .npz archive; empty: as `role` says
@@ -24,7 +25,7 @@ struct ReadFileOptions {
 };
 
 template <class T>
-struct MatrixFile {
+struct ECHELON_API MatrixFile {
   Matrix<T> matrix;  ///< of a graph, the adjacency matrix
   FileInfo info;     ///< facts that the file gives about the matrix
   /// Vectors that Harwell-Boeing files, PETSc binaries and .npz archives may hold in addition to the matrix;
@@ -38,13 +39,15 @@ struct MatrixFile {
 /// first lines where the ending says nothing. Errors, limits and memory are those of the format's own
 /// function. Throws ParseError, also when neither content nor name tells the format; OutOfMemory.
 template <class T>
-[[nodiscard]] MatrixFile<T> read_matrix_file(const std::string& path, const ReadFileOptions& options = {});
+[[nodiscard]] ECHELON_API MatrixFile<T> read_matrix_file(const std::string& path,
+                                                         const ReadFileOptions& options = {});
 
 /// Reads the matrix only.
 template <class T>
-[[nodiscard]] Matrix<T> read_matrix(const std::string& path, FileFormat format = FileFormat::automatic);
+[[nodiscard]] ECHELON_API Matrix<T> read_matrix(const std::string& path,
+                                                FileFormat format = FileFormat::automatic);
 
-struct WriteFileOptions {
+struct ECHELON_API WriteFileOptions {
   FileFormat format = FileFormat::automatic;  ///< automatic: by the name's ending
   PetscOptions petsc;                         ///< widths of indices and scalars, for a PETSc binary
   bool directed = false;                      ///< an edge list of all elements rather than of one triangle
@@ -58,10 +61,11 @@ struct WriteFileOptions {
 /// for a matrix that the format cannot hold, BadOption for a format that is not written, ParseError when the
 /// file cannot be written.
 template <class T>
-void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileOptions& options = {});
+ECHELON_API void write_matrix(const std::string& path, MatrixRef<T> matrix,
+                              const WriteFileOptions& options = {});
 
 /// Writes a file of any content as write_matrix writes matrices: it appears whole or not at all, and is
 /// compressed by gzip if its name ends in .gz. Throws ParseError when it cannot be written.
-void write_bytes(const std::string& path, std::string_view bytes);
+ECHELON_API void write_bytes(const std::string& path, std::string_view bytes);
 
 }  // namespace echelon

@@ -2,11 +2,12 @@
 /// Graphs as matrices: adjacency and Laplacian.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 
 namespace echelon {
 
-struct LaplacianOptions {
+struct ECHELON_API LaplacianOptions {
   /// Use (A + A^T) / 2 instead of A; otherwise an unsymmetric A is refused.
   bool symmetrise = false;
   /// Accept negative weights, with which L may be indefinite.
@@ -20,12 +21,12 @@ struct LaplacianOptions {
 /// NaN or Inf, or a sum overflows. On the host, serial; O(nonzeros) time. Memory: the result and 8 bytes per
 /// row, and twice A to symmetrise. A on a GPU is copied.
 template <class T>
-[[nodiscard]] Csr<T> laplacian(const Csr<T>& adjacency, const LaplacianOptions& options = {});
+[[nodiscard]] ECHELON_API Csr<T> laplacian(const Csr<T>& adjacency, const LaplacianOptions& options = {});
 
 /// The adjacency matrix of a matrix's graph: the magnitudes of the nonzero elements off the diagonal. It is
 /// the inverse of laplacian() except for loops; an adjacency matrix without loops and negative weights is
 /// unchanged. Throws InvalidMatrix when the matrix is not square or has NaN or Inf.
 template <class T>
-[[nodiscard]] Csr<T> adjacency(const Csr<T>& matrix);
+[[nodiscard]] ECHELON_API Csr<T> adjacency(const Csr<T>& matrix);
 
 }  // namespace echelon

@@ -4,6 +4,7 @@
 /// Collection" (1997).
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/io/file_info.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -13,7 +14,7 @@
 namespace echelon {
 
 template <class T>
-struct HarwellBoeingFile {
+struct ECHELON_API HarwellBoeingFile {
   Csr<T> matrix;      ///< the symmetric half filled in
   FileInfo info;      ///< facts that the header gives
   std::string title;  ///< up to 72 characters
@@ -33,6 +34,6 @@ struct HarwellBoeingFile {
 /// file stores one triangle, either one. Peak memory: twice the matrix. Throws ParseError with line and
 /// column; OutOfMemory.
 template <class T>
-[[nodiscard]] HarwellBoeingFile<T> read_harwell_boeing(const std::string& path);
+[[nodiscard]] ECHELON_API HarwellBoeingFile<T> read_harwell_boeing(const std::string& path);
 
 }  // namespace echelon

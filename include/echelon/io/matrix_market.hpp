@@ -2,6 +2,7 @@
 /// Matrix Market files (.mtx, and .mtx.gz): https://math.nist.gov/MatrixMarket/formats.html
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 namespace echelon {
 
 /// Facts that the header of a Matrix Market file gives, and counts of its entries.
-struct MatrixMarketInfo {
+struct ECHELON_API MatrixMarketInfo {
   bool coordinate = true;              ///< true for coordinate, false for array
   std::string field = "real";          ///< real, integer, pattern
   std::string symmetry = "general";    ///< general, symmetric, skew-symmetric
@@ -21,7 +22,7 @@ struct MatrixMarketInfo {
 };
 
 template <class T>
-struct MatrixMarketFile {
+struct ECHELON_API MatrixMarketFile {
   Matrix<T> matrix;  ///< Dense for array, Csr for coordinate; the symmetric half is filled in
   MatrixMarketInfo info;
 };
@@ -41,21 +42,23 @@ struct MatrixMarketFile {
 /// unpacked in pieces. A pipe's data is kept in a temporary file. Throws ParseError with the line and column
 /// of the first error in the file; OutOfMemory.
 template <class T>
-[[nodiscard]] MatrixMarketFile<T> read_matrix_market_file(const std::string& path, int threads = 0);
+[[nodiscard]] ECHELON_API MatrixMarketFile<T> read_matrix_market_file(const std::string& path,
+                                                                      int threads = 0);
 
 /// Reads a Csr; of an array file, the nonzero elements.
 template <class T>
-[[nodiscard]] Csr<T> read_matrix_market(const std::string& path);
+[[nodiscard]] ECHELON_API Csr<T> read_matrix_market(const std::string& path);
 
 /// Reads a Dense; for right-hand sides and small matrices.
 template <class T>
-[[nodiscard]] Dense<T> read_matrix_market_dense(const std::string& path);
+[[nodiscard]] ECHELON_API Dense<T> read_matrix_market_dense(const std::string& path);
 
 /// Writes the shortest decimals that read back to the same bits: coordinate for a sparse, array for a dense
 /// matrix, both `general`; gzip if the name ends in .gz. The file appears whole or not at all (written beside
 /// and renamed). NaN and Inf are written, although reading refuses them. Each line of `comment` becomes a
 /// comment. Throws ParseError if the file cannot be written.
 template <class T>
-void write_matrix_market(const std::string& path, MatrixRef<T> matrix, const std::string& comment = {});
+ECHELON_API void write_matrix_market(const std::string& path, MatrixRef<T> matrix,
+                                     const std::string& comment = {});
 
 }  // namespace echelon

@@ -2,6 +2,7 @@
 /// Graphs as METIS, KaHIP and the DIMACS challenges store them (.graph); METIS 5.1 manual, section 4.1.1.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 namespace echelon {
 
 template <class T>
-struct MetisGraph {
+struct ECHELON_API MetisGraph {
   /// Edge weights, 1 if the file gives none: square and symmetric with an empty diagonal.
   Csr<T> adjacency;
   bool weighted = false;                     ///< whether the file gives edge weights
@@ -26,13 +27,13 @@ struct MetisGraph {
 /// that is not positive and finite. Edge weights may be fractional, although METIS itself has whole ones
 /// only. Memory: at the peak the adjacency twice. Throws ParseError with line and column; OutOfMemory.
 template <class T>
-[[nodiscard]] MetisGraph<T> read_metis(const std::string& path, int threads = 0);
+[[nodiscard]] ECHELON_API MetisGraph<T> read_metis(const std::string& path, int threads = 0);
 
 /// Writes a graph; edge weights that are all 1 are omitted. Throws InvalidMatrix, naming the place, for a
 /// matrix that is not square and symmetric, a stored element on the diagonal, and a weight that is not a
 /// positive whole number. The file appears whole or not at all; gzip if the name ends in .gz. O(nonzeros)
 /// time, 8 bytes per row. Throws ParseError if it cannot be written.
 template <class T>
-void write_metis(const std::string& path, const MetisGraph<T>& graph);
+ECHELON_API void write_metis(const std::string& path, const MetisGraph<T>& graph);
 
 }  // namespace echelon

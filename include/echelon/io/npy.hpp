@@ -2,6 +2,7 @@
 /// NumPy's .npy files: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/dense.hpp>
 
 #include <string>
@@ -15,12 +16,12 @@ namespace echelon {
 /// the file's length was found to agree with its header. Throws ParseError with the byte of the first error;
 /// OutOfMemory.
 template <class T>
-[[nodiscard]] Dense<T> read_npy(const std::string& path);
+[[nodiscard]] ECHELON_API Dense<T> read_npy(const std::string& path);
 
 /// Writes version 1.0, little-endian, Fortran order, in the precision of T; a single column as a vector of
 /// one dimension. NumPy reads back the same bits, NaN and Inf included. The file appears whole or not at all;
 /// gzip if the name ends in .gz. A matrix on a GPU is copied. Throws ParseError if it cannot be written.
 template <class T>
-void write_npy(const std::string& path, DenseView<const T> matrix);
+ECHELON_API void write_npy(const std::string& path, DenseView<const T> matrix);
 
 }  // namespace echelon

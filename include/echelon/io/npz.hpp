@@ -3,6 +3,7 @@
 /// stores.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 namespace echelon {
 
 template <class T>
-struct NpzFile {
+struct ECHELON_API NpzFile {
   Matrix<T> matrix;  ///< Csr for a sparse matrix, else Dense; a vector is one column
   /// The array `b` next to the array `A`; no columns without one.
   Dense<T> right_hand_sides;
@@ -32,12 +33,12 @@ struct NpzFile {
 /// with the member and the byte of the first error, or the names of the arrays where `array` names none;
 /// OutOfMemory.
 template <class T>
-[[nodiscard]] NpzFile<T> read_npz(const std::string& path, const std::string& array = {});
+[[nodiscard]] ECHELON_API NpzFile<T> read_npz(const std::string& path, const std::string& array = {});
 
 /// Writes what read_npz reads back to the same bits, its members stored: a sparse matrix as
 /// scipy.sparse.save_npz stores a csr_matrix, a dense one as the array `arr_0`, as write_npy writes it. The
 /// file appears whole or not at all. A matrix on a GPU is copied. Throws ParseError if it cannot be written.
 template <class T>
-void write_npz(const std::string& path, MatrixRef<T> matrix);
+ECHELON_API void write_npz(const std::string& path, MatrixRef<T> matrix);
 
 }  // namespace echelon

@@ -2,6 +2,7 @@
 /// PETSc's binary files, as MatView and VecView write them: big-endian, real scalars.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
@@ -17,7 +18,7 @@ enum class PetscScalar {
 };
 
 template <class T>
-struct PetscFile {
+struct ECHELON_API PetscFile {
   Matrix<T> matrix;  ///< Csr for AIJ, Dense for a dense matrix or a vector (one column)
   /// Vectors that follow the matrix in the same file; no columns if there are none.
   Dense<T> vectors;
@@ -30,9 +31,10 @@ struct PetscFile {
 /// column indices of the AIJ form once more, allocated after the file's length was found to agree with its
 /// header. Throws ParseError with the byte of the first error; OutOfMemory.
 template <class T>
-[[nodiscard]] PetscFile<T> read_petsc(const std::string& path, PetscScalar scalar = PetscScalar::automatic);
+[[nodiscard]] ECHELON_API PetscFile<T> read_petsc(const std::string& path,
+                                                  PetscScalar scalar = PetscScalar::automatic);
 
-struct PetscOptions {
+struct ECHELON_API PetscOptions {
   int index_bits = 32;                       ///< 32, or 64 for a PETSc built with 64-bit indices
   PetscScalar scalar = PetscScalar::real64;  ///< real64, or real32 for a PETSc built with float scalars
 };
@@ -42,6 +44,6 @@ struct PetscOptions {
 /// file appears whole or not at all; gzip when the name ends in .gz. Throws ParseError when it cannot be
 /// written.
 template <class T>
-void write_petsc(const std::string& path, MatrixRef<T> matrix, const PetscOptions& options = {});
+ECHELON_API void write_petsc(const std::string& path, MatrixRef<T> matrix, const PetscOptions& options = {});
 
 }  // namespace echelon

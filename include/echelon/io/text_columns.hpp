@@ -3,6 +3,7 @@
 /// spreadsheets write them.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/dense.hpp>
 
 #include <string>
@@ -16,13 +17,13 @@ namespace echelon {
 /// are refused. A file without numbers is a 0 by 0 matrix. `threads`: 0 for OpenMP's choice. Memory: at the
 /// peak the matrix twice. Throws ParseError with line and column; OutOfMemory.
 template <class T>
-[[nodiscard]] Dense<T> read_text_columns(const std::string& path, int threads = 0);
+[[nodiscard]] ECHELON_API Dense<T> read_text_columns(const std::string& path, int threads = 0);
 
 /// Writes one row on each line, numbers separated by `separator` (a blank, tab, comma or semicolon), so that
 /// reading gives the same bits; a matrix without rows or columns leaves an empty file. The file appears whole
 /// or not at all; gzip when the name ends in .gz. A matrix on a GPU is copied. Throws ParseError when it
 /// cannot be written.
 template <class T>
-void write_text_columns(const std::string& path, DenseView<const T> matrix, char separator = ' ');
+ECHELON_API void write_text_columns(const std::string& path, DenseView<const T> matrix, char separator = ' ');
 
 }  // namespace echelon

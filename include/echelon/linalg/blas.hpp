@@ -2,11 +2,13 @@
 /// The BLAS that dense methods call on the host.
 #pragma once
 
+#include <echelon/export.h>
+
 #include <string>
 
 namespace echelon {
 
-struct HostBlas {
+struct ECHELON_API HostBlas {
   /// The processor whose kernels OpenBLAS runs, such as "SkylakeX"; empty for another BLAS.
   std::string kernels;
   /// The instructions of this processor that the kernels lack, and the remedy; empty if they lack none, or
@@ -15,6 +17,6 @@ struct HostBlas {
   std::string warning;
 };
 
-[[nodiscard]] HostBlas host_blas();
+[[nodiscard]] ECHELON_API HostBlas host_blas();
 
 }  // namespace echelon

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
+
 #include <cstdint>
 
 namespace echelon {
 
 /// sign * mantissa * 2^exponent: a product of many pivots soon leaves the range of a double.
-struct Determinant {
+struct ECHELON_API Determinant {
   int sign = 0;         ///< -1, 0, 1
   double mantissa = 0;  ///< 0.5 <= mantissa < 1, or 0
   std::int64_t exponent = 0;

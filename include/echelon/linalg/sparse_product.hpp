@@ -13,6 +13,7 @@
 /// unchanged.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -25,7 +26,7 @@ template <class T>
 class ProductPlan;
 
 /// Choices for products in two phases.
-struct ProductOptions {
+struct ECHELON_API ProductOptions {
   /// Stores on a GPU where the operands of each product a_ik b_kj are, for faster updates: 2 bytes a product,
   /// 2 a nonzero of C, 4 a nonzero of A and a little, or nothing if that is more than a quarter of the memory
   /// available. Rows of C with more than 2048 elements, and those that involve a row of B with more than 256
@@ -36,7 +37,7 @@ struct ProductOptions {
 
 /// Base of products in two phases.
 template <class T>
-class PlannedProduct {
+class ECHELON_API PlannedProduct {
  public:
   [[nodiscard]] std::int64_t rows() const;
   [[nodiscard]] std::int64_t columns() const;
@@ -57,7 +58,7 @@ class PlannedProduct {
 
 /// C = A B for one pair of patterns.
 template <class T>
-class SparseProduct : public PlannedProduct<T> {
+class ECHELON_API SparseProduct : public PlannedProduct<T> {
  public:
   /// Determines the pattern of C in two passes over all products a_ik b_kj: one counts, the other fills in.
   /// On the host each thread takes sizeof(T) bytes and a bit for every column that occurs; on a GPU the
@@ -77,7 +78,7 @@ class SparseProduct : public PlannedProduct<T> {
 /// C = R A P for one triple of patterns, R A first. The host forms and uses the rows of R A one at a time, so
 /// that memory is needed for the result only; on a GPU the object keeps R A.
 template <class T>
-class TripleProduct : public PlannedProduct<T> {
+class ECHELON_API TripleProduct : public PlannedProduct<T> {
  public:
   /// Determines the pattern of C; see SparseProduct.
   TripleProduct(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P, const ProductOptions& options = {});
@@ -90,10 +91,10 @@ class TripleProduct : public PlannedProduct<T> {
 
 /// C = A B in a single call: rows are counted, then columns and values are filled in together. Synchronises.
 template <class T>
-[[nodiscard]] Csr<T> multiply(const Csr<T>& A, const Csr<T>& B);
+[[nodiscard]] ECHELON_API Csr<T> multiply(const Csr<T>& A, const Csr<T>& B);
 /// C = R A P in a single call. Synchronises.
 template <class T>
-[[nodiscard]] Csr<T> multiply(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P);
+[[nodiscard]] ECHELON_API Csr<T> multiply(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P);
 
 extern template class PlannedProduct<float>;
 extern template class PlannedProduct<double>;

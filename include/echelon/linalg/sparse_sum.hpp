@@ -11,6 +11,7 @@
 /// operands in different memories. OutOfMemory gives the requested size and leaves all objects unchanged.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -20,7 +21,7 @@ namespace echelon {
 
 /// C = alpha A + beta B for one pair of patterns.
 template <class T>
-class SparseSum {
+class ECHELON_API SparseSum {
  public:
   /// Determines the pattern of C: reads the columns of A and B twice. Synchronises, to learn the size of C.
   SparseSum(const Csr<T>& A, const Csr<T>& B);
@@ -53,7 +54,7 @@ class SparseSum {
 
 /// C = alpha A + beta B in a single call. Synchronises.
 template <class T>
-[[nodiscard]] Csr<T> add(T alpha, const Csr<T>& A, T beta, const Csr<T>& B);
+[[nodiscard]] ECHELON_API Csr<T> add(T alpha, const Csr<T>& A, T beta, const Csr<T>& B);
 
 extern template class SparseSum<float>;
 extern template class SparseSum<double>;

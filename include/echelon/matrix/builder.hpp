@@ -2,6 +2,7 @@
 /// A sparse matrix from elements that come in any order, from several threads.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace echelon {
 /// in whatever order, and from whichever threads, they were added. Memory: 16 (double) or 12 (float) bytes an
 /// entry, up to twice that while it grows.
 template <class T>
-class CsrBuilder {
+class ECHELON_API CsrBuilder {
  public:
   /// Throws InvalidMatrix for a shape that a Csr cannot have.
   CsrBuilder(std::int64_t rows, std::int64_t columns);

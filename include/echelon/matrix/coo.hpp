@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/array.hpp>
+#include <echelon/export.h>
 
 #include <cstdint>
 
@@ -13,7 +14,7 @@ namespace echelon {
 /// sum.
 /// Memory: 16 (double) or 12 (float) bytes an entry.
 template <class T>
-class Coo {
+class ECHELON_API Coo {
  public:
   /// Creates an empty 0-by-0 matrix.
   Coo() = default;

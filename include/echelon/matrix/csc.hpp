@@ -2,6 +2,7 @@
 /// Sparse matrices in compressed sparse column (CSC) form.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace echelon {
 /// form, so algorithms for CSR apply to `transpose()` without a conversion.
 /// Memory: 12 (double) or 8 (float) bytes a nonzero and 8 a column.
 template <class T>
-class Csc {
+class ECHELON_API Csc {
  public:
   /// Creates an empty 0-by-0 matrix.
   Csc() = default;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/array.hpp>
+#include <echelon/export.h>
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,7 @@ namespace echelon {
 
 /// One stored element, rows and columns counted from 0.
 template <class T>
-struct Triplet {
+struct ECHELON_API Triplet {
   std::int32_t row = 0;
   std::int32_t column = 0;
   T value = 0;
@@ -25,7 +26,7 @@ struct CsrAccess;
 /// row_offsets[i+1]). Columns ascend strictly within a row (no duplicates); stored zeros are allowed.
 /// Memory: 12 (double) or 8 (float) bytes a nonzero and 8 a row.
 template <class T>
-class Csr {
+class ECHELON_API Csr {
  public:
   /// Creates an empty 0-by-0 matrix.
   Csr();

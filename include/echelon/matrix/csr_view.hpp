@@ -2,6 +2,7 @@
 /// Sparse matrices in memory that the caller owns.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace echelon {
 ///
 /// Copies of a view refer to the same memory. `csr()` is accepted wherever a Csr is.
 template <class T>
-class CsrView {
+class ECHELON_API CsrView {
  public:
   /// View of host arrays: rows + 1 offsets, and a column index and a value for each nonzero. Throws
   /// InvalidMatrix.

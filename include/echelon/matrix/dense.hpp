@@ -4,6 +4,7 @@
 
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
+#include <echelon/export.h>
 
 #include <cstdint>
 #include <span>
@@ -19,7 +20,7 @@ enum class Layout { column_major, row_major };
 /// at `data()[i + j * leading()]` (column-major) or `data()[i * leading() + j]` (row-major). `T` is const for
 /// a read-only view. Copying copies the view, not the elements.
 template <class T>
-class DenseView {
+class ECHELON_API DenseView {
  public:
   using Value = std::remove_const_t<T>;
 
@@ -81,7 +82,7 @@ template <class T>
 /// Owns a rows-by-columns matrix, column-major with `leading() == max(rows, 1)`, in a device's memory;
 /// uninitialised unless a constructor says otherwise. 8 (double) or 4 (float) bytes an element.
 template <class T>
-class Dense {
+class ECHELON_API Dense {
  public:
   Dense() = default;
   Dense(const Device& device, std::int64_t rows, std::int64_t columns)

@@ -4,6 +4,7 @@
 
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>
+#include <echelon/export.h>
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +22,7 @@ namespace echelon {
 ///
 /// The operator must outlive the solvers that were set up with it.
 template <class T>
-class LinearOperator {
+class ECHELON_API LinearOperator {
  public:
   using Apply = std::function<void(const T* x, T* y)>;
 

@@ -2,6 +2,7 @@
 /// Matrices that a solver accepts as `A`, and conversion between their forms.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/coo.hpp>
 #include <echelon/matrix/csc.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -20,13 +21,13 @@ template <class T>
 using Matrix = std::variant<Dense<T>, Csr<T>>;
 
 namespace matrix_detail {
-[[noreturn]] void throw_no_elements();
+[[noreturn]] ECHELON_API void throw_no_elements();
 }  // namespace matrix_detail
 
 /// Reference to a dense or a sparse matrix, or to an operator, which it does not own and which must outlive
 /// it. Converts implicitly from each of these types.
 template <class T>
-class MatrixRef {
+class ECHELON_API MatrixRef {
  public:
   MatrixRef() = default;
   MatrixRef(const Csr<T>& matrix) : csr_(&matrix) {}               // NOLINT(google-explicit-constructor)
@@ -80,48 +81,48 @@ class MatrixRef {
 /// Stores all elements, zeros included, column-major. Takes rows * columns * sizeof(T) bytes; throws
 /// OutOfMemory when memory does not suffice.
 template <class T>
-[[nodiscard]] Dense<T> to_dense(MatrixRef<T> matrix);
+[[nodiscard]] ECHELON_API Dense<T> to_dense(MatrixRef<T> matrix);
 /// Converts by way of a Csr: duplicate entries are summed in the order given. Synchronises.
 template <class T>
-[[nodiscard]] Dense<T> to_dense(const Coo<T>& matrix);
+[[nodiscard]] ECHELON_API Dense<T> to_dense(const Coo<T>& matrix);
 /// Converts by way of a Csr.
 template <class T>
-[[nodiscard]] Dense<T> to_dense(const Csc<T>& matrix);
+[[nodiscard]] ECHELON_API Dense<T> to_dense(const Csc<T>& matrix);
 
 /// Keeps the elements that differ from zero (NaN does). Synchronises. Throws InvalidMatrix when there are
 /// more columns than a 32-bit index counts.
 template <class T>
-[[nodiscard]] Csr<T> to_csr(MatrixRef<T> matrix);
+[[nodiscard]] ECHELON_API Csr<T> to_csr(MatrixRef<T> matrix);
 /// Sums duplicate entries in the order given, with the same result on every device and on every run.
 /// Synchronises. Time: a few passes over the entries and a sort within each row; a GPU copies entries that
 /// are sorted by rows and columns, and transposes those that are sorted by columns and rows. Memory: all
 /// entries as matrix elements and 4 more bytes each (serial, cuda: 16 or 12), and on a GPU the summed
 /// elements once more.
 template <class T>
-[[nodiscard]] Csr<T> to_csr(const Coo<T>& matrix);
+[[nodiscard]] ECHELON_API Csr<T> to_csr(const Coo<T>& matrix);
 /// A transposition, see transform.hpp.
 template <class T>
-[[nodiscard]] Csr<T> to_csr(const Csc<T>& matrix);
+[[nodiscard]] ECHELON_API Csr<T> to_csr(const Csc<T>& matrix);
 
 /// The elements row by row, columns ascending. Throws InvalidMatrix when there are more rows than a 32-bit
 /// index counts.
 template <class T>
-[[nodiscard]] Coo<T> to_coo(const Csr<T>& matrix);
+[[nodiscard]] ECHELON_API Coo<T> to_coo(const Csr<T>& matrix);
 /// The elements column by column, rows ascending.
 template <class T>
-[[nodiscard]] Coo<T> to_coo(const Csc<T>& matrix);
+[[nodiscard]] ECHELON_API Coo<T> to_coo(const Csc<T>& matrix);
 /// A dense matrix's elements that differ from zero, row by row. Synchronises.
 template <class T>
-[[nodiscard]] Coo<T> to_coo(MatrixRef<T> matrix);
+[[nodiscard]] ECHELON_API Coo<T> to_coo(MatrixRef<T> matrix);
 
 /// A transposition. Throws InvalidMatrix when there are more rows than a 32-bit index counts.
 template <class T>
-[[nodiscard]] Csc<T> to_csc(const Csr<T>& matrix);
+[[nodiscard]] ECHELON_API Csc<T> to_csc(const Csr<T>& matrix);
 /// Sums duplicate entries in the order given. Synchronises. Cost: that of to_csr.
 template <class T>
-[[nodiscard]] Csc<T> to_csc(const Coo<T>& matrix);
+[[nodiscard]] ECHELON_API Csc<T> to_csc(const Coo<T>& matrix);
 /// A dense matrix's elements that differ from zero. Synchronises.
 template <class T>
-[[nodiscard]] Csc<T> to_csc(MatrixRef<T> matrix);
+[[nodiscard]] ECHELON_API Csc<T> to_csc(MatrixRef<T> matrix);
 
 }  // namespace echelon

@@ -2,6 +2,7 @@
 /// Sparse matrices in the caller's arrays, in every usual layout.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 namespace echelon {
 
 /// An array of 32-bit or 64-bit integers that the caller owns.
-class IndexArray {
+class ECHELON_API IndexArray {
  public:
   IndexArray() = default;
   IndexArray(const std::int32_t* data) : narrow_(data) {}  // NOLINT(google-explicit-constructor)
@@ -40,7 +41,7 @@ enum class StoredElements {
 
 /// The pattern of a rows-by-columns matrix in arrays that the caller owns. Indices within a row or a column
 /// may be in any order; elements of one position are summed.
-struct SparsePattern {
+struct ECHELON_API SparsePattern {
   SparseLayout layout = SparseLayout::csr;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -65,7 +66,7 @@ struct SparsePattern {
 ///
 /// Copies of a view refer to the same matrix. `csr()` is accepted wherever a Csr is.
 template <class T>
-class SparseView {
+class ECHELON_API SparseView {
  public:
   /// Throws InvalidMatrix, which names the first element that is out of range, or on the other side of the
   /// diagonal than `stored` says; OutOfMemory. O(nonzeros + rows + columns), and a sort of rows whose indices

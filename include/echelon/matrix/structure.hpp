@@ -2,6 +2,7 @@
 /// Structure and properties of a matrix, for `echelon info` and for choosing a method.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
@@ -22,11 +23,11 @@ enum class Definiteness {
   indefinite,               ///< symmetric, and a diagonal element or 2-by-2 minor shows it
 };
 /// The enumerator's name.
-[[nodiscard]] std::string_view to_string(Definiteness definiteness);
+[[nodiscard]] ECHELON_API std::string_view to_string(Definiteness definiteness);
 
 /// Properties of a matrix. All except `nonzeros` and `explicit_zeros` describe the elements that differ from
 /// zero (NaN does), as if explicit zeros were not stored.
-struct Structure {
+struct ECHELON_API Structure {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t nonzeros = 0;        ///< stored elements
@@ -58,12 +59,12 @@ struct Structure {
 /// O(nonzeros log(longest row)) time, in parallel on `openmp`; 9 bytes a row and 1 a column. A on a GPU is
 /// copied to the host.
 template <class T>
-[[nodiscard]] Structure analyze_structure(MatrixRef<T> A);
+[[nodiscard]] ECHELON_API Structure analyze_structure(MatrixRef<T> A);
 
 /// The largest number of nonzeros no two of which share a row or a column: an upper bound of the rank.
 /// Explicit zeros do not count. Hopcroft-Karp (1973): O(nonzeros sqrt(rows)) time, 40 bytes a row and 8 a
 /// column. A on a GPU is copied to the host.
 template <class T>
-[[nodiscard]] std::int64_t structural_rank(MatrixRef<T> A);
+[[nodiscard]] ECHELON_API std::int64_t structural_rank(MatrixRef<T> A);
 
 }  // namespace echelon

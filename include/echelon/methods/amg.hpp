@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -81,7 +82,7 @@ constexpr std::array<EnumWord<HierarchyPrecision>, 3> words_of(HierarchyPrecisio
            {HierarchyPrecision::single, "single"}}};
 }
 
-struct AmgOptions {
+struct ECHELON_API AmgOptions {
   static constexpr std::string_view name = "amg";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

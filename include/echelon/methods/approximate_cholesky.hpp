@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct ApproximateCholeskyOptions {
+struct ECHELON_API ApproximateCholeskyOptions {
   static constexpr std::string_view name = "approximate-cholesky";
   static constexpr Targets targets = Targets::host;
   /// Stopping criteria.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -22,7 +23,7 @@ constexpr std::array<EnumWord<BandOrdering>, 3> words_of(BandOrdering) {
       {{BandOrdering::automatic, "auto"}, {BandOrdering::natural, "natural"}, {BandOrdering::rcm, "rcm"}}};
 }
 
-struct BandedLuOptions {
+struct ECHELON_API BandedLuOptions {
   static constexpr std::string_view name = "banded-lu";
   static constexpr Targets targets = Targets::both;
   /// Numbering of rows and columns.
@@ -47,7 +48,7 @@ struct BandedLuOptions {
 /// (kl + ku) flops a right-hand side. The report has an estimate of the reciprocal condition number; below
 /// the machine epsilon the status is `singular`.
 template <class T>
-class BandedLu : public SolverOf<T, BandedLuOptions> {
+class ECHELON_API BandedLu : public SolverOf<T, BandedLuOptions> {
  public:
   using SolverOf<T, BandedLuOptions>::SolverOf;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -50,7 +51,7 @@ constexpr std::array<EnumWord<BddcSchur>, 4> words_of(BddcSchur) {
            {BddcSchur::crout_iterative, "crout-iterative"}}};
 }
 
-struct BddcOptions {
+struct ECHELON_API BddcOptions {
   static constexpr std::string_view name = "bddc";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct CgOptions {
+struct ECHELON_API CgOptions {
   static constexpr std::string_view name = "cg";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

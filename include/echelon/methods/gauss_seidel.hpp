@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 #include <echelon/sweep_kind.hpp>
 
@@ -10,7 +11,7 @@
 
 namespace echelon {
 
-struct GaussSeidelOptions {
+struct ECHELON_API GaussSeidelOptions {
   static constexpr std::string_view name = "gauss-seidel";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct GmresOptions {
+struct ECHELON_API GmresOptions {
   static constexpr std::string_view name = "gmres";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct Ic0Options {
+struct ECHELON_API Ic0Options {
   static constexpr std::string_view name = "ic0";
   static constexpr Targets targets = Targets::both;
   /// Multiple of the diagonal that is added before the factorisation, 0 or more. Not set: the first of 0,

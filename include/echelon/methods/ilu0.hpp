@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <string_view>
@@ -8,7 +9,7 @@
 
 namespace echelon {
 
-struct Ilu0Options {
+struct ECHELON_API Ilu0Options {
   static constexpr std::string_view name = "ilu0";
   static constexpr Targets targets = Targets::both;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -19,7 +20,7 @@ constexpr std::array<EnumWord<JacobiVariant>, 2> words_of(JacobiVariant) {
   return {{{JacobiVariant::point, "point"}, {JacobiVariant::l1, "l1"}}};
 }
 
-struct JacobiOptions {
+struct ECHELON_API JacobiOptions {
   static constexpr std::string_view name = "jacobi";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct LamgOptions {
+struct ECHELON_API LamgOptions {
   static constexpr std::string_view name = "lamg";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -33,7 +34,7 @@ constexpr std::array<EnumWord<UnknownOrder>, 2> words_of(UnknownOrder) {
   return {{{UnknownOrder::natural, "natural"}, {UnknownOrder::slices, "slices"}}};
 }
 
-struct MappedEchelonOptions {
+struct ECHELON_API MappedEchelonOptions {
   static constexpr std::string_view name = "mapped-echelon";
   static constexpr Targets targets = Targets::both;
   /// Rule that selects the owner of an unknown among several claimants.

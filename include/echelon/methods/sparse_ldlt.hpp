@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/ordering.hpp>
 #include <echelon/solver.hpp>
 
@@ -10,7 +11,7 @@
 
 namespace echelon {
 
-struct SparseLdltOptions {
+struct ECHELON_API SparseLdltOptions {
   static constexpr std::string_view name = "sparse-ldlt";
   static constexpr Targets targets = Targets::both;
   /// Order of elimination, which determines the fill.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/ordering.hpp>
 #include <echelon/solver.hpp>
 
@@ -24,7 +25,7 @@ constexpr std::array<EnumWord<LuFactorization>, 3> words_of(LuFactorization) {
            {LuFactorization::left_looking, "left-looking"}}};
 }
 
-struct SparseLuOptions {
+struct ECHELON_API SparseLuOptions {
   static constexpr std::string_view name = "sparse-lu";
   static constexpr Targets targets = Targets::both;
   /// Order of elimination, which determines the fill.
@@ -63,7 +64,7 @@ struct SparseLuOptions {
 /// solvers, Comput. Methods Appl. Mech. Engrg. 184 (2000); I. Duff, J. Koster, On algorithms for permuting
 /// large entries to the diagonal of a sparse matrix, SIAM J. Matrix Anal. Appl. 22 (2001).
 template <class T>
-class SparseLu : public SolverOf<T, SparseLuOptions> {
+class ECHELON_API SparseLu : public SolverOf<T, SparseLuOptions> {
  public:
   using SolverOf<T, SparseLuOptions>::SolverOf;
 

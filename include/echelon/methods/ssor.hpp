@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct SsorOptions {
+struct ECHELON_API SsorOptions {
   static constexpr std::string_view name = "ssor";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

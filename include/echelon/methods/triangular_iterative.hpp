@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <string_view>
@@ -8,7 +9,7 @@
 
 namespace echelon {
 
-struct TriangularIterativeOptions {
+struct ECHELON_API TriangularIterativeOptions {
   static constexpr std::string_view name = "triangular-iterative";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

@@ -2,6 +2,7 @@
 /// Application of a solver as a preconditioner in iterations outside of the library.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/solver.hpp>
 
@@ -19,7 +20,7 @@ class Workspace;
 /// Holds a workspace, which is allocated once: the applications allocate nothing. Threads that apply the same
 /// solver at once need an object each.
 template <class T>
-class PreconditionerApplication {
+class ECHELON_API PreconditionerApplication {
  public:
   /// Applies a solver for a matrix of `n` rows. The solver must have been set up, must outlive the object and
   /// must not move; after a further set-up a new object is required. Throws Error if the method is not usable

@@ -39,14 +39,6 @@ void check(cublasStatus_t status, std::source_location where) {
   throw CudaError(std::string("cuBLAS: ") + cublasGetStatusString(status) + place(where));
 }
 
-void check(cusparseStatus_t status, std::source_location where) {
-  if (status == CUSPARSE_STATUS_SUCCESS) return;
-  if (status == CUSPARSE_STATUS_ALLOC_FAILED || status == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES) {
-    throw_out_of_memory();
-  }
-  throw CudaError(std::string("cuSPARSE: ") + cusparseGetErrorString(status) + place(where));
-}
-
 void check(cusolverStatus_t status, std::source_location where) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
   if (status == CUSOLVER_STATUS_ALLOC_FAILED) throw_out_of_memory();

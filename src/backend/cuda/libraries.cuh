@@ -7,7 +7,6 @@
 
 #include <cublas_v2.h>
 #include <cusolverDn.h>
-#include <cusparse.h>
 
 #include <source_location>
 
@@ -16,7 +15,6 @@ namespace echelon {
 /// Throw CudaError (OutOfMemory for a failed allocation) with the library's message and the source location
 /// unless the call succeeded.
 void check(cublasStatus_t status, std::source_location where = std::source_location::current());
-void check(cusparseStatus_t status, std::source_location where = std::source_location::current());
 void check(cusolverStatus_t status, std::source_location where = std::source_location::current());
 
 }  // namespace echelon

@@ -17,11 +17,11 @@ struct DestroyBy {
   }
 };
 
-/// `Owned<cusparseHandle_t, cusparseDestroy>` holds a handle.
+/// `Owned<cudaStream_t, cudaStreamDestroy>` holds a stream.
 template <class Handle, auto destroy>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyBy<destroy>>;
 
-/// The handle that `create(&handle, arguments...)` returns: `make_owned<SolverHandle>(cusolverDnCreate)`.
+/// The handle that `create(&handle, arguments...)` returns: `make_owned<OwnedEvent>(cudaEventCreate)`.
 template <class OwnedHandle, class Create, class... Arguments>
 [[nodiscard]] OwnedHandle make_owned(Create create, Arguments... arguments) {
   typename OwnedHandle::pointer handle = nullptr;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/cusolver.cuh"
 #include "backend/cuda/libraries.cuh"
-#include "backend/cuda/owned.cuh"
 
 #include <echelon/array.hpp>
 #include <echelon/error.hpp>
@@ -23,15 +23,12 @@ inline constexpr cudaDataType cuda_type = std::is_same_v<T, double> ? CUDA_R_64F
 
 /// A cuSOLVER handle for one thread at a time, and the status that its routines leave in device memory.
 class Cusolver {
-  using Handle = Owned<cusolverDnHandle_t, cusolverDnDestroy>;
-  using Parameters = Owned<cusolverDnParams_t, cusolverDnDestroyParams>;
-
  public:
   explicit Cusolver(const Device& device) : info_(device, 1) {
     const CurrentDevice current(device.id());
-    handle_ = make_owned<Handle>(cusolverDnCreate);
-    parameters_ = make_owned<Parameters>(cusolverDnCreateParams);
-    check(cusolverDnSetStream(handle_.get(), stream()));
+    handle_ = make_owned<CusolverHandle>(cusolver().DnCreate);
+    parameters_ = make_owned<CusolverParameters>(cusolver().DnCreateParams);
+    check(cusolver().DnSetStream(handle_.get(), stream()));
   }
 
   /// P A = L U in place of the n-by-n matrix a. Returns 0, or the first zero pivot's number from 1.
@@ -41,12 +38,13 @@ class Cusolver {
     const CurrentDevice current(backend.device().id());
     std::size_t device_bytes = 0;
     std::size_t host_bytes = 0;
-    check(cusolverDnXgetrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
-                                      cuda_type<T>, &device_bytes, &host_bytes));
+    check(cusolver().DnXgetrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
+                                         cuda_type<T>, &device_bytes, &host_bytes));
     Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
     std::vector<unsigned char> on_host(host_bytes);
-    check(cusolverDnXgetrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, pivots, cuda_type<T>,
-                           on_device.data(), device_bytes, on_host.data(), host_bytes, info_.data()));
+    check(cusolver().DnXgetrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, pivots,
+                              cuda_type<T>, on_device.data(), device_bytes, on_host.data(), host_bytes,
+                              info_.data()));
     return status(backend);
   }
 
@@ -54,9 +52,9 @@ class Cusolver {
   template <class T>
   void substitute(bool transposed, const Dense<T>& lu, const Array<std::int64_t>& pivots, DenseView<T> X) {
     const CurrentDevice current(lu.device().id());
-    check(cusolverDnXgetrs(handle_.get(), parameters_.get(), transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-                           lu.rows(), X.columns(), cuda_type<T>, lu.data(), lu.leading(), pivots.data(),
-                           cuda_type<T>, X.data(), X.leading(), info_.data()));
+    check(cusolver().DnXgetrs(handle_.get(), parameters_.get(), transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                              lu.rows(), X.columns(), cuda_type<T>, lu.data(), lu.leading(), pivots.data(),
+                              cuda_type<T>, X.data(), X.leading(), info_.data()));
   }
 
   /// Factors A = Q R in place of the n-by-n matrix a, Q as reflections with factors tau. Waits.
@@ -65,13 +63,13 @@ class Cusolver {
     const CurrentDevice current(backend.device().id());
     std::size_t device_bytes = 0;
     std::size_t host_bytes = 0;
-    check(cusolverDnXgeqrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
-                                      cuda_type<T>, tau, cuda_type<T>, &device_bytes, &host_bytes));
+    check(cusolver().DnXgeqrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
+                                         cuda_type<T>, tau, cuda_type<T>, &device_bytes, &host_bytes));
     Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
     std::vector<unsigned char> on_host(host_bytes);
-    check(cusolverDnXgeqrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, cuda_type<T>, tau,
-                           cuda_type<T>, on_device.data(), device_bytes, on_host.data(), host_bytes,
-                           info_.data()));
+    check(cusolver().DnXgeqrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, cuda_type<T>, tau,
+                              cuda_type<T>, on_device.data(), device_bytes, on_host.data(), host_bytes,
+                              info_.data()));
     status(backend);
   }
 
@@ -82,11 +80,11 @@ class Cusolver {
     const int n = static_cast<int>(qr.rows());
     int elements = 0;
     if constexpr (std::is_same_v<T, double>) {
-      check(cusolverDnDormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(), n,
-                                        tau, nullptr, n, &elements));
+      check(cusolver().DnDormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(),
+                                           n, tau, nullptr, n, &elements));
     } else {
-      check(cusolverDnSormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(), n,
-                                        tau, nullptr, n, &elements));
+      check(cusolver().DnSormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(),
+                                           n, tau, nullptr, n, &elements));
     }
     return elements;
   }
@@ -99,11 +97,11 @@ class Cusolver {
     const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const int elements = static_cast<int>(workspace.size());
     if constexpr (std::is_same_v<T, double>) {
-      check(cusolverDnDormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau, x, n,
-                             workspace.data(), elements, info_.data()));
+      check(cusolver().DnDormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau, x, n,
+                                workspace.data(), elements, info_.data()));
     } else {
-      check(cusolverDnSormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau, x, n,
-                             workspace.data(), elements, info_.data()));
+      check(cusolver().DnSormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau, x, n,
+                                workspace.data(), elements, info_.data()));
     }
   }
 
@@ -115,8 +113,8 @@ class Cusolver {
   }
 
  private:
-  Handle handle_;
-  Parameters parameters_;
+  CusolverHandle handle_;
+  CusolverParameters parameters_;
   Array<int> info_;
 };
 

@@ -7,6 +7,7 @@
 #include "backend/store.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
+#include "support/hypotenuse.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -79,7 +80,7 @@ class LeastSquares {
   double append(HessenbergColumn column, std::size_t count) {
     double* const h = column.elements;
     for (std::size_t i = 0; i + 1 < count; ++i) rotate(cosines_[i], sines_[i], h[i], h[i + 1]);
-    const double diagonal = std::hypot(h[count - 1], h[count]);
+    const double diagonal = hypotenuse(h[count - 1], h[count]);
     cosines_.push_back(diagonal > 0 ? h[count - 1] / diagonal : 1);
     sines_.push_back(diagonal > 0 ? h[count] / diagonal : 0);
     h[count - 1] = diagonal;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/cusolver.cuh"
 #include "backend/cuda/libraries.cuh"
-#include "backend/cuda/owned.cuh"
 
 #include <echelon/array.hpp>
 
@@ -18,14 +18,13 @@ namespace echelon {
 /// without waiting.
 template <class T>
 class DeviceLapack {
-  using Handle = Owned<cusolverDnHandle_t, cusolverDnDestroy>;
   static constexpr bool is_double = std::is_same_v<T, double>;
 
  public:
   explicit DeviceLapack(const Device& device) : backend_(device), info_(device, 1) {
     const CurrentDevice current(device.id());
-    handle_ = make_owned<Handle>(cusolverDnCreate);
-    check(cusolverDnSetStream(handle_.get(), stream()));
+    handle_ = make_owned<CusolverHandle>(cusolver().DnCreate);
+    check(cusolver().DnSetStream(handle_.get(), stream()));
   }
 
   /// Allocates the workspace of potrf() for matrices up to this order.
@@ -33,9 +32,11 @@ class DeviceLapack {
     if (order == 0) return;
     int size = 0;
     if constexpr (is_double) {
-      check(cusolverDnDpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, order, nullptr, order, &size));
+      check(cusolver().DnDpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, order, nullptr, order,
+                                           &size));
     } else {
-      check(cusolverDnSpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, order, nullptr, order, &size));
+      check(cusolver().DnSpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, order, nullptr, order,
+                                           &size));
     }
     reserve(size);
   }
@@ -44,9 +45,9 @@ class DeviceLapack {
     if (order == 0) return;
     int size = 0;
     if constexpr (is_double) {
-      check(cusolverDnDgetrf_bufferSize(handle_.get(), order, order, nullptr, order, &size));
+      check(cusolver().DnDgetrf_bufferSize(handle_.get(), order, order, nullptr, order, &size));
     } else {
-      check(cusolverDnSgetrf_bufferSize(handle_.get(), order, order, nullptr, order, &size));
+      check(cusolver().DnSgetrf_bufferSize(handle_.get(), order, order, nullptr, order, &size));
     }
     reserve(size);
   }
@@ -58,20 +59,20 @@ class DeviceLapack {
   void potrf(int n, T* a, int leading) {
     const int size = static_cast<int>(workspace_.size());
     if constexpr (is_double) {
-      check(cusolverDnDpotrf(handle_.get(), CUBLAS_FILL_MODE_LOWER, n, a, leading, workspace_.data(), size,
-                             info_.data()));
+      check(cusolver().DnDpotrf(handle_.get(), CUBLAS_FILL_MODE_LOWER, n, a, leading, workspace_.data(), size,
+                                info_.data()));
     } else {
-      check(cusolverDnSpotrf(handle_.get(), CUBLAS_FILL_MODE_LOWER, n, a, leading, workspace_.data(), size,
-                             info_.data()));
+      check(cusolver().DnSpotrf(handle_.get(), CUBLAS_FILL_MODE_LOWER, n, a, leading, workspace_.data(), size,
+                                info_.data()));
     }
   }
 
   /// Factors P A = L U for an n by n A; `exchanges` counts rows from 1.
   void getrf(int n, T* a, int leading, int* exchanges) {
     if constexpr (is_double) {
-      check(cusolverDnDgetrf(handle_.get(), n, n, a, leading, workspace_.data(), exchanges, info_.data()));
+      check(cusolver().DnDgetrf(handle_.get(), n, n, a, leading, workspace_.data(), exchanges, info_.data()));
     } else {
-      check(cusolverDnSgetrf(handle_.get(), n, n, a, leading, workspace_.data(), exchanges, info_.data()));
+      check(cusolver().DnSgetrf(handle_.get(), n, n, a, leading, workspace_.data(), exchanges, info_.data()));
     }
   }
 
@@ -123,7 +124,7 @@ class DeviceLapack {
   }
 
   Cuda backend_;
-  Handle handle_;
+  CusolverHandle handle_;
   Array<int> info_;
   Array<T> workspace_;
 };

@@ -17,6 +17,7 @@
 #include "solver/iteration/state.hpp"
 #include "solver/null_space.hpp"
 #include "solver/rounding_level.hpp"
+#include "support/hypotenuse.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -289,7 +290,7 @@ class IterativeMethod : public SolverImplementation<T> {
     const double in_zero_rows = remove_elements(workspace.backend, finder->zero_rows(), parts, consistent);
     column.outside = remove_null_space(workspace.backend, finder->null_space_basis(),
                                        finder->proven_null_vectors(), parts, consistent);
-    column.outside.proven = std::hypot(column.outside.proven, in_zero_rows);
+    column.outside.proven = hypotenuse(column.outside.proven, in_zero_rows);
     if (is_outside_range<T>(column.outside, workspace.n, *column.job)) column.b = consistent;
   }
 

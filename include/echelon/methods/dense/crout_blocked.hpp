@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -20,7 +21,7 @@ constexpr std::array<EnumWord<CroutSection>, 2> words_of(CroutSection) {
   return {{{CroutSection::direct, "direct"}, {CroutSection::iterated, "iterated"}}};
 }
 
-struct CroutBlockedOptions {
+struct ECHELON_API CroutBlockedOptions {
   static constexpr std::string_view name = "crout-blocked";
   static constexpr Targets targets = Targets::both;
   /// Factorisation of the columns of a section.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct CroutIterativeOptions {
+struct ECHELON_API CroutIterativeOptions {
   static constexpr std::string_view name = "crout-iterative";
   static constexpr Targets targets = Targets::both;
   /// Number of rows of a section; 0: a tenth of the rows of A, from 256 to 1024.

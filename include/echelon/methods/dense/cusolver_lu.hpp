@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct CusolverLuOptions {
+struct ECHELON_API CusolverLuOptions {
   static constexpr std::string_view name = "cusolver-lu";
   static constexpr Targets targets = Targets::cuda;
   /// Largest number of steps of iterative refinement, 0 to 10.

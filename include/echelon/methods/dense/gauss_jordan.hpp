@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct GaussJordanOptions {
+struct ECHELON_API GaussJordanOptions {
   static constexpr std::string_view name = "gauss-jordan";
   static constexpr Targets targets = Targets::both;
   /// Threshold of dependence: a column depends on those before it if its pivot is at most this times

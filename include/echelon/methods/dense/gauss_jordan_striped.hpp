@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct GaussJordanStripedOptions {
+struct ECHELON_API GaussJordanStripedOptions {
   static constexpr std::string_view name = "gauss-jordan-striped";
   static constexpr Targets targets = Targets::both;
   /// Number of rows of a stripe, and of columns of a tile, 1 to 1024.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct LapackLuOptions {
+struct ECHELON_API LapackLuOptions {
   static constexpr std::string_view name = "lapack-lu";
   static constexpr Targets targets = Targets::host;
   /// Scale rows and columns first where LAPACK's geequ advises it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct LdltOptions {
+struct ECHELON_API LdltOptions {
   static constexpr std::string_view name = "ldlt";
   static constexpr Targets targets = Targets::both;
   /// Scale rows and columns symmetrically first if their magnitudes differ by more than a factor of ten.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/rref.hpp>
 #include <echelon/solver.hpp>
 
@@ -10,7 +11,7 @@
 
 namespace echelon {
 
-struct LuOptions {
+struct ECHELON_API LuOptions {
   static constexpr std::string_view name = "lu";
   static constexpr Targets targets = Targets::both;
   /// Scale rows and columns first, by powers of two, if their magnitudes differ by more than a factor of ten.
@@ -32,7 +33,7 @@ struct LuOptions {
 /// transformations, and if that fails by QR. The report carries an estimate of the reciprocal condition
 /// number in the 1-norm; below the machine epsilon the status is `singular`.
 template <class T>
-class Lu : public SolverOf<T, LuOptions> {
+class ECHELON_API Lu : public SolverOf<T, LuOptions> {
  public:
   using SolverOf<T, LuOptions>::SolverOf;
 

@@ -3,6 +3,7 @@
 /// class Lu solves square systems, with refinement, a condition estimate and a cure for growth.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace echelon {
 /// upper trapezoidal, with k = min(m, n). The conventions are those of LAPACK's getrf, but indices count
 /// from 0.
 template <class T>
-struct LuFactors {
+struct ECHELON_API LuFactors {
   /// L below the diagonal, without its ones, and U on and above it: m by n, in the memory of A.
   Dense<T> factors;
   /// Row i was exchanged with row row_exchanges[i] >= i, for i = 0, 1, ..., k - 1 in this order; on the host.
@@ -44,9 +45,9 @@ struct LuFactors {
 /// pivot. Waits for the result. `device` selects serial or openmp for an A in host memory. Throws
 /// DeviceMismatch, OutOfMemory.
 template <class T>
-[[nodiscard]] LuFactors<T> lu_factor(Dense<T> A, const std::optional<Device>& device = {});
+[[nodiscard]] ECHELON_API LuFactors<T> lu_factor(Dense<T> A, const std::optional<Device>& device = {});
 /// Factors a dense copy of a sparse matrix or a view.
 template <class T>
-[[nodiscard]] LuFactors<T> lu_factor(MatrixRef<T> A, const std::optional<Device>& device = {});
+[[nodiscard]] ECHELON_API LuFactors<T> lu_factor(MatrixRef<T> A, const std::optional<Device>& device = {});
 
 }  // namespace echelon

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace echelon {
 
-struct QrOptions {
+struct ECHELON_API QrOptions {
   static constexpr std::string_view name = "qr";
   static constexpr Targets targets = Targets::host;
   /// Scale rows and columns first where their sizes differ by more than a factor of ten.

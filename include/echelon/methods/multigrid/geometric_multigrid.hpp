@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/methods/amg.hpp>
 #include <echelon/solver.hpp>
 
@@ -11,7 +12,7 @@
 
 namespace echelon {
 
-struct GeometricMultigridOptions {
+struct ECHELON_API GeometricMultigridOptions {
   static constexpr std::string_view name = "geometric-multigrid";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

@@ -2,6 +2,7 @@
 /// Hierarchies of multigrid methods: their description, and hierarchies with user-defined prolongations.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/methods/amg.hpp>
 #include <echelon/solver.hpp>
@@ -14,7 +15,7 @@
 namespace echelon {
 
 /// One level of a hierarchy, finest first.
-struct LevelDescription {
+struct ECHELON_API LevelDescription {
   std::int64_t rows = 0;
   std::int64_t nonzeros = 0;
   /// Nonzeros of the prolongation to this level; 0 on the coarsest.
@@ -27,7 +28,7 @@ struct LevelDescription {
   std::size_t bytes = 0;
 };
 
-struct HierarchyDescription {
+struct ECHELON_API HierarchyDescription {
   std::string coarsening;
   /// Reason for this coarsening, if it was chosen by the matrix; otherwise empty.
   std::string coarsening_reason;
@@ -46,12 +47,12 @@ struct HierarchyDescription {
 /// Description of the hierarchy of a solver that is set up: a multigrid method, or a method preconditioned by
 /// one. Throws Error if there is no hierarchy.
 template <class T>
-[[nodiscard]] HierarchyDescription describe_hierarchy(const Solver<T>& solver);
+[[nodiscard]] ECHELON_API HierarchyDescription describe_hierarchy(const Solver<T>& solver);
 
 /// Matrix of a level, 0 being the finest, on the solver's device; rounded to float if the cycles are in
 /// float. Throws Error if there is no such level.
 template <class T>
-[[nodiscard]] Csr<T> level_matrix(const Solver<T>& solver, std::size_t level);
+[[nodiscard]] ECHELON_API Csr<T> level_matrix(const Solver<T>& solver, std::size_t level);
 
 /// Multigrid with user-defined prolongations, finest first: prolongations[l] is n_l by n_{l+1}, on `device`,
 /// and n_0 is the number of rows of A. Coarse matrices are P^T A P. `options` gives cycle, smoother and the
@@ -59,7 +60,7 @@ template <class T>
 /// DimensionMismatch if their shapes do not fit each other (setup throws it if they do not fit A),
 /// DeviceMismatch, BadOption, NotBuilt, NoDevice.
 template <class T>
-[[nodiscard]] Solver<T> make_multigrid(const Device& device, std::vector<Csr<T>> prolongations,
-                                       const AmgOptions& options = {});
+[[nodiscard]] ECHELON_API Solver<T> make_multigrid(const Device& device, std::vector<Csr<T>> prolongations,
+                                                   const AmgOptions& options = {});
 
 }  // namespace echelon

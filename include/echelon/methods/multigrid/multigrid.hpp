@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace echelon {
 
-struct MultigridOptions {
+struct ECHELON_API MultigridOptions {
   static constexpr std::string_view name = "multigrid";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

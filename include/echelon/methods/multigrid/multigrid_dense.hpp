@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/methods/multigrid/multigrid.hpp>
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace echelon {
 
-struct MultigridDenseOptions {
+struct ECHELON_API MultigridDenseOptions {
   static constexpr std::string_view name = "multigrid-dense";
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.

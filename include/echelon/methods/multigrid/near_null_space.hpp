@@ -3,6 +3,7 @@
 /// be able to represent.
 #pragma once
 
+#include <echelon/export.h>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/solver.hpp>
 
@@ -17,8 +18,8 @@ namespace echelon {
 /// have been eliminated, `unknowns` gives the unknown of each row of A, dimensions * node + component.
 /// Throws DimensionMismatch for other numbers of columns, and Error for coordinates that are not finite or an
 /// unknown that is out of range.
-[[nodiscard]] Dense<double> rigid_body_modes(const Dense<double>& coordinates,
-                                             std::span<const std::int64_t> unknowns = {});
+[[nodiscard]] ECHELON_API Dense<double> rigid_body_modes(const Dense<double>& coordinates,
+                                                         std::span<const std::int64_t> unknowns = {});
 
 /// Gives `vectors` (a column for each vector, a row for each of A, on the host) to a solver for later
 /// set-ups; without columns, constants are restored. Those that a symmetric sparse A maps to zero are
@@ -26,6 +27,6 @@ namespace echelon {
 /// set-up throws DimensionMismatch if A has another number of rows, and Error if an element is not finite;
 /// that of `amg` also Error if all are zero, and BadOption if classical coarsening is requested.
 template <class T>
-void set_near_null_space(Solver<T>& solver, const Dense<double>& vectors);
+ECHELON_API void set_near_null_space(Solver<T>& solver, const Dense<double>& vectors);
 
 }  // namespace echelon

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sparse_direct/multifrontal/fronts/factors.hpp"
+#include "support/hypotenuse.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +50,7 @@ template <class T, class Scale>
       ++p;
       const double a22 = front.right[2 * p];
       const double mean = (a11 + a22) / 2;
-      const double larger = std::abs(mean) + std::hypot((a11 - a22) / 2, a21);
+      const double larger = std::abs(mean) + hypotenuse((a11 - a22) / 2, a21);
       ratio.add(scale * larger);
       ratio.add(scale * std::abs(a11 / larger * a22 - a21 / larger * a21));
     }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/cusolver.cuh"
+
+#include <echelon/error.hpp>
+
+#include <dlfcn.h>
+
+#include <string>
+
+namespace echelon {
+
+namespace {
+
+/// A library that stays loaded until the program ends.
+class LoadedLibrary {
+ public:
+  explicit LoadedLibrary(const char* name) : name_(name), handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) fail();
+  }
+
+  template <class Function>
+  void find(Function& function, const char* name) const {
+    function = reinterpret_cast<Function>(::dlsym(handle_, name));
+    if (function == nullptr) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    const char* const reason = ::dlerror();
+    throw CudaError(
+        "cannot load cuSOLVER from " + std::string(name_) + ": " +
+        (reason != nullptr ? reason : "unknown reason") +
+        "; install this library of the CUDA toolkit, name its folder in LD_LIBRARY_PATH, or choose "
+        "another method");
+  }
+
+  const char* name_;
+  void* handle_;
+};
+
+constexpr int cusolver_version = CUSOLVER_VER_MAJOR;
+
+}  // namespace
+
+CusolverFunctions load_cusolver(const char* library) {
+  const LoadedLibrary loaded(library);
+  CusolverFunctions functions;
+  loaded.find(functions.DnCreate, "cusolverDnCreate");
+  loaded.find(functions.DnDestroy, "cusolverDnDestroy");
+  loaded.find(functions.DnSetStream, "cusolverDnSetStream");
+  loaded.find(functions.DnCreateParams, "cusolverDnCreateParams");
+  loaded.find(functions.DnDestroyParams, "cusolverDnDestroyParams");
+  loaded.find(functions.DnSpotrf_bufferSize, "cusolverDnSpotrf_bufferSize");
+  loaded.find(functions.DnDpotrf_bufferSize, "cusolverDnDpotrf_bufferSize");
+  loaded.find(functions.DnSpotrf, "cusolverDnSpotrf");
+  loaded.find(functions.DnDpotrf, "cusolverDnDpotrf");
+  loaded.find(functions.DnSgetrf_bufferSize, "cusolverDnSgetrf_bufferSize");
+  loaded.find(functions.DnDgetrf_bufferSize, "cusolverDnDgetrf_bufferSize");
+  loaded.find(functions.DnSgetrf, "cusolverDnSgetrf");
+  loaded.find(functions.DnDgetrf, "cusolverDnDgetrf");
+  loaded.find(functions.DnXgetrf_bufferSize, "cusolverDnXgetrf_bufferSize");
+  loaded.find(functions.DnXgetrf, "cusolverDnXgetrf");
+  loaded.find(functions.DnXgetrs, "cusolverDnXgetrs");
+  loaded.find(functions.DnXgeqrf_bufferSize, "cusolverDnXgeqrf_bufferSize");
+  loaded.find(functions.DnXgeqrf, "cusolverDnXgeqrf");
+  loaded.find(functions.DnSormqr_bufferSize, "cusolverDnSormqr_bufferSize");
+  loaded.find(functions.DnDormqr_bufferSize, "cusolverDnDormqr_bufferSize");
+  loaded.find(functions.DnSormqr, "cusolverDnSormqr");
+  loaded.find(functions.DnDormqr, "cusolverDnDormqr");
+  return functions;
+}
+
+const CusolverFunctions& cusolver() {
+  static const CusolverFunctions functions =
+      load_cusolver(("libcusolver.so." + std::to_string(cusolver_version)).c_str());
+  return functions;
+}
+
+}  // namespace echelon

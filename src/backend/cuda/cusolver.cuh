@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// cuSOLVER, a library of 200 MB that few methods need: it is loaded when they call it first.
+#pragma once
+
+#include "backend/cuda/libraries.cuh"
+#include "backend/cuda/owned.cuh"
+
+namespace echelon {
+
+/// Functions of cuSOLVER, by their names without the prefix.
+struct CusolverFunctions {
+  decltype(&cusolverDnCreate) DnCreate = nullptr;
+  decltype(&cusolverDnDestroy) DnDestroy = nullptr;
+  decltype(&cusolverDnSetStream) DnSetStream = nullptr;
+  decltype(&cusolverDnCreateParams) DnCreateParams = nullptr;
+  decltype(&cusolverDnDestroyParams) DnDestroyParams = nullptr;
+  decltype(&cusolverDnSpotrf_bufferSize) DnSpotrf_bufferSize = nullptr;
+  decltype(&cusolverDnDpotrf_bufferSize) DnDpotrf_bufferSize = nullptr;
+  decltype(&cusolverDnSpotrf) DnSpotrf = nullptr;
+  decltype(&cusolverDnDpotrf) DnDpotrf = nullptr;
+  decltype(&cusolverDnSgetrf_bufferSize) DnSgetrf_bufferSize = nullptr;
+  decltype(&cusolverDnDgetrf_bufferSize) DnDgetrf_bufferSize = nullptr;
+  decltype(&cusolverDnSgetrf) DnSgetrf = nullptr;
+  decltype(&cusolverDnDgetrf) DnDgetrf = nullptr;
+  decltype(&cusolverDnXgetrf_bufferSize) DnXgetrf_bufferSize = nullptr;
+  decltype(&cusolverDnXgetrf) DnXgetrf = nullptr;
+  decltype(&cusolverDnXgetrs) DnXgetrs = nullptr;
+  decltype(&cusolverDnXgeqrf_bufferSize) DnXgeqrf_bufferSize = nullptr;
+  decltype(&cusolverDnXgeqrf) DnXgeqrf = nullptr;
+  decltype(&cusolverDnSormqr_bufferSize) DnSormqr_bufferSize = nullptr;
+  decltype(&cusolverDnDormqr_bufferSize) DnDormqr_bufferSize = nullptr;
+  decltype(&cusolverDnSormqr) DnSormqr = nullptr;
+  decltype(&cusolverDnDormqr) DnDormqr = nullptr;
+};
+
+/// Finds all functions in a library, "libcusolver.so.12" say. Throws CudaError that names the library, the
+/// reason and the remedy.
+[[nodiscard]] CusolverFunctions load_cusolver(const char* library);
+
+/// Functions of the version of cuSOLVER that the library was compiled for, loaded by the first call. Throws
+/// as load_cusolver does, on each call until it succeeds.
+const CusolverFunctions& cusolver();
+
+inline cusolverStatus_t destroy_cusolver(cusolverDnHandle_t handle) {
+  return cusolver().DnDestroy(handle);
+}
+inline cusolverStatus_t destroy_parameters(cusolverDnParams_t parameters) {
+  return cusolver().DnDestroyParams(parameters);
+}
+using CusolverHandle = Owned<cusolverDnHandle_t, destroy_cusolver>;
+using CusolverParameters = Owned<cusolverDnParams_t, destroy_parameters>;
+
+}  // namespace echelon

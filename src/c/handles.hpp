@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Objects of the C interface. Each knows its kind, so that a null pointer, a handle of another kind and, as
+/// long as its memory has not been used again, a freed handle are refused.
+#pragma once
+
+#include "c/call.hpp"
+#include "c/held_matrix.hpp"
+#include "c/held_solver.hpp"
+
+#include <echelon/report.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+namespace echelon::c {
+
+enum class Kind : std::uint64_t {
+  freed = 0,
+  matrix = 0x6d6174726978,
+  solver = 0x736f6c766572,
+  report = 0x7265706f7274
+};
+
+/// The kind of a handle, its first member.
+template <Kind kind>
+class Tag {
+ public:
+  Tag() = default;
+  Tag(const Tag&) = delete;
+  Tag& operator=(const Tag&) = delete;
+  ~Tag() { value_ = Kind::freed; }
+  [[nodiscard]] bool valid() const { return value_ == kind; }
+
+ private:
+  volatile Kind value_ = kind;  // volatile: the compiler would omit the last assignment
+};
+
+template <template <class> class Held>
+using OfScalar = std::variant<std::shared_ptr<Held<float>>, std::shared_ptr<Held<double>>>;
+
+/// The object of a handle. Throws Refusal.
+template <class Object>
+Object& object(Object* handle, const char* name) {
+  require_pointer(handle, name);
+  if (!handle->tag.valid()) {
+    throw Refusal(ECHELON_BAD_ARGUMENT,
+                  std::string(name) + " is no handle of this kind: it was freed, or is one of another kind");
+  }
+  return *handle;
+}
+
+/// Frees a handle; a null pointer and a handle that is not valid are left alone.
+template <class Object>
+void free_object(Object* handle) noexcept {
+  call([&] {
+    if (handle != nullptr) delete &object(handle, "the handle");
+    return ECHELON_SOLVED;
+  });
+}
+
+/// Calls f.operator()<T>() for the element type that `scalar` names.
+template <class F>
+decltype(auto) with_scalar(std::int32_t scalar, const F& f) {
+  switch (scalar) {
+    case ECHELON_FLOAT:
+      return f.template operator()<float>();
+    case ECHELON_DOUBLE:
+      return f.template operator()<double>();
+    case ECHELON_COMPLEX_FLOAT:
+    case ECHELON_COMPLEX_DOUBLE:
+      throw Refusal(ECHELON_NOT_BUILT, "complex elements are not supported");
+    default:
+      throw Refusal(ECHELON_BAD_ARGUMENT,
+                    "scalar is " + std::to_string(scalar) + ": use ECHELON_FLOAT or ECHELON_DOUBLE");
+  }
+}
+
+/// The device of a name; null and empty: the host.
+[[nodiscard]] inline Device device_of(const char* name) {
+  const std::string text = text_or_empty(name);
+  return text.empty() ? Device() : Device::parse(text);
+}
+
+/// Code of the outcome that a report describes; stores the report unless `report` is null.
+std::int32_t give_report(echelon_report* report, Report outcome);
+
+/// The matrix of a solver's element type. Throws Refusal.
+template <class T>
+[[nodiscard]] std::shared_ptr<HeldMatrix<T>> matrix_of(echelon_matrix A);
+
+}  // namespace echelon::c
+
+struct echelon_matrix_object {
+  echelon::c::Tag<echelon::c::Kind::matrix> tag;
+  echelon::c::OfScalar<echelon::c::HeldMatrix> held;
+};
+
+struct echelon_solver_object {
+  echelon::c::Tag<echelon::c::Kind::solver> tag;
+  echelon::c::SolverSettings settings;
+  echelon::c::OfScalar<echelon::c::HeldSolver> held;
+};
+
+template <class T>
+std::shared_ptr<echelon::c::HeldMatrix<T>> echelon::c::matrix_of(echelon_matrix A) {
+  const auto* const held = std::get_if<std::shared_ptr<HeldMatrix<T>>>(&object(A, "A").held);
+  if (held == nullptr) throw Refusal(ECHELON_BAD_ARGUMENT, "A has another scalar type than the solver");
+  return *held;
+}

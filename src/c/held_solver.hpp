@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Solvers of the C interface: a method by name with its options, and the Solver that it becomes for a
+/// matrix.
+#pragma once
+
+#include "c/held_matrix.hpp"
+#include "support/workspace_pool.hpp"
+
+#include <echelon/methods/multigrid/near_null_space.hpp>
+#include <echelon/preconditioner.hpp>
+#include <echelon/solve.hpp>
+#include <echelon/solver.hpp>
+#include <echelon/solver/preconditioner_application.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::c {
+
+/// Requests to cancel the calls for a solver that are running.
+class Cancellation {
+ public:
+  /// Only sets a flag, which a signal handler may do.
+  void request() noexcept { requested_ = true; }
+  [[nodiscard]] const std::atomic<bool>* flag() const { return &requested_; }
+  /// The first of the calls that run at once forgets requests to earlier ones.
+  void enter() noexcept {
+    if (running_.fetch_add(1) == 0) requested_ = false;
+  }
+  void leave() noexcept { running_.fetch_sub(1); }
+
+ private:
+  std::atomic<bool> requested_ = false;
+  std::atomic<int> running_ = 0;
+};
+
+/// Facts about a solver that do not depend on the type of its elements.
+struct SolverSettings {
+  std::string method;
+  Device device;
+  Options options;
+  Control control;  ///< tolerances and what to measure
+  std::optional<Dense<double>> near_null_space;
+  echelon_progress progress = nullptr;
+  void* progress_user = nullptr;
+  Cancellation cancellation;
+  std::int64_t changes = 0;  ///< of what acts at the next set-up
+};
+
+/// A running call of a set-up or a solve, with its callback and cancellation.
+class RunningCall {
+ public:
+  explicit RunningCall(SolverSettings& settings)
+      : control(settings.control), cancellation_(settings.cancellation) {
+    if (settings.progress != nullptr) {
+      stop_ = std::stop_source();
+      control.on_progress = [this, progress = settings.progress,
+                             user = settings.progress_user](const Progress& p) {
+        if (progress(user, p.iteration, p.relative_residual, p.tolerance) != 0) stop_.request_stop();
+      };
+    }
+    control.cancel = CancellationToken(stop_.get_token(), cancellation_.flag());
+    cancellation_.enter();
+  }
+  RunningCall(const RunningCall&) = delete;
+  RunningCall& operator=(const RunningCall&) = delete;
+  ~RunningCall() { cancellation_.leave(); }
+
+  Control control;
+
+ private:
+  Cancellation& cancellation_;
+  std::stop_source stop_{std::nostopstate};
+};
+
+/// A Solver with all that it refers to.
+template <class T>
+struct PreparedSolver {
+  explicit PreparedSolver(Solver<T> made) : solver(std::move(made)) {}
+  Solver<T> solver;
+  std::shared_ptr<const PreparedSolver> preconditioner;
+  std::shared_ptr<const HeldMatrix<T>> matrix;
+  bool is_set_up = false;
+  mutable WorkspacePool<PreconditionerApplication<T>> applications;
+};
+
+/// A solver by the name of its method. The one place of the C interface that makes a Solver<T>.
+template <class T>
+class HeldSolver {
+ public:
+  void set_preconditioner(std::shared_ptr<const HeldSolver> solver) {
+    preconditioner_ = std::move(solver);
+    product_ = nullptr;
+  }
+  void set_preconditioner(echelon_product product, void* user) {
+    product_ = product;
+    product_user_ = user;
+    preconditioner_ = nullptr;
+  }
+
+  Report analyze(const SolverSettings& settings, const std::shared_ptr<const HeldMatrix<T>>& A) {
+    return prepare(settings, A, [&] { return prepared_->solver.analyze(A->ref()); });
+  }
+  Report setup(const SolverSettings& settings, const std::shared_ptr<const HeldMatrix<T>>& A,
+               const Control& control) {
+    Report report = prepare(settings, A, [&] { return prepared_->solver.setup(A->ref(), control); });
+    prepared_->is_set_up = true;
+    return report;
+  }
+  /// New values for the pattern of the last set-up.
+  Report update(const std::shared_ptr<const HeldMatrix<T>>& A, const Control& control) {
+    require_set_up();
+    Report report = refer_to(A, [&] { return prepared_->solver.update_values(A->ref(), control); });
+    prepared_->is_set_up = true;
+    return report;
+  }
+
+  /// Rows of B and X in A X = B, or in the transposed system.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> rows(Operation operation) const {
+    const MatrixRef<T> A = set_up().matrix->ref();
+    return operation == Operation::none ? std::pair(A.rows(), A.columns()) : std::pair(A.columns(), A.rows());
+  }
+  Report solve(DenseView<const T> B, DenseView<T> X, const Control& control) const {
+    return set_up().solver.solve(B, X, control);
+  }
+  void apply(const T* r, T* z) const {
+    const PreparedSolver<T>& prepared = set_up();
+    const auto make = [&] {
+      return std::make_unique<PreconditionerApplication<T>>(prepared.solver, prepared.matrix->ref().rows());
+    };
+    prepared.applications.with_workspace(make, [&](PreconditionerApplication<T>& application) {
+      application(r, z);
+      return true;
+    });
+  }
+  [[nodiscard]] std::size_t bytes() const { return prepared_ == nullptr ? 0 : prepared_->solver.bytes(); }
+
+ private:
+  [[nodiscard]] const PreparedSolver<T>& set_up() const {
+    require_set_up();
+    return *prepared_;
+  }
+  void require_set_up() const {
+    if (prepared_ == nullptr || !prepared_->is_set_up)
+      throw Refusal(ECHELON_NOT_SET_UP, "the solver has not been set up: call echelon_setup before");
+  }
+
+  /// Calls `step` for the first of the candidates for A with which it succeeds. A method by name is its one
+  /// candidate, and its Solver is kept, with the analysis, until options change.
+  template <class Step>
+  Report prepare(const SolverSettings& settings, const std::shared_ptr<const HeldMatrix<T>>& A,
+                 const Step& step) {
+    if (settings.method != "auto") {
+      if (prepared_ == nullptr || changes_ != settings.changes)
+        make(settings, {.method = settings.method,
+                        .device = settings.device,
+                        .parameters = settings.options,
+                        .reason = {}});
+      return refer_to(A, step);
+    }
+    const std::vector<Candidate> candidates = choose<T>(A->ref(), settings.device);
+    if (candidates.empty()) throw Refusal(ECHELON_BAD_ARGUMENT, "auto has no method for A on this device");
+    Report report;
+    for (const Candidate& candidate : candidates) {
+      make(settings, candidate);
+      report = refer_to(A, step);
+      report.reason = candidate.reason;
+      if (report.ready() || report.status == Status::cancelled) break;
+    }
+    return report;
+  }
+
+  void make(const SolverSettings& settings, const Candidate& candidate) {
+    auto made = std::make_shared<PreparedSolver<T>>(
+        make_solver<T>(candidate.method, candidate.device, candidate.parameters));
+    if (settings.near_null_space) set_near_null_space(made->solver, *settings.near_null_space);
+    if (product_ != nullptr) {
+      made->solver.set_preconditioner(
+          Preconditioner<T>(product_function<T>(product_, product_user_), settings.device));
+    } else if (preconditioner_ != nullptr) {
+      preconditioner_->require_set_up();
+      made->preconditioner = preconditioner_->prepared_;
+      made->solver.set_preconditioner(made->preconditioner->solver);
+    }
+    prepared_ = std::move(made);
+    changes_ = settings.changes;
+  }
+
+  /// Calls a step of the Solver that makes it refer to A. If the step throws, or is an analysis, the solver
+  /// is not set up.
+  template <class Step>
+  Report refer_to(const std::shared_ptr<const HeldMatrix<T>>& A, const Step& step) {
+    prepared_->is_set_up = false;
+    prepared_->applications.clear();
+    const auto previous = std::exchange(prepared_->matrix, A);
+    return step();
+  }
+
+  std::shared_ptr<PreparedSolver<T>> prepared_;
+  std::int64_t changes_ = 0;
+  std::shared_ptr<const HeldSolver> preconditioner_;
+  echelon_product product_ = nullptr;
+  void* product_user_ = nullptr;
+};
+
+}  // namespace echelon::c

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "c/handles.hpp"
+
+#include <echelon/io/files.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace echelon::c {
+
+namespace {
+
+/// Makes the matrix that `form.operator()<T>()` returns.
+template <class Form>
+std::int32_t make_matrix(std::int32_t scalar, echelon_matrix* A, const Form& form) noexcept {
+  return call([&] {
+    require_pointer(A, "the result A");
+    *A = nullptr;
+    with_scalar(scalar, [&]<class T>() {
+      auto made = std::make_unique<echelon_matrix_object>();
+      made->held = std::make_shared<HeldMatrix<T>>(form.template operator()<T>());
+      *A = made.release();
+    });
+    return ECHELON_SOLVED;
+  });
+}
+
+IndexArray indices(std::int32_t type, const void* data) {
+  switch (type) {
+    case ECHELON_INT32:
+      return static_cast<const std::int32_t*>(data);
+    case ECHELON_INT64:
+      return static_cast<const std::int64_t*>(data);
+    default:
+      throw Refusal(ECHELON_BAD_ARGUMENT,
+                    "an index type is " + std::to_string(type) + ": use ECHELON_INT32 or ECHELON_INT64");
+  }
+}
+
+Layout layout_of(std::int32_t order) {
+  if (order == ECHELON_BY_ROWS) return Layout::row_major;
+  if (order == ECHELON_BY_COLUMNS) return Layout::column_major;
+  throw Refusal(ECHELON_BAD_ARGUMENT,
+                "order is " + std::to_string(order) + ": use ECHELON_BY_ROWS or ECHELON_BY_COLUMNS");
+}
+
+void check_sizes(std::int64_t rows, std::int64_t columns, std::int64_t entries) {
+  if (rows >= 0 && columns >= 0 && entries >= 0) return;
+  throw Refusal(ECHELON_BAD_ARGUMENT, "a size is negative: " + std::to_string(rows) + " rows, " +
+                                          std::to_string(columns) + " columns, " + std::to_string(entries) +
+                                          " entries");
+}
+
+/// The parts of a pattern that all sparse forms share.
+SparsePattern sparse_pattern(std::int64_t rows, std::int64_t columns, std::int64_t entries, std::int32_t base,
+                             std::int32_t part) {
+  check_sizes(rows, columns, entries);
+  if (base != 0 && base != 1)
+    throw Refusal(ECHELON_BAD_ARGUMENT, "base is " + std::to_string(base) + ": use 0 or 1");
+  SparsePattern pattern;
+  pattern.rows = rows;
+  pattern.columns = columns;
+  pattern.nonzeros = entries;
+  pattern.base = base;
+  switch (part) {
+    case ECHELON_FULL:
+      break;
+    case ECHELON_LOWER:
+      pattern.stored = StoredElements::lower;
+      break;
+    case ECHELON_UPPER:
+      pattern.stored = StoredElements::upper;
+      break;
+    case ECHELON_SYMMETRIC:
+      pattern.symmetric = true;
+      break;
+    default:
+      throw Refusal(ECHELON_BAD_ARGUMENT,
+                    "part is " + std::to_string(part) + ": use ECHELON_FULL, _LOWER, _UPPER or _SYMMETRIC");
+  }
+  return pattern;
+}
+
+}  // namespace
+
+}  // namespace echelon::c
+
+namespace c = echelon::c;
+
+std::int32_t echelon_compressed(std::int32_t order, std::int32_t scalar, std::int64_t rows,
+                                std::int64_t columns, std::int64_t entries, std::int32_t offset_type,
+                                const void* offsets, std::int32_t index_type, const void* indices,
+                                const void* values, std::int32_t base, std::int32_t part, const char* device,
+                                echelon_matrix* A) {
+  return c::make_matrix(scalar, A, [&]<class T>() {
+    echelon::SparsePattern pattern = c::sparse_pattern(rows, columns, entries, base, part);
+    pattern.layout = c::layout_of(order) == echelon::Layout::row_major ? echelon::SparseLayout::csr
+                                                                       : echelon::SparseLayout::csc;
+    c::require_pointer(offsets, "offsets");
+    if (entries > 0) c::require_pointer(indices, "indices");
+    if (entries > 0) c::require_pointer(values, "values");
+    pattern.offsets_or_rows = c::indices(offset_type, offsets);
+    pattern.indices = c::indices(index_type, indices);
+    return echelon::SparseView<T>(c::device_of(device), pattern, static_cast<const T*>(values));
+  });
+}
+
+std::int32_t echelon_triplets(std::int32_t scalar, std::int64_t rows, std::int64_t columns,
+                              std::int64_t entries, std::int32_t index_type, const void* row_indices,
+                              const void* column_indices, const void* values, std::int32_t base,
+                              std::int32_t part, const char* device, echelon_matrix* A) {
+  return c::make_matrix(scalar, A, [&]<class T>() {
+    echelon::SparsePattern pattern = c::sparse_pattern(rows, columns, entries, base, part);
+    pattern.layout = echelon::SparseLayout::coo;
+    if (entries > 0) {
+      c::require_pointer(row_indices, "row_indices");
+      c::require_pointer(column_indices, "column_indices");
+      c::require_pointer(values, "values");
+    }
+    pattern.offsets_or_rows = c::indices(index_type, row_indices);
+    pattern.indices = c::indices(index_type, column_indices);
+    return echelon::SparseView<T>(c::device_of(device), pattern, static_cast<const T*>(values));
+  });
+}
+
+std::int32_t echelon_dense(std::int32_t order, std::int32_t scalar, std::int64_t rows, std::int64_t columns,
+                           const void* values, std::int64_t leading, const char* device, echelon_matrix* A) {
+  return c::make_matrix(scalar, A, [&]<class T>() {
+    c::check_sizes(rows, columns, 0);
+    const echelon::Layout layout = c::layout_of(order);
+    const std::int64_t length = layout == echelon::Layout::row_major ? columns : rows;
+    if (leading < length) {
+      throw c::Refusal(ECHELON_DIMENSION_MISMATCH, "leading is " + std::to_string(leading) +
+                                                       ", but rows or columns have " +
+                                                       std::to_string(length) + " elements");
+    }
+    if (rows > 0 && columns > 0) c::require_pointer(values, "values");
+    return echelon::DenseView<const T>(static_cast<const T*>(values), rows, columns, leading,
+                                       c::device_of(device), layout);
+  });
+}
+
+std::int32_t echelon_operator(std::int32_t scalar, std::int64_t rows, std::int64_t columns,
+                              echelon_product product, echelon_product transposed, void* user,
+                              const char* device, echelon_matrix* A) {
+  return c::make_matrix(scalar, A, [&]<class T>() {
+    c::check_sizes(rows, columns, 0);
+    if (product == nullptr) throw c::Refusal(ECHELON_BAD_ARGUMENT, "product is a null pointer");
+    typename echelon::LinearOperator<T>::Apply apply_transposed;
+    if (transposed != nullptr) apply_transposed = c::product_function<T>(transposed, user);
+    return echelon::LinearOperator<T>(rows, columns, c::product_function<T>(product, user),
+                                      std::move(apply_transposed), c::device_of(device));
+  });
+}
+
+std::int32_t echelon_read(const char* file, std::int32_t scalar, echelon_matrix* A) {
+  return c::make_matrix(scalar, A, [&]<class T>() {
+    c::require_pointer(file, "file");
+    return echelon::read_matrix<T>(file);
+  });
+}
+
+std::int32_t echelon_matrix_values(echelon_matrix A, const void* values) {
+  return c::call([&] {
+    auto& matrix = c::object(A, "A");
+    c::require_pointer(values, "values");
+    std::visit(
+        [&]<class T>(const std::shared_ptr<c::HeldMatrix<T>>& held) {
+          held->update_values(static_cast<const T*>(values));
+        },
+        matrix.held);
+    return ECHELON_SOLVED;
+  });
+}
+
+std::int32_t echelon_matrix_size(echelon_matrix A, std::int64_t* rows, std::int64_t* columns,
+                                 std::int64_t* nonzeros) {
+  return c::call([&] {
+    std::visit(
+        [&](const auto& held) {
+          const auto ref = held->ref();
+          if (rows != nullptr) *rows = ref.rows();
+          if (columns != nullptr) *columns = ref.columns();
+          if (nonzeros != nullptr) *nonzeros = ref.nonzeros();
+        },
+        c::object(A, "A").held);
+    return ECHELON_SOLVED;
+  });
+}
+
+void echelon_matrix_free(echelon_matrix A) {
+  c::free_object(A);
+}

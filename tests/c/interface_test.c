@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The C interface: what each function does, and how it refuses misuse. Each test is a function of this file;
+ * the program runs all, or those that are named on the command line. */
+#include <echelon/echelon.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures = 0;
+
+static void check(int holds, const char* expression, int line) {
+  if (holds) return;
+  ++failures;
+  fprintf(stderr, "interface_test.c:%d: %s\n  last error: %s\n", line, expression, echelon_last_error());
+}
+#define CHECK(expression) check((expression) != 0, #expression, __LINE__)
+/* A refused call and a word of its explanation. */
+#define CHECK_REFUSED(call, code, word)                \
+  do {                                                 \
+    CHECK((call) == (code));                           \
+    CHECK(strstr(echelon_last_error(), word) != NULL); \
+  } while (0)
+
+enum { n = 4 };
+/* The tridiagonal matrix (-1, 4, -2) of order 4 in CSR, with all index types and bases, and its lower
+ * triangle. */
+static const int32_t offsets[] = {0, 2, 5, 8, 10};
+static const int32_t columns[] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3};
+static const int64_t offsets_of_64_bits[] = {1, 3, 6, 9, 11};
+static const int64_t columns_of_64_bits[] = {1, 2, 1, 2, 3, 2, 3, 4, 3, 4};
+static const double values[] = {4, -2, -1, 4, -2, -1, 4, -2, -1, 4};
+static const double b[] = {0, 1, 2, 13};            /* A (1 2 3 4) */
+static const double b_transposed[] = {2, 3, 4, 10}; /* A^T (1 2 3 4) */
+
+static echelon_matrix make_matrix(void) {
+  echelon_matrix A = NULL;
+  CHECK(echelon_compressed(ECHELON_BY_ROWS, ECHELON_DOUBLE, n, n, 10, ECHELON_INT32, offsets, ECHELON_INT32,
+                           columns, values, 0, ECHELON_FULL, NULL, &A) == ECHELON_SOLVED);
+  return A;
+}
+
+static echelon_solver make_solver(const char* method) {
+  echelon_solver solver = NULL;
+  CHECK(echelon_create(method, ECHELON_DOUBLE, NULL, &solver) == ECHELON_SOLVED);
+  return solver;
+}
+
+/* Whether x is `scale` (1 2 3 4). */
+static int is_solution(const double* x, double scale, double tolerance) {
+  int i;
+  for (i = 0; i < n; ++i) {
+    if (!(fabs(x[i] - scale * (i + 1)) <= tolerance)) return 0;
+  }
+  return 1;
+}
+
+static int solves(echelon_matrix A, const double* rhs) {
+  double x[n] = {0};
+  const int32_t code = echelon_solve_once(A, 1, rhs, n, x, n, "method=sparse-lu", NULL);
+  return code == ECHELON_SOLVED && is_solution(x, 1, 1e-12);
+}
+
+static void test_library(void) {
+  int32_t code;
+  CHECK(strchr(echelon_version(), '.') != NULL);
+  CHECK(strcmp(echelon_code_name(ECHELON_NOT_SPD), "not_spd") == 0);
+  CHECK(strcmp(echelon_code_name(ECHELON_SOLVED), "solved") == 0);
+  CHECK(strcmp(echelon_code_name(1000), "unknown") == 0);
+  for (code = ECHELON_CALLBACK_FAILED; code <= ECHELON_LEAST_SQUARES; ++code)
+    CHECK(strcmp(echelon_code_name(code), "unknown") != 0);
+  CHECK(strstr(echelon_methods_json(), "\"name\":\"sparse-lu\"") != NULL);
+}
+
+static void test_compressed_forms(void) {
+  echelon_matrix A = make_matrix();
+  int64_t rows = 0, width = 0, nonzeros = 0;
+  CHECK(solves(A, b));
+  CHECK(echelon_matrix_size(A, &rows, &width, &nonzeros) == ECHELON_SOLVED);
+  CHECK(rows == n && width == n && nonzeros == 10);
+  CHECK(echelon_matrix_size(A, NULL, NULL, NULL) == ECHELON_SOLVED);
+  echelon_matrix_free(A);
+
+  /* 64 bits and base 1; the columns of the arrays read as CSC are the rows of A^T. */
+  CHECK(echelon_compressed(ECHELON_BY_ROWS, ECHELON_DOUBLE, n, n, 10, ECHELON_INT64, offsets_of_64_bits,
+                           ECHELON_INT64, columns_of_64_bits, values, 1, ECHELON_FULL, "",
+                           &A) == ECHELON_SOLVED);
+  CHECK(solves(A, b));
+  echelon_matrix_free(A);
+  CHECK(echelon_compressed(ECHELON_BY_COLUMNS, ECHELON_DOUBLE, n, n, 10, ECHELON_INT64, offsets_of_64_bits,
+                           ECHELON_INT64, columns_of_64_bits, values, 1, ECHELON_FULL, "serial",
+                           &A) == ECHELON_SOLVED);
+  CHECK(solves(A, b_transposed));
+  echelon_matrix_free(A);
+}
+
+static void test_triangle(void) {
+  static const int32_t rows[] = {0, 1, 1, 2, 2, 3, 3};
+  static const int32_t lower[] = {0, 0, 1, 1, 2, 2, 3};
+  static const double elements[] = {4, -1, 4, -1, 4, -1, 4};
+  static const double rhs[] = {2, 4, 6, 13};
+  echelon_matrix A = NULL;
+  int64_t nonzeros = 0;
+  CHECK(echelon_triplets(ECHELON_DOUBLE, n, n, 7, ECHELON_INT32, rows, lower, elements, 0, ECHELON_LOWER,
+                         NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_matrix_size(A, NULL, NULL, &nonzeros) == ECHELON_SOLVED && nonzeros == 10);
+  CHECK(solves(A, rhs));
+  echelon_matrix_free(A);
+}
+
+static void test_triplets_are_summed(void) {
+  static const int64_t rows[] = {1, 1, 2, 2};
+  static const int64_t width[] = {1, 1, 2, 1};
+  static const float elements[] = {1, 2, 4, 1};
+  static const float rhs[] = {3, 9};
+  float x[2] = {0, 0};
+  echelon_matrix A = NULL;
+  CHECK(echelon_triplets(ECHELON_FLOAT, 2, 2, 4, ECHELON_INT64, rows, width, elements, 1, ECHELON_FULL, NULL,
+                         &A) == ECHELON_SOLVED);
+  CHECK(echelon_solve_once(A, 1, rhs, 2, x, 2, "method=lu", NULL) == ECHELON_SOLVED);
+  CHECK(fabs((double)x[0] - 1) < 1e-6 && fabs((double)x[1] - 2) < 1e-6);
+  echelon_matrix_free(A);
+}
+
+static void test_dense_and_new_values(void) {
+  double elements[] = {2, 1, -7, 0, 3, -7}; /* (2 1; 0 3) by rows, 3 elements apart */
+  static const double rhs[] = {4, 6};
+  double x[2] = {0, 0};
+  echelon_matrix A = NULL;
+  echelon_solver solver = make_solver("lu");
+  CHECK(echelon_dense(ECHELON_BY_ROWS, ECHELON_DOUBLE, 2, 2, elements, 3, NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, rhs, 2, x, 2, 0, NULL) == ECHELON_SOLVED);
+  CHECK(fabs(x[0] - 1) < 1e-14 && fabs(x[1] - 2) < 1e-14);
+  elements[0] = 1;
+  CHECK(echelon_matrix_values(A, elements) == ECHELON_SOLVED);
+  CHECK(echelon_update(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, rhs, 2, x, 2, 0, NULL) == ECHELON_SOLVED);
+  CHECK(fabs(x[0] - 2) < 1e-14 && fabs(x[1] - 2) < 1e-14);
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+static void test_factor_and_reuse(void) {
+  echelon_matrix A = make_matrix();
+  echelon_solver solver = make_solver("sparse-lu");
+  echelon_report report = NULL;
+  double x[2 * n], doubled[10];
+  double pair[2 * n];
+  int i;
+  CHECK(echelon_bytes(solver) == 0);
+  CHECK(echelon_analyze(solver, A, &report) == ECHELON_SOLVED);
+  CHECK(strcmp(echelon_report_text(report, "status"), "ready") == 0);
+  echelon_report_free(report);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, NULL) == ECHELON_NOT_SET_UP);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_bytes(solver) > 0);
+  /* The solver keeps what it needs of the matrix. */
+  echelon_matrix_free(A);
+
+  CHECK(echelon_solve(solver, 1, b_transposed, n, x, n, ECHELON_TRANSPOSED, NULL) == ECHELON_SOLVED);
+  CHECK(is_solution(x, 1, 1e-12));
+  CHECK(echelon_solve(solver, 1, b_transposed, n, x, n, ECHELON_ADJOINT, NULL) == ECHELON_SOLVED);
+  CHECK(is_solution(x, 1, 1e-12));
+
+  /* Two right-hand sides by rows, in place. */
+  for (i = 0; i < n; ++i) {
+    pair[2 * i] = b[i];
+    pair[2 * i + 1] = 3 * b[i];
+  }
+  CHECK(echelon_solve(solver, 2, pair, 2, pair, 2, ECHELON_ROW_MAJOR, NULL) == ECHELON_SOLVED);
+  for (i = 0; i < n; ++i) {
+    x[i] = pair[2 * i];
+    x[n + i] = pair[2 * i + 1];
+  }
+  CHECK(is_solution(x, 1, 1e-12) && is_solution(x + n, 3, 1e-12));
+
+  for (i = 0; i < 10; ++i) doubled[i] = 2 * values[i];
+  A = make_matrix();
+  CHECK(echelon_matrix_values(A, doubled) == ECHELON_SOLVED);
+  CHECK(echelon_update(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, NULL) == ECHELON_SOLVED);
+  CHECK(is_solution(x, 0.5, 1e-12));
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+static void test_reports(void) {
+  echelon_matrix A = make_matrix();
+  echelon_report report = NULL;
+  double x[n], history[2] = {-1, -1};
+  CHECK(echelon_solve_once(A, 1, b, n, x, n, " method=bicgstab  rtol=1e-12 preconditioner=jacobi ",
+                           &report) == ECHELON_SOLVED);
+  CHECK(is_solution(x, 1, 1e-9));
+  CHECK(echelon_report_code(report) == ECHELON_SOLVED);
+  CHECK(strcmp(echelon_report_text(report, "status"), "converged") == 0);
+  CHECK(strcmp(echelon_report_text(report, "method"), "bicgstab") == 0);
+  CHECK(echelon_report_text(report, "iterations") == NULL);
+  CHECK(echelon_report_text(report, "nothing") == NULL);
+  CHECK(strstr(echelon_report_text(report, "text"), "bicgstab") != NULL);
+  CHECK(echelon_report_number(report, "iterations") >= 1);
+  CHECK(echelon_report_number(report, "relative_residual") <= 1e-12);
+  CHECK(echelon_report_number(report, "columns.0.iterations") == echelon_report_number(report, "iterations"));
+  CHECK(echelon_report_number(report, "solved") == 1);
+  CHECK(isnan(echelon_report_number(report, "columns.1.iterations")));
+  CHECK(isnan(echelon_report_number(report, "columns.x")) &&
+        isnan(echelon_report_number(report, "columns.")));
+  CHECK(isnan(echelon_report_number(report, "nothing.at.all")) &&
+        isnan(echelon_report_number(report, "status")));
+  CHECK(echelon_report_history(report, 0, NULL) >= 2);
+  CHECK(echelon_report_history(report, 1, history) >= 2);
+  CHECK(history[0] == 1 && history[1] == -1);
+  CHECK(echelon_report_json(report)[0] == '{' && strstr(echelon_report_json(report), "\"history\"") != NULL);
+  echelon_report_free(report);
+
+  CHECK(echelon_solve_once(A, 1, b, n, x, n, NULL, &report) == ECHELON_SOLVED);
+  CHECK(strlen(echelon_report_text(report, "reason")) > 0);
+  CHECK(isnan(echelon_report_number(report, "rank")));
+  echelon_report_free(report);
+  CHECK(echelon_solve_once(A, 1, b, n, x, n, "method=sparse-lu certify=yes", &report) == ECHELON_SOLVED);
+  CHECK(echelon_report_number(report, "certificate.error_bound") < 1e-10);
+  echelon_report_free(report);
+  echelon_matrix_free(A);
+}
+
+static void test_numerical_outcomes(void) {
+  static const double singular[] = {1, 2, 2, 4};
+  static const double rhs[] = {1, 1};
+  double nan_values[10];
+  double x[n] = {0};
+  echelon_matrix A = NULL;
+  echelon_report report = NULL;
+  CHECK(echelon_dense(ECHELON_BY_COLUMNS, ECHELON_DOUBLE, 2, 2, singular, 2, NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_solve_once(A, 1, rhs, 2, x, 2, "method=lu", &report) > 0);
+  CHECK(echelon_report_code(report) > 0 && echelon_report_number(report, "solved") == 0);
+  echelon_report_free(report);
+  CHECK(echelon_solve_once(A, 1, rhs, 2, x, 2, "method=mapped-echelon", NULL) == ECHELON_INCONSISTENT);
+  CHECK(echelon_solve_once(A, 1, rhs, 2, x, 2, "method=mapped-echelon least_squares=on", NULL) ==
+        ECHELON_LEAST_SQUARES);
+  CHECK(echelon_solve_once(A, 1, singular, 2, x, 2, "method=mapped-echelon", NULL) ==
+        ECHELON_UNDERDETERMINED);
+  echelon_matrix_free(A);
+
+  A = make_matrix();
+  CHECK(echelon_solve_once(A, 1, b, n, x, n, "method=gmres max_iterations=1", NULL) ==
+        ECHELON_MAX_ITERATIONS);
+  memcpy(nan_values, values, sizeof nan_values);
+  nan_values[3] = NAN;
+  CHECK(echelon_matrix_values(A, nan_values) == ECHELON_SOLVED);
+  CHECK(echelon_solve_once(A, 1, b, n, x, n, "method=sparse-lu", NULL) == ECHELON_NOT_A_NUMBER);
+  echelon_matrix_free(A);
+}
+
+static void test_options(void) {
+  echelon_matrix A = make_matrix();
+  echelon_solver solver = make_solver("gmres");
+  echelon_report report = NULL;
+  double x[n];
+  CHECK(echelon_set(solver, "preconditioner", "jacobi") == ECHELON_SOLVED);
+  CHECK(echelon_set_real(solver, "preconditioner.weight", 0.5) == ECHELON_SOLVED);
+  CHECK(echelon_set_integer(solver, "restart", 7) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  /* Tolerances act at once. */
+  CHECK(echelon_set(solver, "max_iterations", "1") == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, NULL) == ECHELON_MAX_ITERATIONS);
+  CHECK(echelon_set_integer(solver, "max_iterations", 100) == ECHELON_SOLVED);
+  CHECK(echelon_set_real(solver, "rtol", 1e-3) == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, &report) == ECHELON_SOLVED);
+  CHECK(echelon_report_number(report, "tolerance") < 1);
+  echelon_report_free(report);
+  /* A first guess that is the solution. */
+  CHECK(echelon_set_real(solver, "rtol", 1e-10) == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_set_real(solver, "rtol", 1e-6) == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, ECHELON_FROM_X, &report) == ECHELON_SOLVED);
+  CHECK(echelon_report_number(report, "iterations") == 0);
+  echelon_report_free(report);
+
+  CHECK_REFUSED(echelon_set(solver, "restrat", "3"), ECHELON_BAD_OPTION, "restart");
+  CHECK_REFUSED(echelon_set(solver, "preconditioner.weight", "3"), ECHELON_BAD_OPTION, "weight");
+  CHECK_REFUSED(echelon_set(solver, "restart", "many"), ECHELON_BAD_OPTION, "restart");
+  CHECK_REFUSED(echelon_set_real(solver, "rtol", 2), ECHELON_BAD_OPTION, "rtol");
+  CHECK_REFUSED(echelon_set_real(solver, "atol", -1), ECHELON_BAD_OPTION, "atol");
+  CHECK_REFUSED(echelon_set_integer(solver, "max_iterations", -1), ECHELON_BAD_OPTION, "max_iterations");
+  CHECK_REFUSED(echelon_set(solver, "least_squares", "perhaps"), ECHELON_BAD_OPTION, "least_squares");
+  CHECK_REFUSED(echelon_set(solver, NULL, "3"), ECHELON_BAD_ARGUMENT, "option");
+  CHECK_REFUSED(echelon_set(solver, "restart", NULL), ECHELON_BAD_ARGUMENT, "text");
+  CHECK_REFUSED(echelon_set_integer(NULL, "restart", 1), ECHELON_BAD_ARGUMENT, "solver");
+  CHECK_REFUSED(echelon_set_real(NULL, "rtol", 1), ECHELON_BAD_ARGUMENT, "solver");
+  /* A refused option changes nothing. */
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, NULL) == ECHELON_SOLVED);
+  echelon_free(solver);
+
+  solver = make_solver("auto");
+  CHECK_REFUSED(echelon_set(solver, "restart", "3"), ECHELON_BAD_OPTION, "auto");
+  CHECK(echelon_set(solver, "rtol", "1e-10") == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, &report) == ECHELON_SOLVED);
+  CHECK(strlen(echelon_report_text(report, "reason")) > 0);
+  echelon_report_free(report);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, NULL) == ECHELON_SOLVED);
+  CHECK(is_solution(x, 1, 1e-8));
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+/* y = A x for the symmetric tridiagonal matrix (-1, 4, -1); counts the calls, and fails from `limit` on. */
+struct count {
+  int calls;
+  int limit;
+};
+static int32_t multiply(void* user, const void* from, void* to) {
+  struct count* const count = user;
+  const double* const x = from;
+  double* const y = to;
+  int i;
+  for (i = 0; i < n; ++i) y[i] = 4 * x[i] - (i > 0 ? x[i - 1] : 0) - (i + 1 < n ? x[i + 1] : 0);
+  return ++count->calls > count->limit;
+}
+static int32_t divide_by_diagonal(void* user, const void* from, void* to) {
+  int i;
+  ++*(int*)user;
+  for (i = 0; i < n; ++i) ((double*)to)[i] = ((const double*)from)[i] / 4;
+  return 0;
+}
+
+static void test_operator(void) {
+  static const double rhs[] = {2, 4, 6, 13};
+  struct count count = {0, 1000};
+  int applications = 0;
+  double x[n];
+  echelon_matrix A = NULL;
+  echelon_solver solver = make_solver("cg");
+  CHECK(echelon_operator(ECHELON_DOUBLE, n, n, multiply, multiply, &count, NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_preconditioner_product(solver, divide_by_diagonal, &applications) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, rhs, n, x, n, 0, NULL) == ECHELON_SOLVED);
+  CHECK(is_solution(x, 1, 1e-6));
+  CHECK(count.calls > 0 && applications > 0);
+  count.limit = count.calls + 1;
+  CHECK_REFUSED(echelon_solve(solver, 1, rhs, n, x, n, 0, NULL), ECHELON_CALLBACK_FAILED, "product");
+  CHECK_REFUSED(echelon_matrix_values(A, rhs), ECHELON_BAD_ARGUMENT, "operator");
+  echelon_free(solver);
+  solver = make_solver("sparse-lu");
+  CHECK_REFUSED(echelon_setup(solver, A, NULL), ECHELON_BAD_ARGUMENT, "sparse-lu");
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+static void test_preconditioner(void) {
+  echelon_matrix A = make_matrix();
+  echelon_solver solver = make_solver("gmres");
+  echelon_solver lu = make_solver("sparse-lu");
+  echelon_solver single = NULL;
+  echelon_report report = NULL;
+  double x[n];
+  CHECK(echelon_preconditioner(solver, lu) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_setup(solver, A, NULL), ECHELON_NOT_SET_UP, "echelon_setup");
+  CHECK(echelon_setup(lu, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, &report) == ECHELON_SOLVED);
+  CHECK(is_solution(x, 1, 1e-10));
+  CHECK(echelon_report_number(report, "iterations") <= 2);
+  echelon_report_free(report);
+  CHECK(echelon_apply(lu, b, x) == ECHELON_SOLVED);
+  CHECK(is_solution(x, 1, 1e-12));
+  CHECK(echelon_preconditioner(solver, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, NULL) == ECHELON_SOLVED);
+
+  CHECK(echelon_create("sparse-lu", ECHELON_FLOAT, NULL, &single) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_preconditioner(solver, single), ECHELON_BAD_ARGUMENT, "scalar");
+  CHECK_REFUSED(echelon_preconditioner(solver, solver), ECHELON_BAD_ARGUMENT, "itself");
+  CHECK_REFUSED(echelon_setup(single, A, NULL), ECHELON_BAD_ARGUMENT, "scalar");
+  CHECK_REFUSED(echelon_apply(single, b, x), ECHELON_NOT_SET_UP, "echelon_setup");
+  CHECK_REFUSED(echelon_apply(lu, NULL, x), ECHELON_BAD_ARGUMENT, "r is");
+  CHECK_REFUSED(echelon_apply(lu, b, NULL), ECHELON_BAD_ARGUMENT, "z is");
+  CHECK_REFUSED(echelon_preconditioner_product(NULL, divide_by_diagonal, NULL), ECHELON_BAD_ARGUMENT,
+                "solver");
+  echelon_free(single);
+  echelon_free(lu);
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+static void test_near_null_space(void) {
+  static const double ones[] = {1, 1, 1, 1};
+  double x[n];
+  echelon_matrix A = make_matrix();
+  echelon_solver solver = make_solver("amg");
+  CHECK(echelon_near_null_space(solver, n, 1, ones, n) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_near_null_space(solver, n - 1, 1, ones, n) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_setup(solver, A, NULL), ECHELON_DIMENSION_MISMATCH, "rows");
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, NULL) == ECHELON_NOT_SET_UP);
+  CHECK_REFUSED(echelon_near_null_space(solver, n, 1, ones, n - 1), ECHELON_DIMENSION_MISMATCH, "leading");
+  CHECK_REFUSED(echelon_near_null_space(solver, -1, 1, ones, n), ECHELON_BAD_ARGUMENT, "rows");
+  CHECK_REFUSED(echelon_near_null_space(solver, n, -1, ones, n), ECHELON_BAD_ARGUMENT, "columns");
+  CHECK_REFUSED(echelon_near_null_space(solver, n, 1, NULL, n), ECHELON_BAD_ARGUMENT, "vectors");
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+struct stopping {
+  echelon_solver solver;
+  int calls;
+  int by_cancel;
+};
+static int32_t stop(void* user, int64_t iteration, double relative_residual, double tolerance) {
+  struct stopping* const stopping = user;
+  ++stopping->calls;
+  CHECK(iteration >= 0 && relative_residual >= 0 && tolerance > 0);
+  if (!stopping->by_cancel) return 1;
+  echelon_cancel(stopping->solver);
+  return 0;
+}
+
+static void test_progress_and_cancellation(void) {
+  echelon_matrix A = make_matrix();
+  struct stopping stopping = {NULL, 0, 0};
+  double x[n];
+  stopping.solver = make_solver("gmres");
+  CHECK(echelon_on_progress(stopping.solver, stop, &stopping) == ECHELON_SOLVED);
+  CHECK(echelon_setup(stopping.solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_solve(stopping.solver, 1, b, n, x, n, 0, NULL) == ECHELON_CANCELLED);
+  CHECK(stopping.calls >= 1);
+  stopping.by_cancel = 1;
+  CHECK(echelon_solve(stopping.solver, 1, b, n, x, n, 0, NULL) == ECHELON_CANCELLED);
+  /* The next call starts afresh, also after a request that came between calls. */
+  echelon_cancel(stopping.solver);
+  CHECK(echelon_on_progress(stopping.solver, NULL, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_solve(stopping.solver, 1, b, n, x, n, 0, NULL) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_on_progress(NULL, stop, NULL), ECHELON_BAD_ARGUMENT, "solver");
+  echelon_cancel(NULL);
+  echelon_free(stopping.solver);
+  echelon_matrix_free(A);
+}
+
+/* A solver that several threads use at once, each with an error of its own. */
+struct concurrent {
+  echelon_solver solver;
+  int k;
+  int solved;
+};
+static void* solve_and_fail(void* user) {
+  struct concurrent* const task = user;
+  double rhs[n], x[n];
+  char word[32];
+  int i, turn;
+  task->solved = 1;
+  sprintf(word, "leading_b is %d", -task->k);
+  for (turn = 0; turn < 50; ++turn) {
+    for (i = 0; i < n; ++i) rhs[i] = task->k * b[i];
+    task->solved &= echelon_solve(task->solver, 1, rhs, n, x, n, 0, NULL) == ECHELON_SOLVED;
+    task->solved &= is_solution(x, task->k, 1e-10);
+    task->solved &= echelon_apply(task->solver, rhs, x) == ECHELON_SOLVED;
+    task->solved &= is_solution(x, task->k, 1e-10);
+    task->solved &=
+        echelon_solve(task->solver, 1, rhs, -task->k, x, n, 0, NULL) == ECHELON_DIMENSION_MISMATCH;
+    task->solved &= strstr(echelon_last_error(), word) != NULL;
+  }
+  return NULL;
+}
+
+static void test_concurrent_solves(void) {
+  struct concurrent tasks[4];
+  pthread_t threads[4];
+  echelon_matrix A = make_matrix();
+  echelon_solver solver = make_solver("sparse-lu");
+  int k;
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  for (k = 0; k < 4; ++k) {
+    tasks[k].solver = solver;
+    tasks[k].k = k + 1;
+    CHECK(pthread_create(&threads[k], NULL, solve_and_fail, &tasks[k]) == 0);
+  }
+  for (k = 0; k < 4; ++k) {
+    CHECK(pthread_join(threads[k], NULL) == 0);
+    CHECK(tasks[k].solved);
+  }
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+/* Arguments of echelon_compressed. */
+struct arrays {
+  int32_t order, scalar;
+  int64_t rows, columns, entries;
+  int32_t offset_type;
+  const void* offsets;
+  int32_t index_type;
+  const void* indices;
+  const void* values;
+  int32_t base, part;
+  const char* device;
+};
+static int32_t compress(const struct arrays* a, echelon_matrix* A) {
+  return echelon_compressed(a->order, a->scalar, a->rows, a->columns, a->entries, a->offset_type, a->offsets,
+                            a->index_type, a->indices, a->values, a->base, a->part, a->device, A);
+}
+/* A matrix with one argument changed. */
+#define CHECK_REFUSED_WITH(member, value, code, word)  \
+  do {                                                 \
+    struct arrays changed = valid;                     \
+    changed.member = value;                            \
+    CHECK_REFUSED(compress(&changed, &A), code, word); \
+    CHECK(A == NULL);                                  \
+  } while (0)
+
+static void test_misuse_of_matrices(void) {
+  static const int32_t decreasing[] = {0, 2, 1, 8, 10};
+  static const int32_t outside[] = {0, 1, 0, 1, 2, 1, 2, 4, 2, 3};
+  const struct arrays valid = {
+      ECHELON_BY_ROWS, ECHELON_DOUBLE, n,      n, 10,           ECHELON_INT32, offsets,
+      ECHELON_INT32,   columns,        values, 0, ECHELON_FULL, NULL};
+  echelon_matrix A = (echelon_matrix)(void*)&failures;
+  CHECK_REFUSED_WITH(order, 3, ECHELON_BAD_ARGUMENT, "order");
+  CHECK_REFUSED_WITH(scalar, 9, ECHELON_BAD_ARGUMENT, "scalar");
+  CHECK_REFUSED_WITH(scalar, ECHELON_COMPLEX_DOUBLE, ECHELON_NOT_BUILT, "complex");
+  CHECK_REFUSED_WITH(rows, -1, ECHELON_BAD_ARGUMENT, "negative");
+  CHECK_REFUSED_WITH(columns, -1, ECHELON_BAD_ARGUMENT, "negative");
+  CHECK_REFUSED_WITH(entries, -1, ECHELON_BAD_ARGUMENT, "negative");
+  CHECK_REFUSED_WITH(entries, 11, ECHELON_INVALID_MATRIX, "11");
+  CHECK_REFUSED_WITH(offset_type, 16, ECHELON_BAD_ARGUMENT, "16");
+  CHECK_REFUSED_WITH(index_type, 16, ECHELON_BAD_ARGUMENT, "16");
+  CHECK_REFUSED_WITH(offsets, NULL, ECHELON_BAD_ARGUMENT, "offsets");
+  CHECK_REFUSED_WITH(indices, NULL, ECHELON_BAD_ARGUMENT, "indices");
+  CHECK_REFUSED_WITH(values, NULL, ECHELON_BAD_ARGUMENT, "values");
+  CHECK_REFUSED_WITH(base, 2, ECHELON_BAD_ARGUMENT, "base");
+  CHECK_REFUSED_WITH(base, 1, ECHELON_INVALID_MATRIX, "");
+  CHECK_REFUSED_WITH(part, 7, ECHELON_BAD_ARGUMENT, "part");
+  CHECK_REFUSED_WITH(part, ECHELON_LOWER, ECHELON_INVALID_MATRIX, "");
+  CHECK_REFUSED_WITH(device, "gpu", ECHELON_BAD_OPTION, "gpu");
+  CHECK_REFUSED_WITH(offsets, decreasing, ECHELON_INVALID_MATRIX, "");
+  CHECK_REFUSED_WITH(indices, outside, ECHELON_INVALID_MATRIX, "4");
+  CHECK_REFUSED(compress(&valid, NULL), ECHELON_BAD_ARGUMENT, "result");
+  CHECK_REFUSED(echelon_triplets(ECHELON_DOUBLE, n, n, 10, 32, NULL, columns, values, 0, 0, NULL, &A),
+                ECHELON_BAD_ARGUMENT, "row_indices");
+  CHECK_REFUSED(echelon_triplets(ECHELON_DOUBLE, n, n, 10, 32, columns, NULL, values, 0, 0, NULL, &A),
+                ECHELON_BAD_ARGUMENT, "column_indices");
+  CHECK_REFUSED(echelon_triplets(ECHELON_DOUBLE, n, n, 10, 32, columns, outside, values, 0, 0, NULL, &A),
+                ECHELON_INVALID_MATRIX, "4");
+  CHECK_REFUSED(echelon_dense(ECHELON_BY_ROWS, ECHELON_DOUBLE, 2, 3, values, 2, NULL, &A),
+                ECHELON_DIMENSION_MISMATCH, "leading");
+  CHECK_REFUSED(echelon_dense(ECHELON_BY_ROWS, ECHELON_DOUBLE, 2, 3, NULL, 3, NULL, &A), ECHELON_BAD_ARGUMENT,
+                "values");
+  CHECK_REFUSED(echelon_dense(0, ECHELON_DOUBLE, 2, 3, values, 3, NULL, &A), ECHELON_BAD_ARGUMENT, "order");
+  CHECK_REFUSED(echelon_operator(ECHELON_DOUBLE, n, n, NULL, NULL, NULL, NULL, &A), ECHELON_BAD_ARGUMENT,
+                "product");
+  CHECK_REFUSED(echelon_operator(ECHELON_DOUBLE, n, -n, multiply, NULL, NULL, NULL, &A), ECHELON_BAD_ARGUMENT,
+                "negative");
+  CHECK_REFUSED(echelon_read("missing.mtx", ECHELON_DOUBLE, &A), ECHELON_PARSE_ERROR, "missing.mtx");
+  CHECK_REFUSED(echelon_read(NULL, ECHELON_DOUBLE, &A), ECHELON_BAD_ARGUMENT, "file");
+  CHECK_REFUSED(echelon_matrix_size(NULL, NULL, NULL, NULL), ECHELON_BAD_ARGUMENT, "A is");
+  CHECK_REFUSED(echelon_matrix_values(NULL, values), ECHELON_BAD_ARGUMENT, "A is");
+  A = make_matrix();
+  CHECK_REFUSED(echelon_matrix_values(A, NULL), ECHELON_BAD_ARGUMENT, "values");
+  echelon_matrix_free(A);
+  echelon_matrix_free(NULL);
+  /* A matrix without rows needs no arrays of elements. */
+  CHECK(echelon_triplets(ECHELON_DOUBLE, 0, 0, 0, ECHELON_INT32, NULL, NULL, NULL, 0, ECHELON_FULL, NULL,
+                         &A) == ECHELON_SOLVED);
+  CHECK(echelon_solve_once(A, 1, NULL, 0, NULL, 0, NULL, NULL) == ECHELON_SOLVED);
+  echelon_matrix_free(A);
+}
+
+static void test_misuse_of_solvers(void) {
+  echelon_matrix A = make_matrix();
+  echelon_solver solver = (echelon_solver)(void*)&failures;
+  echelon_report report = (echelon_report)(void*)&failures;
+  double x[2 * n] = {0};
+  CHECK_REFUSED(echelon_create("spares-lu", ECHELON_DOUBLE, NULL, &solver), ECHELON_BAD_OPTION, "sparse-lu");
+  CHECK(solver == NULL);
+  CHECK_REFUSED(echelon_create(NULL, ECHELON_DOUBLE, NULL, &solver), ECHELON_BAD_ARGUMENT, "method");
+  CHECK_REFUSED(echelon_create("lu", ECHELON_DOUBLE, NULL, NULL), ECHELON_BAD_ARGUMENT, "result");
+  CHECK_REFUSED(echelon_create("lu", 0, NULL, &solver), ECHELON_BAD_ARGUMENT, "scalar");
+  CHECK_REFUSED(echelon_create("lu", ECHELON_COMPLEX_FLOAT, NULL, &solver), ECHELON_NOT_BUILT, "complex");
+  CHECK_REFUSED(echelon_create("lu", ECHELON_DOUBLE, "gpu", &solver), ECHELON_BAD_OPTION, "gpu");
+
+  solver = make_solver("sparse-lu");
+  CHECK_REFUSED(echelon_solve(solver, 1, b, n, x, n, 0, &report), ECHELON_NOT_SET_UP, "echelon_setup");
+  CHECK(report == NULL);
+  CHECK_REFUSED(echelon_update(solver, A, NULL), ECHELON_NOT_SET_UP, "echelon_setup");
+  CHECK_REFUSED(echelon_setup(solver, NULL, NULL), ECHELON_BAD_ARGUMENT, "A is");
+  CHECK_REFUSED(echelon_setup(NULL, A, NULL), ECHELON_BAD_ARGUMENT, "solver is");
+  CHECK_REFUSED(echelon_analyze(NULL, A, NULL), ECHELON_BAD_ARGUMENT, "solver is");
+  CHECK_REFUSED(echelon_update(NULL, A, NULL), ECHELON_BAD_ARGUMENT, "solver is");
+  /* Handles of another kind. */
+  CHECK_REFUSED(echelon_setup((echelon_solver)(void*)A, A, NULL), ECHELON_BAD_ARGUMENT, "solver is");
+  CHECK_REFUSED(echelon_setup(solver, (echelon_matrix)(void*)solver, NULL), ECHELON_BAD_ARGUMENT, "A is");
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_solve(NULL, 1, b, n, x, n, 0, NULL), ECHELON_BAD_ARGUMENT, "solver is");
+  CHECK_REFUSED(echelon_solve(solver, -1, b, n, x, n, 0, NULL), ECHELON_BAD_ARGUMENT, "columns");
+  CHECK_REFUSED(echelon_solve(solver, 1, NULL, n, x, n, 0, NULL), ECHELON_BAD_ARGUMENT, "b is");
+  CHECK_REFUSED(echelon_solve(solver, 1, b, n, NULL, n, 0, NULL), ECHELON_BAD_ARGUMENT, "x is");
+  CHECK_REFUSED(echelon_solve(solver, 1, b, n - 1, x, n, 0, NULL), ECHELON_DIMENSION_MISMATCH, "leading_b");
+  CHECK_REFUSED(echelon_solve(solver, 1, b, n, x, n - 1, 0, NULL), ECHELON_DIMENSION_MISMATCH, "leading_x");
+  CHECK_REFUSED(echelon_solve(solver, 2, b, 1, x, 2, ECHELON_ROW_MAJOR, NULL), ECHELON_DIMENSION_MISMATCH,
+                "leading_b");
+  CHECK_REFUSED(echelon_solve(solver, 1, b, n, x, n, 16, NULL), ECHELON_BAD_ARGUMENT, "flags");
+  CHECK_REFUSED(echelon_solve(solver, 1, x, n, x + 1, n, 0, NULL), ECHELON_OVERLAPPING_OPERANDS, "");
+  CHECK(echelon_solve(solver, 0, NULL, n, NULL, n, 0, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_bytes(NULL) == ECHELON_BAD_ARGUMENT);
+  echelon_free(solver);
+  echelon_free(NULL);
+
+  CHECK_REFUSED(echelon_solve_once(NULL, 1, b, n, x, n, NULL, NULL), ECHELON_BAD_ARGUMENT, "A is");
+  CHECK_REFUSED(echelon_solve_once(A, 1, b, n, x, n, "method", NULL), ECHELON_BAD_OPTION, "NAME=VALUE");
+  CHECK_REFUSED(echelon_solve_once(A, 1, b, n, x, n, "=3", NULL), ECHELON_BAD_OPTION, "NAME=VALUE");
+  CHECK_REFUSED(echelon_solve_once(A, 1, b, n, x, n, "method=gcc", NULL), ECHELON_BAD_OPTION, "gcc");
+  CHECK_REFUSED(echelon_solve_once(A, 1, b, n, x, n, "method=cg rtol=x", NULL), ECHELON_BAD_OPTION, "rtol");
+  CHECK_REFUSED(echelon_solve_once(A, 1, b, 3, x, n, NULL, NULL), ECHELON_DIMENSION_MISMATCH, "leading_b");
+  echelon_matrix_free(A);
+}
+
+static void test_misuse_of_reports(void) {
+  echelon_matrix A = make_matrix();
+  echelon_report report = NULL;
+  double x[n];
+  CHECK(echelon_solve_once(A, 1, b, n, x, n, NULL, &report) == ECHELON_SOLVED);
+  CHECK(echelon_report_code(NULL) == ECHELON_BAD_ARGUMENT);
+  CHECK(echelon_report_code((echelon_report)(void*)A) == ECHELON_BAD_ARGUMENT);
+  CHECK(isnan(echelon_report_number(NULL, "iterations")) && isnan(echelon_report_number(report, NULL)));
+  CHECK(echelon_report_text(NULL, "status") == NULL && echelon_report_text(report, NULL) == NULL);
+  CHECK(echelon_report_history(NULL, 0, NULL) == ECHELON_BAD_ARGUMENT);
+  CHECK(echelon_report_history(report, -1, x) == ECHELON_BAD_ARGUMENT);
+  CHECK(echelon_report_history(report, 1, NULL) == ECHELON_BAD_ARGUMENT);
+  CHECK(echelon_report_json(NULL) == NULL);
+  echelon_report_free(report);
+  echelon_report_free(NULL);
+  echelon_matrix_free(A);
+}
+
+/* The memory of a freed handle is read, which tools that check memory report. */
+static void test_freed_handles(void) {
+  double x[n];
+  echelon_matrix A = make_matrix();
+  echelon_solver solver = make_solver("sparse-lu");
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  echelon_free(solver);
+  CHECK(echelon_solve(solver, 1, b, n, x, n, 0, NULL) == ECHELON_BAD_ARGUMENT);
+  echelon_free(solver);
+  echelon_matrix_free(A);
+  CHECK(echelon_matrix_size(A, NULL, NULL, NULL) == ECHELON_BAD_ARGUMENT);
+  echelon_matrix_free(A);
+}
+
+static void test_larger_than_memory(void) {
+  int64_t size = 0;
+  echelon_matrix A = NULL;
+  struct count count = {0, 1000};
+  echelon_solver solver = make_solver("cg");
+  /* 2^50 rows: vectors of 8 PiB. */
+  CHECK(echelon_operator(ECHELON_DOUBLE, (int64_t)1 << 50, (int64_t)1 << 50, multiply, NULL, &count, NULL,
+                         &A) == ECHELON_SOLVED);
+  CHECK(echelon_matrix_size(A, &size, NULL, NULL) == ECHELON_SOLVED && size == (int64_t)1 << 50);
+  size = echelon_setup(solver, A, NULL);
+  CHECK(size == ECHELON_OUT_OF_MEMORY || size == ECHELON_MEMORY_EXHAUSTED || size == ECHELON_INVALID_MATRIX);
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+int main(int argc, char** argv) {
+  static const struct {
+    const char* name;
+    void (*run)(void);
+  } tests[] = {
+      {"library", test_library},
+      {"compressed_forms", test_compressed_forms},
+      {"triangle", test_triangle},
+      {"triplets_are_summed", test_triplets_are_summed},
+      {"dense_and_new_values", test_dense_and_new_values},
+      {"factor_and_reuse", test_factor_and_reuse},
+      {"reports", test_reports},
+      {"numerical_outcomes", test_numerical_outcomes},
+      {"options", test_options},
+      {"operator", test_operator},
+      {"preconditioner", test_preconditioner},
+      {"near_null_space", test_near_null_space},
+      {"progress_and_cancellation", test_progress_and_cancellation},
+      {"concurrent_solves", test_concurrent_solves},
+      {"misuse_of_matrices", test_misuse_of_matrices},
+      {"misuse_of_solvers", test_misuse_of_solvers},
+      {"misuse_of_reports", test_misuse_of_reports},
+      {"larger_than_memory", test_larger_than_memory},
+      {"freed_handles", test_freed_handles},
+  };
+  size_t i;
+  for (i = 0; i < sizeof tests / sizeof tests[0]; ++i) {
+    const int before = failures;
+    int wanted = argc < 2;
+    int k;
+    for (k = 1; k < argc; ++k) wanted |= strcmp(argv[k], tests[i].name) == 0;
+    if (!wanted) continue;
+    tests[i].run();
+    printf("%s %s\n", failures == before ? "ok    " : "FAILED", tests[i].name);
+  }
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
