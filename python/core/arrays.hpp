@@ -53,6 +53,7 @@ template <class T, class NdArray>
     const std::int64_t n = extent(1);
     const std::int64_t rows = std::max<std::int64_t>(m, 1);
     const std::int64_t columns = std::max<std::int64_t>(n, 1);
+    if (m == 0 || n == 0) return {data, m, n, rows, device};
     const std::int64_t down = m > 1 ? array.stride(0) : columns;
     const std::int64_t across = n > 1 ? array.stride(1) : rows;
     if ((m <= 1 || down == 1) && across >= rows) return {data, m, n, across, device};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a call from Python asks for.
+/// Requests of calls from Python.
 #pragma once
 
 #include "computation.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What this build of the library has: methods, generators, formats, devices.
+/// Tables of methods, generators, formats and devices of this build.
 #include "bindings.hpp"
 
 #include <echelon/device.hpp>

@@ -425,9 +425,12 @@ class Solver:
         """
         if self._matrix is None:
             self._make_ready()
+        if check != "raise":
+            valid_check(check)
         rows, columns = self.shape if trans == "N" else self.shape[::-1]
         rhs = b if is_plain_vector(b, rows, self._dtype) else as_vectors(b, rows, self._dtype)
-        x = out if is_plain_vector(out, columns, self._dtype) and rhs.ndim == 1 else result_like(rhs, columns, out)
+        x: NDArray[Any] = (out if is_plain_vector(out, columns, self._dtype) and rhs.ndim == 1  # type: ignore[assignment]
+                           else result_like(rhs, columns, out))
         if (x0 is None and trans == "N" and callback is None and rtol is None and atol is None and maxiter is None
                 and measure_error and not least_squares):
             report = self._core.solve(rhs, x)
@@ -445,7 +448,6 @@ class Solver:
         self._last.report = report
         if report.solved and not return_report and not log.isEnabledFor(logging.INFO):
             return x
-        valid_check(check)
         return _finished(x, report, check, return_report, out is None)
 
     @staticmethod
@@ -469,9 +471,7 @@ class Solver:
         if not self._is_preconditioner():
             x: NDArray[Any] = self.solve(r, trans=trans, out=out)
             return x
-        rhs = as_vectors(r, self.shape[0], self._dtype, "r")
-        if rhs.ndim == 2:
-            rhs = np.asfortranarray(rhs)
+        rhs = np.asfortranarray(as_vectors(r, self.shape[0], self._dtype, "r"))  # applications take columns
         z = result_like(rhs, self.shape[0], None)
         self._core.apply(rhs, z, trans != "N")
         if out is None:
