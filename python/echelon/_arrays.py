@@ -218,6 +218,8 @@ def scipy_csr(arrays: tuple[Any, Any, Any, Any]) -> Any:
     except ImportError as error:
         raise ImportError("sparse results are matrices of SciPy: pip install scipy") from error
     shape, offsets, indices, values = arrays
+    if len(values) < 2**31:
+        offsets = offsets.astype(np.int32)  # SciPy has one type of indices in a matrix
     return csr_array((values, indices, offsets), shape=shape)
 
 
