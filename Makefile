@@ -21,6 +21,7 @@ build: packages ## install the packages and build everything for the host
 
 test: ## install the packages, build, and run every test
 	@scripts/install-packages build test
+	-@scripts/python-environment
 	cmake --preset release
 	cmake --build --preset release
 	ctest --preset release

@@ -6,7 +6,8 @@
     include each other in a circle;
   - public headers include only public headers and the standard library, in the same order (headers.txt);
   - public headers export what they declare: each class and each function without a body is marked ECHELON_API;
-  - the command-line tool, the examples and the plug-in for PETSc include only public headers and their own files;
+  - the command-line tool, the examples, the plug-in for PETSc and the Python package include only public headers and
+    their own files;
   - a benchmark includes no other folder of bench/ than bench/support;
   - no folder has more than 24 files;
   - host files that may be compiled together (ECHELON_UNITY) define no type or constant of one name in unnamed namespaces;
@@ -26,7 +27,7 @@ from pathlib import Path
 CODE = {".hpp", ".cpp", ".cuh", ".cu"}
 MOST_FILES = 24
 MOST_WORDS = 5  # of a test's name without underscores
-SELF_CONTAINED = ["apps/echelon", "examples", "petsc"]
+SELF_CONTAINED = ["apps/echelon", "examples", "petsc", "python/core"]
 # Headers of the standard library have no suffix; of the system's, public headers use none.
 STANDARD = re.compile(r"[a-z_]+")
 
@@ -190,7 +191,7 @@ class Structure:
     def check_files(self):
         """Includes of files that do not exist, and files that include each other, which #pragma once would hide."""
         graph = defaultdict(list)
-        for folder in ("src", "include", "apps", "petsc", "tests", "bench"):
+        for folder in ("src", "include", "apps", "petsc", "python", "tests", "bench"):
             for path in code_files(self.root, folder):
                 for line, quote, name in includes(path):
                     target = resolve(self.root, path, name)
@@ -217,7 +218,7 @@ class Structure:
                 visit(path)
 
     def check_folder_sizes(self):
-        for folder in ("src", "include", "apps", "petsc", "tests", "bench"):
+        for folder in ("src", "include", "apps", "petsc", "python", "tests", "bench"):
             counts = Counter(path.parent for path in code_files(self.root, folder))
             for place, count in sorted(counts.items()):
                 name = place.relative_to(self.root).as_posix()
@@ -257,7 +258,7 @@ class Structure:
         word = re.compile(r"(?<![A-Za-z])(?<!random )(?<!page )(" + "|".join(lists["words"]) + r")s?(?![a-z])", re.IGNORECASE)
         comment = re.compile(r'"(?:\\.|[^"\\])*"|//(.*)')
         phrase = re.compile(r"\b(" + "|".join(lists["phrases"]) + r")\b", re.IGNORECASE)
-        for folder in ("src", "include", "apps", "petsc", "bench", "examples", "tests"):
+        for folder in ("src", "include", "apps", "petsc", "python", "bench", "examples", "tests"):
             for path in code_files(self.root, folder):
                 previous = ""
                 for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -307,7 +308,7 @@ def main():
 
     root = Path(sys.argv[1])
     faults = Structure(root, words="--words" in sys.argv[2:]).check() + count_faults(root)
-    count = sum(len(code_files(root, folder)) for folder in ("src", "include", "apps", "petsc", "bench", "examples"))
+    count = sum(len(code_files(root, folder)) for folder in ("src", "include", "apps", "petsc", "python", "bench", "examples"))
     print("\n".join(faults) or f"{count} files are in order")
     sys.exit(1 if faults else 0)
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Computations that run without Python's lock, and what ends them early.
+#pragma once
+
+#include <echelon/cancellation.hpp>
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <utility>
+
+namespace echelon::python {
+
+namespace nb = nanobind;
+
+/// A Python object, or none. Copies may be made and destroyed without Python's lock.
+class SharedObject {
+ public:
+  SharedObject() = default;
+  explicit SharedObject(nb::object object);
+
+  explicit operator bool() const { return object_ != nullptr; }
+  /// The object; None if there is none.
+  [[nodiscard]] nb::object get() const { return object_ ? *object_ : nb::none(); }
+
+ private:
+  std::shared_ptr<const nb::object> object_;
+};
+
+/// Turns Ctrl-C into a request to stop while it exists, for computations on the main thread under Python's
+/// own handler of SIGINT. The handler of the process is replaced by one that sets `flag` and calls the one
+/// before, so that no thread has to watch, and nothing has to be restarted after a fork.
+class InterruptGuard {
+ public:
+  explicit InterruptGuard(bool long_enough);
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  [[nodiscard]] std::atomic<bool>& flag() { return flag_; }
+  /// Raises KeyboardInterrupt after Ctrl-C.
+  void check() const;
+
+ private:
+  std::atomic<bool> flag_ = false;
+  std::atomic<bool>* outer_ = nullptr;
+  bool active_ = false;
+};
+
+/// Elements below which a computation ends sooner than a user can interrupt it.
+inline constexpr std::int64_t interruptible_elements = 1000;
+
+/// Calls f(flag) without Python's lock, where f tests `flag`, a std::atomic<bool>, from time to time.
+template <class F>
+auto compute(std::int64_t elements, const F& f) {
+  InterruptGuard guard(elements >= interruptible_elements);
+  auto result = [&] {
+    const nb::gil_scoped_release release;
+    return f(guard.flag());
+  }();
+  guard.check();
+  return result;
+}
+
+}  // namespace echelon::python

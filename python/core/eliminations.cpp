@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Echelon forms, inverses, Schur complements and proofs.
+#include "bindings.hpp"
+#include "matrix.hpp"
+
+#include <echelon/certify.hpp>
+#include <echelon/domain_decomposition/schur_complement.hpp>
+#include <echelon/rank_modulo.hpp>
+#include <echelon/rref.hpp>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace echelon::python {
+
+namespace {
+
+nb::dict dictionary_of(const RankFacts& facts) {
+  nb::dict result;
+  result["rank"] = facts.rank;
+  result["tolerance"] = facts.tolerance;
+  result["smallest_accepted_pivot"] = facts.smallest_accepted_pivot;
+  result["largest_rejected_pivot"] = facts.largest_rejected_pivot;
+  result["distance_to_lower_rank"] = facts.distance_to_lower_rank;
+  result["doubtful"] = facts.doubtful;
+  result["proven"] = facts.proven;
+  return result;
+}
+
+/// (R, facts of the rank, pivot columns, row permutation, (sign, mantissa, exponent) of the determinant,
+/// basis of the null space, report)
+template <class T>
+nb::tuple reduce(const PythonMatrix<T>& A, std::optional<double> tolerance) {
+  EchelonForm<T> form;
+  Dense<T> kernel;
+  {
+    const nb::gil_scoped_release release;
+    GaussJordanOptions options;
+    options.tolerance = tolerance;
+    form = RowReduction<T>(A.ref().device(), options).reduce(A.ref());
+    if (form.report.solved()) kernel = null_space(form);
+  }
+  nb::object determinant = nb::none();
+  if (form.determinant) {
+    determinant =
+        nb::make_tuple(form.determinant->sign, form.determinant->mantissa, form.determinant->exponent);
+  }
+  return nb::make_tuple(
+      numpy_array(std::move(form.R)), dictionary_of(form.facts), numpy_array(std::move(form.pivot_columns)),
+      numpy_array(std::move(form.row_permutation)), determinant, numpy_array(std::move(kernel)), form.report);
+}
+
+/// Replaces A by its inverse.
+template <class T>
+Report invert(const nb::ndarray<T>& A) {
+  const DenseView<T> view = view_of<T>(A);
+  const nb::gil_scoped_release release;
+  return RowReduction<T>(view.device()).invert(view);
+}
+
+template <class T>
+std::int64_t rank_modulo_prime(const PythonMatrix<T>& A, std::int64_t p) {
+  return compute(A.work(), [&](const std::atomic<bool>& /*flag*/) { return rank_modulo<T>(A.ref(), p); });
+}
+
+template <class T>
+ErrorCertificate bound_error(const PythonMatrix<T>& A, const nb::ndarray<const T>& B,
+                             const nb::ndarray<const T>& X) {
+  const auto b = view_of<const T>(B);
+  const auto x = view_of<const T>(X);
+  return compute(A.work(),
+                 [&](const std::atomic<bool>& flag) { return certify<T>(A.ref(), b, x, {.cancel = &flag}); });
+}
+
+template <class T>
+void bind_schur_complement(nb::module_& module) {
+  using S = SchurComplement<T>;
+  using Vectors = nb::ndarray<T>;
+  using ConstVectors = nb::ndarray<const T>;
+  nb::class_<S>(module, "SchurComplement")
+      .def_prop_ro("report", &S::report)
+      .def_prop_ro("interior",
+                   [](const S& s) {
+                     return numpy_array(std::vector<std::int32_t>(s.interior().begin(), s.interior().end()));
+                   })
+      .def_prop_ro("matrix", [](const S& s) { return numpy_array(s.matrix()); })
+      .def_prop_ro("nbytes", &S::bytes)
+      .def_prop_ro("interior_inertia",
+                   [](const S& s) -> nb::object {
+                     const auto inertia = s.interior_inertia();
+                     if (!inertia) return nb::none();
+                     return nb::make_tuple(inertia->positive, inertia->negative, inertia->zero);
+                   })
+      .def(
+          "reduce",
+          [](const S& s, const ConstVectors& B, const Vectors& G) {
+            s.reduce(view_of<const T>(B), view_of<T>(G));
+          },
+          nb::arg().noconvert(), nb::arg().noconvert(), nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "expand",
+          [](const S& s, const ConstVectors& X_B, const ConstVectors& B, const Vectors& X) {
+            s.expand(view_of<const T>(X_B), view_of<const T>(B), view_of<T>(X));
+          },
+          nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "solve",
+          [](const S& s, const ConstVectors& B, const Vectors& X) {
+            return s.solve(view_of<const T>(B), view_of<T>(X));
+          },
+          nb::arg().noconvert(), nb::arg().noconvert(), nb::call_guard<nb::gil_scoped_release>());
+  module.def(
+      "schur_complement",
+      [](const PythonMatrix<T>& A, const std::vector<std::int32_t>& interface,
+         const std::string& factorization) {
+        const auto kind = from_word<SchurFactorization>(factorization);
+        if (!kind) {
+          throw BadOption("factorization",
+                          "factorization is 'auto', 'cholesky', 'ldlt' or 'lu', not '" + factorization + "'");
+        }
+        return compute(A.work(), [&](const std::atomic<bool>& flag) {
+          return SchurComplement<T>(A.ref(), interface, {.factorization = *kind, .cancel = &flag});
+        });
+      },
+      nb::keep_alive<0, 1>());
+}
+
+}  // namespace
+
+template <class T>
+void bind_eliminations(nb::module_& module) {
+  module.def("rref", reduce<T>, nb::arg(), nb::arg().none());
+  module.def("invert", invert<T>, nb::arg().noconvert());
+  module.def("rank_modulo", rank_modulo_prime<T>);
+  module.def("certify", bound_error<T>, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
+  bind_schur_complement<T>(module);
+}
+
+template void bind_eliminations<float>(nb::module_&);
+template void bind_eliminations<double>(nb::module_&);
+
+}  // namespace echelon::python

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The extension module echelon._core: the C++ interface as it is. What suits Python is written in Python.
+#include "bindings.hpp"
+
+#include <nanobind/nanobind.h>
+
+namespace echelon::python {
+
+namespace {
+
+template <class T>
+void bind_scalar(nb::module_ module) {
+  bind_matrices<T>(module);
+  bind_solvers<T>(module);
+  bind_files<T>(module);
+  bind_eliminations<T>(module);
+}
+
+}  // namespace
+
+}  // namespace echelon::python
+
+NB_MODULE(_core, module) {
+  using namespace echelon::python;
+  nb::set_leak_warnings(false);  // the library never prints
+  module.attr("version") = ECHELON_VERSION;
+  bind_errors();
+  bind_reports(module);
+  bind_requests(module);
+  bind_tables(module);
+  bind_scalar<float>(module.def_submodule("float32"));
+  bind_scalar<double>(module.def_submodule("float64"));
+  nb::module_ graph = module.def_submodule("graph");
+  bind_graphs(graph);
+}

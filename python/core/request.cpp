@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "request.hpp"
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
+
+#include <string>
+#include <variant>
+
+namespace echelon::python {
+
+namespace {
+
+Operation operation_of(const std::string& name) {
+  if (name == "N") return Operation::none;
+  if (name == "T") return Operation::transpose;
+  if (name == "H") return Operation::adjoint;
+  throw BadOption("trans", "trans is 'N', 'T' or 'H', not '" + name + "'");
+}
+
+MethodKind kind_of(const std::string& name) {
+  if (name == "direct") return MethodKind::direct;
+  if (name == "iterative") return MethodKind::iterative;
+  throw BadOption("kind", "kind is 'direct' or 'iterative', not '" + name + "'");
+}
+
+Dense<double> copied(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& array) {
+  Dense<double> result(Device(), static_cast<std::int64_t>(array.shape(0)),
+                       static_cast<std::int64_t>(array.shape(1)));
+  const DenseView<const double> view = view_of<const double>(array);
+  for (std::int64_t j = 0; j < result.columns(); ++j) {
+    for (std::int64_t i = 0; i < result.rows(); ++i) result(i, j) = view(i, j);
+  }
+  return result;
+}
+
+template <class T>
+void set_initial_guess(SolveRequest& request, const nb::ndarray<const T>& x) {
+  request.initial_guess = view_of<const T>(x);
+  request.initial_guess_array = SharedObject(nb::cast(x));
+}
+
+void bind_control(nb::module_& module) {
+  nb::class_<Request>(module, "Request")
+      .def(nb::init<>())
+      .def_rw("rtol", &Request::rtol, nb::arg().none())
+      .def_rw("atol", &Request::atol, nb::arg().none())
+      .def_rw("max_iterations", &Request::max_iterations, nb::arg().none())
+      .def_rw("use_initial_guess", &Request::use_initial_guess)
+      .def_rw("measure_error", &Request::measure_error)
+      .def_rw("least_squares", &Request::least_squares)
+      .def("set_operation", [](Request& r, const std::string& name) { r.operation = operation_of(name); })
+      .def(
+          "set_callback", [](Request& r, const nb::object& f) { r.callback = SharedObject(f); },
+          nb::arg().none());
+}
+
+void bind_solve_options(nb::module_& module) {
+  nb::class_<SolveRequest>(module, "SolveRequest")
+      .def(nb::init<>())
+      .def_rw("method", &SolveRequest::method)
+      .def_rw("rtol", &SolveRequest::rtol, nb::arg().none())
+      .def_rw("atol", &SolveRequest::atol, nb::arg().none())
+      .def_rw("max_iterations", &SolveRequest::max_iterations, nb::arg().none())
+      .def_rw("least_squares", &SolveRequest::least_squares)
+      .def_rw("measure_error", &SolveRequest::measure_error)
+      .def_rw("certify", &SolveRequest::certify)
+      .def("set_kind", [](SolveRequest& r, const std::string& name) { r.kind = kind_of(name); })
+      .def("set_device", [](SolveRequest& r, const std::string& name) { r.device = Device::parse(name); })
+      .def("set_parameters",
+           [](SolveRequest& r, const nb::dict& values) { r.parameters = options_of(values); })
+      .def("set_initial_guess", set_initial_guess<float>, nb::arg().noconvert())
+      .def("set_initial_guess", set_initial_guess<double>, nb::arg().noconvert())
+      .def("set_near_null_space",
+           [](SolveRequest& r, const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& vectors) {
+             r.near_null_space = copied(vectors);
+           })
+      .def(
+          "set_callback", [](SolveRequest& r, const nb::object& f) { r.callback = SharedObject(f); },
+          nb::arg().none());
+}
+
+}  // namespace
+
+Options options_of(const nb::dict& values) {
+  Options options;
+  for (const auto& [name, value] : values) {
+    using Value = std::variant<bool, std::int64_t, double, std::string>;
+    std::visit([&](const auto& held) { options.set(nb::cast<std::string>(name), held); },
+               nb::cast<Value>(value));
+  }
+  return options;
+}
+
+nb::dict dictionary_of(const Options& options) {
+  nb::dict result;
+  for (const auto& [name, value] : options.entries()) result[name.c_str()] = nb::cast(value.get());
+  return result;
+}
+
+void bind_requests(nb::module_& module) {
+  bind_control(module);
+  bind_solve_options(module);
+}
+
+}  // namespace echelon::python

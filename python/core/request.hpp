@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Requests of calls from Python.
+#pragma once
+
+#include "computation.hpp"
+
+#include <echelon/solve.hpp>
+#include <echelon/solver.hpp>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string_view.h>
+
+#include <atomic>
+#include <stop_token>
+#include <utility>
+
+namespace echelon::python {
+
+/// Control of a set-up or a solve, with a Python callable for its progress.
+struct Request : Control {
+  SharedObject callback;
+};
+
+/// Options of a solution in one call, with a Python callable for its progress.
+struct SolveRequest : SolveOptions {
+  SharedObject callback;
+  SharedObject initial_guess_array;  ///< keeps the elements of `initial_guess` alive
+};
+
+/// The request as the library takes it: a stop is requested by `flag`, which the callback sets by returning
+/// True, and by `token`. An exception of the callback passes through the library.
+template <class R>
+[[nodiscard]] R connected(R request, std::atomic<bool>& flag, std::stop_token token = {}) {
+  request.cancel = CancellationToken(std::move(token), &flag);
+  if (request.callback) {
+    request.on_progress = [callback = request.callback, &flag](const Progress& progress) {
+      const nb::gil_scoped_acquire lock;
+      const nb::object answer = callback.get()(progress.method, progress.right_hand_side, progress.iteration,
+                                               progress.relative_residual, progress.tolerance);
+      if (answer.is(nb::handle(Py_True))) flag = true;
+    };
+  }
+  return request;
+}
+
+}  // namespace echelon::python

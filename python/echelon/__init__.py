@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Solves linear systems, and says how well.
+
+Examples
+--------
+>>> import echelon, numpy as np
+>>> A = echelon.generate("poisson-2d", nx=30, ny=30)
+>>> x, report = echelon.solve(A, A @ np.ones(900), return_report=True)
+>>> report.solved, report.expected_digits > 5
+(True, True)
+"""
+from . import graph, linalg
+from ._arrays import Symmetric, symmetric
+from ._core import version as __version__
+from ._errors import (BadOption, Cancelled, CudaError, DeviceMismatch, DimensionMismatch, EfficiencyWarning, Error,
+                      InvalidMatrix, NoDevice, NotANumber, NotBuilt, NotConverged, NotPositiveDefinite, OutOfMemory,
+                      OverlappingOperands, ParseError, SingularMatrix, SolveError, SolveWarning)
+from ._report import Certificate, Report, Status
+from ._solve import Candidate, Progress, Solution, Solver, choose, factor, solve
+from ._tools import (EchelonForm, Generator, MatrixFile, MatrixInfo, Method, OptionInfo, SchurComplement, certify, generate,
+                     generators, info, invert, methods, rank, read, read_file, rref, schur_complement, write)
+
+__all__ = [
+    "BadOption", "Cancelled", "Candidate", "Certificate", "CudaError", "DeviceMismatch", "DimensionMismatch", "EchelonForm",
+    "EfficiencyWarning", "Error", "Generator", "InvalidMatrix", "MatrixFile", "MatrixInfo", "Method", "NoDevice",
+    "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OptionInfo", "OutOfMemory", "OverlappingOperands",
+    "ParseError", "Progress", "Report", "SchurComplement", "SingularMatrix", "Solution", "SolveError", "SolveWarning",
+    "Solver", "Status", "Symmetric", "__version__", "certify", "choose", "factor", "generate", "generators", "graph", "info",
+    "invert", "linalg", "methods", "rank", "read", "read_file", "rref", "schur_complement", "solve", "symmetric", "write",
+]

@@ -1,0 +1,559 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Solution in one call, and solvers that keep a factorisation or a hierarchy."""
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._arrays import (FLOAT64, as_matrix, as_vectors, common_type, core_of, dense_vectors, is_plain_vector, is_sparse,
+                      preconditioner_function, result_like, scalar_type, type_of_matrix)
+from ._errors import BadOption, Error, check_outcome, valid_check
+from ._report import Report
+
+log = logging.getLogger("echelon")
+
+
+class Progress(NamedTuple):
+    """State of a running solve, for callbacks. `tolerance` is the relative residual to reach."""
+
+    method: str
+    right_hand_side: int
+    iteration: int
+    relative_residual: float
+    tolerance: float
+
+
+class Solution(NamedTuple):
+    """A solution and how it was obtained."""
+
+    x: NDArray[Any]
+    report: Report
+
+
+class Candidate(NamedTuple):
+    """A method that may suit a matrix, and why. `seconds` is a rough estimate of the time of a direct method."""
+
+    method: str
+    device: str
+    options: dict[str, Any]
+    reason: str
+    seconds: float | None
+
+
+Callback = Callable[[Progress], Any]
+
+
+def _progress(callback: Callback | None) -> Any:
+    return None if callback is None else lambda *state: callback(Progress(*state))
+
+
+def method_name(name: str) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"a method is given by its name, not by {type(name).__name__}")
+    return name.replace("_", "-")
+
+
+def flat_options(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Options as the library names them: those of a nested method are dotted."""
+    flat: dict[str, Any] = {}
+    for key, value in options.items():
+        name = prefix + key.replace("-", "_")
+        if isinstance(value, Mapping):
+            nested = dict(value)
+            if "method" in nested:
+                flat[name] = method_name(nested.pop("method"))
+            flat.update(flat_options(nested, name + "."))
+        elif isinstance(value, np.generic):
+            flat[name] = value.item()
+        elif isinstance(value, (bool, int, float, str)):
+            flat[name] = value
+        else:
+            raise BadOption(f"{name} is a bool, an int, a float, a text or a dictionary, not {type(value).__name__}", name)
+    return flat
+
+
+def _log(report: Any) -> None:
+    if log.isEnabledFor(logging.INFO):
+        for attempt in report.attempts:
+            log.debug("tried %s: %s", attempt["method"], attempt["status"])
+        log.info("%r", Report(report))
+
+
+def _finished(x: NDArray[Any], report: Any, check: str, return_report: bool, fill: bool) -> Any:
+    """What a solve returns, or raises."""
+    _log(report)
+    if not report.solved:
+        if fill and not report.computed:
+            x.fill(np.nan)
+        check_outcome(Report(report), False, x, check)
+    return Solution(x, Report(report)) if return_report else x
+
+
+def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, device: str | None = None,
+          rtol: float | None = None, atol: float | None = None, maxiter: int | None = None, x0: Any = None, M: Any = None,
+          near_null_space: Any = None, least_squares: bool = False, measure_error: bool = True, certify: bool = False,
+          out: NDArray[Any] | None = None, callback: Callback | None = None, check: str = "raise",
+          return_report: bool = False, **options: Any) -> Any:
+    """Solve ``A @ x = b``.
+
+    Parameters
+    ----------
+    A : array, sparse matrix, LinearOperator or `symmetric`
+        CSR arrays and dense arrays of either order are used in place; other forms are converted. An operator has `shape`
+        and `matvec`, and `rmatvec` where the transpose is needed.
+    b : array of shape (m,) or (m, k)
+        Right-hand sides. The computation is in float32 if both A and b are, else in float64.
+    method : str
+        "auto", or a name from `methods`.
+    kind : {"direct", "iterative"}, optional
+        Limits "auto" to methods of this kind.
+    device : str, optional
+        "serial", "openmp", "openmp:4" or "cuda:0"; default: the fastest.
+    rtol, atol : float, optional
+        Iterative methods stop when ``norm(b - A @ x) <= max(rtol * norm(b), atol)``. rtol is 1e-8 by default, 1e-5 in
+        float32.
+    maxiter : int, optional
+        Largest number of iterations.
+    x0 : array, optional
+        First guess of iterative methods.
+    M : solver, callable, LinearOperator or matrix, optional
+        Preconditioner: an approximation of the inverse of A. It needs an iterative `method` by name.
+    near_null_space : array of shape (n, k), optional
+        Vectors that A nearly maps to zero, by which `amg` coarsens.
+    least_squares : bool
+        Accept an x of least residual where no x satisfies the equations.
+    measure_error : bool
+        Measure the error of x: ``report.error_estimate``.
+    certify : bool
+        Bound the error of x by a proof: ``report.certificate``.
+    out : array, optional
+        Array for x.
+    callback : callable, optional
+        Called with a `Progress` at every convergence check; the solve ends when it returns True.
+    check : {"raise", "warn", "ignore"}
+        What to do when the system is not solved.
+    return_report : bool
+        Return a `Solution` of x and a `Report`.
+    **options
+        Options of the method. Those of a nested method are a dictionary:
+        ``preconditioner=dict(method="amg", coarsening="classical")``.
+
+    Returns
+    -------
+    x : numpy.ndarray
+        Of shape (n,) or (n, k), in the order of b; or a `Solution`.
+
+    Raises
+    ------
+    SolveError
+        The system is not solved; `x` of the exception is the last iterate, `report` says why.
+    Error
+        Wrong shapes, options and so on.
+
+    Examples
+    --------
+    >>> import numpy as np, echelon
+    >>> echelon.solve([[2.0, 1.0], [1.0, 3.0]], [3.0, 4.0])
+    array([1., 1.])
+    >>> x, report = echelon.solve(np.eye(3), np.ones(3), method="lu", return_report=True)
+    >>> str(report.status)
+    'direct'
+    """
+    valid_check(check)
+    b = b if type(b) is np.ndarray else dense_vectors(b)
+    dtype = common_type(type_of_matrix(A), scalar_type(b.dtype, "b"))
+    if M is not None:
+        if method == "auto":
+            raise BadOption("M needs an iterative method by name: 'cg', 'minres', 'bicgstab' or 'gmres'", "M")
+        solver = Solver(method, device=device, rtol=rtol, atol=atol, maxiter=maxiter, M=M, near_null_space=near_null_space,
+                        **options)
+        solver._set_up(A, dtype, "ignore", callback)
+        return solver.solve(b, x0=x0, out=out, check=check, callback=callback, return_report=return_report)
+    request = _core.SolveRequest()
+    request.method = method_name(method)
+    if kind is not None:
+        request.set_kind(kind)
+    if device is not None:
+        request.set_device(device)
+    request.rtol, request.atol, request.max_iterations = rtol, atol, maxiter
+    request.least_squares, request.measure_error, request.certify = least_squares, measure_error, certify
+    if options:
+        request.set_parameters(flat_options(options))
+    if near_null_space is not None:
+        request.set_near_null_space(_as_columns(near_null_space))
+    if callback is not None:
+        request.set_callback(_progress(callback))
+    matrix = as_matrix(A, dtype)
+    rhs = as_vectors(b, matrix.rows, dtype)
+    if x0 is not None:
+        request.set_initial_guess(as_vectors(x0, matrix.columns, dtype, "x0"))
+    x = result_like(rhs, matrix.columns, out)
+    report = core_of(dtype).solve_once(matrix, rhs, x, request)
+    return _finished(x, report, check, return_report, out is None)
+
+
+def choose(A: Any, *, device: str | None = None) -> list[Candidate]:
+    """Methods that ``method="auto"`` would try for A, best first, without solving.
+
+    Examples
+    --------
+    >>> import numpy as np, echelon
+    >>> [candidate.method for candidate in echelon.choose(np.eye(3))][:1]
+    ['cholesky']
+    """
+    dtype = type_of_matrix(A)
+    return [Candidate(*found) for found in core_of(dtype).choose(as_matrix(A, dtype), device or "")]
+
+
+def factor(A: Any, *, method: str = "auto", device: str | None = None, **options: Any) -> Solver:
+    """Factor A: a `Solver` by a direct method, that of "auto" if no other is named.
+
+    Examples
+    --------
+    >>> import numpy as np, echelon
+    >>> F = echelon.factor(np.array([[4.0, 1.0], [1.0, 3.0]]))
+    >>> F.solve(np.array([5.0, 4.0]))
+    array([1., 1.])
+    >>> F.update(np.array([[2.0, 0.0], [0.0, 2.0]])).solve(np.array([2.0, 4.0]))
+    array([1., 2.])
+    """
+    return Solver(method, device=device, kind="direct" if method == "auto" else None, **options).setup(A)
+
+
+def _as_columns(vectors: Any) -> NDArray[np.float64]:
+    array = np.asarray(vectors, np.float64, order="F")
+    return array.reshape(-1, 1) if array.ndim == 1 else array
+
+
+class Solver:
+    """A linear solver that is set up once and solves many times.
+
+    A solver that is set up is a linear operator by its attributes `shape`, `dtype` and `matvec`: one application as a
+    preconditioner, so that it can be passed as M to the functions of scipy.sparse.linalg.
+
+    Parameters
+    ----------
+    method : str
+        A name from `methods`, or "auto": the first of `choose` that can be set up.
+    device : str, optional
+        "serial", "openmp" (default), "openmp:4" or "cuda:0".
+    rtol, atol, maxiter : optional
+        As in `solve`, for iterative methods.
+    M : solver, callable, LinearOperator or matrix, optional
+        Preconditioner, in place of the option `preconditioner`.
+    near_null_space : array of shape (n, k), optional
+        As in `solve`.
+    kind : {"direct", "iterative"}, optional
+        Limits "auto".
+    **options
+        Options of the method.
+
+    Notes
+    -----
+    `solve` and `apply` may be called by several threads at once. A's arrays are referred to: a change of their elements
+    counts from the next `update` on. Pickles and copies hold the method, its options and A, and are set up on first use.
+
+    Examples
+    --------
+    >>> import numpy as np, echelon
+    >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
+    >>> solver = echelon.Solver("cg", rtol=1e-10).setup(A)
+    >>> solver.solve(np.array([5.0, 4.0])).round(8)
+    array([1., 1.])
+    >>> solver.report.solved
+    True
+    """
+
+    def __init__(self, method: str = "auto", *, device: str | None = None, rtol: float | None = None,
+                 atol: float | None = None, maxiter: int | None = None, M: Any = None, near_null_space: Any = None,
+                 kind: str | None = None, **options: Any) -> None:
+        self._arguments: dict[str, Any] = dict(device=device, rtol=rtol, atol=atol, maxiter=maxiter, M=M,
+                                               near_null_space=near_null_space, kind=kind, **options)
+        self.method = method_name(method)
+        self._device = device or "openmp"
+        self._kind = kind
+        self._M = M
+        self._near_null_space = near_null_space
+        named = dict(options, rtol=rtol, atol=atol, max_iterations=maxiter)
+        self._options = flat_options({name: value for name, value in named.items() if value is not None})
+        self._A: Any = None
+        self._matrix: Any = None
+        self._core: Any = None
+        self._pending = False
+        self._dtype = FLOAT64
+        self.shape = (0, 0)
+        self._last = threading.local()
+        if self.method == "auto":
+            if self._options:
+                raise BadOption(f"'auto' takes no options of a method: {', '.join(self._options)}", next(iter(self._options)))
+        else:
+            _core.float64.Solver(self.method, self._device, self._options)  # raises for options that do not exist
+
+    # Set-up
+
+    def analyze(self, A: Any) -> Solver:
+        """Analyse the pattern of A only; `setup` follows. The analysis is kept while the pattern stays."""
+        self._take(A, type_of_matrix(A))
+        self._core = self._make(self.method, self._options)
+        self._note(self._core.analyze(self._matrix))
+        return self
+
+    def setup(self, A: Any, *, check: str = "raise", callback: Callback | None = None) -> Solver:
+        """Prepare for solving with A; returns the solver.
+
+        Raises
+        ------
+        SolveError
+            The factorisation failed, or whatever the method prepares.
+        """
+        return self._set_up(A, type_of_matrix(A), valid_check(check), callback)
+
+    def update(self, A_or_values: Any, *, check: str = "raise", callback: Callback | None = None) -> Solver:
+        """Set up for new values in an unchanged pattern; what depends on the pattern alone is kept.
+
+        Parameters
+        ----------
+        A_or_values : matrix, or array of shape (nonzeros,)
+            A matrix of the same pattern, or the values of a sparse one in the order of the matrix of the last set-up.
+        """
+        valid_check(check)
+        self._make_ready()
+        self._take_update(A_or_values)
+        report = self._core.update(self._matrix, self._request(callback))
+        return self._ready(report, check)
+
+    def _take(self, A: Any, dtype: np.dtype[Any]) -> None:
+        matrix = as_matrix(A, dtype)
+        if dtype != self._dtype:
+            self._core = None
+        self._A, self._matrix, self._dtype, self._pending = A, matrix, dtype, False
+        self.shape = (matrix.rows, matrix.columns)
+
+    def _take_update(self, A: Any) -> None:
+        old = self._A
+        if isinstance(A, np.ndarray) and A.ndim == 1:
+            self._matrix.update_values(np.ascontiguousarray(A, self._dtype))
+        elif (is_sparse(A) and is_sparse(old) and A.format == old.format and A.format in ("csr", "csc")
+              and A.indptr is old.indptr and A.indices is old.indices):
+            self._A = A
+            self._matrix.update_values(np.ascontiguousarray(A.data[:self._matrix.nonzeros], self._dtype))
+        else:
+            self._take(A, self._dtype)
+
+    def _make(self, method: str, options: dict[str, Any]) -> Any:
+        core = core_of(self._dtype).Solver(method, self._device, options)
+        if self._near_null_space is not None:
+            core.set_near_null_space(_as_columns(self._near_null_space))
+        if isinstance(self._M, Solver) and self._M._dtype == self._dtype:
+            self._M._make_ready()
+            core.precondition_by_solver(self._M._core)
+        elif self._M is not None:
+            core.precondition_by_function(preconditioner_function(self._M, self._dtype), self.shape[0])
+        return core
+
+    def _set_up(self, A: Any, dtype: np.dtype[Any], check: str, callback: Callback | None) -> Solver:
+        self._take(A, dtype)
+        request = self._request(callback)
+        if self.method == "auto":
+            report = self._set_up_candidates(request)
+        else:
+            if self._core is None:
+                self._core = self._make(self.method, self._options)
+            report = self._core.setup(self._matrix, request)
+        return self._ready(report, check)
+
+    def _set_up_candidates(self, request: Any) -> Any:
+        """Sets up the first candidate for the matrix that can be set up."""
+        direct = {name for name, _, kind, *_ in _core.methods() if kind == "direct"}
+        found = core_of(self._dtype).choose(self._matrix, self._arguments["device"] or "")
+        candidates = [(method, options) for method, _, options, *_ in found
+                      if self._kind is None or (method in direct) == (self._kind == "direct")]
+        if not candidates and self._kind == "direct":
+            candidates = [("sparse-lu" if self._matrix.is_sparse else "lu", {})]
+        if not candidates:
+            raise Error(f"'auto' has no {self._kind} method for this matrix; name one")
+        for method, options in candidates:
+            self._core = self._make(method, options)
+            report = self._core.setup(self._matrix, request)
+            if report.ready or report.status == "cancelled":
+                break
+        return report
+
+    def _ready(self, report: Any, check: str) -> Solver:
+        self._note(report)
+        _log(report)
+        check_outcome(Report(report), report.ready, None, check)
+        return self
+
+    def _make_ready(self) -> None:
+        """Sets up a copy or what a pickle held; complains without a matrix."""
+        if self._matrix is not None:
+            return
+        if not self._pending:
+            raise Error("the solver has no matrix: call setup(A) first")
+        self._set_up(self._A, self._dtype, "raise", None)
+
+    # Solution
+
+    def solve(self, b: NDArray[Any], *, x0: Any = None, trans: str = "N", rtol: float | None = None,
+              atol: float | None = None, maxiter: int | None = None, least_squares: bool = False, measure_error: bool = True,
+              out: NDArray[Any] | None = None, check: str = "raise", callback: Callback | None = None,
+              return_report: bool = False) -> Any:
+        """Solve ``A @ x = b``, or with the transpose.
+
+        Parameters
+        ----------
+        b : array of shape (m,) or (m, k)
+            Right-hand sides, which are computed with in the type of A.
+        trans : {"N", "T", "H"}
+            The system: A, its transpose, or its adjoint.
+        out : array, optional
+            Array for x, which may be b itself.
+        x0, rtol, atol, maxiter, least_squares, measure_error, callback, check, return_report
+            As in `echelon.solve`, for this solve alone.
+
+        Returns
+        -------
+        x : numpy.ndarray
+            In the shape and the order of b; or a `Solution`.
+        """
+        if self._matrix is None:
+            self._make_ready()
+        if check != "raise":
+            valid_check(check)
+        rows, columns = self.shape if trans == "N" else self.shape[::-1]
+        rhs = b if is_plain_vector(b, rows, self._dtype) else as_vectors(b, rows, self._dtype)
+        x: NDArray[Any] = (out if is_plain_vector(out, columns, self._dtype) and rhs.ndim == 1  # type: ignore[assignment]
+                           else result_like(rhs, columns, out))
+        if (x0 is None and trans == "N" and callback is None and rtol is None and atol is None and maxiter is None
+                and measure_error and not least_squares):
+            report = self._core.solve(rhs, x)
+        else:
+            request = self._request(callback)
+            request.set_operation(trans)
+            request.rtol, request.atol, request.max_iterations = rtol, atol, maxiter
+            request.least_squares, request.measure_error = least_squares, measure_error
+            if x0 is not None:
+                guess = as_vectors(x0, columns, self._dtype, "x0")
+                rhs = rhs.copy(order="K") if np.may_share_memory(rhs, x) else rhs
+                x[...] = guess
+                request.use_initial_guess = True
+            report = self._core.solve_as(rhs, x, request)
+        self._last.report = report
+        if report.solved and not return_report and not log.isEnabledFor(logging.INFO):
+            return x
+        return _finished(x, report, check, return_report, out is None)
+
+    @staticmethod
+    def _request(callback: Callback | None) -> Any:
+        request = _core.Request()
+        if callback is not None:
+            request.set_callback(_progress(callback))
+        return request
+
+    def cancel(self) -> None:
+        """End the calls that are running, from any thread: they raise `Cancelled`."""
+        if self._core is not None:
+            self._core.cancel()
+
+    # Application as a preconditioner
+
+    def apply(self, r: Any, out: NDArray[Any] | None = None, *, trans: str = "N") -> NDArray[Any]:
+        """One application as a preconditioner, ``z = M @ r``: a cycle, or a substitution without refinement. A method that
+        is no preconditioner solves."""
+        self._make_ready()
+        if not self._is_preconditioner():
+            x: NDArray[Any] = self.solve(r, trans=trans, out=out)
+            return x
+        rhs = np.asfortranarray(as_vectors(r, self.shape[0], self._dtype, "r"))  # applications take columns
+        z = result_like(rhs, self.shape[0], None)
+        self._core.apply(rhs, z, trans != "N")
+        if out is None:
+            return z
+        out[...] = z
+        return out
+
+    def _is_preconditioner(self) -> bool:
+        return self._core.describe().split(" ")[0].split("(")[0] in _preconditioners()
+
+    def matvec(self, r: Any) -> NDArray[Any]:
+        """`apply`, under the name of SciPy's operators."""
+        return self.apply(r)
+
+    def rmatvec(self, r: Any) -> NDArray[Any]:
+        """`apply` with the transpose."""
+        self._make_ready()
+        if self._is_preconditioner() and not self._core.is_transposable(self.shape[0]):
+            x: NDArray[Any] = self.solve(r, trans="T")
+            return x
+        return self.apply(r, trans="T")
+
+    matmat = matvec
+    rmatmat = rmatvec
+    __matmul__ = matvec
+
+    def aspreconditioner(self) -> Solver:
+        """The solver itself, which is an operator."""
+        return self
+
+    # What it is
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements of A and of solutions."""
+        return self._dtype
+
+    @property
+    def report(self) -> Report:
+        """Report of this thread's last call."""
+        try:
+            return Report(self._last.report)
+        except AttributeError:
+            raise Error("this thread has neither set up the solver nor solved with it") from None
+
+    @property
+    def device(self) -> str:
+        return self._device
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the set-up and of one solve, without A."""
+        self._make_ready()
+        return int(self._core.nbytes)
+
+    def describe(self) -> str:
+        """The method with the options that differ from their defaults."""
+        return self.method if self._core is None else str(self._core.describe())
+
+    def __repr__(self) -> str:
+        state = f"{self.shape[0]} x {self.shape[1]}, {self._dtype}" if self._A is not None else "not set up"
+        return f"<Solver {self.describe()}, {state}>"
+
+    def _note(self, report: Any) -> None:
+        self._last.report = report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _copied, (self.method, self._arguments, self._A, self._dtype, self.shape)
+
+
+def _copied(method: str, arguments: dict[str, Any], A: Any, dtype: np.dtype[Any], shape: tuple[int, int]) -> Solver:
+    """A solver out of a pickle or a copy, to be set up on first use."""
+    solver = Solver(method, **arguments)
+    solver._A, solver._dtype, solver.shape, solver._pending = A, dtype, shape, A is not None
+    return solver
+
+
+_PRECONDITIONERS: set[str] = set()
+
+
+def _preconditioners() -> set[str]:
+    """Methods that can be applied without a whole solve."""
+    if not _PRECONDITIONERS:
+        _PRECONDITIONERS.update(row[0] for row in _core.methods() if row[6])
+    return _PRECONDITIONERS

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The drop-ins beside scipy.sparse.linalg."""
+import inspect
+import pickle
+import unittest
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+
+import echelon
+from echelon import linalg
+from support import known_solution, poisson, tolerance, unsymmetric
+
+
+class Direct(unittest.TestCase):
+    def test_spsolve(self):
+        for dtype in (np.float32, np.float64):
+            A = unsymmetric(dtype=dtype)
+            for b in (known_solution(40, dtype=dtype), known_solution(40, 1, dtype), known_solution(40, 3, dtype),
+                      sp.csc_matrix(known_solution(40, 1, dtype)), sp.csc_matrix(known_solution(40, 3, dtype))):
+                for form in (A, A.tocsc(), A.tocoo()):
+                    expected = sla.spsolve(A.tocsc(), b)
+                    got = linalg.spsolve(form, b)
+                    self.assertEqual(sp.issparse(got), sp.issparse(expected))
+                    self.assertEqual(got.shape, expected.shape)
+                    if sp.issparse(got):
+                        got, expected = got.toarray(), expected.toarray()
+                    np.testing.assert_allclose(got, expected, rtol=tolerance(dtype), atol=tolerance(dtype))
+        A = poisson(60)
+        got = linalg.spsolve(A, np.ones(3600))
+        np.testing.assert_allclose(got, sla.spsolve(A.tocsc(), np.ones(3600)), rtol=1e-10)
+        np.testing.assert_allclose(linalg.spsolve(unsymmetric(), np.ones(40), permc_spec="NATURAL"),
+                                   sla.spsolve(unsymmetric().tocsc(), np.ones(40)), rtol=1e-9)
+
+    def test_spsolve_errors(self):
+        singular = sp.csc_matrix([[1.0, 1.0], [1.0, 1.0]])
+        with self.assertRaises(np.linalg.LinAlgError):
+            linalg.spsolve(singular, np.array([1.0, 2.0]))
+        with self.assertRaises(ValueError):
+            linalg.spsolve(sp.csc_matrix(np.ones((2, 3))), np.ones(2))
+        with self.assertRaises(ValueError):
+            linalg.spsolve(poisson(), np.ones(3))
+        with self.assertRaises(ValueError):
+            linalg.spsolve(poisson(), np.ones(144), permc_spec="RANDOM")
+
+    def test_splu(self):
+        A = unsymmetric().tocsc()
+        ours, theirs = linalg.splu(A), sla.splu(A)
+        b = known_solution(40, 2)
+        for trans in "NTH":
+            np.testing.assert_allclose(ours.solve(b, trans), theirs.solve(b, trans), rtol=1e-9)
+            np.testing.assert_allclose(ours.solve(b[:, 0], trans=trans), theirs.solve(b[:, 0], trans), rtol=1e-9)
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertGreaterEqual(ours.nnz, A.nnz)
+        with self.assertRaisesRegex(AttributeError, "not given out"):
+            ours.L
+        with self.assertRaises(AttributeError):
+            ours.M
+        np.testing.assert_allclose(pickle.loads(pickle.dumps(ours)).solve(b), ours.solve(b), rtol=1e-9)
+        with self.assertRaises(echelon.SingularMatrix):
+            linalg.splu(sp.csc_matrix(np.ones((2, 2)))).solve(np.array([1.0, 2.0]))
+        with self.assertRaises(echelon.BadOption):
+            linalg.splu(A, diag_pivot_thresh=0.5)
+
+    def test_factorized(self):
+        A = poisson()
+        np.testing.assert_allclose(linalg.factorized(A)(np.ones(144)), sla.factorized(A.tocsc())(np.ones(144)), rtol=1e-9)
+
+    def test_spilu(self):
+        A = unsymmetric()
+        M = linalg.spilu(A.tocsc())
+        x, info = sla.gmres(A, np.ones(40), M=sla.LinearOperator(A.shape, M.solve), atol=0)
+        self.assertEqual(info, 0)
+        with self.assertWarnsRegex(UserWarning, "drop_tol"):
+            linalg.spilu(A, drop_tol=1e-3)
+        with self.assertRaises(echelon.BadOption):
+            M.solve(np.ones(40), "T")
+
+
+class Iterative(unittest.TestCase):
+    def test_beside_scipy(self):
+        b = np.ones(400)
+        for name in ("cg", "minres", "bicgstab", "gmres"):
+            ours = getattr(linalg, name)
+            for A in (poisson(20), poisson(20).tocsc(), sla.aslinearoperator(poisson(20)), poisson(20).toarray()):
+                x, info = ours(A, b)
+                self.assertEqual(info, 0, name)
+                self.assertLess(np.linalg.norm(poisson(20) @ x - b), 1e-5 * np.linalg.norm(b))
+            x, info = ours(poisson(20), b, rtol=1e-10)
+            np.testing.assert_allclose(x, sla.spsolve(poisson(20).tocsc(), b), rtol=1e-7)
+            again, info = ours(poisson(20), b, x, rtol=1e-8)
+            np.testing.assert_array_equal(again, x)
+            x, info = ours(poisson(20), b, maxiter=1)
+            self.assertGreater(info, 0)
+            self.assertEqual(ours(poisson(20), b.reshape(-1, 1))[0].shape, (400,))
+            self.assertEqual(ours(poisson(20), np.zeros(400))[1], 0)
+
+    def test_signatures(self):
+        """All arguments of SciPy's functions."""
+        for name in ("cg", "minres", "bicgstab", "gmres", "spsolve", "splu", "spilu", "factorized"):
+            removed = {"tol", "restrt", "args", "kwargs"}  # from newer versions
+            theirs = set(inspect.signature(getattr(sla, name)).parameters) - removed
+            self.assertLessEqual(theirs, set(inspect.signature(getattr(linalg, name)).parameters), name)
+
+    def test_preconditioner(self):
+        A, b = poisson(30), np.ones(900)
+        M = echelon.Solver("amg").setup(A)
+        for form in (M, sla.aslinearoperator(M), lambda r: M @ r):
+            for name in ("cg", "gmres", "bicgstab"):
+                x, info = getattr(linalg, name)(A, b, M=form, maxiter=40)
+                self.assertEqual(info, 0)
+
+    def test_gmres_cycles(self):
+        A, b = unsymmetric(), np.ones(40)
+        residuals = []
+        x, info = linalg.gmres(A, b, restart=2, maxiter=2, callback=residuals.append, callback_type="pr_norm", rtol=1e-14)
+        self.assertEqual(info, 4)
+        self.assertTrue(all(isinstance(r, float) for r in residuals))
+
+    def test_what_is_not_served(self):
+        for call in (lambda: linalg.cg(poisson(), np.ones(144), callback=print), lambda: linalg.gmres(poisson(), np.ones(144), callback=print)):
+            with self.assertRaisesRegex(TypeError, "iterate"):
+                call()
+        with self.assertRaises(echelon.BadOption):
+            linalg.minres(poisson(), np.ones(144), shift=1.0)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every container of A, type of numbers and of indices, and order of b."""
+import itertools
+import unittest
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+
+import echelon
+from support import known_solution, poisson, tolerance, unsymmetric
+
+FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
+
+
+def with_indices(A, dtype):
+    A = A.copy()
+    if A.format == "coo":
+        A.row, A.col = A.row.astype(dtype), A.col.astype(dtype)
+    else:
+        A.indptr, A.indices = A.indptr.astype(dtype), A.indices.astype(dtype)
+    return A
+
+
+def frozen(A):
+    """A with arrays that cannot be written to."""
+    for name in ("data", "indices", "indptr", "row", "col"):
+        if isinstance(getattr(A, name, None), np.ndarray):
+            getattr(A, name).flags.writeable = False
+    return A
+
+
+class Containers(unittest.TestCase):
+    def check(self, A, dense, dtype, **options):
+        n = dense.shape[0]
+        x = known_solution(n, dtype=dtype)
+        got = echelon.solve(A, (dense @ x).astype(dtype), **options)
+        self.assertEqual(got.dtype, np.dtype(dtype))
+        np.testing.assert_allclose(got, x, rtol=tolerance(dtype))
+
+    def test_sparse_containers(self):
+        for dtype, name, array in itertools.product((np.float32, np.float64), FORMATS, (False, True)):
+            A = unsymmetric(dtype=dtype)
+            container = getattr(sp, f"{name}_{'array' if array else 'matrix'}")(A)
+            if name in ("csr", "csc", "coo"):
+                frozen(container)
+            with self.subTest(type=type(container).__name__, dtype=dtype.__name__), warnings.catch_warnings():
+                warnings.simplefilter("error", echelon.EfficiencyWarning)
+                self.check(container, A.toarray(), dtype)
+
+    def test_index_types(self):
+        A = unsymmetric()
+        for name, index in itertools.product(("csr", "csc", "coo"), (np.int32, np.int64, np.uint16)):
+            with self.subTest(format=name, index=index.__name__):
+                self.check(frozen(with_indices(A.asformat(name), index)), A.toarray(), np.float64)
+
+    def test_dense_orders(self):
+        for dtype in (np.float32, np.float64):
+            A = unsymmetric(dtype=dtype).toarray()
+            wide = np.zeros((40, 90), dtype)
+            wide[:, ::2][:, :40] = A
+            padded = np.zeros((50, 60), dtype)
+            padded[3:43, 5:45] = A
+            forms = {"C": A, "F": np.asfortranarray(A), "transposed": A.T.copy().T, "every second column": wide[:, ::2][:, :40],
+                     "backwards": A[::-1, ::-1].copy()[::-1, ::-1], "part": padded[3:43, 5:45],
+                     "list": A.tolist(), "swapped bytes": A.astype(A.dtype.newbyteorder())}
+            for name, form in forms.items():
+                with self.subTest(name, dtype=dtype.__name__):
+                    self.check(form, A, np.float64 if name == "list" else dtype)
+
+    def test_integers(self):
+        A = np.array([[4, 1], [1, 3]])
+        for dtype in (np.int8, np.int32, np.uint64, bool):
+            with self.subTest(dtype=dtype):
+                x = echelon.solve(A.astype(dtype) if dtype is not bool else np.eye(2, dtype=bool), np.array([1, 2], np.int16))
+                self.assertEqual(x.dtype, np.float64)
+        np.testing.assert_allclose(echelon.solve(A, [5, 4]), [1, 1])
+
+    def test_unsorted_and_repeated(self):
+        A = unsymmetric()
+        unsorted = A.copy()
+        for i in range(A.shape[0]):
+            row = slice(A.indptr[i], A.indptr[i + 1])
+            unsorted.indices[row] = A.indices[row][::-1]
+            unsorted.data[row] = A.data[row][::-1]
+        repeated = sp.csr_matrix((np.repeat(A.data / 2, 2), np.repeat(A.indices, 2), 2 * A.indptr), shape=A.shape)
+        for name, B in (("unsorted", unsorted), ("repeated", repeated)):
+            before = B.indices.copy()
+            with self.subTest(name), self.assertWarns(echelon.EfficiencyWarning):
+                self.check(frozen(B), A.toarray(), np.float64)
+            np.testing.assert_array_equal(B.indices, before)
+
+    def test_arrays_longer_than_matrix(self):
+        A = unsymmetric()
+        A.data, A.indices = np.append(A.data, [7.0, 7.0]), np.append(A.indices, [0, 0]).astype(np.int32)
+        self.check(A, A.toarray(), np.float64)
+
+    def test_symmetric_half(self):
+        A = poisson()
+        for stored, half in (("lower", sp.tril), ("upper", sp.triu)):
+            for name in ("csr", "csc", "coo"):
+                with self.subTest(stored=stored, format=name):
+                    self.check(echelon.symmetric(half(A).asformat(name), stored), A.toarray(), np.float64)
+        with self.assertRaisesRegex(echelon.InvalidMatrix, "lower|diagonal"):
+            echelon.solve(echelon.symmetric(A), np.ones(144))
+        with self.assertRaises(ValueError):
+            echelon.symmetric(A, "left")
+        with self.assertRaises(TypeError):
+            echelon.symmetric(np.eye(3))
+
+    def test_operators(self):
+        A = poisson()
+        calls = []
+
+        class Operator:
+            shape, dtype = A.shape, A.dtype
+
+            def matvec(self, x):
+                calls.append(x)  # vectors may be kept
+                return A @ x
+
+        for operator in (Operator(), sla.aslinearoperator(A)):
+            with self.subTest(type(operator).__name__):
+                self.check(operator, A.toarray(), np.float64, method="cg", rtol=1e-10)
+        first = calls[0].copy()
+        np.testing.assert_array_equal(calls[0], first)
+
+    def test_operator_transposed(self):
+        A = unsymmetric()
+        x = known_solution(40)
+        solver = echelon.Solver("gmres", rtol=1e-10).setup(sla.aslinearoperator(A))
+        np.testing.assert_allclose(solver.solve(A.T @ x, trans="T"), x, rtol=1e-7)
+        solver = echelon.Solver("gmres").setup(sla.LinearOperator(A.shape, matvec=lambda v: A @ v))
+        with self.assertRaises((NotImplementedError, TypeError, AttributeError)):
+            solver.solve(x, trans="T")
+
+    def test_sizes(self):
+        for n in (0, 1, 2, 31, 33):
+            with self.subTest(n=n):
+                x = known_solution(n)
+                np.testing.assert_allclose(echelon.solve(2 * sp.eye(n, format="csr"), 2 * x), x)
+                np.testing.assert_allclose(echelon.solve(2 * np.eye(n), 2 * x), x)
+                self.assertEqual(echelon.solve(2 * np.eye(n), np.ones((n, 0))).shape, (n, 0))
+
+    def test_rectangular(self):
+        A = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+        x = echelon.solve(A, np.array([1.0, 4.0]), method="gauss-jordan")
+        np.testing.assert_allclose(A @ x, [1.0, 4.0])
+        self.assertEqual(x.shape, (3,))
+
+
+class RightHandSides(unittest.TestCase):
+    def setUp(self):
+        self.A = poisson()
+        self.n = self.A.shape[0]
+
+    def test_orders_and_strides(self):
+        for dtype, columns in itertools.product((np.float32, np.float64), (None, 1, 3, 33)):
+            A = self.A.astype(dtype)
+            x = known_solution(self.n, columns, dtype)
+            b = (A @ x).astype(dtype)
+            forms = {"plain": b, "F": np.asfortranarray(b), "backwards": b[::-1].copy()[::-1],
+                     "strided": np.repeat(b, 2, axis=0)[::2], "sparse": sp.csr_matrix(b) if columns else b}
+            for name, form in forms.items():
+                with self.subTest(name, dtype=dtype.__name__, columns=columns):
+                    before = form.copy()
+                    got = echelon.solve(A, form)
+                    np.testing.assert_allclose(got, x, rtol=tolerance(dtype), atol=tolerance(dtype))
+                    self.assertEqual(got.dtype, dtype)
+                    if name != "sparse":
+                        np.testing.assert_array_equal(form, before)
+                        self.assertEqual(got.shape, form.shape)
+                        if form.flags.c_contiguous or form.flags.f_contiguous:
+                            self.assertEqual(got.flags.c_contiguous, form.flags.c_contiguous)
+
+    def test_promotion(self):
+        for a, b in itertools.product((np.float32, np.float64), repeat=2):
+            x = echelon.solve(self.A.astype(a), np.ones(self.n, b))
+            self.assertEqual(x.dtype, np.promote_types(a, b))
+
+    def test_read_only_b(self):
+        b = np.ones(self.n)
+        b.flags.writeable = False
+        self.assertTrue(np.isfinite(echelon.solve(self.A, b)).all())
+
+    def test_out(self):
+        x = known_solution(self.n, 2)
+        b = self.A @ x
+        for order in "CF":
+            out = np.zeros((self.n, 2), order=order)
+            self.assertIs(echelon.solve(self.A, b, out=out), out)
+            np.testing.assert_allclose(out, x, rtol=1e-6)
+        solver = echelon.factor(self.A)
+        vector = np.zeros(2 * self.n)[::2]
+        self.assertIs(solver.solve(b[:, 0], out=vector), vector)
+        np.testing.assert_allclose(vector, x[:, 0], rtol=1e-9)
+        same = b[:, 0].copy()
+        solver.solve(same, out=same)
+        np.testing.assert_allclose(same, x[:, 0], rtol=1e-9)
+        read_only = np.zeros(self.n)
+        read_only.flags.writeable = False
+        for bad in (np.zeros(self.n + 1), np.zeros(self.n, np.float32), [0.0] * self.n, read_only, np.zeros(self.n)[::-1]):
+            with self.assertRaises(ValueError):
+                solver.solve(b[:, 0], out=bad)

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The process around a solve: threads, fork, Ctrl-C, memory."""
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import numpy as np
+import scipy.sparse.linalg as sla
+
+import echelon
+from support import known_solution, poisson, unsymmetric
+
+
+def interrupted_after(seconds, call):
+    """Sends Ctrl-C to this process after some seconds of a call, and returns the time from then to KeyboardInterrupt."""
+    sent = []
+
+    def send():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+    timer = threading.Timer(seconds, send)
+    timer.start()
+    try:
+        call()
+        timer.join()  # ended too soon: the signal comes now
+        time.sleep(1)
+    except KeyboardInterrupt:
+        return time.perf_counter() - sent[0]
+    raise AssertionError("no KeyboardInterrupt")
+
+
+class Threads(unittest.TestCase):
+    def test_concurrent_solves(self):
+        A = unsymmetric()
+        solver = echelon.factor(A, method="sparse-lu")
+        failures = []
+
+        def work(seed):
+            try:
+                for i in range(50):
+                    x = known_solution(40) * (seed + i + 1)
+                    got = solver.solve(A @ x)
+                    np.testing.assert_allclose(got, x, rtol=1e-9)
+                    np.testing.assert_allclose(A @ solver.apply(x), x, rtol=1e-9)
+                    assert solver.report.solved
+            except BaseException as error:
+                failures.append(error)
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_report_is_per_thread(self):
+        solver = echelon.factor(np.eye(2))
+        failures = []
+
+        def work():
+            try:
+                solver.report
+            except echelon.Error as error:
+                failures.append(error)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        self.assertEqual(len(failures), 1)
+
+    def test_lock_is_released(self):
+        A = poisson(150)
+        ticks = []
+        done = threading.Event()
+
+        def tick():
+            while not done.is_set():
+                ticks.append(time.perf_counter())
+                time.sleep(0.002)
+        thread = threading.Thread(target=tick)
+        thread.start()
+        before = len(ticks)
+        start = time.perf_counter()
+        while time.perf_counter() - start < 0.3:
+            echelon.factor(A, method="sparse-lu")
+        self.assertGreater(len(ticks) - before, 20)
+        done.set()
+        thread.join()
+
+    def test_cancel_from_another_thread(self):
+        A = poisson(60)
+        solver = echelon.Solver("cg").setup(A)
+        started = threading.Event()
+        threading.Thread(target=lambda: (started.wait(), solver.cancel())).start()
+
+        def progress(_):
+            started.set()
+            time.sleep(0.001)
+        with self.assertRaises(echelon.Cancelled):
+            solver.solve(np.ones(3600), rtol=1e-15, callback=progress)
+        solver.solve(np.ones(3600))
+
+
+class Fork(unittest.TestCase):
+    def test_child_solves(self):
+        A = poisson(40)
+        b = np.ones(1600)
+        solver = echelon.factor(A)
+        x = solver.solve(b)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            try:
+                fine = np.allclose(solver.solve(b), x) and np.allclose(echelon.solve(A, b), x, rtol=1e-5)
+                os._exit(0 if fine else 1)
+            except BaseException:
+                os._exit(2)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        np.testing.assert_allclose(solver.solve(b), x)
+
+
+class Interrupts(unittest.TestCase):
+    def check(self, call):
+        """Ctrl-C ends the call within 0.1 s; of five times one counts, since other programs may have the processors."""
+        times = []
+        for seconds in (0.1, 0.15, 0.2, 0.25, 0.3):
+            times.append(interrupted_after(seconds, call))
+            if times[-1] < 0.1:
+                return
+        self.fail(f"KeyboardInterrupt came after {times} s")
+
+    def test_sparse_factorization(self):
+        A = echelon.generate("poisson-3d", nx=45, ny=45, nz=45)
+        for method in ("sparse-cholesky", "sparse-lu"):
+            with self.subTest(method):
+                solver = echelon.Solver(method).analyze(A)
+                self.check(lambda: [solver.update(A) for _ in range(20)])
+                solver.update(A)
+                np.testing.assert_allclose(A @ solver.solve(np.ones(45**3)), 1, rtol=1e-9)
+
+    def test_dense_factorization(self):
+        A = np.random.default_rng(1).random((1500, 1500))
+        self.check(lambda: [echelon.factor(A, method="lu") for _ in range(50)])
+
+    def test_iteration(self):
+        A = poisson(500)
+        self.check(lambda: echelon.solve(A, np.ones(250000), method="cg", rtol=1e-15, maxiter=10**7, check="ignore"))
+
+    def test_operator(self):
+        operator = sla.LinearOperator((3, 3), matvec=lambda x: (time.sleep(10), x)[1], dtype=np.float64)
+        self.check(lambda: echelon.solve(operator, np.ones(3), method="cg"))
+
+    def test_computation_in_callback(self):
+        A = poisson(300)
+        operator = sla.LinearOperator(A.shape, matvec=lambda x: echelon.solve(A, x, method="cg", rtol=1e-14, check="ignore"),
+                                      dtype=np.float64)
+        self.check(lambda: echelon.solve(operator, np.ones(90000), method="gmres"))
+
+    def test_handlers_of_the_program_stay(self):
+        before, caught = signal.getsignal(signal.SIGINT), []
+        signal.signal(signal.SIGINT, lambda *_: caught.append(1))
+        try:
+            timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
+            timer.start()
+            A = poisson(150)
+            while not caught:
+                self.assertTrue(echelon.factor(A, method="sparse-lu").report.ready)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def test_other_threads_go_on(self):
+        A, results = poisson(300), []
+        thread = threading.Thread(target=lambda: results.append(echelon.factor(A, method="sparse-lu").report.ready))
+        thread.start()
+        with self.assertRaises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        thread.join()
+        self.assertEqual(results, [True])
+
+    def test_handler_is_restored(self):
+        before = signal.getsignal(signal.SIGINT)
+        echelon.solve(poisson(40), np.ones(1600))
+        self.assertIs(signal.getsignal(signal.SIGINT), before)
+        with self.assertRaises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+
+
+class Memory(unittest.TestCase):
+    def assert_no_leak(self, call, rounds, most_bytes):
+        def resident():
+            gc.collect()
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        for _ in range(rounds):
+            call()
+        before = resident()
+        for _ in range(3 * rounds):
+            call()
+        self.assertLess(resident() - before, most_bytes)
+
+    def test_solves_and_setups(self):
+        A, b = poisson(40), np.ones(1600)
+        solver = echelon.factor(A)
+        dense = np.eye(100)
+        operator = sla.LinearOperator(A.shape, matvec=lambda x: A @ x, dtype=np.float64)
+
+        def fail(*_):
+            raise ValueError
+
+        def failing():
+            try:
+                echelon.solve(A, b, method="cg", callback=fail)
+            except ValueError:
+                pass
+
+        def not_converged():
+            try:
+                echelon.solve(A, b, method="cg", maxiter=1)
+            except echelon.NotConverged:
+                pass
+        megabytes = 1 << 20
+        for name, call, rounds in (("solve", lambda: solver.solve(b), 300), ("report", lambda: solver.solve(b, return_report=True)[1].to_dict(), 300),
+                                   ("factor", lambda: echelon.factor(A), 20), ("update", lambda: solver.update(A.copy()), 30),
+                                   ("dense", lambda: echelon.solve(dense, dense), 30), ("csc", lambda: echelon.factor(A.tocsc()), 20),
+                                   ("operator", lambda: echelon.solve(operator, b, method="cg"), 10),
+                                   ("apply", lambda: solver.apply(b), 300), ("exception", failing, 30), ("status", not_converged, 50),
+                                   ("generate", lambda: echelon.generate("poisson-2d", nx=100, ny=100), 30)):
+            with self.subTest(name):
+                self.assert_no_leak(call, rounds, 4 * megabytes)
+
+    def test_arrays_outlive_their_names(self):
+        def solver():
+            A = poisson(40)
+            return echelon.factor(A), A.copy()
+        F, A = solver()
+        gc.collect()
+        np.zeros(100000)
+        np.testing.assert_allclose(A @ F.solve(np.ones(1600)), 1, rtol=1e-9)
+        parts = echelon.generate("poisson-2d", nx=30, ny=30).data
+        gc.collect()
+        self.assertEqual(parts.max(), 4)
+
+
+class CommandLine(unittest.TestCase):
+    def test_prints_build(self):
+        output = subprocess.run([sys.executable, "-m", "echelon"], capture_output=True, text=True, check=True).stdout
+        self.assertIn(echelon.__version__, output)
+        self.assertIn("device openmp", output)
