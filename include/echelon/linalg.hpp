@@ -21,31 +21,48 @@
 #include <echelon/context.hpp>
 #include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/operation.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 namespace echelon {
 
-/// Y = alpha A X + beta Y for a sparse or a dense A. Y overlaps neither X nor a dense A.
+/// Y = alpha op(A) X + beta Y for a sparse or a dense A. Y overlaps neither X nor a dense A.
 /// Sparse: A is read once for every eight columns of X; each column of Y has the bits that it would have
 /// alone. Bytes moved: (4 + sizeof T) a nonzero and 8 a row for every eight columns; X and Y once (Y twice
 /// unless beta = 0).
 /// Dense: BLAS, gemv for one column and gemm for several.
+///
+/// A transposed sparse A is read once for every column of X. The host fills up to 16 vectors of A.columns()
+/// elements and adds them in an order that depends on A alone; a product takes up to twice as long as one
+/// with A. A GPU first forms the transpose, and waits: memory for a second A, and about twenty times the time
+/// of a product. For repeated products, keep a transpose (<echelon/matrix/transform.hpp>) instead. The
+/// adjoint of a complex A takes a copy of X in addition.
 template <class T>
-ECHELON_API void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
-                          DenseView<T> Y);
+ECHELON_API void multiply(Context& context, Operation operation, T alpha, MatrixRef<T> A,
+                          DenseView<const T> X, T beta, DenseView<T> Y);
+template <class T>
+void multiply(Operation operation, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  Context context(A.device());
+  multiply<T>(context, operation, alpha, A, X, beta, Y);
+}
+
+/// Y = alpha A X + beta Y.
+template <class T>
+void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  multiply<T>(context, Operation::none, alpha, A, X, beta, Y);
+}
 template <class T>
 void multiply(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
   Context context(A.device());
   multiply<T>(context, alpha, A, X, beta, Y);
 }
 
-/// Y = alpha A^T X + beta Y. For a dense A, equivalent to `multiply` with transposed(A). For a sparse A, A is
-/// read once for every column of X. The host fills up to 16 vectors of A.columns() elements and adds them in
-/// an order that depends on A alone; a product takes up to twice as long as one with A. A GPU first forms the
-/// transpose, and waits: memory for a second A, and about twenty times the time of a product. For repeated
-/// products, keep a transpose (<echelon/matrix/transform.hpp>) instead.
+/// Y = alpha A^T X + beta Y.
 template <class T>
-ECHELON_API void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
-                                     DenseView<T> Y);
+void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
+                         DenseView<T> Y) {
+  multiply<T>(context, Operation::transpose, alpha, A, X, beta, Y);
+}
 template <class T>
 void multiply_transposed(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
   Context context(A.device());
@@ -103,30 +120,31 @@ void scal(T alpha, DenseView<T> x) {
   add<T>(alpha, x, T{0}, x, x);
 }
 
-/// Reductions of single columns, accumulated in double. On the host every 4096 elements are summed in eight
-/// interleaved chains, and these sums are added in order, so that the bits are the same for any number of
-/// threads and on `serial`. On a GPU they are the same on every run on the same model.
+/// Reductions of single columns, accumulated in double (complex ones in std::complex<double>). On the host
+/// every 4096 elements are summed in eight interleaved chains, and these sums are added in order, so that the
+/// bits are the same for any number of threads and on `serial`. On a GPU they are the same on every run on
+/// the same model.
 ///
 /// Each has three forms: the form with the parameter `result` stores the number there, in the memory of x,
 /// and does not wait; the others wait and return the number.
 ///
-/// x_0 y_0 + x_1 y_1 + ... Bytes moved: 2 sizeof(T) an element.
+/// x^H y = conj(x_0) y_0 + conj(x_1) y_1 + ... Bytes moved: 2 sizeof(T) an element.
 template <class T>
-ECHELON_API void dot(Context& context, DenseView<const T> x, DenseView<const T> y, double* result);
+ECHELON_API void dot(Context& context, DenseView<const T> x, DenseView<const T> y, Dot<T>* result);
 template <class T>
-[[nodiscard]] ECHELON_API double dot(Context& context, DenseView<const T> x, DenseView<const T> y);
+[[nodiscard]] ECHELON_API Dot<T> dot(Context& context, DenseView<const T> x, DenseView<const T> y);
 template <class T>
-[[nodiscard]] double dot(DenseView<const T> x, DenseView<const T> y) {
+[[nodiscard]] Dot<T> dot(DenseView<const T> x, DenseView<const T> y) {
   Context context(x.device());
   return dot<T>(context, x, y);
 }
 /// x_0 + x_1 + ...
 template <class T>
-ECHELON_API void sum(Context& context, DenseView<const T> x, double* result);
+ECHELON_API void sum(Context& context, DenseView<const T> x, Dot<T>* result);
 template <class T>
-[[nodiscard]] ECHELON_API double sum(Context& context, DenseView<const T> x);
+[[nodiscard]] ECHELON_API Dot<T> sum(Context& context, DenseView<const T> x);
 template <class T>
-[[nodiscard]] double sum(DenseView<const T> x) {
+[[nodiscard]] Dot<T> sum(DenseView<const T> x) {
   Context context(x.device());
   return sum<T>(context, x);
 }
@@ -140,7 +158,7 @@ template <class T>
   Context context(x.device());
   return norm1<T>(context, x);
 }
-/// sqrt(x_0^2 + x_1^2 + ...), with neither overflow nor underflow on the way: large and small numbers are
+/// sqrt(|x_0|^2 + |x_1|^2 + ...), with neither overflow nor underflow on the way: large and small numbers are
 /// squared after scaling (Blue, ACM TOMS 4, 1978), in a second pass over x that is made only if needed.
 template <class T>
 ECHELON_API void norm2(Context& context, DenseView<const T> x, double* result);

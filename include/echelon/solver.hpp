@@ -10,6 +10,7 @@
 #include <echelon/options.hpp>
 #include <echelon/report.hpp>
 
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -179,6 +181,10 @@ struct ECHELON_API CostPrediction {
   std::size_t bytes = 0;  ///< of the factor
 };
 
+/// Makes a solver on a device by the options of its method.
+template <class T>
+using SolverMaker = std::function<Solver<T>(Device, const Options&)>;
+
 /// A row of the table of methods.
 struct ECHELON_API Method {
   std::string name = {};
@@ -191,6 +197,7 @@ struct ECHELON_API Method {
   bool sparse = true;  ///< the forms of A that it works on without converting them
   bool dense = true;
   bool operators = false;  ///< works on a LinearOperator
+  bool complex = false;    ///< written for complex matrices as well, in builds that have them
   bool usable_as_preconditioner = false;
   /// Whether the method, set up for A^T, applies the transpose of what it applies for A; every direct method.
   bool transposable = false;
@@ -202,10 +209,16 @@ struct ECHELON_API Method {
   /// Checks options without making the method: throws BadOption or NotBuilt if making it on a device with
   /// these options would, options of nested methods included.
   std::function<void(const Device&, const Options&)> check_options = {};
-  std::function<Solver<float>(Device, const Options&)> make_float = {};
-  std::function<Solver<double>(Device, const Options&)> make_double = {};
+  std::tuple<SolverMaker<float>, SolverMaker<double>, SolverMaker<std::complex<float>>,
+             SolverMaker<std::complex<double>>>
+      makers = {};
 
   [[nodiscard]] bool runs_on(const Device& device) const;
+  /// Makes the method for matrices of T; empty where it is not built for them.
+  template <class T>
+  [[nodiscard]] const SolverMaker<T>& maker() const {
+    return std::get<SolverMaker<T>>(makers);
+  }
 };
 
 /// Every method of this build, in alphabetical order.
@@ -213,8 +226,9 @@ struct ECHELON_API Method {
 /// The method of this name. Throws BadOption with the nearest name.
 [[nodiscard]] ECHELON_API const Method& find_method(std::string_view name);
 
-/// A solver by its method's name; see `methods()` for the names and their options.
-/// Throws BadOption, NotBuilt, NoDevice.
+/// A solver by its method's name; see `methods()` for the names and their options. T is float, double, or
+/// complex in builds that have it (ECHELON_SCALARS).
+/// Throws BadOption, NoDevice, and NotBuilt, also for a complex T and a method for real matrices.
 template <class T>
 [[nodiscard]] ECHELON_API Solver<T> make_solver(std::string_view method, const Device& device,
                                                 const Options& options = {});

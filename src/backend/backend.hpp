@@ -17,18 +17,23 @@ concept Reducible = std::default_initializable<V> && requires(V a, V b) {
   { combine(a, b) } -> std::same_as<V>;
 };
 
-struct Sum {
-  double value = 0;
-  friend ECHELON_ANYWHERE Sum combine(Sum a, Sum b) { return {a.value + b.value}; }
+/// Sum of real or complex numbers.
+template <class S>
+struct SumOf {
+  S value = 0;
+  friend ECHELON_ANYWHERE SumOf combine(SumOf a, SumOf b) { return {a.value + b.value}; }
 };
+using Sum = SumOf<double>;
 
-struct TwoSums {
-  double first = 0;
-  double second = 0;
-  friend ECHELON_ANYWHERE TwoSums combine(TwoSums a, TwoSums b) {
+template <class First, class Second = First>
+struct TwoSumsOf {
+  First first = 0;
+  Second second = 0;
+  friend ECHELON_ANYWHERE TwoSumsOf combine(TwoSumsOf a, TwoSumsOf b) {
     return {a.first + b.first, a.second + b.second};
   }
 };
+using TwoSums = TwoSumsOf<double>;
 
 /// Maximum of nonnegative numbers; NaN is larger than any number.
 struct Largest {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -50,6 +51,25 @@ class ExactRank {
   bool upper_triangle_ = false;
   std::optional<std::int64_t> rank_;
   Csr<T> host_;  // copy of A, if the rank was found by elimination
+};
+
+/// Complex matrices: nothing is known of them without rounding errors.
+template <class T>
+requires is_complex<T>
+class ExactRank<T> {
+ public:
+  ExactRank() = default;
+  explicit ExactRank(const MatrixRef<T>& A) : order_(std::min(A.rows(), A.columns())) {}
+
+  [[nodiscard]] std::optional<std::int64_t> rank() { return std::nullopt; }
+  [[nodiscard]] std::int64_t order() const { return order_; }
+  [[nodiscard]] bool nonsingular() { return false; }
+  [[nodiscard]] bool upper_triangle() { return false; }
+  [[nodiscard]] std::optional<std::int64_t> known() { return std::nullopt; }
+  [[nodiscard]] bool contradicts(const std::vector<T>& /*b*/) { return false; }
+
+ private:
+  std::int64_t order_ = 0;
 };
 
 extern template class ExactRank<float>;

@@ -6,6 +6,8 @@
 
 #include <echelon/methods/cg.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -137,9 +139,10 @@ struct MethodWith<CgOptions> {
   using Type = ConjugateGradients<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const CgOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const CgOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const CgOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -7,9 +7,10 @@
 ///   u += alpha p,     alpha = (r, z) / (p, q)
 ///   r -= alpha q
 ///
-/// S and M are symmetric positive definite, or semidefinite with g in the range of S. For an M that varies or
-/// is not symmetric, beta = (r - r_old, z) / (r, z)_old keeps p conjugate to the last direction (flexible
-/// conjugate gradients: Y. Notay, SIAM J. Sci. Comput. 22, 2000); r - r_old = -alpha q.
+/// S and M are symmetric positive definite, or semidefinite with g in the range of S; complex ones are
+/// Hermitian, and (x, y) = x^H y. For an M that varies or is not symmetric, beta = (r - r_old, z) / (r,
+/// z)_old keeps p conjugate to the last direction (flexible conjugate gradients: Y. Notay, SIAM J. Sci.
+/// Comput. 22, 2000); r - r_old = -alpha q.
 #pragma once
 
 #include "backend/columns.hpp"
@@ -18,6 +19,7 @@
 #include "solver/iteration/state.hpp"
 
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,15 +27,26 @@
 
 namespace echelon::krylov {
 
+/// State of an iteration with vectors of V.
+template <class V>
+using State = IterationStateOf<Dot<V>>;
+
 /// Phase after the computation of a scalar that is positive for symmetric positive definite S and M.
 ECHELON_ANYWHERE inline Phase phase_of(double must_be_positive) {
   if (must_be_positive > 0) return Phase::running;
   return must_be_positive <= 0 ? Phase::not_spd : Phase::diverged;  // NaN
 }
+/// An imaginary part below a thousandth of the real one counts as rounding errors of Hermitian S and M: the
+/// residual shows what it does to x.
+inline Phase phase_of(std::complex<double> must_be_positive) {
+  const bool is_real = !(std::fabs(must_be_positive.imag()) > 1e-3 * std::fabs(must_be_positive.real()));
+  return phase_of(is_real ? must_be_positive.real() : 0);
+}
 
 /// Sets the norm of the first residual, which may meet the tolerance already.
+template <class S>
 struct BeginFromResidual {
-  IterationState* state;
+  IterationStateOf<S>* state;
   double norm_factor;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
     state->initial = state->residual = norm_factor * std::sqrt(r_r.value);
@@ -47,17 +60,18 @@ struct FirstDirection {
   const V* r;
   Z z;
   V* p;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE SumOf<Dot<V>> operator()(std::int64_t i) const {
     const V value = z[i];
     p[i] = value;
-    return {static_cast<double>(r[i]) * static_cast<double>(value)};
+    return {conj(static_cast<Dot<V>>(r[i])) * static_cast<Dot<V>>(value)};
   }
 };
 
 /// rho = (r, z).
+template <class S>
 struct SetRho {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum r_z) const {
+  IterationStateOf<S>* state;
+  ECHELON_ANYWHERE void operator()(SumOf<S> r_z) const {
     if (!state->running()) return;
     state->rho = r_z.value;
     state->phase = phase_of(r_z.value);
@@ -70,29 +84,31 @@ struct ProductsWithZ {
   const V* r;
   const V* q;
   Z z;
-  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
-    const double value = static_cast<double>(z[i]);
-    return {static_cast<double>(r[i]) * value, static_cast<double>(q[i]) * value};
+  ECHELON_ANYWHERE TwoSumsOf<Dot<V>> operator()(std::int64_t i) const {
+    const auto value = static_cast<Dot<V>>(z[i]);
+    return {conj(static_cast<Dot<V>>(r[i])) * value, conj(static_cast<Dot<V>>(q[i])) * value};
   }
 };
 
 /// beta = (r - r_old, z) / (r, z)_old. The coefficient of the Lanczos process is the beta of a linear
 /// preconditioner, which is positive.
+template <class S>
 struct SetFlexibleBeta {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(TwoSums r_z_and_q_z) const {
+  IterationStateOf<S>* state;
+  ECHELON_ANYWHERE void operator()(TwoSumsOf<S> r_z_and_q_z) const {
     if (!state->running()) return;
     state->phase = phase_of(r_z_and_q_z.first);
     state->beta = -state->alpha * r_z_and_q_z.second / state->rho;
-    state->betas[state->iteration % IterationState::history_size] = r_z_and_q_z.first / state->rho;
+    state->betas[state->iteration % IterationStateOf<S>::history_size] = real(r_z_and_q_z.first / state->rho);
     state->rho = r_z_and_q_z.first;
   }
 };
 
 /// beta = (r, z) new / old.
+template <class S>
 struct SetBeta {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum r_z) const {
+  IterationStateOf<S>* state;
+  ECHELON_ANYWHERE void operator()(SumOf<S> r_z) const {
     if (!state->running()) return;
     state->phase = phase_of(r_z.value);
     state->beta = r_z.value / state->rho;
@@ -103,7 +119,7 @@ struct SetBeta {
 /// p = z + beta p.
 template <class V, class Z>
 struct UpdateDirection {
-  const IterationState* state;
+  const State<V>* state;
   Z z;
   V* p;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { p[i] = z[i] + static_cast<V>(state->beta) * p[i]; }
@@ -115,23 +131,24 @@ struct CurvatureAndLength {
   const V* p;
   const V* q;
   double scale;  ///< factor of p in (p, p) that prevents overflow
-  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
-    const double value = static_cast<double>(p[i]);
-    return {value * static_cast<double>(q[i]), scale * value * scale * value};
+  ECHELON_ANYWHERE TwoSumsOf<Dot<V>, double> operator()(std::int64_t i) const {
+    const auto value = static_cast<Dot<V>>(p[i]);
+    return {conj(value) * static_cast<Dot<V>>(q[i]), squared_magnitude(scale * value)};
   }
 };
 
 /// alpha = (r, z) / (p, q). As p is a sum of eigenvectors, (p, p) / (p, S p) <= ||S^-1||_2.
+template <class S>
 struct SetAlpha {
-  IterationState* state;
+  IterationStateOf<S>* state;
   double scale;
   bool flexible;
-  ECHELON_ANYWHERE void operator()(TwoSums sums) const {
+  ECHELON_ANYWHERE void operator()(TwoSumsOf<S, double> sums) const {
     if (!state->running()) return;
     state->phase = phase_of(sums.first);
     state->alpha = state->rho / sums.first;
-    if (!flexible) state->betas[state->iteration % IterationState::history_size] = state->beta;
-    const double inverse_norm = sums.second / scale / sums.first / scale;
+    if (!flexible) state->betas[state->iteration % IterationStateOf<S>::history_size] = real(state->beta);
+    const double inverse_norm = sums.second / scale / real(sums.first) / scale;
     if (inverse_norm > state->inverse_norm) state->inverse_norm = inverse_norm;
   }
 };
@@ -139,7 +156,7 @@ struct SetAlpha {
 /// u += alpha p, r -= alpha q; contributes to (r, r).
 template <class V>
 struct Advance {
-  IterationState* state;
+  State<V>* state;
   const V* p;
   const V* q;
   V* u;
@@ -149,27 +166,29 @@ struct Advance {
     const V alpha = static_cast<V>(state->alpha);
     u[i] += alpha * p[i];
     r[i] -= alpha * q[i];
-    return {static_cast<double>(r[i]) * static_cast<double>(r[i])};
+    return {squared_magnitude(r[i])};
   }
 };
 
 /// Records ||r|| and alpha.
+template <class S>
 struct FinishStep {
-  IterationState* state;
+  IterationStateOf<S>* state;
   double norm_factor;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
     if (!state->running()) return;
-    state->alphas[state->iteration % IterationState::history_size] = state->alpha;
+    state->alphas[state->iteration % IterationStateOf<S>::history_size] = real(state->alpha);
     state->record(norm_factor * std::sqrt(r_r.value));
   }
 };
 
 /// FinishStep, and beta for the next step; without a preconditioner, (r, r) is (r, z).
+template <class S>
 struct FinishStepWithoutPreconditioner {
-  FinishStep finish;
+  FinishStep<S> finish;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
     finish(r_r);
-    SetBeta{finish.state}(r_r);
+    SetBeta<S>{finish.state}({r_r.value});
   }
 };
 
@@ -178,19 +197,20 @@ template <class V, class Z>
 struct AdvanceWithDiagonal {
   Advance<V> advance;
   Z z;
-  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE TwoSumsOf<double, Dot<V>> operator()(std::int64_t i) const {
     if (!advance.state->running()) return {};
     const Sum r_r = advance(i);
-    return {r_r.value, static_cast<double>(advance.r[i]) * static_cast<double>(z[i])};
+    return {r_r.value, conj(static_cast<Dot<V>>(advance.r[i])) * static_cast<Dot<V>>(z[i])};
   }
 };
 
 /// FinishStep, and beta for the next step.
+template <class S>
 struct FinishStepWithDiagonal {
-  FinishStep finish;
-  ECHELON_ANYWHERE void operator()(TwoSums r_r_and_r_z) const {
+  FinishStep<S> finish;
+  ECHELON_ANYWHERE void operator()(TwoSumsOf<double, S> r_r_and_r_z) const {
     finish({r_r_and_r_z.first});
-    SetBeta{finish.state}({r_r_and_r_z.second});
+    SetBeta<S>{finish.state}({r_r_and_r_z.second});
   }
 };
 
@@ -201,7 +221,7 @@ struct CgVectors {
       : z(device, stores_z ? n : 0), p(device, n), q(device, n) {}
   [[nodiscard]] std::size_t bytes() const { return z.bytes() + p.bytes() + q.bytes(); }
   /// Takes the coefficients of the iteration at `place` of the state's arrays.
-  void collect(const IterationState& state, std::int64_t place) {
+  void collect(const State<V>& state, std::int64_t place) {
     if (!alphas.empty()) betas.push_back(state.betas[place]);
     alphas.push_back(state.alphas[place]);
   }
@@ -215,7 +235,7 @@ struct CgVectors {
 /// A right-hand side of the recurrence: its iterate u and residual r.
 template <class V>
 struct CgColumn {
-  IterationState* state;
+  State<V>* state;
   CgVectors<V>* own;
   V* u;
   V* r;
@@ -253,12 +273,9 @@ void start_cg(B& backend, std::int64_t n, std::span<const CgColumn<V>> columns, 
   using Column = CgColumn<V>;
   start_cg(columns);
   reduce_columns(
-      backend, n, columns,
-      [](const Column& c) {
-        return Product<V, const V*>{c.r, c.r};
-      },
+      backend, n, columns, [](const Column& c) { return SquaredMagnitude<const V*>{c.r}; },
       [&](const Column& c) {
-        return BeginFromResidual{c.state, traits.norm_factor};
+        return BeginFromResidual<Dot<V>>{c.state, traits.norm_factor};
       });
 }
 
@@ -275,7 +292,7 @@ void set_direction(B& backend, std::int64_t n, std::span<const CgColumn<V>> colu
         [&](const Column& c) {
           return FirstDirection<V, Vector>{c.r, z_of(c), c.own->p.data()};
         },
-        [](const Column& c) { return SetRho{c.state}; });
+        [](const Column& c) { return SetRho<Dot<V>>{c.state}; });
     return;
   }
   if (traits.flexible) {
@@ -284,14 +301,14 @@ void set_direction(B& backend, std::int64_t n, std::span<const CgColumn<V>> colu
         [&](const Column& c) {
           return ProductsWithZ<V, Vector>{c.r, c.own->q.data(), z_of(c)};
         },
-        [](const Column& c) { return SetFlexibleBeta{c.state}; });
+        [](const Column& c) { return SetFlexibleBeta<Dot<V>>{c.state}; });
   } else if (traits.preconditioning == Preconditioning::any) {
     reduce_columns(
         backend, n, columns,
         [&](const Column& c) {
           return Product<V, const V*, Vector>{c.r, z_of(c)};
         },
-        [](const Column& c) { return SetBeta{c.state}; });
+        [](const Column& c) { return SetBeta<Dot<V>>{c.state}; });
   }
   for_each_column(backend, n, columns, [&](const Column& c) {
     return UpdateDirection<V, Vector>{c.state, z_of(c), c.own->p.data()};
@@ -305,12 +322,12 @@ void advance(B& backend, std::int64_t n, std::span<const CgColumn<V>> columns, c
   const auto step = [](const Column& c) {
     return Advance<V>{c.state, c.own->p.data(), c.own->q.data(), c.u, c.r};
   };
-  const auto finish = [&](const Column& c) { return FinishStep{c.state, traits.norm_factor}; };
+  const auto finish = [&](const Column& c) { return FinishStep<Dot<V>>{c.state, traits.norm_factor}; };
   if (traits.preconditioning == Preconditioning::any) {
     reduce_columns(backend, n, columns, step, finish);
   } else if (traits.preconditioning == Preconditioning::none) {
     reduce_columns(backend, n, columns, step,
-                   [&](const Column& c) { return FinishStepWithoutPreconditioner{finish(c)}; });
+                   [&](const Column& c) { return FinishStepWithoutPreconditioner<Dot<V>>{finish(c)}; });
   } else {
     using Vector = decltype(z_of(columns.front()));
     reduce_columns(
@@ -318,7 +335,7 @@ void advance(B& backend, std::int64_t n, std::span<const CgColumn<V>> columns, c
         [&](const Column& c) {
           return AdvanceWithDiagonal<V, Vector>{step(c), z_of(c)};
         },
-        [&](const Column& c) { return FinishStepWithDiagonal{finish(c)}; });
+        [&](const Column& c) { return FinishStepWithDiagonal<Dot<V>>{finish(c)}; });
   }
 }
 
@@ -338,7 +355,7 @@ void step_cg(B& backend, std::int64_t n, std::span<const CgColumn<V>> columns, c
         return CurvatureAndLength<V>{c.own->p.data(), c.own->q.data(), c.scale};
       },
       [&](const Column& c) {
-        return SetAlpha{c.state, c.scale, traits.flexible};
+        return SetAlpha<Dot<V>>{c.state, c.scale, traits.flexible};
       });
   if (traits.preconditioning == Preconditioning::diagonal) {
     precondition([&](auto z_of) { advance(backend, n, columns, traits, z_of); });

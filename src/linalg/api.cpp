@@ -4,13 +4,13 @@
 #include "linalg/operations.hpp"
 #include "linalg/residual_check.hpp"
 #include "matrix/view_checks.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>
 
 #include <fmt/format.h>
-
-#include <functional>
+#include <support/scalar_list.hpp>
 
 namespace echelon {
 
@@ -74,60 +74,80 @@ void check_operand_of_sum(const Context& context, DenseView<const T> operand, co
 }
 
 template <class T>
-void reduce(Context& context, VectorReduction reduction, DenseView<const T> x, double* result) {
+void store_norm(Context& context, VectorNorm norm, DenseView<const T> x, double* result) {
   check_vector(x);
   check_context(context, x.device(), "x");
-  on_target(context.device(), [&]<class Target>() { reduce_on<Target, T>(context, reduction, x, result); });
+  on_target(context.device(), [&]<class Target>() { norm_on<Target, T>(context, norm, x, result); });
 }
 
 /// Returns the number that f(address) writes to the address.
-template <class F>
-double returned(Context& context, F&& f) {
+template <class T, class F>
+Dot<T> returned(Context& context, F&& f) {
   return on_target(context.device(), [&]<class Target>() {
-    double* result = result_on<Target>(context);
+    Dot<T>* result = result_on<Target, T>(context);
     f(result);
-    return read_on<Target>(context, result);
+    return read_on<Target, T>(context, result);
   });
+}
+
+template <class T>
+void check_operands_of_product(const Context& context, const MatrixRef<T>& A, DenseView<const T> X,
+                               DenseView<const T> Y) {
+  check_same_memory(A.device(), "A", X.device(), "X");
+  check_same_memory(A.device(), "A", Y.device(), "Y");
+  check_context(context, A.device(), "A");
+  check_apart<T>(X, "X", Y, "Y");
+  if (A.is_sparse()) return;
+  check_view(A.dense(), "A");
+  check_apart<T>(A.dense(), "A", Y, "Y");
+}
+
+/// Y = alpha A X + beta Y, or with A^T, for checked arguments.
+template <class T>
+void multiply_checked(Context& context, bool transpose, T alpha, const MatrixRef<T>& A, DenseView<const T> X,
+                      T beta, DenseView<T> Y) {
+  on_target(context.device(), [&]<class Target>() {
+    if (!transpose) {
+      multiply_on<Target, T>(context, alpha, A, X, beta, Y);
+    } else if (A.is_sparse()) {
+      multiply_transposed_on<Target, T>(context, alpha, *A.csr(), X, beta, Y);
+    } else {
+      multiply_on<Target, T>(context, alpha, transposed(A.dense()), X, beta, Y);
+    }
+  });
+}
+
+/// Y = alpha A^H X + beta Y for checked arguments: A^H X = conj(A^T conj(X)).
+template <class T>
+void multiply_adjoint(Context& context, T alpha, const MatrixRef<T>& A, DenseView<const T> X, T beta,
+                      DenseView<T> Y) {
+  const auto conjugate = [&](DenseView<const T> from, DenseView<T> to) {
+    on_target(context.device(), [&]<class Target>() { conjugate_on<Target, T>(context, from, to); });
+  };
+  Dense<T> conjugated(X.device(), X.rows(), X.columns());
+  conjugate(X, conjugated);
+  if (beta != T{0}) conjugate(Y, Y);
+  multiply_checked<T>(context, true, conj(alpha), A, conjugated, conj(beta), Y);
+  conjugate(Y, Y);
 }
 
 }  // namespace
 
 template <class T>
-void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
-  check_product<T>("A", A.rows(), A.columns(), "X", X, "Y", Y);
-  check_same_memory(A.device(), "A", X.device(), "X");
-  check_same_memory(A.device(), "A", Y.device(), "Y");
-  check_context(context, A.device(), "A");
-  check_apart<T>(X, "X", Y, "Y");
-  if (!A.is_sparse()) {
-    check_view(A.dense(), "A");
-    check_apart<T>(A.dense(), "A", Y, "Y");
-  }
+void multiply(Context& context, Operation operation, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
+              DenseView<T> Y) {
+  const bool plain = operation == Operation::none;
+  const char* const name = plain ? "A" : operation == Operation::transpose ? "A^T" : "A^H";
+  check_product<T>(name, plain ? A.rows() : A.columns(), plain ? A.columns() : A.rows(), "X", X, "Y", Y);
+  check_operands_of_product<T>(context, A, X, Y);
   if (alpha == T{0}) {
     scal<T>(context, beta, Y);
     return;
   }
-  on_target(context.device(), [&]<class Target>() { multiply_on<Target, T>(context, alpha, A, X, beta, Y); });
-}
-
-template <class T>
-void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
-                         DenseView<T> Y) {
-  if (!A.is_sparse()) {
-    multiply<T>(context, alpha, transposed(A.dense()), X, beta, Y);
-    return;
+  if constexpr (is_complex<T>) {
+    if (operation == Operation::adjoint) return multiply_adjoint(context, alpha, A, X, beta, Y);
   }
-  check_product<T>("A^T", A.columns(), A.rows(), "X", X, "Y", Y);
-  check_same_memory(A.device(), "A", X.device(), "X");
-  check_same_memory(A.device(), "A", Y.device(), "Y");
-  check_context(context, A.device(), "A");
-  check_apart<T>(X, "X", Y, "Y");
-  if (alpha == T{0}) {
-    scal<T>(context, beta, Y);
-    return;
-  }
-  on_target(context.device(),
-            [&]<class Target>() { multiply_transposed_on<Target, T>(context, alpha, *A.csr(), X, beta, Y); });
+  multiply_checked(context, !plain, alpha, A, X, beta, Y);
 }
 
 template <class T>
@@ -155,7 +175,7 @@ void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<cons
 }
 
 template <class T>
-void dot(Context& context, DenseView<const T> x, DenseView<const T> y, double* result) {
+void dot(Context& context, DenseView<const T> x, DenseView<const T> y, Dot<T>* result) {
   check_vectors(x, y);
   check_same_memory(x.device(), "x", y.device(), "y");
   check_context(context, x.device(), "x");
@@ -163,48 +183,50 @@ void dot(Context& context, DenseView<const T> x, DenseView<const T> y, double* r
 }
 
 template <class T>
-double dot(Context& context, DenseView<const T> x, DenseView<const T> y) {
-  return returned(context, [&](double* result) { dot<T>(context, x, y, result); });
+Dot<T> dot(Context& context, DenseView<const T> x, DenseView<const T> y) {
+  return returned<T>(context, [&](Dot<T>* result) { dot<T>(context, x, y, result); });
 }
 
 template <class T>
-void sum(Context& context, DenseView<const T> x, double* result) {
-  reduce(context, VectorReduction::sum, x, result);
+void sum(Context& context, DenseView<const T> x, Dot<T>* result) {
+  check_vector(x);
+  check_context(context, x.device(), "x");
+  on_target(context.device(), [&]<class Target>() { sum_on<Target, T>(context, x, result); });
 }
 
 template <class T>
-double sum(Context& context, DenseView<const T> x) {
-  return returned(context, [&](double* result) { sum<T>(context, x, result); });
+Dot<T> sum(Context& context, DenseView<const T> x) {
+  return returned<T>(context, [&](Dot<T>* result) { sum<T>(context, x, result); });
 }
 
 template <class T>
 void norm1(Context& context, DenseView<const T> x, double* result) {
-  reduce(context, VectorReduction::norm1, x, result);
+  store_norm(context, VectorNorm::norm1, x, result);
 }
 
 template <class T>
 double norm1(Context& context, DenseView<const T> x) {
-  return returned(context, [&](double* result) { norm1<T>(context, x, result); });
+  return returned<double>(context, [&](double* result) { norm1<T>(context, x, result); });
 }
 
 template <class T>
 void norm2(Context& context, DenseView<const T> x, double* result) {
-  reduce(context, VectorReduction::norm2, x, result);
+  store_norm(context, VectorNorm::norm2, x, result);
 }
 
 template <class T>
 double norm2(Context& context, DenseView<const T> x) {
-  return returned(context, [&](double* result) { norm2<T>(context, x, result); });
+  return returned<double>(context, [&](double* result) { norm2<T>(context, x, result); });
 }
 
 template <class T>
 void norm_inf(Context& context, DenseView<const T> x, double* result) {
-  reduce(context, VectorReduction::norm_inf, x, result);
+  store_norm(context, VectorNorm::norm_inf, x, result);
 }
 
 template <class T>
 double norm_inf(Context& context, DenseView<const T> x) {
-  return returned(context, [&](double* result) { norm_inf<T>(context, x, result); });
+  return returned<double>(context, [&](double* result) { norm_inf<T>(context, x, result); });
 }
 
 template <class T>
@@ -214,40 +236,22 @@ double norm_inf(MatrixRef<T> A) {
   });
 }
 
-template void multiply(Context&, float, MatrixRef<float>, DenseView<const float>, float, DenseView<float>);
-template void multiply_transposed(Context&, float, MatrixRef<float>, DenseView<const float>, float,
-                                  DenseView<float>);
-template void gemm(Context&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
-template void add(Context&, float, DenseView<const float>, float, DenseView<const float>, DenseView<float>);
-template void dot(Context&, DenseView<const float>, DenseView<const float>, double*);
-template double dot(Context&, DenseView<const float>, DenseView<const float>);
-template void sum(Context&, DenseView<const float>, double*);
-template double sum(Context&, DenseView<const float>);
-template void norm1(Context&, DenseView<const float>, double*);
-template double norm1(Context&, DenseView<const float>);
-template void norm2(Context&, DenseView<const float>, double*);
-template double norm2(Context&, DenseView<const float>);
-template void norm_inf(Context&, DenseView<const float>, double*);
-template double norm_inf(Context&, DenseView<const float>);
-template double norm_inf(MatrixRef<float>);
-template void multiply(Context&, double, MatrixRef<double>, DenseView<const double>, double,
-                       DenseView<double>);
-template void multiply_transposed(Context&, double, MatrixRef<double>, DenseView<const double>, double,
-                                  DenseView<double>);
-template void gemm(Context&, double, DenseView<const double>, DenseView<const double>, double,
-                   DenseView<double>);
-template void add(Context&, double, DenseView<const double>, double, DenseView<const double>,
-                  DenseView<double>);
-template void dot(Context&, DenseView<const double>, DenseView<const double>, double*);
-template double dot(Context&, DenseView<const double>, DenseView<const double>);
-template void sum(Context&, DenseView<const double>, double*);
-template double sum(Context&, DenseView<const double>);
-template void norm1(Context&, DenseView<const double>, double*);
-template double norm1(Context&, DenseView<const double>);
-template void norm2(Context&, DenseView<const double>, double*);
-template double norm2(Context&, DenseView<const double>);
-template void norm_inf(Context&, DenseView<const double>, double*);
-template double norm_inf(Context&, DenseView<const double>);
-template double norm_inf(MatrixRef<double>);
+#define ECHELON_INSTANTIATE(T)                                                                       \
+  template void multiply(Context&, Operation, T, MatrixRef<T>, DenseView<const T>, T, DenseView<T>); \
+  template void gemm(Context&, T, DenseView<const T>, DenseView<const T>, T, DenseView<T>);          \
+  template void add(Context&, T, DenseView<const T>, T, DenseView<const T>, DenseView<T>);           \
+  template void dot(Context&, DenseView<const T>, DenseView<const T>, Dot<T>*);                      \
+  template Dot<T> dot(Context&, DenseView<const T>, DenseView<const T>);                             \
+  template void sum(Context&, DenseView<const T>, Dot<T>*);                                          \
+  template Dot<T> sum(Context&, DenseView<const T>);                                                 \
+  template void norm1(Context&, DenseView<const T>, double*);                                        \
+  template double norm1(Context&, DenseView<const T>);                                               \
+  template void norm2(Context&, DenseView<const T>, double*);                                        \
+  template double norm2(Context&, DenseView<const T>);                                               \
+  template void norm_inf(Context&, DenseView<const T>, double*);                                     \
+  template double norm_inf(Context&, DenseView<const T>);                                            \
+  template double norm_inf(MatrixRef<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

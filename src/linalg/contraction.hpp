@@ -5,8 +5,8 @@
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
 #include "support/hash.hpp"
+#include "support/scalar.hpp"
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -33,8 +33,8 @@ struct ScaledUnknownMagnitude {
   const S* scale;  // null: 1
   const T* v;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
-    const double magnitude = std::fabs(static_cast<double>(v[i]));
-    return {scale == nullptr ? magnitude : magnitude / static_cast<double>(scale[i])};
+    const double size = magnitude(v[i]);
+    return {scale == nullptr ? size : size / static_cast<double>(scale[i])};
   }
 };
 

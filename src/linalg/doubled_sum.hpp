@@ -5,8 +5,10 @@
 #include "support/rounded.hpp"
 
 #include <echelon/annotate.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 
 namespace echelon {
@@ -50,5 +52,36 @@ struct DoubledSum {
 
   [[nodiscard]] ECHELON_ANYWHERE double value() const { return rounded_sum(high, low); }
 };
+
+/// DoubledSum of each part of complex numbers.
+class ComplexDoubledSum {
+ public:
+  ComplexDoubledSum() = default;
+  explicit ComplexDoubledSum(std::complex<double> first) : real_{first.real()}, imaginary_{first.imag()} {}
+
+  void add(std::complex<double> term) {
+    real_.add(term.real());
+    imaginary_.add(term.imag());
+  }
+  void add_product(std::complex<double> a, std::complex<double> b) {
+    real_.add_product(a.real(), b.real());
+    real_.add_product(-a.imag(), b.imag());
+    imaginary_.add_product(a.real(), b.imag());
+    imaginary_.add_product(a.imag(), b.real());
+  }
+  friend ComplexDoubledSum combine(ComplexDoubledSum a, const ComplexDoubledSum& b) {
+    a.real_ = combine(a.real_, b.real_);
+    a.imaginary_ = combine(a.imaginary_, b.imaginary_);
+    return a;
+  }
+  [[nodiscard]] std::complex<double> value() const { return {real_.value(), imaginary_.value()}; }
+
+ private:
+  DoubledSum real_, imaginary_;
+};
+
+/// Sum of products of numbers of T in about twice the precision of double.
+template <class T>
+using DoubledSumOf = std::conditional_t<is_complex<T>, ComplexDoubledSum, DoubledSum>;
 
 }  // namespace echelon

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "support/scalar.hpp"
+
 #include <echelon/annotate.hpp>
 
-#include <cmath>
 #include <cstdint>
 
 namespace echelon {
@@ -16,9 +17,9 @@ ECHELON_ANYWHERE double sum_magnitudes(const T* values, std::int64_t begin, std:
   double sums[parts] = {};
   std::int64_t k = begin;
   for (; k + parts <= end; k += parts) {
-    for (int p = 0; p < parts; ++p) sums[p] += std::fabs(static_cast<double>(values[k + p]));
+    for (int p = 0; p < parts; ++p) sums[p] += magnitude(values[k + p]);
   }
-  for (; k < end; ++k) sums[0] += std::fabs(static_cast<double>(values[k]));
+  for (; k < end; ++k) sums[0] += magnitude(values[k]);
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 

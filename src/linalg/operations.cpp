@@ -5,6 +5,8 @@
 #include "linalg/context.hpp"
 #include "linalg/spmv/multiply.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 
 namespace echelon {
@@ -46,17 +48,13 @@ void gemm_on(Context& context, T alpha, DenseView<const T> A, DenseView<const T>
              [&]<class Backend>() { gemm(state_of<Backend>(context).backend, alpha, A, B, beta, C); });
 }
 
-template void multiply_on<ThisTarget>(Context&, float, const MatrixRef<float>&, DenseView<const float>, float,
-                                      DenseView<float>);
-template void multiply_on<ThisTarget>(Context&, double, const MatrixRef<double>&, DenseView<const double>,
-                                      double, DenseView<double>);
-template void multiply_transposed_on<ThisTarget>(Context&, float, const Csr<float>&, DenseView<const float>,
-                                                 float, DenseView<float>);
-template void multiply_transposed_on<ThisTarget>(Context&, double, const Csr<double>&,
-                                                 DenseView<const double>, double, DenseView<double>);
-template void gemm_on<ThisTarget>(Context&, float, DenseView<const float>, DenseView<const float>, float,
-                                  DenseView<float>);
-template void gemm_on<ThisTarget>(Context&, double, DenseView<const double>, DenseView<const double>, double,
-                                  DenseView<double>);
+#define ECHELON_INSTANTIATE(T)                                                                        \
+  template void multiply_on<ThisTarget>(Context&, T, const MatrixRef<T>&, DenseView<const T>, T,      \
+                                        DenseView<T>);                                                \
+  template void multiply_transposed_on<ThisTarget>(Context&, T, const Csr<T>&, DenseView<const T>, T, \
+                                                   DenseView<T>);                                     \
+  template void gemm_on<ThisTarget>(Context&, T, DenseView<const T>, DenseView<const T>, T, DenseView<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -4,6 +4,7 @@
 
 #include <echelon/context.hpp>
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstdint>
 
@@ -20,16 +21,22 @@ void gemm_on(Context& context, T alpha, DenseView<const T> A, DenseView<const T>
 template <class Target, class T>
 void add_on(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C);
 
-enum class VectorReduction { sum, norm1, norm2, norm_inf };
+/// Y = conj(X), element by element. Y may be X.
+template <class Target, class T>
+void conjugate_on(Context& context, DenseView<const T> X, DenseView<T> Y);
+
+enum class VectorNorm { norm1, norm2, norm_inf };
 
 template <class Target, class T>
-void dot_on(Context& context, DenseView<const T> x, DenseView<const T> y, double* result);
+void dot_on(Context& context, DenseView<const T> x, DenseView<const T> y, Dot<T>* result);
 template <class Target, class T>
-void reduce_on(Context& context, VectorReduction reduction, DenseView<const T> x, double* result);
+void sum_on(Context& context, DenseView<const T> x, Dot<T>* result);
+template <class Target, class T>
+void norm_on(Context& context, VectorNorm norm, DenseView<const T> x, double* result);
 /// Memory of the context for a result, and its value once the queued work is done. read_on() synchronises.
-template <class Target>
-[[nodiscard]] double* result_on(Context& context);
-template <class Target>
-[[nodiscard]] double read_on(Context& context, const double* result);
+template <class Target, class T>
+[[nodiscard]] Dot<T>* result_on(Context& context);
+template <class Target, class T>
+[[nodiscard]] Dot<T> read_on(Context& context, const Dot<T>* result);
 
 }  // namespace echelon

@@ -13,8 +13,11 @@
 #include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
 #include "support/hash.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/matrix/transform.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -41,10 +44,8 @@ struct SummariseElement {
   const T* x;
   double scale;
   ECHELON_ANYWHERE VectorSummary operator()(std::int64_t i) const {
-    const double value = static_cast<double>(x[i]);
-    const double scaled = value * scale;
-    const bool finite = value - value == 0;
-    return {scaled * scaled, {value < 0 ? -value : value}, {finite ? FirstIndex::none : i}};
+    const auto value = static_cast<Dot<T>>(x[i]);
+    return {squared_magnitude(value * scale), {magnitude(value)}, {is_finite(value) ? FirstIndex::none : i}};
   }
 };
 
@@ -90,7 +91,7 @@ struct SumShortRow {
     const std::int64_t end = row_offsets[i + 1];
     if (end - begin > ShortRows::longest) return {{}, 1};
     double sum = 0;
-    for (std::int64_t k = begin; k < end; ++k) sum += std::fabs(static_cast<double>(values[k]));
+    for (std::int64_t k = begin; k < end; ++k) sum += magnitude(values[k]);
     return {{sum}, 0};
   }
 };
@@ -102,8 +103,7 @@ template <class T>
 struct FindNonfinite {
   const T* values;
   ECHELON_ANYWHERE FirstIndex operator()(std::int64_t k) const {
-    const auto value = static_cast<double>(values[k]);
-    return {value - value == 0 ? FirstIndex::none : k};
+    return {is_finite(values[k]) ? FirstIndex::none : k};
   }
 };
 
@@ -115,9 +115,9 @@ struct SummariseDenseRow {
   ECHELON_ANYWHERE RowSummary operator()(std::int64_t i) const {
     RowSummary summary;
     for (std::int64_t j = 0; j < a.columns(); ++j) {
-      const double value = static_cast<double>(a.data()[i * row_step + j * column_step]);
-      summary.sum.value += value < 0 ? -value : value;
-      if (value - value != 0 && summary.nonfinite.value == FirstIndex::none) {
+      const T value = a.data()[i * row_step + j * column_step];
+      summary.sum.value += magnitude(value);
+      if (!is_finite(value) && summary.nonfinite.value == FirstIndex::none) {
         summary.nonfinite.value = i * a.columns() + j;
       }
     }
@@ -163,9 +163,9 @@ struct DoubledResidualOfRow {
   const T* x;
   T* r;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    DoubledSum sum{static_cast<double>(b[i])};
+    DoubledSumOf<T> sum{static_cast<Dot<T>>(b[i])};
     for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
-      sum.add_product(-static_cast<double>(values[k]), static_cast<double>(x[column_indices[k]]));
+      sum.add_product(-static_cast<Dot<T>>(values[k]), static_cast<Dot<T>>(x[column_indices[k]]));
     }
     r[i] = static_cast<T>(sum.value());
   }
@@ -212,20 +212,21 @@ struct DoubledResidualOfTile {
   ECHELON_ANYWHERE void operator()(std::int64_t tile) const {
     const std::int64_t row = tile * height;
     const int count = rows - row < height ? static_cast<int>(rows - row) : height;
-    DoubledSum sums[height];
-    for (int i = 0; i < count; ++i) sums[i] = {static_cast<double>(b[row + i])};
+    DoubledSumOf<T> sums[height];
+    for (int i = 0; i < count; ++i) sums[i] = DoubledSumOf<T>{static_cast<Dot<T>>(b[row + i])};
     for (std::int64_t j = 0; j < columns; ++j) {
       const T* const column = a + row * row_step + j * column_step;
-      const auto factor = static_cast<double>(x[j]);
-      for (int i = 0; i < count; ++i) sums[i].add_product(-static_cast<double>(column[i * row_step]), factor);
+      const auto factor = static_cast<Dot<T>>(x[j]);
+      for (int i = 0; i < count; ++i) sums[i].add_product(-static_cast<Dot<T>>(column[i * row_step]), factor);
     }
     for (int i = 0; i < count; ++i) r[row + i] = static_cast<T>(sums[i].value());
   }
 };
 
 /// Terms of 1^T A 1 and ||A 1||^2.
+template <class T>
 struct OnesProducts {
-  DoubledSum sum;
+  DoubledSumOf<T> sum;
   double squares = 0;
   friend ECHELON_ANYWHERE OnesProducts combine(const OnesProducts& a, const OnesProducts& b) {
     return {combine(a.sum, b.sum), a.squares + b.squares};
@@ -235,11 +236,11 @@ template <class T>
 struct SumRowDoubled {
   const std::int64_t* row_offsets;
   const T* values;
-  ECHELON_ANYWHERE OnesProducts operator()(std::int64_t i) const {
-    OnesProducts row;
+  ECHELON_ANYWHERE OnesProducts<T> operator()(std::int64_t i) const {
+    OnesProducts<T> row;
     for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k)
-      row.sum.add(static_cast<double>(values[k]));
-    row.squares = row.sum.value() * row.sum.value();
+      row.sum.add(static_cast<Dot<T>>(values[k]));
+    row.squares = squared_magnitude(row.sum.value());
     return row;
   }
 };
@@ -249,15 +250,15 @@ struct SumRowDoubled {
 template <class T>
 struct ScaleOfSparseRow {
   SparseRows<T> A;
-  const T* column_scale;
-  T* scale;
+  const Real<T>* column_scale;
+  Real<T>* scale;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     Largest largest;
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
-      const T factor = column_scale == nullptr ? T{1} : column_scale[A.column(k)];
-      largest = combine(largest, {std::fabs(static_cast<double>(A.value(i, k) * factor))});
+      const Real<T> factor = column_scale == nullptr ? Real<T>{1} : column_scale[A.column(k)];
+      largest = combine(largest, {magnitude(A.value(i, k) * factor)});
     }
-    scale[i] = balancing_scale<T>(largest.value);
+    scale[i] = balancing_scale<Real<T>>(largest.value);
   }
 };
 /// The power of two for a row, or a column, of a dense A likewise: element k of line i is a[i * line_step + k
@@ -266,24 +267,15 @@ template <class T>
 struct ScaleOfDenseLine {
   const T* a;
   std::int64_t length, line_step, step;
-  const T* other_scale;
-  T* scale;
+  const Real<T>* other_scale;
+  Real<T>* scale;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     Largest largest;
     for (std::int64_t k = 0; k < length; ++k) {
-      const T factor = other_scale == nullptr ? T{1} : other_scale[k];
-      largest = combine(largest, {std::fabs(static_cast<double>(a[i * line_step + k * step] * factor))});
+      const Real<T> factor = other_scale == nullptr ? Real<T>{1} : other_scale[k];
+      largest = combine(largest, {magnitude(a[i * line_step + k * step] * factor)});
     }
-    scale[i] = balancing_scale<T>(largest.value);
-  }
-};
-
-template <class T>
-struct ScaleByExponent {
-  int exponent;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    x[i] = static_cast<T>(std::ldexp(static_cast<double>(x[i]), exponent));
+    scale[i] = balancing_scale<Real<T>>(largest.value);
   }
 };
 
@@ -292,9 +284,8 @@ struct FindInexact {
   int exponent;
   const T* x;
   ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
-    const T scaled = static_cast<T>(std::ldexp(static_cast<double>(x[i]), exponent));
-    return {static_cast<T>(std::ldexp(static_cast<double>(scaled), -exponent)) == x[i] ? FirstIndex::none
-                                                                                       : i};
+    const T restored = scaled_by_power(scaled_by_power(x[i], exponent), -exponent);
+    return {restored == x[i] ? FirstIndex::none : i};
   }
 };
 
@@ -323,11 +314,11 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   }
 
   ProductWithOnes product_with_ones(const Csr<T>& A) override {
-    Array<OnesProducts> sums(backend_.device(), 1);
+    Array<OnesProducts<T>> sums(backend_.device(), 1);
     backend_.reduce(A.rows(), SumRowDoubled<T>{A.row_offsets().data(), A.values().data()},
-                    Store<OnesProducts>{sums.data()});
-    const OnesProducts found = backend_.read(sums.data());
-    return {found.sum.value(), std::sqrt(found.squares)};
+                    Store<OnesProducts<T>>{sums.data()});
+    const OnesProducts<T> found = backend_.read(sums.data());
+    return {real(found.sum.value()), std::sqrt(found.squares)};
   }
 
   VectorFacts vector(std::int64_t n, const T* x) override {
@@ -408,8 +399,8 @@ class BackendResidualCheck final : public ResidualCheck<T> {
 
   Contraction contraction(const MatrixRef<T>& A, T* v, T* product,
                           const std::function<void(T*, T*)>& add) override {
-    Array<T> rows(backend_.device(), A.rows());
-    Array<T> scale(backend_.device(), A.columns());
+    Array<Real<T>> rows(backend_.device(), A.rows());
+    Array<Real<T>> scale(backend_.device(), A.columns());
     if (const Csr<T>* csr = A.csr()) {
       const Csr<T> columns = transpose(*csr);
       backend_.for_each(A.rows(), ScaleOfSparseRow<T>{SparseRows<T>(*csr), nullptr, rows.data()});
@@ -435,8 +426,9 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   }
   void copy(std::int64_t n, const T* x, T* y) override { backend_.copy(n, x, y); }
   void add(std::int64_t n, const T* x, T* y) override { backend_.for_each(n, AddVectors<T>{x, y, y}); }
+  void conjugate(std::int64_t n, T* x) override { backend_.for_each(n, ConjugateElement{x, x}); }
   void scale(std::int64_t n, int exponent, T* x) override {
-    backend_.for_each(n, ScaleByExponent<T>{exponent, x});
+    backend_.for_each(n, ScaleByPowerOfTwo<T>{exponent, x});
   }
   bool scales_exactly(std::int64_t n, int exponent, const T* x) override {
     FirstIndex* const found = &matrix_.data()->nonfinite;
@@ -549,7 +541,9 @@ std::unique_ptr<ResidualCheck<T>> make_residual_check(const Device& device) {
   });
 }
 
-template std::unique_ptr<ResidualCheck<float>> make_residual_check<ThisTarget, float>(const Device&);
-template std::unique_ptr<ResidualCheck<double>> make_residual_check<ThisTarget, double>(const Device&);
+#define ECHELON_INSTANTIATE(T) \
+  template std::unique_ptr<ResidualCheck<T>> make_residual_check<ThisTarget, T>(const Device&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

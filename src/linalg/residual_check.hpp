@@ -31,7 +31,7 @@ struct VectorFacts {
 
 /// The product of A with the vector 1 of ones.
 struct ProductWithOnes {
-  double sum = 0;    ///< 1^T A 1
+  double sum = 0;    ///< 1^T A 1, its real part
   double norm2 = 0;  ///< ||A 1||_2
 };
 
@@ -69,9 +69,10 @@ class ResidualCheck {
   /// queues v = v + C product for product = -A v. Transposes a sparse A. Waits.
   virtual Contraction contraction(const MatrixRef<T>& A, T* v, T* product,
                                   const std::function<void(T* product, T* v)>& add) = 0;
-  /// y = x, y = y + x, and x = 2^exponent x for n elements; queued.
+  /// y = x, y = y + x, x = conj(x), and x = 2^exponent x for n elements; queued.
   virtual void copy(std::int64_t n, const T* x, T* y) = 0;
   virtual void add(std::int64_t n, const T* x, T* y) = 0;
+  virtual void conjugate(std::int64_t n, T* x) = 0;
   virtual void scale(std::int64_t n, int exponent, T* x) = 0;
   /// Whether none of the elements loses bits by an underflow or an overflow if scaled so. Waits.
   virtual bool scales_exactly(std::int64_t n, int exponent, const T* x) = 0;

@@ -4,6 +4,8 @@
 #include "linalg/operations.hpp"
 #include "linalg/vector/functors.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <type_traits>
 
 namespace echelon {
@@ -36,10 +38,10 @@ void with_vector(const DenseView<const T>& x, F&& f) {
 /// scaled, if the plain sum is not accurate. On a GPU the second kernel reads the first sum and decides.
 template <class Target, class T, class B, class X>
 void norm2(B& backend, std::int64_t n, X x, double* result) {
-  if constexpr (std::is_same_v<T, float>) {
-    backend.reduce(n, Product<T, X>{x, x}, FinishNorm{result});
+  if constexpr (std::is_same_v<Real<T>, float>) {
+    backend.reduce(n, SquaredMagnitude<X>{x}, FinishNorm{result});
   } else {
-    backend.reduce(n, Product<T, X>{x, x}, StoreDouble{result});
+    backend.reduce(n, SquaredMagnitude<X>{x}, StoreDouble{result});
     const bool known_safe = std::is_same_v<Target, HostTarget> && is_safe(*result);
     backend.reduce(known_safe ? 0 : n, ScaledSquare<X>{x, result}, FinishNorm{result});
   }
@@ -65,36 +67,50 @@ void add_on(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<c
 }
 
 template <class Target, class T>
-void dot_on(Context& context, DenseView<const T> x, DenseView<const T> y, double* result) {
+void conjugate_on(Context& context, DenseView<const T> X, DenseView<T> Y) {
+  on_backend(context.device(), [&]<class B>() {
+    state_of<B>(context).backend.for_each(Y.rows() * Y.columns(),
+                                          ConjugateElement{ViewElements<const T>(X), ViewElements<T>(Y)});
+  });
+}
+
+template <class Target, class T>
+void dot_on(Context& context, DenseView<const T> x, DenseView<const T> y, Dot<T>* result) {
   on_backend(context.device(), [&]<class B>() {
     B& backend = state_of<B>(context).backend;
+    const StoreSum<Dot<T>> store{result};
     if (step_of(x) == 1 && step_of(y) == 1) {
-      backend.reduce(x.rows(), Product<T>{x.data(), y.data()}, StoreDouble{result});
+      backend.reduce(x.rows(), Product<T>{x.data(), y.data()}, store);
     } else {
       using X = Strided<const T>;
-      backend.reduce(x.rows(), Product<T, X>{{x.data(), step_of(x)}, {y.data(), step_of(y)}},
-                     StoreDouble{result});
+      backend.reduce(x.rows(), Product<T, X>{{x.data(), step_of(x)}, {y.data(), step_of(y)}}, store);
     }
   });
 }
 
 template <class Target, class T>
-void reduce_on(Context& context, VectorReduction reduction, DenseView<const T> x, double* result) {
+void sum_on(Context& context, DenseView<const T> x, Dot<T>* result) {
+  on_backend(context.device(), [&]<class B>() {
+    with_vector(x, [&]<class X>(X elements) {
+      state_of<B>(context).backend.reduce(x.rows(), ElementValue<T, X>{elements}, StoreSum<Dot<T>>{result});
+    });
+  });
+}
+
+template <class Target, class T>
+void norm_on(Context& context, VectorNorm norm, DenseView<const T> x, double* result) {
   on_backend(context.device(), [&]<class B>() {
     B& backend = state_of<B>(context).backend;
     const StoreDouble store{result};
     with_vector(x, [&]<class X>(X elements) {
-      switch (reduction) {
-        case VectorReduction::sum:
-          backend.reduce(x.rows(), ElementValue<X>{elements}, store);
-          break;
-        case VectorReduction::norm1:
+      switch (norm) {
+        case VectorNorm::norm1:
           backend.reduce(x.rows(), Magnitude<X>{elements}, store);
           break;
-        case VectorReduction::norm2:
+        case VectorNorm::norm2:
           norm2<Target, T>(backend, x.rows(), elements, result);
           break;
-        case VectorReduction::norm_inf:
+        case VectorNorm::norm_inf:
           backend.reduce(x.rows(), LargestMagnitude<X>{elements}, store);
           break;
       }
@@ -102,26 +118,26 @@ void reduce_on(Context& context, VectorReduction reduction, DenseView<const T> x
   });
 }
 
-template <class Target>
-double* result_on(Context& context) {
+template <class Target, class T>
+Dot<T>* result_on(Context& context) {
   return on_backend(context.device(),
-                    [&]<class B>() { return state_of<B>(context).template result<double>(); });
+                    [&]<class B>() { return state_of<B>(context).template result<Dot<T>>(); });
 }
 
-template <class Target>
-double read_on(Context& context, const double* result) {
+template <class Target, class T>
+Dot<T> read_on(Context& context, const Dot<T>* result) {
   return on_backend(context.device(), [&]<class B>() { return state_of<B>(context).backend.read(result); });
 }
 
-template void add_on<ThisTarget>(Context&, float, DenseView<const float>, float, DenseView<const float>,
-                                 DenseView<float>);
-template void add_on<ThisTarget>(Context&, double, DenseView<const double>, double, DenseView<const double>,
-                                 DenseView<double>);
-template void dot_on<ThisTarget>(Context&, DenseView<const float>, DenseView<const float>, double*);
-template void dot_on<ThisTarget>(Context&, DenseView<const double>, DenseView<const double>, double*);
-template void reduce_on<ThisTarget>(Context&, VectorReduction, DenseView<const float>, double*);
-template void reduce_on<ThisTarget>(Context&, VectorReduction, DenseView<const double>, double*);
-template double* result_on<ThisTarget>(Context&);
-template double read_on<ThisTarget>(Context&, const double*);
+#define ECHELON_INSTANTIATE(T)                                                                            \
+  template void add_on<ThisTarget>(Context&, T, DenseView<const T>, T, DenseView<const T>, DenseView<T>); \
+  template void conjugate_on<ThisTarget>(Context&, DenseView<const T>, DenseView<T>);                     \
+  template void dot_on<ThisTarget>(Context&, DenseView<const T>, DenseView<const T>, Dot<T>*);            \
+  template void sum_on<ThisTarget>(Context&, DenseView<const T>, Dot<T>*);                                \
+  template void norm_on<ThisTarget>(Context&, VectorNorm, DenseView<const T>, double*);                   \
+  template Dot<T>* result_on<ThisTarget, T>(Context&);                                                    \
+  template Dot<T> read_on<ThisTarget, T>(Context&, const Dot<T>*);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

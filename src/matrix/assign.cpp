@@ -3,6 +3,8 @@
 
 #include "backend/target.hpp"
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 namespace {
@@ -32,7 +34,8 @@ void assign_on(DenseView<const T> from, DenseView<T> to) {
   });
 }
 
-template void assign_on<ThisTarget>(DenseView<const float>, DenseView<float>);
-template void assign_on<ThisTarget>(DenseView<const double>, DenseView<double>);
+#define ECHELON_INSTANTIATE(T) template void assign_on<ThisTarget>(DenseView<const T>, DenseView<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

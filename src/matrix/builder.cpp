@@ -8,6 +8,7 @@
 #include <echelon/matrix/builder.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <array>
 #include <functional>
@@ -86,7 +87,8 @@ Csr<T> CsrBuilder<T>::build(const Device& device) const {
   return device == result.device() ? std::move(result) : result.to(device);
 }
 
-template class CsrBuilder<float>;
-template class CsrBuilder<double>;
+#define ECHELON_INSTANTIATE(T) template class CsrBuilder<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

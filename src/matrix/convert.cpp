@@ -7,6 +7,8 @@
 #include "matrix/compression/merge_duplicates.hpp"
 #include "matrix/rows.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <utility>
 
 namespace echelon {
@@ -33,7 +35,7 @@ struct CountNonzeros {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     std::int64_t count = 0;
     for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
-      if (rows.value(i, k) != 0) ++count;
+      if (rows.value(i, k) != typename Rows::Value{0}) ++count;
     }
     counts[i] = count;
   }
@@ -50,7 +52,7 @@ struct PackNonzeros {
     std::int64_t target = row_offsets[i];
     for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
       const typename Rows::Value value = rows.value(i, k);
-      if (value != 0) {
+      if (value != typename Rows::Value{0}) {
         column_indices[target] = static_cast<std::int32_t>(rows.column(k));
         values[target] = value;
         ++target;
@@ -166,17 +168,14 @@ std::int64_t first_bad_entry_on(const Coo<T>& matrix) {
   });
 }
 
-template Dense<float> to_dense_on<ThisTarget>(const MatrixRef<float>&);
-template Csr<float> to_csr_on<ThisTarget>(const MatrixRef<float>&);
-template Csr<float> to_csr_on<ThisTarget>(const Coo<float>&);
-template Coo<float> to_coo_on<ThisTarget>(const Csr<float>&);
-template Csr<float> transpose_on<ThisTarget>(const Csr<float>&);
-template std::int64_t first_bad_entry_on<ThisTarget>(const Coo<float>&);
-template Dense<double> to_dense_on<ThisTarget>(const MatrixRef<double>&);
-template Csr<double> to_csr_on<ThisTarget>(const MatrixRef<double>&);
-template Csr<double> to_csr_on<ThisTarget>(const Coo<double>&);
-template Coo<double> to_coo_on<ThisTarget>(const Csr<double>&);
-template Csr<double> transpose_on<ThisTarget>(const Csr<double>&);
-template std::int64_t first_bad_entry_on<ThisTarget>(const Coo<double>&);
+#define ECHELON_INSTANTIATE(T)                                    \
+  template Dense<T> to_dense_on<ThisTarget>(const MatrixRef<T>&); \
+  template Csr<T> to_csr_on<ThisTarget>(const MatrixRef<T>&);     \
+  template Csr<T> to_csr_on<ThisTarget>(const Coo<T>&);           \
+  template Coo<T> to_coo_on<ThisTarget>(const Csr<T>&);           \
+  template Csr<T> transpose_on<ThisTarget>(const Csr<T>&);        \
+  template std::int64_t first_bad_entry_on<ThisTarget>(const Coo<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

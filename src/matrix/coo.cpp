@@ -8,6 +8,7 @@
 #include <echelon/matrix/coo.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <utility>
 
@@ -67,7 +68,8 @@ Coo<T> Coo<T>::to(const Device& device) const {
   return unchecked(rows_, columns_, row_indices_.to(device), column_indices_.to(device), values_.to(device));
 }
 
-template class Coo<float>;
-template class Coo<double>;
+#define ECHELON_INSTANTIATE(T) template class Coo<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -12,6 +12,7 @@
 #include <echelon/matrix/csr.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <memory>
 #include <utility>
@@ -145,7 +146,8 @@ void Csr<T>::prepare_row_blocks() {
   if (!device().on_host()) row_blocks_ = std::make_shared<LazyRowBlocks>();
 }
 
-template class Csr<float>;
-template class Csr<double>;
+#define ECHELON_INSTANTIATE(T) template class Csr<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

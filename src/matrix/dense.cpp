@@ -3,6 +3,7 @@
 #include <echelon/matrix/dense.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <limits>
 #include <utility>
@@ -30,7 +31,8 @@ Dense<T>::Dense(std::int64_t rows, std::int64_t columns, Array<T> values)
   }
 }
 
-template class Dense<float>;
-template class Dense<double>;
+#define ECHELON_INSTANTIATE(T) template class Dense<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

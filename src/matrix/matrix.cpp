@@ -8,6 +8,8 @@
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/transform.hpp>
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 namespace matrix_detail {
@@ -90,29 +92,20 @@ Csc<T> to_csc(MatrixRef<T> matrix) {
   return matrix.is_sparse() ? to_csc(*matrix.csr()) : to_csc(to_csr(matrix));
 }
 
-template Dense<float> to_dense(MatrixRef<float>);
-template Dense<float> to_dense(const Coo<float>&);
-template Dense<float> to_dense(const Csc<float>&);
-template Csr<float> to_csr(MatrixRef<float>);
-template Csr<float> to_csr(const Coo<float>&);
-template Csr<float> to_csr(const Csc<float>&);
-template Coo<float> to_coo(const Csr<float>&);
-template Coo<float> to_coo(const Csc<float>&);
-template Coo<float> to_coo(MatrixRef<float>);
-template Csc<float> to_csc(const Csr<float>&);
-template Csc<float> to_csc(const Coo<float>&);
-template Csc<float> to_csc(MatrixRef<float>);
-template Dense<double> to_dense(MatrixRef<double>);
-template Dense<double> to_dense(const Coo<double>&);
-template Dense<double> to_dense(const Csc<double>&);
-template Csr<double> to_csr(MatrixRef<double>);
-template Csr<double> to_csr(const Coo<double>&);
-template Csr<double> to_csr(const Csc<double>&);
-template Coo<double> to_coo(const Csr<double>&);
-template Coo<double> to_coo(const Csc<double>&);
-template Coo<double> to_coo(MatrixRef<double>);
-template Csc<double> to_csc(const Csr<double>&);
-template Csc<double> to_csc(const Coo<double>&);
-template Csc<double> to_csc(MatrixRef<double>);
+#define ECHELON_INSTANTIATE(T)               \
+  template Dense<T> to_dense(MatrixRef<T>);  \
+  template Dense<T> to_dense(const Coo<T>&); \
+  template Dense<T> to_dense(const Csc<T>&); \
+  template Csr<T> to_csr(MatrixRef<T>);      \
+  template Csr<T> to_csr(const Coo<T>&);     \
+  template Csr<T> to_csr(const Csc<T>&);     \
+  template Coo<T> to_coo(const Csr<T>&);     \
+  template Coo<T> to_coo(const Csc<T>&);     \
+  template Coo<T> to_coo(MatrixRef<T>);      \
+  template Csc<T> to_csc(const Csr<T>&);     \
+  template Csc<T> to_csc(const Coo<T>&);     \
+  template Csc<T> to_csc(MatrixRef<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

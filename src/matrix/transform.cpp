@@ -6,6 +6,8 @@
 #include "matrix/compression/compress.hpp"
 #include "matrix/rows.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -155,7 +157,7 @@ struct Symmetrized {
     T* values;
     ECHELON_ANYWHERE void operator()(std::int32_t column, T a, T b) {
       *columns++ = column;
-      *values++ = pattern_only ? a : a / 2 + b / 2;
+      *values++ = pattern_only ? a : a / T{2} + b / T{2};
     }
   };
   ECHELON_ANYWHERE std::int64_t count(std::int64_t i) const {
@@ -330,17 +332,14 @@ Dense<T> block_diagonal_on(const Csr<T>& A, std::int64_t block) {
 }
 
 template ListFacts list_facts_on<ThisTarget>(const Array<std::int32_t>&, std::int64_t, bool);
-template Csr<float> window_on<ThisTarget>(const Csr<float>&, const Window&);
-template Csr<float> select_rows_on<ThisTarget>(const Csr<float>&, const Array<std::int32_t>&);
-template Csr<float> select_columns_on<ThisTarget>(const Csr<float>&, const Array<std::int32_t>&, bool);
-template Csr<float> symmetrize_on<ThisTarget>(const Csr<float>&, const Csr<float>&, Symmetrization);
-template Dense<float> diagonal_on<ThisTarget>(const Csr<float>&);
-template Dense<float> block_diagonal_on<ThisTarget>(const Csr<float>&, std::int64_t);
-template Csr<double> window_on<ThisTarget>(const Csr<double>&, const Window&);
-template Csr<double> select_rows_on<ThisTarget>(const Csr<double>&, const Array<std::int32_t>&);
-template Csr<double> select_columns_on<ThisTarget>(const Csr<double>&, const Array<std::int32_t>&, bool);
-template Csr<double> symmetrize_on<ThisTarget>(const Csr<double>&, const Csr<double>&, Symmetrization);
-template Dense<double> diagonal_on<ThisTarget>(const Csr<double>&);
-template Dense<double> block_diagonal_on<ThisTarget>(const Csr<double>&, std::int64_t);
+#define ECHELON_INSTANTIATE(T)                                                                    \
+  template Csr<T> window_on<ThisTarget>(const Csr<T>&, const Window&);                            \
+  template Csr<T> select_rows_on<ThisTarget>(const Csr<T>&, const Array<std::int32_t>&);          \
+  template Csr<T> select_columns_on<ThisTarget>(const Csr<T>&, const Array<std::int32_t>&, bool); \
+  template Csr<T> symmetrize_on<ThisTarget>(const Csr<T>&, const Csr<T>&, Symmetrization);        \
+  template Dense<T> diagonal_on<ThisTarget>(const Csr<T>&);                                       \
+  template Dense<T> block_diagonal_on<ThisTarget>(const Csr<T>&, std::int64_t);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -11,6 +11,7 @@
 #include <echelon/matrix/transform.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 
@@ -185,33 +186,22 @@ Dense<T> block_diagonal(const Csr<T>& A, std::int64_t block) {
   });
 }
 
-template Csr<float> transpose(const Csr<float>&);
-template Coo<float> transpose(const Coo<float>&);
-template Csr<float> symmetrize(const Csr<float>&);
-template Csr<float> symmetrize_pattern(const Csr<float>&);
-template Csr<float> submatrix(const Csr<float>&, const Array<std::int32_t>&, const Array<std::int32_t>&);
-template Csr<float> submatrix(const Csr<float>&, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
-template Csr<float> permute(const Csr<float>&, const Array<std::int32_t>&, const Array<std::int32_t>&);
-template Csr<float> permute_rows(const Csr<float>&, const Array<std::int32_t>&);
-template Csr<float> permute_columns(const Csr<float>&, const Array<std::int32_t>&);
-template Csr<float> permute_symmetric(const Csr<float>&, const Array<std::int32_t>&);
-template Csr<float> lower_triangle(const Csr<float>&, std::int64_t);
-template Csr<float> upper_triangle(const Csr<float>&, std::int64_t);
-template Dense<float> diagonal(const Csr<float>&);
-template Dense<float> block_diagonal(const Csr<float>&, std::int64_t);
-template Csr<double> transpose(const Csr<double>&);
-template Coo<double> transpose(const Coo<double>&);
-template Csr<double> symmetrize(const Csr<double>&);
-template Csr<double> symmetrize_pattern(const Csr<double>&);
-template Csr<double> submatrix(const Csr<double>&, const Array<std::int32_t>&, const Array<std::int32_t>&);
-template Csr<double> submatrix(const Csr<double>&, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
-template Csr<double> permute(const Csr<double>&, const Array<std::int32_t>&, const Array<std::int32_t>&);
-template Csr<double> permute_rows(const Csr<double>&, const Array<std::int32_t>&);
-template Csr<double> permute_columns(const Csr<double>&, const Array<std::int32_t>&);
-template Csr<double> permute_symmetric(const Csr<double>&, const Array<std::int32_t>&);
-template Csr<double> lower_triangle(const Csr<double>&, std::int64_t);
-template Csr<double> upper_triangle(const Csr<double>&, std::int64_t);
-template Dense<double> diagonal(const Csr<double>&);
-template Dense<double> block_diagonal(const Csr<double>&, std::int64_t);
+#define ECHELON_INSTANTIATE(T)                                                                      \
+  template Csr<T> transpose(const Csr<T>&);                                                         \
+  template Coo<T> transpose(const Coo<T>&);                                                         \
+  template Csr<T> symmetrize(const Csr<T>&);                                                        \
+  template Csr<T> symmetrize_pattern(const Csr<T>&);                                                \
+  template Csr<T> submatrix(const Csr<T>&, const Array<std::int32_t>&, const Array<std::int32_t>&); \
+  template Csr<T> submatrix(const Csr<T>&, std::int64_t, std::int64_t, std::int64_t, std::int64_t); \
+  template Csr<T> permute(const Csr<T>&, const Array<std::int32_t>&, const Array<std::int32_t>&);   \
+  template Csr<T> permute_rows(const Csr<T>&, const Array<std::int32_t>&);                          \
+  template Csr<T> permute_columns(const Csr<T>&, const Array<std::int32_t>&);                       \
+  template Csr<T> permute_symmetric(const Csr<T>&, const Array<std::int32_t>&);                     \
+  template Csr<T> lower_triangle(const Csr<T>&, std::int64_t);                                      \
+  template Csr<T> upper_triangle(const Csr<T>&, std::int64_t);                                      \
+  template Dense<T> diagonal(const Csr<T>&);                                                        \
+  template Dense<T> block_diagonal(const Csr<T>&, std::int64_t);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -36,7 +36,7 @@ bool orthonormalise(B& backend, Dense<T>& basis) {
     for (int pass = 0; pass < 2; ++pass) {
       for (std::int64_t d = 0; d < k; ++d) {
         const T* other = basis.data() + d * n;
-        backend.reduce(n, Product<const T*, const T*>{other, column}, StoreDouble{parts.data()});
+        backend.reduce(n, Product<T>{other, column}, StoreDouble{parts.data()});
         backend.for_each(n, SubtractColumns<T>{other, n, 1, parts.data(), column});
       }
     }

@@ -9,6 +9,7 @@
 #include <echelon/solver.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -32,6 +33,14 @@ std::vector<Method> all_methods() {
   }
   std::sort(all.begin(), all.end(), [](const Method& a, const Method& b) { return a.name < b.name; });
   return all;
+}
+
+std::vector<std::string> complex_methods() {
+  std::vector<std::string> names;
+  for (const Method& method : methods()) {
+    if (method.complex) names.push_back(method.name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -74,13 +83,21 @@ bool Method::runs_on(const Device& device) const {
   return false;
 }
 
-template <>
-Solver<float> make_solver(std::string_view method, const Device& device, const Options& options) {
-  return at_api_boundary([&] { return find_method(method).make_float(device, options); });
+template <class T>
+Solver<T> make_solver(std::string_view method, const Device& device, const Options& options) {
+  return at_api_boundary([&] {
+    const SolverMaker<T>& maker = find_method(method).maker<T>();
+    if (!maker) {
+      throw NotBuilt(fmt::format("method '{}' is for real matrices; those for complex ones are {}", method,
+                                 fmt::join(registry::complex_methods(), ", ")));
+    }
+    return maker(device, options);
+  });
 }
-template <>
-Solver<double> make_solver(std::string_view method, const Device& device, const Options& options) {
-  return at_api_boundary([&] { return find_method(method).make_double(device, options); });
-}
+
+#define ECHELON_INSTANTIATE(T) \
+  template Solver<T> make_solver(std::string_view, const Device&, const Options&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -9,12 +9,15 @@
 #include "solver/preconditioner_option.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/solver.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -56,6 +59,22 @@ Solver<T> make(const Device& device, const O& options) {
   return Solver<T>(std::move(implementation));
 }
 
+/// Whether the method with the options O is written for complex matrices.
+template <class O>
+inline constexpr bool takes_complex = false;
+template <class O>
+requires O::takes_complex inline constexpr bool takes_complex<O> = true;
+
+/// Sets the maker for matrices of T, if the method is written for them.
+template <class T, class O>
+void set_maker(Method& method) {
+  if constexpr (!is_complex<T> || takes_complex<O>) {
+    std::get<SolverMaker<T>>(method.makers) = [](const Device& device, const Options& options) {
+      return make<T, O>(device, parse_options<O>(std::string(O::name), options));
+    };
+  }
+}
+
 /// Fills in the fields that follow from the type of the options.
 template <class O>
 Method row(Method method) {
@@ -65,12 +84,10 @@ Method row(Method method) {
   method.transposable = method.transposable || method.kind == MethodKind::direct;
   method.options = describe_options<O>();
   method.check_options = check_options<O>;
-  method.make_float = [](const Device& device, const Options& options) {
-    return make<float, O>(device, parse_options<O>(std::string(O::name), options));
-  };
-  method.make_double = [](const Device& device, const Options& options) {
-    return make<double, O>(device, parse_options<O>(std::string(O::name), options));
-  };
+  method.complex = takes_complex<O>;
+#define ECHELON_SET_MAKER(T) set_maker<T, O>(method);
+  ECHELON_FOR_EACH_SCALAR(ECHELON_SET_MAKER)
+#undef ECHELON_SET_MAKER
   return method;
 }
 

@@ -6,22 +6,23 @@
 
 #include <echelon/methods/jacobi.hpp>
 
-#include <cmath>
+#include <support/scalar_list.hpp>
 
 namespace echelon {
 
 namespace {
 
-/// Computes weight / d_i, where d_i is a_ii, or for l1 the row's sum of magnitudes with the sign of a_ii.
+/// Computes weight / d_i, where d_i is a_ii, or for l1 the row's sum of magnitudes with the sign of a_ii,
+/// which is a_ii / |a_ii|.
 /// Returns the first row whose diagonal element is zero or missing.
 template <class T>
 struct JacobiScale {
   double weight;
   bool l1;
   T* scale;
-  ECHELON_ANYWHERE FirstIndex finish(std::int64_t i, double diagonal, double magnitudes) const {
-    if (diagonal == 0) return {i};
-    const double d = !l1 ? diagonal : diagonal > 0 ? magnitudes : -magnitudes;
+  ECHELON_ANYWHERE FirstIndex finish(std::int64_t i, Dot<T> diagonal, double magnitudes) const {
+    if (diagonal == Dot<T>{0}) return {i};
+    const Dot<T> d = l1 ? magnitudes * (diagonal / magnitude(diagonal)) : diagonal;
     scale[i] = static_cast<T>(weight / d);
     return {};
   }
@@ -33,11 +34,11 @@ struct InvertSparseDiagonal : JacobiScale<T> {
   const std::int32_t* column_indices;
   const T* values;
   ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
-    double diagonal = 0;
+    Dot<T> diagonal = 0;
     double magnitudes = 0;
     for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
-      magnitudes += std::fabs(static_cast<double>(values[k]));
-      if (column_indices[k] == i) diagonal = static_cast<double>(values[k]);
+      magnitudes += magnitude(values[k]);
+      if (column_indices[k] == i) diagonal = static_cast<Dot<T>>(values[k]);
     }
     return this->finish(i, diagonal, magnitudes);
   }
@@ -51,16 +52,16 @@ struct InvertDenseDiagonal : JacobiScale<T> {
   ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
     double magnitudes = 0;
     for (std::int64_t j = 0; this->l1 && j < a.columns(); ++j) {
-      magnitudes += std::fabs(static_cast<double>(a.data()[i * row_step + j * column_step]));
+      magnitudes += magnitude(a.data()[i * row_step + j * column_step]);
     }
-    return this->finish(i, static_cast<double>(a.data()[i * (row_step + column_step)]), magnitudes);
+    return this->finish(i, static_cast<Dot<T>>(a.data()[i * (row_step + column_step)]), magnitudes);
   }
 };
 
 /// x += D^-1 r while the iteration runs.
 template <class T>
 struct Relax {
-  const IterationState* state;
+  const IterationStateOf<Dot<T>>* state;
   const T* scale;
   const T* r;
   T* x;
@@ -141,7 +142,7 @@ class JacobiIteration final : public IterativeMethod<B, T> {
     workspace.backend.for_each(workspace.n,
                                Relax<T>{workspace.state(), scale_.data(), workspace.r.data(), x});
     form_residual(workspace, b, x);
-    workspace.backend.reduce(workspace.n, Product<T>{workspace.r.data(), workspace.r.data()},
+    workspace.backend.reduce(workspace.n, SquaredMagnitude{workspace.r.data()},
                              RecordResidual{workspace.state()});
   }
 
@@ -163,9 +164,10 @@ struct MethodWith<JacobiOptions> {
   using Type = JacobiIteration<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const JacobiOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const JacobiOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const JacobiOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

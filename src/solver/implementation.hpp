@@ -6,6 +6,7 @@
 #include "linalg/residual_check.hpp"
 #include "linalg/vector/float_vector.hpp"
 #include "linalg/vector/multi_vector.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <echelon/cancellation.hpp>
 #include <echelon/error.hpp>
@@ -48,15 +49,15 @@ struct Outcome {
 
 /// Largest normwise backward error with which the answer of a direct method counts as solved.
 template <class T>
-constexpr double acceptable_backward_error = std::is_same_v<T, double> ? 1e-10 : 1e-4;
+constexpr double acceptable_backward_error = std::is_same_v<Real<T>, double> ? 1e-10 : 1e-4;
 
 /// Largest relative residual ||b - A x|| / ||b|| with which an x satisfies the equations whatever A may be.
 template <class T>
-constexpr double satisfying_residual = std::is_same_v<T, double> ? 1e-8 : 1e-4;
+constexpr double satisfying_residual = std::is_same_v<Real<T>, double> ? 1e-8 : 1e-4;
 
 /// Backward error of an iterative method up to which rounding, and not the method, limits the residual.
 template <class T>
-constexpr double rounding_level = 10 * std::numeric_limits<T>::epsilon();
+constexpr double rounding_level = 10 * machine_epsilon<T>;
 
 /// A solve of one right-hand side: its arguments and its results.
 struct Job {
@@ -101,11 +102,15 @@ struct OperatorTraits {
   AppliedOperator kind = AppliedOperator::symmetric;
   /// Whether apply() gives each of several vectors the bits that it has alone.
   bool columns_as_alone = true;
-  /// Whether apply() takes Operation::transpose; T is real, so that the adjoint is the transpose.
+  /// Whether apply() takes Operation::transpose.
   bool is_transposable = false;
   /// Whether the operator is computed in float, so that apply_in_float() saves a pass over the result in T.
   bool leaves_floats = false;
 };
+
+/// Whether set-ups look for null vectors of A, which are known for real symmetric matrices.
+template <class T>
+inline constexpr bool finds_null_spaces = !is_complex<T>;
 
 namespace bddc {
 class SubdomainUser;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 namespace echelon {
@@ -27,7 +26,7 @@ struct OutsideRange {
 /// or rounding errors of the elements of b.
 template <class T>
 [[nodiscard]] double consistency_limit(std::int64_t n, const Job& job) {
-  const double rounding = std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(n));
+  const double rounding = machine_epsilon<T> * std::sqrt(static_cast<double>(n));
   return std::max(job.tolerance, rounding * job.right_hand_side_norm);
 }
 

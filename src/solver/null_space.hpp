@@ -35,7 +35,7 @@ template <class B, class T>
 void project_out(B& backend, const Dense<T>& basis, double* parts, T* x) {
   const std::int64_t n = basis.rows();
   for (std::int64_t k = 0; k < basis.columns(); ++k) {
-    backend.reduce(n, Product<const T*, const T*>{basis.data() + k * n, x}, StoreDouble{parts + k});
+    backend.reduce(n, Product<T>{basis.data() + k * n, x}, StoreDouble{parts + k});
   }
   backend.for_each(n, SubtractColumns<T>{basis.data(), n, basis.columns(), parts, x});
 }

@@ -48,7 +48,7 @@ struct ScaleColumn {
 template <class B, class T>
 double norm(B& backend, std::int64_t n, const T* x) {
   Array<double> sum(backend.device(), 1);
-  backend.reduce(n, Product<const T*, const T*>{x, x}, StoreDouble{sum.data()});
+  backend.reduce(n, Product<T>{x, x}, StoreDouble{sum.data()});
   return std::sqrt(backend.read(sum.data()));
 }
 
@@ -220,8 +220,7 @@ class NullVectors {
     const double before = norm(backend_, n, vector.data());
     for (int pass = 0; pass < 2; ++pass) {
       for (const Array<T>& other : vectors_) {
-        backend_.reduce(n, Product<const T*, const T*>{other.data(), vector.data()},
-                        StoreDouble{part.data()});
+        backend_.reduce(n, Product<T>{other.data(), vector.data()}, StoreDouble{part.data()});
         backend_.for_each(n, SubtractColumns<T>{other.data(), n, 1, part.data(), vector.data()});
       }
     }

@@ -5,6 +5,8 @@
 #include <echelon/matrix/dense.hpp>
 #include <echelon/solver/preconditioner_application.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 
 namespace echelon {
@@ -67,7 +69,8 @@ void PreconditionerApplication<T>::transposed(DenseView<const T> R, DenseView<T>
   apply_to_matrix(method, *workspace_, R, Z, Operation::transpose);
 }
 
-template class PreconditionerApplication<float>;
-template class PreconditionerApplication<double>;
+#define ECHELON_INSTANTIATE(T) template class PreconditionerApplication<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

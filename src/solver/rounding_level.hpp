@@ -4,7 +4,6 @@
 
 #include "solver/implementation.hpp"
 
-#include <limits>
 #include <optional>
 
 namespace echelon {
@@ -22,7 +21,7 @@ struct AnswerNorms {
 template <class T, class Norms>
 [[nodiscard]] std::optional<double> error_at_rounding_level(const Job& job, double residual_norm,
                                                             const Norms& norms) {
-  const double roundoff = std::numeric_limits<T>::epsilon();
+  const double roundoff = machine_epsilon<T>;
   if (job.tolerance < roundoff * job.right_hand_side_norm) return std::nullopt;
   if (!(residual_norm <= satisfying_residual<T> * job.right_hand_side_norm)) return std::nullopt;
   const AnswerNorms found = norms();

@@ -2,13 +2,15 @@
 /// Machine epsilon as a constant that device code can read, too.
 #pragma once
 
+#include <echelon/matrix/scalar.hpp>
+
 #include <limits>
 
 namespace echelon {
 
-/// Distance from 1 to the next number of type T, 2^-52 for double. Device code cannot call epsilon() itself:
-/// the compiler warns, and the result is undefined.
+/// Distance from 1 to the next real number in the precision of T, 2^-52 for double. Device code cannot call
+/// epsilon() itself: the compiler warns, and the result is undefined.
 template <class T>
-inline constexpr double machine_epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+inline constexpr double machine_epsilon = static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
 
 }  // namespace echelon

@@ -13,6 +13,7 @@ namespace echelon {
 struct ECHELON_API CgOptions {
   static constexpr std::string_view name = "cg";
   static constexpr Targets targets = Targets::both;
+  static constexpr bool takes_complex = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Use the formula of Polak and Ribiere for beta, which allows the preconditioner to change from step to

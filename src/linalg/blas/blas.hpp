@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// BLAS on the host, overloaded for float and double, and the number of its threads.
+/// BLAS on the host, overloaded by the type of its numbers, and the number of its threads.
 #pragma once
 
 #include <echelon/device.hpp>
@@ -8,6 +8,7 @@
 #include <cblas.h>
 #include <omp.h>
 
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -30,6 +31,16 @@ inline void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, double alpha,
                  const double* x, double beta, double* y) {
   cblas_dgemv(CblasColMajor, transpose, rows, columns, alpha, a, leading, x, 1, beta, y, 1);
 }
+inline void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, std::complex<float> alpha,
+                 const std::complex<float>* a, int leading, const std::complex<float>* x,
+                 std::complex<float> beta, std::complex<float>* y) {
+  cblas_cgemv(CblasColMajor, transpose, rows, columns, &alpha, a, leading, x, 1, &beta, y, 1);
+}
+inline void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, std::complex<double> alpha,
+                 const std::complex<double>* a, int leading, const std::complex<double>* x,
+                 std::complex<double> beta, std::complex<double>* y) {
+  cblas_zgemv(CblasColMajor, transpose, rows, columns, &alpha, a, leading, x, 1, &beta, y, 1);
+}
 
 inline void gemm(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int rows, int columns, int terms,
                  float alpha, const float* a, int leading_a, const float* b, int leading_b, float beta,
@@ -42,6 +53,20 @@ inline void gemm(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int r
                  double* c, int leading_c) {
   cblas_dgemm(CblasColMajor, transpose_a, transpose_b, rows, columns, terms, alpha, a, leading_a, b,
               leading_b, beta, c, leading_c);
+}
+inline void gemm(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int rows, int columns, int terms,
+                 std::complex<float> alpha, const std::complex<float>* a, int leading_a,
+                 const std::complex<float>* b, int leading_b, std::complex<float> beta,
+                 std::complex<float>* c, int leading_c) {
+  cblas_cgemm(CblasColMajor, transpose_a, transpose_b, rows, columns, terms, &alpha, a, leading_a, b,
+              leading_b, &beta, c, leading_c);
+}
+inline void gemm(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int rows, int columns, int terms,
+                 std::complex<double> alpha, const std::complex<double>* a, int leading_a,
+                 const std::complex<double>* b, int leading_b, std::complex<double> beta,
+                 std::complex<double>* c, int leading_c) {
+  cblas_zgemm(CblasColMajor, transpose_a, transpose_b, rows, columns, terms, &alpha, a, leading_a, b,
+              leading_b, &beta, c, leading_c);
 }
 
 /// Solves op(A) X = B in place for a triangular A, which stands on the left.

@@ -6,6 +6,8 @@
 #include "backend/serial/serial.hpp"
 #include "linalg/blas/blas.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 
 namespace echelon {
@@ -89,11 +91,10 @@ void gemm(OpenMp& backend, T alpha, DenseView<const T> A, DenseView<const T> B, 
   multiply_dense(backend.device(), alpha, A, B, beta, C);
 }
 
-template void gemm(Serial&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
-template void gemm(Serial&, double, DenseView<const double>, DenseView<const double>, double,
-                   DenseView<double>);
-template void gemm(OpenMp&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
-template void gemm(OpenMp&, double, DenseView<const double>, DenseView<const double>, double,
-                   DenseView<double>);
+#define ECHELON_INSTANTIATE(T)                                                             \
+  template void gemm(Serial&, T, DenseView<const T>, DenseView<const T>, T, DenseView<T>); \
+  template void gemm(OpenMp&, T, DenseView<const T>, DenseView<const T>, T, DenseView<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

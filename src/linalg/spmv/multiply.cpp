@@ -6,6 +6,8 @@
 #include "linalg/blas/blas.hpp"
 #include "linalg/spmv/row_products.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <vector>
 
@@ -19,7 +21,9 @@ struct PutProduct {
   T alpha;
   T beta;
   T* __restrict y;
-  void operator()(std::int64_t i, T sum) const { y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i]; }
+  void operator()(std::int64_t i, T sum) const {
+    y[i] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[i];
+  }
 };
 
 /// Shape of the tiles of a matrix, one call of BLAS each. Tiles do not depend on the number of threads, so
@@ -58,7 +62,7 @@ void multiply_tiles(B& backend, CBLAS_TRANSPOSE op, TileShape tile, T alpha, con
   for (std::int64_t i = 0; i < outputs; ++i) {
     T sum = 0;
     for (std::int64_t t = 0; t < terms; ++t) sum += sums[static_cast<std::size_t>(t * outputs + i)];
-    y[i] = beta == 0 ? sum : sum + beta * y[i];
+    y[i] = beta == T{0} ? sum : sum + beta * y[i];
   }
 }
 
@@ -67,7 +71,7 @@ void multiply_dense(B& backend, bool transposed, T alpha, const DenseView<const 
                     T* y) {
   const std::int64_t outputs = transposed ? A.columns() : A.rows();
   if (A.rows() == 0 || A.columns() == 0) {
-    for (std::int64_t i = 0; i < outputs; ++i) y[i] = beta == 0 ? T{0} : beta * y[i];
+    for (std::int64_t i = 0; i < outputs; ++i) y[i] = beta == T{0} ? T{0} : beta * y[i];
     return;
   }
   // A row-major matrix is the transpose of a column-major one.
@@ -118,15 +122,12 @@ void multiply_transposed(OpenMp& backend, T alpha, const DenseView<const T>& V, 
   multiply_dense(backend, true, alpha, V, x, beta, y);
 }
 
-template void multiply(Serial&, float, const MatrixRef<float>&, const float*, float, float*);
-template void multiply(Serial&, double, const MatrixRef<double>&, const double*, double, double*);
-template void multiply(OpenMp&, float, const MatrixRef<float>&, const float*, float, float*);
-template void multiply(OpenMp&, double, const MatrixRef<double>&, const double*, double, double*);
-template void multiply_transposed(Serial&, float, const DenseView<const float>&, const float*, float, float*);
-template void multiply_transposed(Serial&, double, const DenseView<const double>&, const double*, double,
-                                  double*);
-template void multiply_transposed(OpenMp&, float, const DenseView<const float>&, const float*, float, float*);
-template void multiply_transposed(OpenMp&, double, const DenseView<const double>&, const double*, double,
-                                  double*);
+#define ECHELON_INSTANTIATE(T)                                                               \
+  template void multiply(Serial&, T, const MatrixRef<T>&, const T*, T, T*);                  \
+  template void multiply(OpenMp&, T, const MatrixRef<T>&, const T*, T, T*);                  \
+  template void multiply_transposed(Serial&, T, const DenseView<const T>&, const T*, T, T*); \
+  template void multiply_transposed(OpenMp&, T, const DenseView<const T>&, const T*, T, T*);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -24,7 +24,8 @@ void multiply(Cuda& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta,
 /// A x by the user's operator, for alpha = 1 and beta = 0: its product cannot be scaled.
 template <class T>
 void apply_operator(const LinearOperator<T>& A, T alpha, const T* x, T beta, T* y) {
-  if (alpha != 1 || beta != 0) throw Error("a linear operator computes y = A x only, without alpha and beta");
+  if (alpha != T{1} || beta != T{0})
+    throw Error("a linear operator computes y = A x only, without alpha and beta");
   A.apply(x, y);
 }
 

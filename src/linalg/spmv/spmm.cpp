@@ -5,6 +5,8 @@
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_partition.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -53,7 +55,7 @@ void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& 
       for (int c = 0; c < width; ++c) sums[c] += value * x(column, c);
     }
     for (int c = 0; c < width; ++c) {
-      y(i, c) = beta == 0 ? alpha * sums[c] : alpha * sums[c] + beta * y(i, c);
+      y(i, c) = beta == T{0} ? alpha * sums[c] : alpha * sums[c] + beta * y(i, c);
     }
   }
 }
@@ -121,13 +123,10 @@ void multiply_several(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const
   multiply_batches(backend, alpha, A, X, beta, Y);
 }
 
-template void multiply_several(Serial&, float, const Csr<float>&, DenseView<const float>, float,
-                               DenseView<float>);
-template void multiply_several(Serial&, double, const Csr<double>&, DenseView<const double>, double,
-                               DenseView<double>);
-template void multiply_several(OpenMp&, float, const Csr<float>&, DenseView<const float>, float,
-                               DenseView<float>);
-template void multiply_several(OpenMp&, double, const Csr<double>&, DenseView<const double>, double,
-                               DenseView<double>);
+#define ECHELON_INSTANTIATE(T)                                                                    \
+  template void multiply_several(Serial&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>); \
+  template void multiply_several(OpenMp&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

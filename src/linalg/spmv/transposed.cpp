@@ -8,6 +8,8 @@
 
 #include <echelon/array.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -105,7 +107,7 @@ void gather(std::int64_t begin, std::int64_t end, const std::vector<PartialColum
   }
   for (std::int64_t j = begin; j < end; ++j) {
     const T sum = alpha * sums[static_cast<std::size_t>(j - begin)];
-    y[j] = beta == 0 ? sum : sum + beta * y[j];
+    y[j] = beta == T{0} ? sum : sum + beta * y[j];
   }
 }
 
@@ -147,13 +149,10 @@ void multiply_transposed(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<co
   multiply_parts(backend, alpha, A, X, beta, Y);
 }
 
-template void multiply_transposed(Serial&, float, const Csr<float>&, DenseView<const float>, float,
-                                  DenseView<float>);
-template void multiply_transposed(Serial&, double, const Csr<double>&, DenseView<const double>, double,
-                                  DenseView<double>);
-template void multiply_transposed(OpenMp&, float, const Csr<float>&, DenseView<const float>, float,
-                                  DenseView<float>);
-template void multiply_transposed(OpenMp&, double, const Csr<double>&, DenseView<const double>, double,
-                                  DenseView<double>);
+#define ECHELON_INSTANTIATE(T)                                                                       \
+  template void multiply_transposed(Serial&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>); \
+  template void multiply_transposed(OpenMp&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

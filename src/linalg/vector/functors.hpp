@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/matrix/dense.hpp>
 
@@ -43,35 +44,44 @@ struct ViewElements {
   }
 };
 
-/// x_i y_i, a term of (x, y).
+/// conj(x_i) y_i, a term of (x, y) = x^H y.
 template <class T, class X = const T*, class Y = X>
 struct Product {
   X x;
   Y y;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
-    return {static_cast<double>(x[i]) * static_cast<double>(y[i])};
+  ECHELON_ANYWHERE SumOf<Dot<T>> operator()(std::int64_t i) const {
+    return {conj(static_cast<Dot<T>>(x[i])) * static_cast<Dot<T>>(y[i])};
   }
 };
 
-/// x_i, a term of the sum of the elements.
+/// |x_i|^2, a term of (x, x).
 template <class X>
+struct SquaredMagnitude {
+  X x;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {squared_magnitude(x[i])}; }
+};
+template <class X>
+SquaredMagnitude(X) -> SquaredMagnitude<X>;
+
+/// x_i, a term of the sum of the elements.
+template <class T, class X>
 struct ElementValue {
   X x;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {static_cast<double>(x[i])}; }
+  ECHELON_ANYWHERE SumOf<Dot<T>> operator()(std::int64_t i) const { return {static_cast<Dot<T>>(x[i])}; }
 };
 
 /// |x_i|, a term of ||x||_1.
 template <class X>
 struct Magnitude {
   X x;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {magnitude(x[i])}; }
 };
 
 /// |x_i|, a term of ||x||_inf.
 template <class X>
 struct LargestMagnitude {
   X x;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {magnitude(x[i])}; }
 };
 
 /// A sum of squares without overflow or underflow: large and small numbers are scaled by powers of two and
@@ -114,15 +124,15 @@ struct ScaledSquare {
   ECHELON_ANYWHERE SquareSum operator()(std::int64_t i) const {
     SquareSum sum;
     if (is_safe(*squares)) return sum;
-    const double magnitude = std::fabs(x[i]);
-    if (magnitude > SquareSum::large_limit) {
-      const double scaled = magnitude * SquareSum::large_scale;
+    const double size = magnitude(x[i]);
+    if (size > SquareSum::large_limit) {
+      const double scaled = size * SquareSum::large_scale;
       sum.large = scaled * scaled;
-    } else if (magnitude < SquareSum::small_limit) {
-      const double scaled = magnitude * SquareSum::small_scale;
+    } else if (size < SquareSum::small_limit) {
+      const double scaled = size * SquareSum::small_scale;
       sum.small = scaled * scaled;
     } else {  // NaN, too
-      sum.medium = magnitude * magnitude;
+      sum.medium = size * size;
     }
     return sum;
   }
@@ -137,12 +147,37 @@ struct FinishNorm {
   }
 };
 
+/// Stores a sum as one number.
+template <class S>
+struct StoreSum {
+  S* target;
+  ECHELON_ANYWHERE void operator()(SumOf<S> sum) const { *target = sum.value; }
+};
+
 /// Stores the result of a reduction as one double.
 struct StoreDouble {
   double* target;
   ECHELON_ANYWHERE void operator()(Sum sum) const { *target = sum.value; }
   ECHELON_ANYWHERE void operator()(Largest largest) const { *target = largest.value; }
 };
+
+/// x = 2^exponent x.
+template <class T>
+struct ScaleByPowerOfTwo {
+  int exponent;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = scaled_by_power(x[i], exponent); }
+};
+
+/// y = conj(x), where y may be x.
+template <class X, class Y>
+struct ConjugateElement {
+  X x;
+  Y y;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] = conj(x[i]); }
+};
+template <class X, class Y>
+ConjugateElement(X, Y) -> ConjugateElement<X, Y>;
 
 /// sum = x + y, where sum may be x or y.
 template <class T>

@@ -4,6 +4,10 @@
 #include "matrix/compression/compress.hpp"
 #include "support/first_exception.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -77,12 +81,18 @@ void sort_row(InRow<T>* row, InRow<T>* row_end) {
   std::stable_sort(row, row_end, ascends);
 }
 
-/// A strict weak order of values: by magnitude, then sign; NaNs are equivalent and come last.
+/// A strict weak order of values: by magnitude, then sign; NaNs are equivalent and come last. Complex values
+/// are ordered by their real parts, and then by their imaginary ones.
 template <class T>
 bool goes_before(T a, T b) {
-  if (std::isnan(a) || std::isnan(b)) return !std::isnan(a);
-  if (std::abs(a) != std::abs(b)) return std::abs(a) < std::abs(b);
-  return std::signbit(a) && !std::signbit(b);
+  if constexpr (is_complex<T>) {
+    if (goes_before(a.real(), b.real())) return true;
+    return !goes_before(b.real(), a.real()) && goes_before(a.imag(), b.imag());
+  } else {
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a);
+    if (std::abs(a) != std::abs(b)) return std::abs(a) < std::abs(b);
+    return std::signbit(a) && !std::signbit(b);
+  }
 }
 
 /// Sorts the values of repeated entries in a sorted row.
@@ -561,20 +571,14 @@ CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries
   return compress_serially(backend.device(), entries, rows);
 }
 
-template CompressedRows<float> compress(Serial&, const CooEntries<float>&, std::int64_t, std::int64_t);
-template CompressedRows<double> compress(Serial&, const CooEntries<double>&, std::int64_t, std::int64_t);
-template CompressedRows<float> compress(Serial&, const TransposedEntries<float>&, std::int64_t, std::int64_t);
-template CompressedRows<double> compress(Serial&, const TransposedEntries<double>&, std::int64_t,
-                                         std::int64_t);
-template CompressedRows<float> compress(OpenMp&, const CooEntries<float>&, std::int64_t, std::int64_t);
-template CompressedRows<double> compress(OpenMp&, const CooEntries<double>&, std::int64_t, std::int64_t);
-template CompressedRows<float> compress(OpenMp&, const TransposedEntries<float>&, std::int64_t, std::int64_t);
-template CompressedRows<double> compress(OpenMp&, const TransposedEntries<double>&, std::int64_t,
-                                         std::int64_t);
-template CompressedRows<float> compress(OpenMp&, const TripletEntries<float>&, std::int64_t, std::int64_t);
-template CompressedRows<double> compress(OpenMp&, const TripletEntries<double>&, std::int64_t, std::int64_t);
-template CompressedRows<float> compress(OpenMp&, const UnorderedTriplets<float>&, std::int64_t, std::int64_t);
-template CompressedRows<double> compress(OpenMp&, const UnorderedTriplets<double>&, std::int64_t,
-                                         std::int64_t);
+#define ECHELON_INSTANTIATE(T)                                                                           \
+  template CompressedRows<T> compress(Serial&, const CooEntries<T>&, std::int64_t, std::int64_t);        \
+  template CompressedRows<T> compress(Serial&, const TransposedEntries<T>&, std::int64_t, std::int64_t); \
+  template CompressedRows<T> compress(OpenMp&, const CooEntries<T>&, std::int64_t, std::int64_t);        \
+  template CompressedRows<T> compress(OpenMp&, const TransposedEntries<T>&, std::int64_t, std::int64_t); \
+  template CompressedRows<T> compress(OpenMp&, const TripletEntries<T>&, std::int64_t, std::int64_t);    \
+  template CompressedRows<T> compress(OpenMp&, const UnorderedTriplets<T>&, std::int64_t, std::int64_t);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

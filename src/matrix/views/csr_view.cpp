@@ -3,6 +3,8 @@
 
 #include <echelon/matrix/csr_view.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 
 namespace echelon {
@@ -51,7 +53,8 @@ CsrView<T> CsrView<T>::unchecked(const Device& device, std::int64_t rows, std::i
                                    borrow(device, values, nonzeros)));
 }
 
-template class CsrView<float>;
-template class CsrView<double>;
+#define ECHELON_INSTANTIATE(T) template class CsrView<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

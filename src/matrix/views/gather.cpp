@@ -3,6 +3,8 @@
 
 #include "backend/target.hpp"
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 namespace {
@@ -42,7 +44,9 @@ void gather_on(const Device& device, const GatherMap& map, const T* from, std::i
   });
 }
 
-template void gather_on<ThisTarget>(const Device&, const GatherMap&, const float*, std::int64_t, float*);
-template void gather_on<ThisTarget>(const Device&, const GatherMap&, const double*, std::int64_t, double*);
+#define ECHELON_INSTANTIATE(T) \
+  template void gather_on<ThisTarget>(const Device&, const GatherMap&, const T*, std::int64_t, T*);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -8,6 +8,7 @@
 #include <echelon/matrix/sparse_view.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -324,7 +325,8 @@ void SparseView<T>::update_values(const T* values) {
   if (own.source_count > 0) gather(device, own.map, values, own.csr.nonzeros(), own.csr.values().data());
 }
 
-template class SparseView<float>;
-template class SparseView<double>;
+#define ECHELON_INSTANTIATE(T) template class SparseView<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

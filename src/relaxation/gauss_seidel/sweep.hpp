@@ -15,7 +15,9 @@ namespace echelon {
 class Serial;
 class OpenMp;
 class Cuda;
-struct IterationState;
+template <class S>
+struct IterationStateOf;
+using IterationState = IterationStateOf<double>;
 
 namespace gauss_seidel {
 

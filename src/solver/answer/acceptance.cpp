@@ -4,6 +4,7 @@
 #include "support/text.hpp"
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -175,13 +176,12 @@ bool accept_least_squares(const Answer<T>& answer, Job& job) {
   return true;
 }
 
-template bool satisfies<float>(const VectorFacts&, const VectorFacts&);
-template bool satisfies<double>(const VectorFacts&, const VectorFacts&);
-template void accept_direct(const Answer<float>&, std::int64_t, ExactRank<float>&, Outcome&);
-template void accept_direct(const Answer<double>&, std::int64_t, ExactRank<double>&, Outcome&);
-template void accept_iterative(const Answer<float>&, ExactRank<float>&, Job&);
-template void accept_iterative(const Answer<double>&, ExactRank<double>&, Job&);
-template bool accept_least_squares(const Answer<float>&, Job&);
-template bool accept_least_squares(const Answer<double>&, Job&);
+#define ECHELON_INSTANTIATE(T)                                                          \
+  template bool satisfies<T>(const VectorFacts&, const VectorFacts&);                   \
+  template void accept_direct(const Answer<T>&, std::int64_t, ExactRank<T>&, Outcome&); \
+  template void accept_iterative(const Answer<T>&, ExactRank<T>&, Job&);                \
+  template bool accept_least_squares(const Answer<T>&, Job&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -11,6 +11,7 @@
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <echelon/solver.hpp>
 
@@ -34,7 +35,7 @@ namespace echelon {
 /// Power of two by which numbers of the given norm are multiplied so that it becomes moderate; 0 if it is.
 template <class T>
 int moderating_exponent(double norm) {
-  constexpr int large = std::is_same_v<T, double> ? 200 : 50;
+  constexpr int large = std::is_same_v<Real<T>, double> ? 200 : 50;
   // Even the sum of finite numbers can overflow.
   const int size = std::isfinite(norm) ? std::ilogb(norm) : std::numeric_limits<double>::max_exponent;
   if (!(norm > 0) || std::abs(size) <= large) return 0;
@@ -71,7 +72,7 @@ class ColumnsSolve {
 
  private:
   [[nodiscard]] bool is_iterative() const { return stop_ != nullptr; }
-  static double epsilon() { return std::numeric_limits<T>::epsilon(); }
+  static double epsilon() { return machine_epsilon<T>; }
   static std::int64_t column_number(std::size_t j) { return static_cast<std::int64_t>(j); }
 
   /// Computes and measures X by the method.
@@ -179,7 +180,7 @@ class ColumnsSolve {
         job.outcome = facts_of(state_.setup);
         continue;
       }
-      const double rtol = control_.rtol.value_or(stop_->relative_tolerance(std::is_same_v<T, float>));
+      const double rtol = control_.rtol.value_or(stop_->relative_tolerance(std::is_same_v<Real<T>, float>));
       job.tolerance =
           std::max(rtol * b.norm2, std::ldexp(control_.atol.value_or(stop_->atol), exponents_[j]));
       job.max_iterations = control_.max_iterations.value_or(stop_->max_iterations);
@@ -303,7 +304,7 @@ class ColumnsSolve {
     columns_[j].x = check_.vector(X.rows(), x);
     columns_[j].r = accurate_residual(B, x, j);
     const double smallest =
-        std::ldexp(static_cast<double>(std::numeric_limits<T>::denorm_min()), -unscaling(j));
+        std::ldexp(static_cast<double>(std::numeric_limits<Real<T>>::denorm_min()), -unscaling(j));
     columns_[j].error += smallest / columns_[j].x.norm_inf;
   }
 
@@ -433,6 +434,12 @@ class ColumnsSolve {
       }
       return;
     }
+    if constexpr (!is_complex<T>) replace_by_decomposition(B, X, others, columns);
+  }
+
+  /// Replaces the x of the columns `others` by those of least residual of a decomposition of A.
+  void replace_by_decomposition(DenseView<const T> B, DenseView<T> X, const std::vector<std::size_t>& others,
+                                std::vector<ColumnReport>& columns) {
     Dense<T> rhs(X.device(), B.rows(), column_number(others.size()));
     for (std::size_t k = 0; k < others.size(); ++k)
       check_.copy(B.rows(), B.column(column_number(others[k])), rhs.view().column(column_number(k)));

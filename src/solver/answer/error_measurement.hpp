@@ -4,6 +4,7 @@
 
 #include "linalg/residual_check.hpp"
 #include "solver/implementation.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <echelon/matrix/dense.hpp>
 
@@ -21,7 +22,7 @@ namespace echelon {
 /// Error of an x as a fraction of ||x||_inf with which it has two thirds of the digits of T.
 template <class T>
 [[nodiscard]] inline double two_thirds_of_digits() {
-  return std::pow(static_cast<double>(std::numeric_limits<T>::epsilon()), 2.0 / 3);
+  return std::pow(machine_epsilon<T>, 2.0 / 3);
 }
 
 /// An x that was measured: its facts, those of its residual, and the estimate of ||x - x*||_inf / ||x||_inf.
@@ -93,7 +94,7 @@ class ErrorMeasurement {
       correct(column_of(B, j), column_of(X, j), own_.corrections.view().column(j), column);
     }
     for (MeasuredColumn& column : columns) {
-      const double least = trusted_ ? std::numeric_limits<T>::epsilon() / 2.0 : rounding_level<T>;
+      const double least = trusted_ ? machine_epsilon<T> / 2.0 : rounding_level<T>;
       column.error = std::max(column.error, least);
     }
     return columns;

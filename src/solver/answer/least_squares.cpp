@@ -2,6 +2,10 @@
 #include "solver/answer/least_squares.hpp"
 
 #include "linalg/blas/decompositions.hpp"
+#include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -40,13 +44,13 @@ void for_each_element(const MatrixRef<T>& A, const F& f) {
     const Csr<T> csr = A.csr()->to(Device::serial());
     for (std::int64_t i = 0; i < csr.rows(); ++i) {
       for (std::int64_t k = csr.row_offsets()[i]; k < csr.row_offsets()[i + 1]; ++k)
-        f(i, csr.column_indices()[k], static_cast<double>(csr.values()[k]));
+        f(i, csr.column_indices()[k], static_cast<Dot<T>>(csr.values()[k]));
     }
     return;
   }
   const Dense<T> dense = to_dense(A).to(Device::serial());
   for (std::int64_t j = 0; j < dense.columns(); ++j) {
-    for (std::int64_t i = 0; i < dense.rows(); ++i) f(i, j, static_cast<double>(dense(i, j)));
+    for (std::int64_t i = 0; i < dense.rows(); ++i) f(i, j, static_cast<Dot<T>>(dense(i, j)));
   }
 }
 
@@ -58,20 +62,20 @@ double largest_projection(const MatrixRef<T>& A, const std::vector<T>& r) {
   const auto n = static_cast<std::size_t>(A.columns());
   std::vector<double> size(n, 0);  // max |a|, so that no square overflows or vanishes
   std::vector<double> square(n, 0);
-  std::vector<double> product(n, 0);
-  for_each_element(A, [&](std::int64_t, std::int64_t j, double a) {
+  std::vector<Dot<T>> product(n, 0);
+  for_each_element(A, [&](std::int64_t, std::int64_t j, Dot<T> a) {
     double& largest = size[static_cast<std::size_t>(j)];
-    largest = std::max(largest, std::abs(a));
+    largest = std::max(largest, magnitude(a));
   });
-  for_each_element(A, [&](std::int64_t i, std::int64_t column, double a) {
+  for_each_element(A, [&](std::int64_t i, std::int64_t column, Dot<T> a) {
     const auto j = static_cast<std::size_t>(column);
     if (size[j] == 0) return;
-    square[j] += (a / size[j]) * (a / size[j]);
-    product[j] += (a / size[j]) * static_cast<double>(r[static_cast<std::size_t>(i)]);
+    square[j] += squared_magnitude(a / size[j]);
+    product[j] += conj(a / size[j]) * static_cast<Dot<T>>(r[static_cast<std::size_t>(i)]);
   });
   double largest = 0;
   for (std::size_t j = 0; j < n; ++j) {
-    if (size[j] > 0) largest = std::max(largest, std::abs(product[j]) / std::sqrt(square[j]));
+    if (size[j] > 0) largest = std::max(largest, magnitude(product[j]) / std::sqrt(square[j]));
   }
   return largest;
 }
@@ -81,7 +85,7 @@ bool is_decomposable(const MatrixRef<T>& A) {
   constexpr auto most = static_cast<double>(most_decomposed_rows);
   const auto less = static_cast<double>(std::min(A.rows(), A.columns()));
   const auto more = static_cast<double>(std::max(A.rows(), A.columns()));
-  return !A.is_operator() && less > 0 && more * more <= 4 * most * most &&
+  return !is_complex<T> && !A.is_operator() && less > 0 && more * more <= 4 * most * most &&
          less * less * more <= most * most * most;
 }
 
@@ -103,8 +107,7 @@ std::optional<LeastSquaresSolution<T>> solve_least_squares(const MatrixRef<T>& A
   for (std::size_t j = 0; j < k; ++j) {
     for (std::size_t i = 0; i < m; ++i) x[j * leading + i] = static_cast<double>(rhs[j * m + i]);
   }
-  const double tolerance =
-      static_cast<double>(leading) * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const double tolerance = static_cast<double>(leading) * machine_epsilon<T>;
   const std::optional<int> rank = lapack::least_squares(static_cast<int>(m), static_cast<int>(n),
                                                         static_cast<int>(k), a.data(), x.data(), tolerance);
   if (!rank) return std::nullopt;
@@ -120,10 +123,12 @@ std::optional<LeastSquaresSolution<T>> solve_least_squares(const MatrixRef<T>& A
   return LeastSquaresSolution<T>{Dense<T>(A.columns(), B.columns(), array), *rank, exponents.empty()};
 }
 
-template bool is_decomposable(const MatrixRef<float>&);
-template bool is_decomposable(const MatrixRef<double>&);
-template double largest_projection(const MatrixRef<float>&, const std::vector<float>&);
-template double largest_projection(const MatrixRef<double>&, const std::vector<double>&);
+#define ECHELON_INSTANTIATE(T)                        \
+  template bool is_decomposable(const MatrixRef<T>&); \
+  template double largest_projection(const MatrixRef<T>&, const std::vector<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
+
 template std::optional<LeastSquaresSolution<float>> solve_least_squares(const MatrixRef<float>&,
                                                                         const Dense<float>&);
 template std::optional<LeastSquaresSolution<double>> solve_least_squares(const MatrixRef<double>&,

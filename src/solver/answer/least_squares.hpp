@@ -14,7 +14,8 @@ namespace echelon {
 /// Order of the largest square A that is decomposed: some 5 s and 20 MB.
 inline constexpr std::int64_t most_decomposed_rows = 1500;
 
-/// Whether the decomposition of A takes no more than that of a square A of order `most_decomposed_rows`.
+/// Whether A is real, and its decomposition takes no more than that of a square A of order
+/// `most_decomposed_rows`.
 template <class T>
 [[nodiscard]] bool is_decomposable(const MatrixRef<T>& A);
 

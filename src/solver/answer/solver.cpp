@@ -10,6 +10,8 @@
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
+#include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
 #include "support/stopwatch.hpp"
 #include "support/text.hpp"
 #include "support/workspace_pool.hpp"
@@ -19,10 +21,10 @@
 #include <echelon/solver.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -170,7 +172,7 @@ double inverse_norm_of_ones(const ProductWithOnes& product, std::int64_t rows, M
 /// the product with ones does.
 template <class T>
 bool may_be_singular(const SolverState<T>& state, const std::optional<ProductWithOnes>& ones) {
-  constexpr double epsilon = std::numeric_limits<T>::epsilon();
+  constexpr double epsilon = machine_epsilon<T>;
   const Outcome& setup = state.setup;
   if (ones) {
     const double rounding = 1000 * epsilon * std::sqrt(static_cast<double>(state.matrix.rows()));
@@ -194,7 +196,8 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
   if (!std::all_of(elements.begin(), elements.end(), [](double v) { return std::isfinite(v); }))
     throw Error("the near-null-space vectors have a NaN or Inf");
   const bool given = ones && state.setup.ok() && candidates.columns() > 0;
-  if (!state.matrix.is_sparse() || !(given || may_be_singular(state, ones))) return {};
+  if (!finds_null_spaces<T> || !state.matrix.is_sparse() || !(given || may_be_singular(state, ones)))
+    return {};
   const bool knows_it = method.takes_any_shape() ||
                         method_with(method, [](const auto& m) { return m.finds_null_space(); }) != nullptr ||
                         find_method(method.name()).needs == MethodNeeds::diagonally_dominant;
@@ -462,13 +465,15 @@ bool is_for_symmetric_matrices(const std::string& name) {
          needs == MethodNeeds::diagonally_dominant;
 }
 
-/// The method for A^T that a set-up for A allows without another one; null if there is none.
+/// The method for A^T that a set-up for A allows without another one; null if there is none. A Hermitian A
+/// differs from its transpose.
 template <class T>
 std::unique_ptr<SolverImplementation<T>> method_for_transpose(const SolverImplementation<T>& method,
                                                               const Outcome& setup) {
   if (!has_factor(setup)) return nullptr;
   if (auto transposed = method.transposed()) return transposed;
-  if (is_for_symmetric_matrices(method.name())) return std::make_unique<SymmetricMethod<T>>(method, setup);
+  if (!is_complex<T> && is_for_symmetric_matrices(method.name()))
+    return std::make_unique<SymmetricMethod<T>>(method, setup);
   return nullptr;
 }
 
@@ -482,6 +487,31 @@ MatrixRef<T> transpose_of(const MatrixRef<T>& A, bool sparse, TransposedSystem<T
   const Layout layout = dense.layout() == Layout::row_major ? Layout::column_major : Layout::row_major;
   return DenseView<const T>(dense.data(), dense.columns(), dense.rows(), dense.leading(), dense.device(),
                             layout);
+}
+
+/// Solves conj(A) X = B by a solver for A: A conj(X) = conj(B).
+template <class T>
+Report solve_conjugated(const Solver<T>& solver, DenseView<const T> B, DenseView<T> X,
+                        const Control& control) {
+  check_view(B, "B");
+  check_result_view(X, "X");
+  check_same_memory(solver.device(), "the solver", B.device(), "B");
+  check_same_memory(solver.device(), "the solver", X.device(), "X");
+  const auto vectors = on_target(
+      solver.device(), [&]<class Target>() { return make_residual_check<Target, T>(solver.device()); });
+  const auto conjugate = [&](Dense<T>& vector) {
+    vectors->conjugate(vector.rows() * vector.columns(), vector.data());
+  };
+  Dense<T> b(solver.device(), B.rows(), B.columns());
+  Dense<T> x(solver.device(), X.rows(), X.columns());
+  assign<T>(B, b);
+  assign<T>(X, x);
+  conjugate(b);
+  conjugate(x);
+  const Report report = solver.solve(b, x, control);
+  conjugate(x);
+  assign<T>(x, X);
+  return report;
 }
 
 void check_control(const Control& control) {
@@ -529,6 +559,10 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
     if (control.operation != Operation::none) {
       Control of_transpose = control;
       of_transpose.operation = Operation::none;
+      if constexpr (is_complex<T>) {
+        if (control.operation == Operation::adjoint)
+          return solve_conjugated(transposed(), B, X, of_transpose);
+      }
       return transposed().solve(B, X, of_transpose);
     }
     check_operands<T>(state.matrix, device(), B, X);
@@ -539,7 +573,8 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
   });
 }
 
-template class Solver<float>;
-template class Solver<double>;
+#define ECHELON_INSTANTIATE(T) template class Solver<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

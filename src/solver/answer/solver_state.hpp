@@ -25,9 +25,14 @@
 
 namespace echelon {
 
+/// Null without finds_null_spaces<T>.
 template <class T>
 [[nodiscard]] std::unique_ptr<NullSpaceProjection<T>> make_projection(const Device& device) {
-  return on_target(device, [&]<class Target>() { return make_null_space_projection<Target, T>(device); });
+  if constexpr (finds_null_spaces<T>) {
+    return on_target(device, [&]<class Target>() { return make_null_space_projection<Target, T>(device); });
+  } else {
+    return nullptr;
+  }
 }
 
 /// Memory of one solve in progress: the workspace of the method, and that of the residual check.

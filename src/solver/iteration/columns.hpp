@@ -77,15 +77,17 @@ class RunningColumns {
   std::size_t count_ = 0;
 };
 
-/// Reads states of columns that are solved together, waiting once for IterationStates::capacity of them.
+/// Reads states of columns that are solved together, waiting once for States::capacity of them.
 template <class B, class T>
 class StateReader {
+  using States = IterationStates<Dot<T>>;
+
  public:
   explicit StateReader(SolvedColumns<B, T>& columns)
       : first_(columns.begin()->workspace), alone_(columns.size() == 1) {}
-  [[nodiscard]] const IterationState& state_of(const SolvedColumn<B, T>& column) {
-    const std::size_t group = column.number / IterationStates::capacity;
-    const std::size_t place = column.number % IterationStates::capacity;
+  [[nodiscard]] const IterationStateOf<Dot<T>>& state_of(const SolvedColumn<B, T>& column) {
+    const std::size_t group = column.number / States::capacity;
+    const std::size_t place = column.number % States::capacity;
     if (alone_) {
       states_.at[place] = first_->backend.read(first_->state());
     } else if (group != group_) {
@@ -99,7 +101,7 @@ class StateReader {
   IterationWorkspace<B, T>* first_;
   bool alone_;
   std::size_t group_ = SIZE_MAX;
-  IterationStates states_;
+  States states_;
 };
 
 /// Number of steps until the next check: the largest that a column in the loop predicts.

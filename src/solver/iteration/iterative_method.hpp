@@ -18,6 +18,7 @@
 #include "solver/null_space.hpp"
 #include "solver/rounding_level.hpp"
 #include "support/hypotenuse.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -281,6 +282,9 @@ class IterativeMethod : public SolverImplementation<T> {
 
   /// Replaces b by its part in the range of a singular A, if the rest makes b inconsistent.
   void remove_inconsistent_part(SolvedColumn& column) const {
+    if constexpr (finds_null_spaces<T>) remove_part_outside_range(column);
+  }
+  void remove_part_outside_range(SolvedColumn& column) const {
     const SolverImplementation<T>* finder = finder_of_singular();
     if (finder == nullptr) return;
     SolveWorkspace& workspace = *column.workspace;
@@ -365,7 +369,7 @@ class IterativeMethod : public SolverImplementation<T> {
   /// scaled by its preconditioner.
   [[nodiscard]] IterationScale scale_of(const Job& job) const {
     if (!supports_scaling() || A_.is_operator()) return {};  // products by a user's operator cannot be scaled
-    constexpr double large = std::is_same_v<T, double> ? 1e60 : 1e8;
+    constexpr double large = std::is_same_v<Real<T>, double> ? 1e60 : 1e8;
     const auto moderate = [](double norm) { return norm < large && norm > 1 / large; };
     if (moderate(job.right_hand_side_norm) && moderate(job.matrix_norm)) return {};
     if (job.right_hand_side_norm == 0 || job.matrix_norm == 0) return {};
@@ -426,7 +430,7 @@ class IterativeMethod : public SolverImplementation<T> {
     column.least = column.norm;
     column.idle = 0;
     const std::int64_t preliminary = ++workspace.cycles == 1 ? preliminary_iterations() : 0;
-    IterationState fresh;
+    typename SolveWorkspace::State fresh;
     fresh.tolerance = std::ldexp(column.tolerance, scale);
     fresh.divergence =
         is_known_definite()
@@ -442,7 +446,7 @@ class IterativeMethod : public SolverImplementation<T> {
   }
 
   /// Takes a state that was read, and adds the new iterations to the job.
-  void use_state(SolvedColumn& column, const IterationState& state) const {
+  void use_state(SolvedColumn& column, const typename SolveWorkspace::State& state) const {
     SolveWorkspace& workspace = *column.workspace;
     Job& job = *column.job;
     workspace.host_state = state;
@@ -481,7 +485,7 @@ class IterativeMethod : public SolverImplementation<T> {
     const auto end = job.history.end();
     const double least = *std::min_element(end - window, end);
     if (least < *std::min_element(end - 2 * window, end - window)) return false;
-    const double roundoff = std::numeric_limits<T>::epsilon();
+    const double roundoff = machine_epsilon<T>;
     if (!(least <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
     const double size = workspace.residual_check->vector(workspace.n, column.x).norm_inf;
     const double level = rounding_level<T> * (job.matrix_norm * size + job.right_hand_side_norm_inf);

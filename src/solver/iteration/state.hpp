@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/target.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/implementation.hpp"
 
 #include <algorithm>
@@ -27,8 +28,9 @@ enum class Phase : std::int32_t {
   idle  ///< too many steps without progress
 };
 
-/// State of an iteration, in the backend's memory.
-struct IterationState {
+/// State of an iteration whose scalars are real or complex, in the backend's memory.
+template <class S>
+struct IterationStateOf {
   static constexpr std::int64_t history_size = 64;
 
   double tolerance = 0;   ///< on the residual norm
@@ -47,10 +49,10 @@ struct IterationState {
   double inverse_norm = 0;
   double condition = 0;  ///< lower bound of the preconditioned condition number; 0: none
 
-  double rho = 0;  ///< scalars of the methods, by their usual letters
-  double alpha = 0;
-  double beta = 0;
-  double omega = 0;
+  S rho = 0;  ///< scalars of the methods, by their usual letters
+  S alpha = 0;
+  S beta = 0;
+  S omega = 0;
 
   [[nodiscard]] ECHELON_ANYWHERE bool running() const { return phase == Phase::running; }
 
@@ -70,19 +72,25 @@ struct IterationState {
   }
 };
 
+using IterationState = IterationStateOf<double>;
+
 /// States of right-hand sides that are solved together, side by side, so that the host waits once for all.
+template <class S>
 struct IterationStates {
   static constexpr std::size_t capacity = usual_columns;
-  IterationState at[capacity];
+  IterationStateOf<S> at[capacity];
 };
 
 /// Ends an iteration: records ||r|| = sqrt((r, r)).
+template <class S>
 struct RecordResidual {
-  IterationState* state;
+  IterationStateOf<S>* state;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
     if (state->running()) state->record(std::sqrt(r_r.value));
   }
 };
+template <class S>
+RecordResidual(IterationStateOf<S>*) -> RecordResidual<S>;
 
 /// Number of steps to queue on a GPU before the next check: three quarters of those that the mean rate of
 /// convergence predicts, between 1 and 16. `iterations` have reduced the residual norm from `first` to
@@ -108,6 +116,9 @@ struct IterationScale {
 
 template <class B, class T>
 struct IterationWorkspace : Workspace {
+  using State = IterationStateOf<Dot<T>>;
+  using States = IterationStates<Dot<T>>;
+
   IterationWorkspace(const Device& device, std::int64_t size)
       : n(size), backend(device), state_array(device, 1), r(device, size) {}
   [[nodiscard]] std::size_t bytes() const override {
@@ -116,26 +127,25 @@ struct IterationWorkspace : Workspace {
     for (const auto& workspace : others) bytes += workspace->bytes() - shared;
     return bytes;
   }
-  [[nodiscard]] IterationState* state() { return state_array.data(); }
+  [[nodiscard]] State* state() { return state_array.data(); }
   /// Adds a workspace for a further column, whose state is put beside that of this one.
   void add_column(std::unique_ptr<Workspace> other) {
-    constexpr std::size_t capacity = IterationStates::capacity;
+    constexpr std::size_t capacity = States::capacity;
     const Device& device = backend.device();
     if (others.empty()) {
-      states = Array<IterationStates>(device, most_columns / capacity);
-      state_array = Array<IterationState>::borrow(device, states.data()->at, 1);
+      states = Array<States>(device, most_columns / capacity);
+      state_array = Array<State>::borrow(device, states.data()->at, 1);
     }
     others.push_back(std::move(other));
     const std::size_t number = others.size();
-    IterationState* const place = states.data()[number / capacity].at + number % capacity;
-    static_cast<IterationWorkspace&>(*others.back()).state_array =
-        Array<IterationState>::borrow(device, place, 1);
+    State* const place = states.data()[number / capacity].at + number % capacity;
+    static_cast<IterationWorkspace&>(*others.back()).state_array = Array<State>::borrow(device, place, 1);
   }
 
   std::int64_t n;
   B backend;
-  Array<IterationState> state_array;
-  IterationState host_state;         ///< copy of the state, from the last read
+  Array<State> state_array;
+  State host_state;                  ///< copy of the state, from the last read
   std::int64_t cycles = 0;           ///< number of (re)starts of the solve in progress
   const Control* control = nullptr;  ///< of the solve in progress
   Array<T> r;                        ///< b - A x at a (re)start
@@ -146,7 +156,7 @@ struct IterationWorkspace : Workspace {
   IterationScale scale;                       ///< of the solve in progress
   /// Workspaces of further columns, which the first solve with several right-hand sides makes.
   std::vector<std::unique_ptr<Workspace>> others;
-  Array<IterationStates> states;  ///< of this column and the others, if there are any
+  Array<States> states;  ///< of this column and the others, if there are any
 };
 
 /// Epilogue of a product: y = factor A x.
@@ -155,16 +165,6 @@ struct StoreScaled {
   T factor;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { y[i] = factor * sum; }
-};
-
-/// Computes x *= 2^exponent, which is exact.
-template <class T>
-struct ScaleByPowerOfTwo {
-  int exponent;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    x[i] = static_cast<T>(std::ldexp(static_cast<double>(x[i]), exponent));
-  }
 };
 
 }  // namespace echelon

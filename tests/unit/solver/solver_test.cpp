@@ -60,7 +60,7 @@ TEST(Method, CheckOptions_RefusesWhatMakingASolverRefuses) {
   int refused = 0;
   for (const Method& method : methods()) {
     for (const Options& options : cases) {
-      const std::string expected = error_of([&] { static_cast<void>(method.make_double({}, options)); });
+      const std::string expected = error_of([&] { static_cast<void>(method.maker<double>()({}, options)); });
       EXPECT_EQ(error_of([&] { method.check_options(Device(), options); }), expected) << method.name;
       refused += expected.empty() ? 0 : 1;
     }

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Products, vector operations, cg and jacobi for complex matrices, compared with sums and eliminations in
+/// long double.
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::test {
+namespace {
+
+using Exact = std::complex<long double>;
+using Vector = std::vector<Exact>;
+
+/// A matrix in long double, row by row.
+struct Entries {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  Vector values;
+
+  Entries(std::int64_t m, std::int64_t n) : rows(m), columns(n), values(static_cast<std::size_t>(m * n)) {}
+  Exact& operator()(std::int64_t i, std::int64_t j) {
+    return values[static_cast<std::size_t>(i * columns + j)];
+  }
+  Exact operator()(std::int64_t i, std::int64_t j) const {
+    return values[static_cast<std::size_t>(i * columns + j)];
+  }
+};
+
+Entries operate(Operation operation, const Entries& A) {
+  if (operation == Operation::none) return A;
+  Entries result(A.columns, A.rows);
+  for (std::int64_t i = 0; i < A.rows; ++i) {
+    for (std::int64_t j = 0; j < A.columns; ++j)
+      result(j, i) = operation == Operation::adjoint ? std::conj(A(i, j)) : A(i, j);
+  }
+  return result;
+}
+
+Vector product(const Entries& A, const Vector& x) {
+  Vector y(static_cast<std::size_t>(A.rows));
+  for (std::int64_t i = 0; i < A.rows; ++i) {
+    for (std::int64_t j = 0; j < A.columns; ++j)
+      y[static_cast<std::size_t>(i)] += A(i, j) * x[static_cast<std::size_t>(j)];
+  }
+  return y;
+}
+
+/// A^-1 b by elimination with partial pivoting.
+Vector solution(Entries A, Vector b) {
+  const std::int64_t n = A.rows;
+  for (std::int64_t k = 0; k < n; ++k) {
+    std::int64_t pivot = k;
+    for (std::int64_t i = k; i < n; ++i) pivot = std::abs(A(i, k)) > std::abs(A(pivot, k)) ? i : pivot;
+    for (std::int64_t j = 0; j < n; ++j) std::swap(A(k, j), A(pivot, j));
+    std::swap(b[static_cast<std::size_t>(k)], b[static_cast<std::size_t>(pivot)]);
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      const Exact factor = A(i, k) / A(k, k);
+      for (std::int64_t j = k; j < n; ++j) A(i, j) -= factor * A(k, j);
+      b[static_cast<std::size_t>(i)] -= factor * b[static_cast<std::size_t>(k)];
+    }
+  }
+  for (std::int64_t i = n; i-- > 0;) {
+    Exact& x = b[static_cast<std::size_t>(i)];
+    for (std::int64_t j = i + 1; j < n; ++j) x -= A(i, j) * b[static_cast<std::size_t>(j)];
+    x /= A(i, i);
+  }
+  return b;
+}
+
+/// Numbers that double and float represent.
+class Random {
+ public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  Exact operator()() { return {part(), part()}; }
+  Vector vector(std::int64_t n) {
+    Vector x(static_cast<std::size_t>(n));
+    for (Exact& element : x) element = (*this)();
+    return x;
+  }
+
+ private:
+  long double part() { return static_cast<float>(std::uniform_real_distribution<float>(-1, 1)(engine_)); }
+  std::mt19937 engine_;
+};
+
+Entries random_entries(std::int64_t m, std::int64_t n, unsigned seed) {
+  Random random(seed);
+  Entries A(m, n);
+  for (Exact& value : A.values) value = random();
+  return A;
+}
+
+/// Hermitian, diagonally dominant, with about `per_row` elements a row off the diagonal.
+Entries random_hermitian(std::int64_t n, std::int64_t per_row, unsigned seed) {
+  Random random(seed);
+  std::mt19937 engine(seed);
+  Entries A(n, n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t k = 0; k < per_row / 2; ++k) {
+      const auto j = static_cast<std::int64_t>(engine() % static_cast<unsigned>(n));
+      if (i == j) continue;
+      A(i, j) = random();
+      A(j, i) = std::conj(A(i, j));
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    long double sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) sum += i == j ? 0 : std::abs(A(i, j));
+    A(i, i) = std::ceil(sum) + 1;
+  }
+  return A;
+}
+
+/// The Laplacian of a grid of side by side vertices in a magnetic field: an edge has a phase, which its
+/// reverse has conjugated. `hermitian`: false for equal phases in both directions.
+Entries magnetic_laplacian(std::int64_t side, double flux, bool hermitian = true) {
+  Entries A(side * side, side * side);
+  const auto connect = [&](std::int64_t i, std::int64_t j, double angle) {
+    const std::complex<float> phase = std::polar(1.0F, static_cast<float>(angle));
+    A(i, j) = -Exact(phase.real(), phase.imag());
+    A(j, i) = hermitian ? std::conj(A(i, j)) : A(i, j);
+  };
+  for (std::int64_t y = 0; y < side; ++y) {
+    for (std::int64_t x = 0; x < side; ++x) {
+      const std::int64_t i = x + side * y;
+      A(i, i) = 4;
+      if (x + 1 < side) connect(i, i + 1, flux * static_cast<double>(y));
+      if (y + 1 < side) connect(i, i + side, hermitian ? 0 : flux);
+    }
+  }
+  return A;
+}
+
+template <class T>
+T rounded(Exact value) {
+  return {static_cast<Real<T>>(value.real()), static_cast<Real<T>>(value.imag())};
+}
+
+template <class T>
+Csr<T> sparse(const Entries& A) {
+  std::vector<Triplet<T>> triplets;
+  for (std::int64_t i = 0; i < A.rows; ++i) {
+    for (std::int64_t j = 0; j < A.columns; ++j) {
+      if (A(i, j) == Exact(0)) continue;
+      triplets.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), rounded<T>(A(i, j))});
+    }
+  }
+  return Csr<T>::from_triplets(A.rows, A.columns, triplets);
+}
+
+template <class T>
+Dense<T> dense(const Entries& A) {
+  return to_dense<T>(sparse<T>(A));
+}
+
+template <class T>
+Dense<T> column(const Vector& x) {
+  Dense<T> result(Device(), std::ssize(x), 1);
+  for (std::size_t i = 0; i < x.size(); ++i) result[static_cast<std::int64_t>(i)] = rounded<T>(x[i]);
+  return result;
+}
+
+long double norm(const Vector& x) {
+  long double square = 0;
+  for (const Exact& element : x) square += std::norm(element);
+  return std::sqrt(square);
+}
+
+/// ||x - expected||_2 / ||expected||_2, or ||x||_2 for expected = 0.
+template <class T>
+double relative_error(const T* x, const Vector& expected) {
+  Vector difference = expected;
+  for (std::size_t i = 0; i < expected.size(); ++i) difference[i] -= Exact(x[i].real(), x[i].imag());
+  const long double size = norm(expected);
+  return static_cast<double>(size > 0 ? norm(difference) / size : norm(difference));
+}
+template <class T>
+double relative_error(const Dense<T>& x, const Vector& expected) {
+  return relative_error(x.data(), expected);
+}
+
+template <class T>
+constexpr double epsilon = static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
+
+template <class T>
+class ComplexScalars : public testing::Test {
+ protected:
+  static constexpr double rtol = std::is_same_v<Real<T>, double> ? 1e-13 : 1e-6;
+  static constexpr double largest_error = std::is_same_v<Real<T>, double> ? 1e-11 : 1e-4;
+  const std::vector<Device> devices = {Device::serial(), Device::openmp(2)};
+
+  static Solver<T> make(const std::string& method, const Device& device, Options options = {}) {
+    return make_solver<T>(method, device, options);
+  }
+  static Report solve(Solver<T>& solver, const Vector& b, Dense<T>& x, Control control = {}) {
+    control.rtol = rtol;
+    return solver.solve(column<T>(b), x, control);
+  }
+  /// Solves and compares with the solution in long double.
+  static void expect_solves(Solver<T>& solver, MatrixRef<T> A, const Entries& entries,
+                            Operation operation = Operation::none) {
+    ASSERT_TRUE(solver.setup(A).ready());
+    const Vector b = Random(7).vector(entries.rows);
+    Dense<T> x(Device(), entries.rows, 1);
+    const Report report = solve(solver, b, x, {.operation = operation});
+    EXPECT_EQ(report.status, Status::converged) << report.message;
+    EXPECT_LT(relative_error(x, solution(operate(operation, entries), b)), largest_error);
+  }
+};
+using ComplexTypes = testing::Types<std::complex<double>, std::complex<float>>;
+TYPED_TEST_SUITE(ComplexScalars, ComplexTypes);
+
+TYPED_TEST(ComplexScalars, CgSolvesHermitianSystems) {
+  using T = TypeParam;
+  const std::vector<Entries> systems = {random_hermitian(1, 0, 1), random_hermitian(33, 32, 2),
+                                        random_hermitian(100, 6, 3), magnetic_laplacian(9, 0.4)};
+  for (const Device& device : this->devices) {
+    for (const Entries& entries : systems) {
+      const Csr<T> A = sparse<T>(entries);
+      const Dense<T> D = dense<T>(entries);
+      const auto options = std::vector<Options>{
+          {}, {{"preconditioner", "jacobi"}}, {{"preconditioner", "jacobi"}, {"flexible", "true"}}};
+      for (const Options& of_cg : options) {
+        SCOPED_TRACE(device.name() + ", order " + std::to_string(entries.rows));
+        Solver<T> cg = this->make("cg", device, of_cg);
+        this->expect_solves(cg, A, entries);
+        this->expect_solves(cg, MatrixRef<T>(D.view()), entries);
+      }
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, JacobiSolvesDominantSystems) {
+  using T = TypeParam;
+  Entries entries = random_hermitian(60, 8, 4);
+  for (std::int64_t i = 0; i < 60; ++i) {  // neither Hermitian nor with a real diagonal
+    entries(i, i) *= 2.0L * Exact(0.6L, 0.8L);
+    entries(i, (i + 1) % 60) *= Exact(0, 1);
+  }
+  const Csr<T> A = sparse<T>(entries);
+  const Dense<T> D = dense<T>(entries);
+  for (const Device& device : this->devices) {
+    for (const char* variant : {"point", "l1"}) {
+      for (const Operation operation : {Operation::none, Operation::transpose, Operation::adjoint}) {
+        SCOPED_TRACE(device.name() + " " + variant);
+        const bool is_point = variant == std::string("point");
+        Solver<T> jacobi = this->make("jacobi", device, is_point ? Options() : Options({{"variant", "l1"}}));
+        this->expect_solves(jacobi, A, entries, operation);
+        this->expect_solves(jacobi, MatrixRef<T>(D.view()), entries, operation);
+      }
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, Cg_TransposeAndAdjoint_AreSolved) {
+  using T = TypeParam;
+  const Entries entries = magnetic_laplacian(9, 0.7);
+  const Csr<T> A = sparse<T>(entries);
+  for (const Operation operation : {Operation::transpose, Operation::adjoint}) {
+    Solver<T> cg = this->make("cg", Device::openmp(2));
+    this->expect_solves(cg, A, entries, operation);
+  }
+}
+
+TYPED_TEST(ComplexScalars, SeveralColumnsAndGuessesConverge) {
+  using T = TypeParam;
+  const Entries entries = magnetic_laplacian(10, 0.3);
+  const Csr<T> A = sparse<T>(entries);
+  constexpr std::int64_t columns = 5;
+  Dense<T> B(Device(), A.rows(), columns);
+  Dense<T> X(Device(), A.rows(), columns);
+  std::vector<Vector> rhs;
+  Random random(11);
+  for (std::int64_t j = 0; j < columns; ++j) {
+    rhs.push_back(random.vector(A.rows()));
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      B(i, j) = rounded<T>(rhs.back()[static_cast<std::size_t>(i)]);
+      X(i, j) = rounded<T>(random());
+    }
+  }
+  Solver<T> cg = this->make("cg", Device::openmp(2), {{"preconditioner", "jacobi"}});
+  ASSERT_TRUE(cg.setup(A).ready());
+  const Report report = cg.solve(B, X, {.use_initial_guess = true, .rtol = this->rtol});
+  EXPECT_EQ(report.status, Status::converged) << report.message;
+  for (std::int64_t j = 0; j < columns; ++j) {
+    const Vector expected = solution(entries, rhs[static_cast<std::size_t>(j)]);
+    EXPECT_LT(relative_error(X.view().column(j), expected), this->largest_error);
+  }
+}
+
+TYPED_TEST(ComplexScalars, OperatorsAndUserPreconditionersWork) {
+  using T = TypeParam;
+  const Entries entries = magnetic_laplacian(8, 0.5);
+  const Csr<T> A = sparse<T>(entries);
+  const LinearOperator<T> op(A.rows(), A.columns(), [&](const T* x, T* y) {
+    multiply<T>(T{1}, A, {x, A.columns(), 1, A.columns()}, T{0}, {y, A.rows(), 1, A.rows()});
+  });
+  Solver<T> cg = this->make("cg", Device::serial());
+  cg.set_preconditioner(Preconditioner<T>(
+      [&](const T* r, T* z) { std::transform(r, r + A.rows(), z, [](T value) { return value / T{4}; }); }));
+  this->expect_solves(cg, op, entries);
+}
+
+TYPED_TEST(ComplexScalars, SystemsFarFromOne_Converge) {
+  using T = TypeParam;
+  const int exponent = std::is_same_v<Real<T>, double> ? -700 : -90;
+  const Entries entries = magnetic_laplacian(6, 0.2);
+  const Csr<T> A = sparse<T>(entries);
+  const Vector b = Random(5).vector(A.rows());
+  Vector small = b;
+  for (Exact& element : small)
+    element = {std::ldexp(element.real(), exponent), std::ldexp(element.imag(), exponent)};
+  Solver<T> cg = this->make("cg", Device::serial());
+  ASSERT_TRUE(cg.setup(A).ready());
+  Dense<T> x(Device(), A.rows(), 1);
+  EXPECT_EQ(this->solve(cg, small, x).status, Status::converged);
+  EXPECT_LT(relative_error(x, solution(entries, small)), this->largest_error);
+}
+
+TYPED_TEST(ComplexScalars, ProductsOfEachOperation) {
+  using T = TypeParam;
+  const T alpha = {2, -1};
+  const T beta = {-1, 3};
+  const Exact exact_alpha(2, -1);
+  const Exact exact_beta(-1, 3);
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {7, 12}, {300, 290}}) {
+    const Entries entries = random_entries(m, n, 5);
+    const Csr<T> A = sparse<T>(entries);
+    const Dense<T> D = dense<T>(entries);
+    const DenseView<const T> by_row = transposed(DenseView<const T>(D));  // of the transpose
+    for (const Operation operation : {Operation::none, Operation::transpose, Operation::adjoint}) {
+      const Entries op = operate(operation, entries);
+      for (const std::int64_t columns : {1, 3}) {
+        std::vector<Vector> x;
+        std::vector<Vector> y;
+        Dense<T> X(Device(), op.columns, columns);
+        Dense<T> Y(Device(), op.rows, columns);
+        Random random(9);
+        for (std::int64_t c = 0; c < columns; ++c) {
+          x.push_back(random.vector(op.columns));
+          y.push_back(random.vector(op.rows));
+          for (std::int64_t j = 0; j < op.columns; ++j)
+            X(j, c) = rounded<T>(x.back()[static_cast<std::size_t>(j)]);
+          for (std::int64_t i = 0; i < op.rows; ++i)
+            Y(i, c) = rounded<T>(y.back()[static_cast<std::size_t>(i)]);
+        }
+        Dense<T> of_sparse = Y;
+        Dense<T> of_dense = Y;
+        Dense<T> of_rows = Y;
+        multiply<T>(operation, alpha, A, X, beta, of_sparse);
+        multiply<T>(operation, alpha, MatrixRef<T>(D.view()), X, beta, of_dense);
+        if (operation == Operation::none) multiply<T>(Operation::transpose, alpha, by_row, X, beta, of_rows);
+        if (operation == Operation::transpose) multiply<T>(Operation::none, alpha, by_row, X, beta, of_rows);
+        for (std::int64_t c = 0; c < columns; ++c) {
+          Vector expected = product(op, x[static_cast<std::size_t>(c)]);
+          for (std::size_t i = 0; i < expected.size(); ++i)
+            expected[i] = exact_alpha * expected[i] + exact_beta * y[static_cast<std::size_t>(c)][i];
+          const double limit = 20 * epsilon<T>;
+          EXPECT_LT(relative_error(of_sparse.view().column(c), expected), limit);
+          EXPECT_LT(relative_error(of_dense.view().column(c), expected), limit);
+          if (operation == Operation::adjoint) continue;
+          EXPECT_LT(relative_error(of_rows.view().column(c), expected), limit);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, DotConjugatesItsFirstArgument) {
+  using T = TypeParam;
+  for (const std::int64_t n : {0, 1, 31, 5000}) {
+    const Vector x = Random(1).vector(n);
+    const Vector y = Random(2).vector(n);
+    Exact expected = 0;
+    Exact total = 0;
+    long double one = 0;
+    long double largest = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      expected += std::conj(x[i]) * y[i];
+      total += x[i];
+      one += std::abs(x[i]);
+      largest = std::max(largest, std::abs(x[i]));
+    }
+    const Dense<T> X = column<T>(x);
+    const Dense<T> Y = column<T>(y);
+    const std::complex<double> found = dot<T>(X, Y);
+    EXPECT_LT(std::abs(Exact(found.real(), found.imag()) - expected), 1e-12 * (norm(x) * norm(y) + 1));
+    EXPECT_EQ(found, std::conj(dot<T>(Y, X)));
+    const std::complex<double> summed = sum<T>(X);
+    EXPECT_LT(std::abs(Exact(summed.real(), summed.imag()) - total), 1e-12 * (one + 1));
+    EXPECT_NEAR(norm2<T>(X), static_cast<double>(norm(x)), 1e-12 * static_cast<double>(norm(x)));
+    EXPECT_NEAR(norm1<T>(X), static_cast<double>(one), 1e-12 * static_cast<double>(one));
+    Context context{Device()};
+    EXPECT_NEAR(norm_inf<T>(context, X), static_cast<double>(largest), 1e-15);
+    Dense<T> Z = Y;
+    axpy<T>(T{0, 2}, X, Z);
+    Vector moved = y;
+    for (std::size_t i = 0; i < x.size(); ++i) moved[i] += Exact(0, 2) * x[i];
+    EXPECT_LT(relative_error(Z, moved), 4 * epsilon<T>);
+  }
+}
+
+TYPED_TEST(ComplexScalars, MatricesConvertAndSumDuplicates) {
+  using T = TypeParam;
+  const Csr<T> A = Csr<T>::from_triplets(2, 3, {{0, 1, T{1, 2}}, {1, 2, T{0, -1}}, {0, 1, T{3, 4}}});
+  const Dense<T> D = to_dense<T>(A);
+  EXPECT_EQ(D(0, 1), (T{4, 6}));
+  EXPECT_EQ(to_dense<T>(transpose(A))(2, 1), (T{0, -1}));
+  EXPECT_EQ(to_csr<T>(MatrixRef<T>(D.view())).nonzeros(), 2);
+  EXPECT_EQ(to_csr<T>(to_coo<T>(A)).values()[0], (T{4, 6}));
+}
+
+TYPED_TEST(ComplexScalars, Cg_NotHermitian_IsNotSolved) {
+  using T = TypeParam;
+  Entries imaginary_diagonal = magnetic_laplacian(6, 0.2);
+  for (std::int64_t i = 0; i < 36; ++i) imaginary_diagonal(i, i) += Exact(0, 0.5L);
+  for (const Entries& entries : {imaginary_diagonal, magnetic_laplacian(6, 0.4, false)}) {
+    const Csr<T> A = sparse<T>(entries);
+    for (const Options& options : {Options(), Options({{"preconditioner", "jacobi"}})}) {
+      Solver<T> cg = this->make("cg", Device::serial(), options);
+      ASSERT_TRUE(cg.setup(A).ready());
+      Dense<T> x(Device(), 36, 1);
+      const Report report = this->solve(cg, Random(3).vector(36), x);
+      EXPECT_EQ(report.status, Status::not_spd) << report.message;
+      EXPECT_NE(report.message.find("not positive definite"), std::string::npos) << report.message;
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, EmptyAndZeroSystems) {
+  using T = TypeParam;
+  for (const char* method : {"cg", "jacobi"}) {
+    for (const Device& device : this->devices) {
+      Solver<T> solver = this->make(method, device);
+      const Csr<T> empty;
+      ASSERT_TRUE(solver.setup(empty).ready());
+      Dense<T> none(Device(), 0, 1);
+      EXPECT_TRUE(solver.solve(Dense<T>(Device(), 0, 1), none).solved());
+
+      const Csr<T> A = sparse<T>(magnetic_laplacian(3, 0.2));
+      ASSERT_TRUE(solver.setup(A).ready());
+      Dense<T> x = column<T>(Random(1).vector(9));
+      const Report report = solver.solve(column<T>(Vector(9)), x);
+      EXPECT_TRUE(report.solved()) << report.message;
+      EXPECT_EQ(report.iterations, 0);
+      EXPECT_EQ(norm2<T>(x), 0);
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, NotANumber_InAnImaginaryPart_IsFound) {
+  using T = TypeParam;
+  const Real<T> nan = std::numeric_limits<Real<T>>::quiet_NaN();
+  Csr<T> A = sparse<T>(magnetic_laplacian(3, 0.2));
+  Solver<T> cg = this->make("cg", Device::serial());
+  ASSERT_TRUE(cg.setup(A).ready());
+  Dense<T> b = column<T>(Random(1).vector(9));
+  b[4] = {1, nan};
+  Dense<T> x(Device(), 9, 1);
+  const Report of_b = cg.solve(b, x);
+  EXPECT_EQ(of_b.status, Status::not_a_number);
+  EXPECT_EQ(of_b.row, 4);
+
+  A.values()[0] = {1, nan};
+  const Report of_a = cg.setup(A);
+  EXPECT_EQ(of_a.status, Status::not_a_number);
+  EXPECT_EQ(of_a.row, 0);
+  EXPECT_EQ(of_a.column, 0);
+  const Dense<T> D = to_dense<T>(A);
+  EXPECT_EQ(cg.setup(D.view()).status, Status::not_a_number);
+}
+
+TYPED_TEST(ComplexScalars, Jacobi_WithoutADiagonal_BreaksDown) {
+  using T = TypeParam;
+  const Csr<T> A = Csr<T>::from_triplets(2, 2, {{0, 0, T{0, 1}}, {1, 0, T{1, 0}}});
+  Solver<T> jacobi = this->make("jacobi", Device::serial());
+  const Report report = jacobi.setup(A);
+  EXPECT_EQ(report.status, Status::breakdown);
+  EXPECT_EQ(report.row, 1);
+}
+
+TYPED_TEST(ComplexScalars, RealMethods_NameThoseForComplexMatrices) {
+  using T = TypeParam;
+  std::vector<std::string> names;
+  for (const Method& method : methods()) {
+    EXPECT_EQ(method.complex, static_cast<bool>(method.template maker<T>())) << method.name;
+    if (method.complex) names.push_back(method.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"cg", "jacobi"}));
+  const auto message_of = [](const std::string& method, const Options& options) {
+    try {
+      static_cast<void>(make_solver<T>(method, Device::serial(), options));
+    } catch (const NotBuilt& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string names_both = "those for complex ones are cg, jacobi";
+  EXPECT_NE(message_of("lu", {}).find("'lu' is for real matrices; " + names_both), std::string::npos);
+  EXPECT_NE(message_of("cg", {{"preconditioner", "ic0"}}).find("'ic0' is for real matrices; " + names_both),
+            std::string::npos);
+  EXPECT_THROW(static_cast<void>(make_solver<T>("gc", Device::serial())), BadOption);
+}
+
+}  // namespace
+}  // namespace echelon::test
