@@ -7,20 +7,9 @@
 
 namespace echelon {
 
-namespace scalar_detail {
-template <class T>
-struct RealOf {
-  using Type = T;
-};
-template <class R>
-struct RealOf<std::complex<R>> {
-  using Type = R;
-};
-}  // namespace scalar_detail
-
 /// Real numbers in the precision of T: double for double and for std::complex<double>.
 template <class T>
-using Real = typename scalar_detail::RealOf<T>::Type;
+using Real = decltype(std::real(T{}));
 
 template <class T>
 inline constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
