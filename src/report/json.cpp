@@ -114,7 +114,8 @@ Json report_json(const Report& report) {
           {"bytes", report.bytes},
           {"attempts", attempts_json(report.attempts)},
           {"columns", columns_json(report.columns)},
-          {"history", report.history}};
+          {"history", report.history},
+          {"history_seconds", report.history_seconds}};
 }
 
 std::string one_line(const Json& value) {

@@ -10,6 +10,7 @@
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
+#include "solver/progress.hpp"
 #include "support/stopwatch.hpp"
 #include "support/text.hpp"
 #include "support/workspace_pool.hpp"
@@ -120,14 +121,19 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
 }  // namespace
 
 template <class T>
-Report Solver<T>::analyze(MatrixRef<T> A) {
+Report Solver<T>::analyze(MatrixRef<T> A, const Control& control) {
   SolverImplementation<T>& method = of_solver(implementation_);
   return at_api_boundary([&] {
     check_matrix(A, method);
     const Stopwatch stopwatch;
-    Report report = as_setup(report_of(method, method.analyze(A)));
+    const ReportedSetup reported(control, method.name());
+    method.set_control(reported.control());
+    const Outcome outcome = method.analyze(A);
+    method.set_control({});
     state_->residual_check->synchronize();
     report.analysis_seconds = state_->analysis_seconds = stopwatch.seconds();
+    reported.end(SolverPhase::analysis, outcome.ok());
+    Report report = as_setup(report_of(method, outcome));
     return report;
   });
 }
@@ -208,6 +214,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
               const Control& control) {
   check_matrix(A, method);
   const Stopwatch stopwatch;
+  const ReportedSetup reported(control, method.name());
   state.ready = false;
   state.workspaces.clear();
   state.transposed.reset();
@@ -237,9 +244,9 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
                                               *facts.row),
                    facts.row};
   } else {
-    method.set_cancel(control.cancel);
+    method.set_control(reported.control());
     state.setup = update ? method.update_values(state.matrix) : method.setup(state.matrix);
-    method.set_cancel({});
+    method.set_control({});
   }
   const bool iterative = method.stop() != nullptr;
   std::optional<ProductWithOnes> ones;
@@ -251,6 +258,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
                            ? inverse_norm_of_ones(*ones, A.rows(), find_method(method.name()).needs)
                            : 0;
   state.residual_check->synchronize();
+  reported.end(SolverPhase::setup, state.setup.ok());
   state.ready = true;
   Report report = as_setup(report_of(method, state.setup));
   report.column = state.nonfinite_column;
