@@ -185,6 +185,7 @@ enum class MethodKind {
   direct,          ///< a finite computation
   iterative,       ///< steps until the residual is small enough
   preconditioner,  ///< an approximation of A^-1, of use only inside an iterative method
+  automatic,       ///< the choice of a method for each matrix
 };
 
 /// Systems that a method is designed for; others are attempted as well, and the report describes the outcome.

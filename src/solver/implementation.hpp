@@ -115,6 +115,22 @@ namespace bddc {
 class SubdomainUser;
 }  // namespace bddc
 
+/// A method that chooses others for the matrix, each a whole solver with a report of its own. The functions
+/// take the place of those of Solver, after the checks of the arguments.
+template <class T>
+class MethodChooser {
+ public:
+  MethodChooser() = default;
+  MethodChooser(const MethodChooser&) = delete;
+  MethodChooser& operator=(const MethodChooser&) = delete;
+  virtual ~MethodChooser() = default;
+  virtual Report analyze(const MatrixRef<T>& A, const Control& control) = 0;
+  /// `update`: A has the pattern of the matrix before, whose method is kept.
+  virtual Report setup(const MatrixRef<T>& A, bool update, const Control& control) = 0;
+  /// Several threads may call it.
+  virtual Report solve(DenseView<const T> B, DenseView<T> X, const Control& control) = 0;
+};
+
 template <class T>
 class SolverImplementation {
  public:
@@ -135,6 +151,9 @@ class SolverImplementation {
   /// Sets the cancellation and the receiver of progress of a set-up.
   void set_control(SetupControl control) { control_ = std::move(control); }
   [[nodiscard]] const SetupControl& control() const { return control_; }
+
+  /// The method as one that chooses others for the matrix; null for all but `auto`.
+  [[nodiscard]] virtual MethodChooser<T>* chooser() { return nullptr; }
 
   /// Near-null-space vectors of A for later set-ups: a row for each of A, on the host; no columns: none.
   /// Those that A maps to zero are projected out of b and x; multigrid and BDDC also coarsen by them, see

@@ -125,15 +125,16 @@ Report Solver<T>::analyze(MatrixRef<T> A, const Control& control) {
   SolverImplementation<T>& method = of_solver(implementation_);
   return at_api_boundary([&] {
     check_matrix(A, method);
+    if (MethodChooser<T>* const chooser = method.chooser()) return chooser->analyze(A, control);
     const Stopwatch stopwatch;
     const ReportedSetup reported(control, method.name());
     method.set_control(reported.control());
     const Outcome outcome = method.analyze(A);
     method.set_control({});
     state_->residual_check->synchronize();
-    report.analysis_seconds = state_->analysis_seconds = stopwatch.seconds();
     reported.end(SolverPhase::analysis, outcome.ok());
     Report report = as_setup(report_of(method, outcome));
+    report.analysis_seconds = state_->analysis_seconds = stopwatch.seconds();
     return report;
   });
 }
@@ -212,7 +213,6 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
 template <class T>
 Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const MatrixRef<T>& A, bool update,
               const Control& control) {
-  check_matrix(A, method);
   const Stopwatch stopwatch;
   const ReportedSetup reported(control, method.name());
   state.ready = false;
@@ -267,12 +267,30 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   return report;
 }
 
+/// Has a method chosen and set up.
+template <class T>
+Report set_up(MethodChooser<T>& chooser, SolverState<T>& state, const MatrixRef<T>& A, bool update,
+              const Control& control) {
+  state.ready = false;
+  state.given = state.matrix = A;
+  Report report = chooser.setup(A, update, control);
+  state.setup = {.status = report.ready() ? Status::direct : report.status, .message = report.message};
+  state.ready = true;
+  return report;
+}
+
 }  // namespace
 
 template <class T>
 Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control) {
-  return at_api_boundary(
-      [&] { return set_up(of_solver(implementation_), of_solver(state_), A, update, control); });
+  return at_api_boundary([&] {
+    SolverImplementation<T>& method = of_solver(implementation_);
+    SolverState<T>& state = of_solver(state_);
+    check_matrix(A, method);
+    if (MethodChooser<T>* const chooser = method.chooser())
+      return set_up(*chooser, state, A, update, control);
+    return set_up(method, state, A, update, control);
+  });
 }
 
 template <class T>
@@ -534,6 +552,10 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
     SolverState<T>& state = of_solver(state_);
     if (!state.ready) throw Error("solve was called before setup (or factor)");
     check_control(control);
+    if (MethodChooser<T>* const chooser = implementation_->chooser()) {
+      check_operands<T>(state.given, device(), B, X);
+      return chooser->solve(B, X, control);
+    }
     if (control.operation != Operation::none) {
       Control of_transpose = control;
       of_transpose.operation = Operation::none;

@@ -62,7 +62,7 @@ class MethodPreconditioner {
     if (method == nullptr && user_ && user_->solver() != nullptr) {
       method = &user_solver();
       const bool whole_solve =
-          !applies_user_solver() && find_method(method->name()).kind == MethodKind::iterative;
+          !applies_user_solver() && find_method(method->name()).kind != MethodKind::direct;
       if (whole_solve) return AppliedOperator::varying;
     }
     return method != nullptr ? method->traits().kind : AppliedOperator::symmetric;
