@@ -161,6 +161,9 @@ struct ECHELON_API Report {
   std::int64_t iterations = 0;  ///< 0 for direct methods
   /// Relative residual norms ||r|| / ||b|| after 0, 1, 2, ... iterations, as computed by the iteration.
   std::vector<double> history;
+  /// Time of each entry of `history` in seconds from the start of the solve: that of the convergence check at
+  /// which the host received it. Empty where the times are not known.
+  std::vector<double> history_seconds;
   double residual_norm = 0;  ///< ||b - A x||_2; 0 where nothing was computed
   /// ||b - A x||_2 / ||b||_2; ||b - A x||_2 when b = 0. Where nothing was computed (`columns` is empty
   /// although there is a b), this and the backward error are 1, those of x = 0.

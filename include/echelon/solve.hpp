@@ -58,7 +58,8 @@ inline constexpr std::int64_t gpu_nonzeros = 1'000'000;
 struct ECHELON_API SolveOptions {
   /// "auto", or a name from `methods()`.
   std::string method = "auto";
-  /// The kind of methods that "auto" may take: `direct` or `iterative`; default: both.
+  /// The kind of methods that "auto" may take, as by its option `methods`: `direct` or `iterative`; default:
+  /// both.
   std::optional<MethodKind> kind = {};
   /// Device on which to solve. Unset: the fastest device that uses the memory of A.
   std::optional<Device> device = {};
@@ -69,7 +70,7 @@ struct ECHELON_API SolveOptions {
   std::optional<double> atol = {};
   /// Largest number of iterations of an iterative method; default: that of the method.
   std::optional<std::int64_t> max_iterations = {};
-  /// Options of the method, by name; not for "auto".
+  /// Options of the method, by name.
   Options parameters = {};
   /// Initial guess of iterative methods, with A's type of elements, A.columns() rows and a column for each of
   /// B's; default: zero. Direct methods ignore it.
@@ -100,7 +101,8 @@ struct ECHELON_API Solution {
 
 /// Solves A X = B for a matrix or an operator A. A is square, unless the method takes any shape
 /// (MethodNeeds::any_shape). With "auto", candidates are tried in the order that `choose` gives until one's
-/// true residual is good enough; the report lists those that failed. Data is moved to the device asked for
+/// true residual is good enough; the report lists those that failed. A solver by the name "auto", see
+/// <echelon/methods/auto.hpp>, does so for several right-hand sides. Data is moved to the device asked for
 /// and back where needed; an operator stays where it is. A alone decides T, so that B may be anything that a
 /// view is made from: a vector, a matrix, a view. Throws DimensionMismatch, DeviceMismatch, BadOption (also
 /// for an initial guess of another type than A's, and for `certify` with an operator), NotBuilt, NoDevice.

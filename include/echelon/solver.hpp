@@ -4,11 +4,13 @@
 
 #include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
+#include <echelon/error.hpp>
 #include <echelon/export.h>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/operation.hpp>
 #include <echelon/options.hpp>
 #include <echelon/report.hpp>
+#include <echelon/solver/phase.hpp>
 
 #include <complex>
 #include <concepts>
@@ -21,24 +23,51 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace echelon {
 
-/// State of a running solve at a convergence check.
+/// The x of a right-hand side during its solve, which is formed when it is asked for: none, or a function for
+/// the scalar type of the solver.
+using IterateSource = std::variant<std::monostate, std::function<DenseView<const float>()>,
+                                   std::function<DenseView<const double>()>,
+                                   std::function<DenseView<const std::complex<float>>()>,
+                                   std::function<DenseView<const std::complex<double>>()>>;
+
+/// State of a set-up, or of a running solve at a convergence check. The fractions of a phase rise from call
+/// to call, and the phases follow each other.
 struct ECHELON_API Progress {
   std::string_view method;
   std::int64_t right_hand_side = 0;  ///< its index, 0-based
   std::int64_t iteration = 0;
-  double relative_residual = 0;
-  double tolerance = 0;  ///< the relative residual to reach
+  double relative_residual = 1;  ///< 1, that of x = 0, in a set-up
+  double tolerance = 0;          ///< the relative residual to reach
+  SolverPhase phase = SolverPhase::solve;
+  /// Share of the work of the phase that is done, 0 to 1; unset in a solve, whose end is not known.
+  std::optional<double> fraction = {};
+  IterateSource source = {};  ///< of iterate()
+
+  /// The x after `iteration` iterations: n by 1, in the memory of the solver's device, and valid during the
+  /// call. It is formed for each request: a copy of x, and with methods that complete x at the end, such as
+  /// gmres, a product with their basis. Known null vectors are not projected out of it. Throws Error in a
+  /// set-up, and for another T than the solver's.
+  template <class T>
+  [[nodiscard]] DenseView<const T> iterate() const {
+    const auto* const form = std::get_if<std::function<DenseView<const T>()>>(&source);
+    if (form == nullptr)
+      throw Error(
+          "there is no iterate with elements of this type: a set-up has none, and a solve those of A's type");
+    return (*form)();
+  }
 };
 
 /// Callback, cancellation and initial guess of a solve. The callback runs on the calling thread.
 struct ECHELON_API Control {
-  /// Called at every convergence check.
+  /// Called at every convergence check of a solve, and during a set-up where `cancel` is tested, at most a
+  /// thousand times in each phase; a set-up that succeeds ends with a fraction of 1.
   std::function<void(const Progress&)> on_progress = {};
-  /// Tested at every convergence check.
+  /// Tested at every convergence check, and from time to time in a set-up.
   CancellationToken cancel = {};
   /// X holds an initial guess, from which iterative methods start; the stopping criterion still refers to b.
   /// Direct methods ignore it, and the report has a warning.
@@ -95,7 +124,7 @@ class ECHELON_API Solver {
 
   /// Analyses the pattern of A only; optional. The analysis is kept until a different pattern is given. Like
   /// setup, factor and update_values, it reports `ready` on success.
-  Report analyze(MatrixRef<T> A);
+  Report analyze(MatrixRef<T> A, const Control& control = {});
   /// Prepares for solving with A. Reports `ready`, or a numerical failure, which later solves report as well.
   /// A factorisation tests `control.cancel` from time to time, and ends as `cancelled`. Throws
   /// DimensionMismatch when A is not square and the method requires that, DeviceMismatch, OutOfMemory, and
@@ -112,7 +141,7 @@ class ECHELON_API Solver {
   Report update_values(std::span<const T> values, const Control& control = {});
 
   template <OwningTemporary<T> M>
-  Report analyze(M&& A) = delete;
+  Report analyze(M&& A, const Control& control = {}) = delete;
   template <OwningTemporary<T> M>
   Report setup(M&& A, const Control& control = {}) = delete;
   template <OwningTemporary<T> M>
@@ -161,6 +190,7 @@ enum class MethodKind {
   direct,          ///< a finite computation
   iterative,       ///< steps until the residual is small enough
   preconditioner,  ///< an approximation of A^-1, of use only inside an iterative method
+  automatic,       ///< the choice of a method for each matrix
 };
 
 /// Systems that a method is designed for; others are attempted as well, and the report describes the outcome.

@@ -63,10 +63,11 @@ class LaplacianMethod : public IterativeMethod<B, T> {
           form(method.form_.make_workspace(this->backend)),
           y(method.device(), method.form_.vertices()) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return SolveWorkspace::bytes() + form.bytes() + y.bytes() + this->consistent_rhs.bytes();
+      return SolveWorkspace::bytes() + form.bytes() + y.bytes() + kept.bytes() + this->consistent_rhs.bytes();
     }
     typename Form::Workspace form;
-    Array<V> y;  ///< right-hand side, then solution, along the vertices
+    Array<V> y;     ///< right-hand side, then solution, along the vertices
+    Array<V> kept;  ///< y, while finish_copy() uses it
   };
 
   LaplacianMethod(const Device& device, const Stop& stop) : Base(device, stop), backend_(device) {}
@@ -138,6 +139,15 @@ class LaplacianMethod : public IterativeMethod<B, T> {
   void finish(SolveWorkspace& workspace, T* x) const final {
     const IteratedColumn column{&workspace, nullptr, x};
     finish_together({&column, 1});
+  }
+  /// Keeps y, which may hold the residual of the iteration.
+  void finish_copy(SolveWorkspace& workspace, T* x) const final {
+    auto& v = static_cast<Vectors&>(workspace);
+    const std::int64_t n = v.y.size();
+    if (v.kept.size() != n) v.kept = Array<V>(this->device(), n);
+    v.backend.copy(n, v.y.data(), v.kept.data());
+    finish(workspace, x);
+    v.backend.copy(n, v.kept.data(), v.y.data());
   }
   void start_together(std::span<const IteratedColumn> columns) const final {
     std::array<Lifted, most_columns> lifted{};

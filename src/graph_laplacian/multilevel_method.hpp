@@ -37,7 +37,7 @@ class MultilevelMethod : public LaplacianMethod<B, T, T> {
     description_ = {};
     Outcome outcome = this->set_form(A, Excess::ground);
     if (outcome.ok()) outcome = make_levels(this->form().laplacian(), update);
-    if (outcome.ok() && this->cancel().stop_requested()) {
+    if (outcome.ok() && this->control().stop_requested()) {
       outcome = {Status::cancelled, "stopped by the caller"};
     }
     if (!outcome.ok()) {

@@ -108,9 +108,9 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     const Csr<T>& sparse = to_sparse(A);
     choose_coarsening(sparse);
     coarsening_ = make_coarsening();
-    hierarchy_ = std::make_unique<Hierarchy<T>>(sparse, *coarsening_, limits(), this->cancel(),
+    hierarchy_ = std::make_unique<Hierarchy<T>>(sparse, *coarsening_, limits(), this->control(),
                                                 character_.largest.value);
-    if (this->cancel().stop_requested()) return {Status::cancelled, "stopped by the caller"};
+    if (this->control().stop_requested()) return {Status::cancelled, "stopped by the caller"};
     return make_operator();
   }
 

@@ -12,7 +12,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -114,11 +116,15 @@ std::size_t LevelUpdate<T>::bytes() const {
 
 template <class T>
 Hierarchy<T>::Hierarchy(const Csr<T>& A, Coarsening<T>& coarsening, const HierarchyLimits& limits,
-                        const CancellationToken& cancel, std::optional<double> largest)
+                        const SetupControl& control, std::optional<double> largest)
     : largest_(largest) {
   levels_.emplace_back();
   levels_.back().A = &A;
-  while (!cancel.stop_requested() && coarsen(coarsening, limits)) {
+  const auto total = static_cast<double>(std::max<std::int64_t>(A.nonzeros(), 1));
+  const auto left = [&] {
+    return levels_.size() == 1 ? total : static_cast<double>(levels_.back().own.nonzeros());
+  };
+  while (!control.stops_at(1 - left() / total) && coarsen(coarsening, limits)) {
   }
   for (std::size_t l = 1; l < levels_.size(); ++l) levels_[l].A = &levels_[l].own;
 }

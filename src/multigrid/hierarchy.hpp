@@ -4,8 +4,8 @@
 
 #include "linalg/spgemm/product.hpp"
 #include "multigrid/coarsening/coarsening.hpp"
+#include "support/setup_control.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -88,10 +88,10 @@ class LevelUpdate {
 template <class T>
 class Hierarchy {
  public:
-  /// Coarsens A, n by n, which must outlive the hierarchy. Ends early once `cancel` asks for it. `largest` is
-  /// the largest magnitude in A, if it is known.
+  /// Coarsens A, n by n, which must outlive the hierarchy. Ends early once `control` asks for it. `largest`
+  /// is the largest magnitude in A, if it is known.
   Hierarchy(const Csr<T>& A, Coarsening<T>& coarsening, const HierarchyLimits& limits,
-            const CancellationToken& cancel, std::optional<double> largest = {});
+            const SetupControl& control, std::optional<double> largest = {});
 
   /// Recomputes the values of all levels for an A with new values in the same pattern. The first call makes
   /// and keeps plans of the products; later calls are faster.

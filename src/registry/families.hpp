@@ -8,6 +8,7 @@
 
 namespace echelon::registry {
 
+[[nodiscard]] std::vector<Method> automatic_methods();
 [[nodiscard]] std::vector<Method> crout_methods();
 [[nodiscard]] std::vector<Method> dense_methods();
 [[nodiscard]] std::vector<Method> domain_decomposition_methods();

@@ -25,9 +25,9 @@ namespace {
 /// Methods of all families, by name.
 std::vector<Method> all_methods() {
   std::vector<Method> all;
-  for (auto* const family :
-       {crout_methods, dense_methods, domain_decomposition_methods, graph_laplacian_methods,
-        incomplete_methods, krylov_methods, multigrid_methods, relaxation_methods, sparse_direct_methods}) {
+  for (auto* const family : {automatic_methods, crout_methods, dense_methods, domain_decomposition_methods,
+                             graph_laplacian_methods, incomplete_methods, krylov_methods, multigrid_methods,
+                             relaxation_methods, sparse_direct_methods}) {
     std::vector<Method> rows = family();
     std::move(rows.begin(), rows.end(), std::back_inserter(all));
   }

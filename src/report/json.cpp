@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
+#include "report/names.hpp"
 
 #include <echelon/solver/report_json.hpp>
 
@@ -29,10 +30,6 @@ Json if_finite(double value) {
 /// A figure of an x, which says nothing where there is none.
 Json if_computed(const Report& report, double figure) {
   return report.columns.empty() ? Json(nullptr) : Json(figure);
-}
-
-std::string name_of(const std::string& description) {
-  return description.substr(0, description.find(' '));
 }
 
 Json statistics_json(const Report& report) {
@@ -117,7 +114,8 @@ Json report_json(const Report& report) {
           {"bytes", report.bytes},
           {"attempts", attempts_json(report.attempts)},
           {"columns", columns_json(report.columns)},
-          {"history", report.history}};
+          {"history", report.history},
+          {"history_seconds", report.history_seconds}};
 }
 
 std::string one_line(const Json& value) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <echelon/report.hpp>
+#include <echelon/solver/report_rows.hpp>
 
 #include <fmt/format.h>
 
@@ -103,34 +104,9 @@ bool solved(Status status) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Report& report) {
-  std::string text =
-      fmt::format("{}{}{}\n", to_string(report.status), report.message.empty() ? "" : ": ", report.message);
-  text += fmt::format("  method: {} on {}", report.method, report.device.name());
-  text += report.reason.empty() ? "\n" : fmt::format("; {}\n", report.reason);
-  if (!report.columns.empty()) {
-    text += fmt::format("  relative residual {:.2e}, backward error {:.2e}, {} iterations\n",
-                        report.relative_residual, report.backward_error, report.iterations);
-  }
-  if (report.reciprocal_condition) {
-    text += fmt::format("  reciprocal condition number about {:.1e}\n", *report.reciprocal_condition);
-  }
-  if (report.certified()) {
-    text += fmt::format("  certified: |x - x*| <= {:.2e}, relative {:.2e}\n", report.certificate->error_bound,
-                        report.certificate->relative_error_bound);
-  } else {
-    if (const auto digits = report.expected_digits())
-      text += fmt::format("  expect about {} correct digits\n", *digits);
-    if (report.certificate != nullptr)
-      text += fmt::format("  not certified: {}\n", report.certificate->reason);
-  }
-  for (std::size_t i = 0; i < report.statistics.size(); ++i) {
-    text += fmt::format("{}{}", i == 0 ? "  statistics: " : ", ", to_string(report.statistics[i]));
-  }
-  if (!report.statistics.empty()) text += "\n";
-  text += fmt::format("  seconds: choosing {:.3g}, set-up {:.3g}, solve {:.3g}, transfer {:.3g}\n",
-                      report.choosing_seconds, report.analysis_seconds + report.setup_seconds,
-                      report.solve_seconds, report.transfer_seconds);
-  for (const std::string& warning : report.warnings) text += fmt::format("  warning: {}\n", warning);
+  std::string text;
+  for (const ReportRow& row : report_rows(report))
+    text += fmt::format("{}{}: {}\n", text.empty() ? "" : "  ", row.label, row.value);
   return out << text;
 }
 

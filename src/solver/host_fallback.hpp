@@ -3,9 +3,9 @@
 #pragma once
 
 #include "solver/implementation.hpp"
+#include "support/setup_control.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/cancellation.hpp>
 #include <echelon/matrix/dense.hpp>
 
 #include <cstddef>
@@ -33,15 +33,15 @@ class HostFallback {
 
   /// Factors a Dense or Csr matrix on the host. The outcome warns why.
   template <class M>
-  Outcome setup(M matrix, const CancellationToken& cancel, std::string reason) {
+  Outcome setup(M matrix, const SetupControl& control, std::string reason) {
     warning_ = "factored on the host: " + std::move(reason);
     active_ = true;
-    return factor(&SolverImplementation<T>::setup, std::move(matrix), cancel);
+    return factor(&SolverImplementation<T>::setup, std::move(matrix), control);
   }
   /// Factors new values in the pattern of the last matrix.
   template <class M>
-  Outcome update_values(M matrix, const CancellationToken& cancel) {
-    return factor(&SolverImplementation<T>::update_values, std::move(matrix), cancel);
+  Outcome update_values(M matrix, const SetupControl& control) {
+    return factor(&SolverImplementation<T>::update_values, std::move(matrix), control);
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const { return method().make_workspace(); }
@@ -84,10 +84,10 @@ class HostFallback {
 
   template <class M>
   Outcome factor(Outcome (SolverImplementation<T>::*phase)(const MatrixRef<T>&), M matrix,
-                 const CancellationToken& cancel) {
+                 const SetupControl& control) {
     auto kept = std::make_shared<const M>(std::move(matrix));
     const MatrixRef<T> reference(*kept);
-    method().set_cancel(cancel);
+    method().set_control(control);
     Outcome outcome = (method().*phase)(reference);
     matrix_bytes_ = kept->bytes();
     matrix_ = std::move(kept);  // the method no longer refers to the one before

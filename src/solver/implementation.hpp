@@ -7,8 +7,9 @@
 #include "linalg/vector/float_vector.hpp"
 #include "linalg/vector/multi_vector.hpp"
 #include "support/machine_epsilon.hpp"
+#include "support/setup_control.hpp"
+#include "support/stopwatch.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/error.hpp>
 #include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -68,15 +69,18 @@ struct Job {
   double tolerance = 0;                 ///< on ||b - A x||_2
   std::int64_t max_iterations = 0;
   const Control* control = nullptr;
+  int unscaling = 0;         ///< the caller's x is 2^unscaling times that of the method
+  Stopwatch stopwatch = {};  ///< from the start of the solve
 
   Outcome outcome = {};
   std::vector<Statistic> statistics = {};  ///< of this solve, reported after those of the set-up
   std::int64_t iterations = 0;
-  std::vector<double> history = {};     ///< ||r||_2 after 0, 1, ... iterations
-  bool limited_by_rounding = false;     ///< converged, but to `rounding_level` and not to `tolerance`
-  bool exact = false;                   ///< A x = b holds exactly, modulo a prime: the residual is 0
-  double inverse_norm = 0;              ///< lower bound of ||A^-1||_2; 0: none
-  double preconditioned_condition = 0;  ///< estimate from below; 0: none
+  std::vector<double> history = {};          ///< ||r||_2 after 0, 1, ... iterations
+  std::vector<double> history_seconds = {};  ///< when they became known
+  bool limited_by_rounding = false;          ///< converged, but to `rounding_level` and not to `tolerance`
+  bool exact = false;                        ///< A x = b holds exactly, modulo a prime: the residual is 0
+  double inverse_norm = 0;                   ///< lower bound of ||A^-1||_2; 0: none
+  double preconditioned_condition = 0;       ///< estimate from below; 0: none
   std::optional<FactorPrecision> factor_precision = {};  ///< where it is not that of the set-up
 };
 
@@ -116,6 +120,22 @@ namespace bddc {
 class SubdomainUser;
 }  // namespace bddc
 
+/// A method that chooses others for the matrix, each a whole solver with a report of its own. The functions
+/// take the place of those of Solver, after the checks of the arguments.
+template <class T>
+class MethodChooser {
+ public:
+  MethodChooser() = default;
+  MethodChooser(const MethodChooser&) = delete;
+  MethodChooser& operator=(const MethodChooser&) = delete;
+  virtual ~MethodChooser() = default;
+  virtual Report analyze(const MatrixRef<T>& A, const Control& control) = 0;
+  /// `update`: A has the pattern of the matrix before, whose method is kept.
+  virtual Report setup(const MatrixRef<T>& A, bool update, const Control& control) = 0;
+  /// Several threads may call it.
+  virtual Report solve(DenseView<const T> B, DenseView<T> X, const Control& control) = 0;
+};
+
 template <class T>
 class SolverImplementation {
  public:
@@ -133,9 +153,12 @@ class SolverImplementation {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& changed_options() const { return options_; }
 
-  /// Sets the token that cancels a set-up in progress.
-  void set_cancel(CancellationToken cancel) { cancel_ = std::move(cancel); }
-  [[nodiscard]] const CancellationToken& cancel() const { return cancel_; }
+  /// Sets the cancellation and the receiver of progress of a set-up.
+  void set_control(SetupControl control) { control_ = std::move(control); }
+  [[nodiscard]] const SetupControl& control() const { return control_; }
+
+  /// The method as one that chooses others for the matrix; null for all but `auto`.
+  [[nodiscard]] virtual MethodChooser<T>* chooser() { return nullptr; }
 
   /// Near-null-space vectors of A for later set-ups: a row for each of A, on the host; no columns: none.
   /// Those that A maps to zero are projected out of b and x; multigrid and BDDC also coarsen by them, see
@@ -256,7 +279,7 @@ class SolverImplementation {
   std::string name_;
   std::string options_;
   std::function<Solver<T>()> maker_;
-  CancellationToken cancel_;
+  SetupControl control_;
   Dense<double> near_null_space_;
 };
 

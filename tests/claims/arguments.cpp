@@ -51,7 +51,8 @@ WorkerPart parse_part(const std::string& text) {
 std::vector<std::string> all_methods() {
   std::vector<std::string> names = {"auto"};
   for (const Method& method : methods()) {
-    if (method.kind != MethodKind::preconditioner) names.push_back(method.name);
+    if (method.kind == MethodKind::direct || method.kind == MethodKind::iterative)
+      names.push_back(method.name);
   }
   return names;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/commands.hpp"
 #include "commands/elimination.hpp"
-#include "output/factor_precision.hpp"
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
 
 #include <echelon/enum_words.hpp>
 #include <echelon/error.hpp>
+#include <echelon/solver/report_rows.hpp>
 
 #include <fmt/format.h>
 
@@ -31,7 +31,9 @@ Json invert_json(const EliminationRequest& request, const FileInfo& info, const 
 
 std::string invert_text(const EliminationRequest& request, const FileInfo& info, const Report& report) {
   std::vector<Row> rows = elimination_rows(request, info, report);
-  add_factor_precision(rows, report);
+  for (const ReportRow& row : report_rows(report)) {
+    if (row.label == "factor precision") rows.emplace_back(row.label, row.value);
+  }
   if (inverted(report)) {
     rows.emplace_back("relative residual", fmt::format("{:.2e}, of A^-1 (A v) and (v A) A^-1 for a random v",
                                                        report.relative_residual));

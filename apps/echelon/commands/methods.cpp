@@ -28,6 +28,8 @@ std::string_view kind_name(MethodKind kind) {
       return "iterative";
     case MethodKind::preconditioner:
       return "preconditioner";
+    case MethodKind::automatic:
+      return "automatic";
   }
   return {};
 }

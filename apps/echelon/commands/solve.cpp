@@ -151,7 +151,7 @@ std::vector<std::string> input_files(const SolveRequest& request) {
   return files;
 }
 
-/// Whether a method has an option; false for `auto` and names of no method, which are refused elsewhere.
+/// Whether a method has an option; false for names of no method, which are refused elsewhere.
 bool has_option(const std::string& method, std::string_view option) {
   const auto all = methods();
   const auto found = std::ranges::find(all, method, &Method::name);
@@ -183,12 +183,8 @@ void check_request(const SolveRequest& request) {
     if (request.precision != "double")
       throw BadOption("--precision", "with --ranks, PETSc computes in double");
     check_distributed(options, *request.ranks);
-  } else if (options.method == "auto") {
-    if (!options.parameters.empty())
-      throw BadOption("parameter", "-p sets an option of a method: name the method with --method NAME");
-    static_cast<void>(methods());  // made once in a process, which is no part of the solve's time
   } else {
-    const Method& method = find_method(options.method);
+    const Method& method = find_method(options.method);  // whose table is made before the solve's time begins
     const Device device = options.device.value_or(method.runs_on(Device()) ? Device() : Device::cuda());
     require(device);
     method.check_options(device, options.parameters);

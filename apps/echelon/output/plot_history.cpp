@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ class Axes {
 
   [[nodiscard]] Point centre() const { return {(left + width - right) / 2, top_ + plot_height / 2}; }
 
-  void draw(Svg& svg) const {
+  /// `seconds`: the times of the iterations, written below their numbers where they are known.
+  void draw(Svg& svg, const std::vector<double>& seconds) const {
     const int step = std::max(1, (highest_ - lowest_ + 7) / 8);
     for (int decade = highest_; decade >= lowest_; decade -= step) {
       const Point at = place(0, std::pow(10, decade));
@@ -60,11 +62,15 @@ class Axes {
     for (const double tick : round_ticks(iterations_, 8)) {
       const double x = place(tick, 1).x;
       svg.line({x, floor()}, {x, floor() + 5}, "axis");
-      svg.text({x, floor() + 22}, grouped(std::llround(tick)), "tick");
+      const auto iteration = std::llround(tick);
+      svg.text({x, floor() + 22}, grouped(iteration), "tick");
+      if (iteration < std::ssize(seconds))
+        svg.text({x, floor() + 38}, duration(seconds[static_cast<std::size_t>(iteration)]), "tick");
     }
     svg.line({left, top_}, {left, floor()}, "axis");
     svg.line({left, floor()}, {width - right, floor()}, "axis");
-    svg.text({(left + width - right) / 2, floor() + bottom - 16}, "iteration", "label");
+    svg.text({(left + width - right) / 2, floor() + bottom - 10},
+             seconds.empty() ? "iteration" : "iteration, and time since the start of the solve", "label");
     svg.vertical_text({26, (top_ + floor()) / 2}, "relative residual \u2016b \u2212 Ax\u2016 / \u2016b\u2016",
                       "label");
   }
@@ -179,7 +185,7 @@ std::string history_svg(const SolveOutcome& outcome) {
   const Axes axes(ranges, heading_height + heading.extra_height());
   Svg svg(width, axes.floor() + bottom, title);
   heading.draw(svg, left);
-  axes.draw(svg);
+  axes.draw(svg, report.history_seconds);
   if (report.history.empty()) {
     svg.text(axes.centre(), why_empty(report), "label");
   } else {

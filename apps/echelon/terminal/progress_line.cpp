@@ -21,6 +21,10 @@ void ProgressLine::update(const Progress& progress) {
   const double now = stopwatch_.seconds();
   if (now - last_shown_ < 0.1) return;
   last_shown_ = now;
+  if (progress.phase != SolverPhase::solve) {
+    const std::string done = progress.fraction ? fmt::format(" {:.0f} %", 100 * *progress.fraction) : "";
+    return show(fmt::format("{}: {}{}, {}", progress.method, to_string(progress.phase), done, duration(now)));
+  }
   const std::string which =
       progress.right_hand_side > 0 ? fmt::format(", right-hand side {}", progress.right_hand_side + 1) : "";
   show(fmt::format("{}{}: iteration {}, relative residual {:.2e} (tolerance {}), {}", progress.method, which,

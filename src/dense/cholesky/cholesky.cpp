@@ -48,7 +48,7 @@ class CholeskyFactorization {
     }
     norm_ = lapack::norm_one(n, a);
     const dense_symmetric::CholeskyEnd end =
-        dense_symmetric::RecursiveCholesky<T>(n, a, context.cancel).factor();
+        dense_symmetric::RecursiveCholesky<T>(n, a, context.control).factor();
     if (end.cancelled) return cancelled_factorization();
     if (end.not_positive == 0) return {};
     const int column = end.not_positive - 1;

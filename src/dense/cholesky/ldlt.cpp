@@ -6,8 +6,8 @@
 #include "linalg/blas/lapack.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
+#include "support/setup_control.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/methods/dense/ldlt.hpp>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class LdltFactorization {
     norm_ = lapack::norm_one(n, a);
     const T largest = lapack::norm_max(n, a);
     int zero = 0;
-    if (!factor_blocks(n, a, zero, context.cancel)) return cancelled_factorization();
+    if (!factor_blocks(n, a, zero, context.control)) return cancelled_factorization();
     if (zero > 0) return zero_pivot(zero - 1);
     Outcome outcome;
     outcome.statistics = pivot_statistics(largest);
@@ -76,11 +76,11 @@ class LdltFactorization {
   /// Factors like LAPACK's sytrf_rook: blocks of columns are factored and applied to the rest of the lower
   /// triangle; the last block is factored without further division. `zero` is the first zero pivot, from 1,
   /// if there is one. Returns false when cancelled.
-  bool factor_blocks(int n, T* a, int& zero, const CancellationToken& cancel) {
+  bool factor_blocks(int n, T* a, int& zero, const SetupControl& control) {
     constexpr int block = 64;
     std::vector<T> work(static_cast<std::size_t>(n) * block);
     for (int k = 0; k < n;) {
-      if (cancel.stop_requested()) return false;
+      if (control.stops_at(eliminated_share(k, n))) return false;
       T* const corner = a + k + static_cast<std::ptrdiff_t>(k) * n;
       const auto [columns, info] =
           n - k > block ? lapack::lasyf_rook(n - k, block, corner, n, pivots_.data() + k, work.data())

@@ -4,8 +4,7 @@
 
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
-
-#include <echelon/cancellation.hpp>
+#include "support/setup_control.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,12 +17,12 @@ struct CholeskyEnd {
 };
 
 /// Factors A = L L^T in place of the lower triangle of the column-major n-by-n matrix a. The rows are halved
-/// recursively, so that most of the n^3 / 3 flops are done by large products, between which `cancel` is
+/// recursively, so that most of the n^3 / 3 flops are done by large products, between which `control` is
 /// checked.
 template <class T>
 class RecursiveCholesky {
  public:
-  RecursiveCholesky(int n, T* a, const CancellationToken& cancel) : n_(n), a_(a), cancel_(cancel) {}
+  RecursiveCholesky(int n, T* a, const SetupControl& control) : n_(n), a_(a), control_(control) {}
 
   [[nodiscard]] CholeskyEnd factor() {
     factor(0, n_);
@@ -35,13 +34,19 @@ class RecursiveCholesky {
   /// Flops between two checks of the stop token.
   static constexpr double step_flops = 1e10;
 
+  /// Adds a step of l m n flops to the share of n^3 / 3.
+  void count_flops(double l, double m, double n) {
+    const double rows = n_;
+    done_share_ += l * m * n / (rows * rows * rows / 3);
+  }
   [[nodiscard]] T* at(int i, int j) const { return a_ + i + static_cast<std::ptrdiff_t>(j) * n_; }
 
   /// Factors the diagonal block of rows [first, last). Returns false if the factorisation must end.
   bool factor(int first, int last) {
-    end_.cancelled = cancel_.stop_requested();
+    end_.cancelled = control_.stops_at(done_share_);
     if (end_.cancelled) return false;
     if (last - first <= panel) {
+      count_flops(last - first, last - first, (last - first) / 3.0);
       const int info = lapack::potrf(last - first, at(first, first), n_);
       if (info > 0) end_.not_positive = first + info;
       return info == 0;
@@ -55,9 +60,10 @@ class RecursiveCholesky {
     const int width = middle - first;
     const int chunk = std::max(panel, static_cast<int>(step_flops / (2.0 * width * (last - middle))));
     for (int i = middle; i < last; i += chunk) {
-      end_.cancelled = cancel_.stop_requested();
+      end_.cancelled = control_.stops_at(done_share_);
       if (end_.cancelled) return false;
       const int rows = std::min(chunk, last - i);
+      count_flops(rows, width, 2.0 * (i - middle) + rows + width);
       blas::trsm_right(CblasLower, CblasTrans, CblasNonUnit, rows, width, at(first, first), n_, at(i, first),
                        n_);
       blas::gemm(CblasNoTrans, CblasTrans, rows, i - middle, width, T{-1}, at(i, first), n_,
@@ -69,8 +75,9 @@ class RecursiveCholesky {
 
   int n_;
   T* a_;
-  const CancellationToken& cancel_;
+  const SetupControl& control_;
   CholeskyEnd end_ = {};
+  double done_share_ = 0;  // of the flops, with those of the steps that were begun
 };
 
 }  // namespace echelon::dense_symmetric

@@ -44,13 +44,13 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     A_ = A;
     factored_ = false;
     lu_.reset();
-    workspace_.elimination.cancel = this->cancel();
+    workspace_.elimination.control = this->control();
     Outcome outcome = factor();
     if (this->device().on_host()) {
       const std::string slow = blas::slow_kernels_warning(std::min(A.rows(), A.columns()));
       if (!slow.empty()) outcome.warnings.push_back(slow);
     }
-    workspace_.elimination.cancel = {};  // it belongs to this set-up, not to solves that factor A again
+    workspace_.elimination.control = {};  // it belongs to this set-up, not to solves that factor A again
     return outcome;
   }
 
@@ -141,7 +141,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     if (!products_) return {};
     if (A_.rows() != A_.columns()) return not_square;
     EliminationWorkspace<B>& lower = workspace_.lower().elimination;
-    lower.cancel = this->cancel();
+    lower.control = this->control();
     auto refined = std::make_unique<Refined>(lower, *products_, options_);
     std::string why = refined->factor(A_);
     if (why.empty()) refined_ = std::move(refined);

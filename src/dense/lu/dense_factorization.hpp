@@ -190,7 +190,7 @@ class DenseFactorization {
   }
 
   FactorResult eliminate(const Context& context) {
-    return lu::factor<T>(context.backend, workspace_, factors_.view(), pivots_.data(), context.cancel);
+    return lu::factor<T>(context.backend, workspace_, factors_.view(), pivots_.data(), context.control);
   }
 
   /// Factors again after LU has failed, for the reason `why`: LU between butterflies, and if that is not
@@ -214,7 +214,7 @@ class DenseFactorization {
       outcome.warnings.push_back(failure + ": factored after random butterfly transformations instead");
       return outcome;
     }
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     return factor_by_qr(context, failure);
   }
 

@@ -4,8 +4,8 @@
 
 #include "backend/targets.hpp"
 #include "linalg/blas/float_products.hpp"
+#include "support/setup_control.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 #include <echelon/matrix/dense.hpp>
 
@@ -44,13 +44,13 @@ struct FactorWorkspace {
 /// flops for m >= n. Waits for the result.
 template <class T>
 FactorResult factor(Serial& backend, FactorWorkspace<Serial, T>& workspace, DenseView<T> A,
-                    std::int64_t* pivots, const CancellationToken& cancel);
+                    std::int64_t* pivots, const SetupControl& control);
 template <class T>
 FactorResult factor(OpenMp& backend, FactorWorkspace<OpenMp, T>& workspace, DenseView<T> A,
-                    std::int64_t* pivots, const CancellationToken& cancel);
+                    std::int64_t* pivots, const SetupControl& control);
 template <class T>
 FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
-                    const CancellationToken& cancel);
+                    const SetupControl& control);
 
 /// Computes X = A^-1 X, or A^-T X, by the factors of a square A and the workspace of their factorisation, for
 /// a column-major X. 2 n^2 flops a column. Queued; several threads may solve at the same time.

@@ -141,7 +141,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     why_ = factor_in_lower_precision(outcome);
     if (why_.empty()) return outcome;
     low_.reset();
-    return factor_in_working_precision(this->cancel());
+    return factor_in_working_precision(this->control());
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -207,7 +207,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
       const RoundedMatrix rounded = round_to_float<B, T>(backend_, A_);
       if (!std::isfinite(rounded.largest)) return "an element of A overflows in float";
       if (low_ == nullptr) low_ = std::make_unique<Low>(this->device(), options_);
-      low_->set_cancel(this->cancel());
+      low_->set_control(this->control());
       outcome = low_->setup(MatrixRef<float>(rounded.matrix.view()));
     }
     if (outcome.status == Status::cancelled || A_.rows() == 0) return {};
@@ -233,8 +233,8 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     add_correction(*space, b, x);
     const double by_factors = norm_one(x.data());
     const double norm_inf = make_residual_check<ThisTarget, T>(this->device())->matrix(A_).norm_inf;
-    const Refined refined = refine(*space, norm_inf, b, x, this->cancel()).front();
-    if (this->cancel().stop_requested()) {
+    const Refined refined = refine(*space, norm_inf, b, x, this->control()).front();
+    if (this->control().stop_requested()) {
       outcome = cancelled_factorization();
       return {};
     }
@@ -342,9 +342,9 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     MethodOptions options = options_;
     options.factor_precision = Precision::working;
     working_ = std::make_unique<Working>(this->device(), options);
-    working_->set_cancel(cancel);
+    working_->set_control(cancel);
     working_outcome_ = working_->setup(A_);
-    working_->set_cancel({});
+    working_->set_control({});
   }
 
   MethodOptions options_;

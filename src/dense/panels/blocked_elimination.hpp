@@ -239,7 +239,8 @@ class BlockedElimination {
     fetch_state();
     cancelled_ = false;
     for (std::int64_t begin = 0; begin < A_.columns() && state_.overflow_column < 0; begin += block_) {
-      cancelled_ = workspace_->cancel.stop_requested();
+      const double share = static_cast<double>(begin) / static_cast<double>(A_.columns());
+      cancelled_ = workspace_->control.stops_at(both_sides ? share : eliminated_share(begin, A_.columns()));
       if (cancelled_) return;
       const std::int64_t end = std::min(begin + block_, A_.columns());
       const std::int64_t rank_before = state_.rank;

@@ -6,8 +6,7 @@
 #include "backend/cuda/owned.cuh"
 #include "dense/panels/workspace.hpp"
 #include "linalg/blas/float_products.hpp"
-
-#include <echelon/cancellation.hpp>
+#include "support/setup_control.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -91,7 +90,7 @@ struct EliminationWorkspace<Cuda> {
   Cuda backend;
   PinnedResult<Cuda> pinned;
   FloatProducts products = FloatProducts::in_float;
-  CancellationToken cancel = {};  ///< has no effect: all panels are queued at once
+  SetupControl control = {};  ///< has no effect: all panels are queued at once
 
  private:
   std::unique_ptr<LookaheadStream> lookahead_;

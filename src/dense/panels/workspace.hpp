@@ -3,9 +3,9 @@
 #pragma once
 
 #include "linalg/blas/float_products.hpp"
+#include "support/setup_control.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 
 #include <cstddef>
@@ -51,7 +51,7 @@ struct EliminationWorkspace {
   B backend;
   PinnedResult<B> pinned;
   FloatProducts products = FloatProducts::in_float;
-  CancellationToken cancel = {};  ///< checked between panels on the host
+  SetupControl control = {};  ///< checked between panels on the host
 };
 
 }  // namespace echelon

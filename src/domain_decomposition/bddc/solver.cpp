@@ -112,7 +112,7 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
     const Dense<double> vectors =
         near_null_space_.columns() > 0 ? near_null_space_ : bddc::component_vectors(n, options_.block_size);
     find_null_space(vectors);
-    if (this->cancel().stop_requested()) return {Status::cancelled, "stopped by the caller"};
+    if (this->control().stop_requested()) return {Status::cancelled, "stopped by the caller"};
     prepared_ = preconditioner_.setup(subdomains.matrices, n, vectors, settings());
     if (!prepared_.ok()) {
       if (subdomains.splitting == bddc::Splitting::heuristic && prepared_.status == Status::not_spd) {
@@ -229,7 +229,7 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
             .local = {.interior = options_.interior,
                       .schur = options_.schur,
                       .schur_tolerance = options_.schur_tolerance,
-                      .cancel = this->cancel()},
+                      .cancel = this->control()},
             .threads = this->device().on_host() ? this->device().threads() : Device().threads(),
             .device = this->device()};
   }
@@ -359,6 +359,14 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
     auto& v = static_cast<Vectors&>(workspace);
     preconditioner_.extend(v.scratch, v.u.data(), v.z.data());
     v.backend.for_each(rows_, AddCorrection<T>{v.z.data(), x});
+  }
+
+  /// Keeps the part of z inside subdomains, to which finish() adds.
+  void finish_copy(SolveWorkspace& workspace, T* x) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    v.backend.copy(rows_, v.z.data(), v.residual.data());
+    finish(workspace, x);
+    v.backend.copy(rows_, v.residual.data(), v.z.data());
   }
 
   void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {

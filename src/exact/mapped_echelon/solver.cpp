@@ -76,7 +76,7 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
 
   template <class AnySystem>
   Outcome factor(AnySystem& system, const Csr<T>& A) {
-    Outcome outcome = system.factor(A, this->cancel());
+    Outcome outcome = system.factor(A, this->control());
     if (!outcome.ok()) return outcome;
     outcome.rank = system.rank();
     outcome.statistics = system.statistics();

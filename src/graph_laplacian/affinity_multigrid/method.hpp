@@ -70,7 +70,7 @@ class AffinityMultigrid final : public graph_laplacian::MultilevelMethod<B, T> {
     if (!update) system_.reset();
     const std::unique_ptr<System> previous = std::move(system_);
     system_ = std::make_unique<System>(this->setup_backend(), L, hierarchy_options(L.device()),
-                                       this->cancel(), previous.get());
+                                       this->control(), previous.get());
     return {};
   }
   void drop_levels() override { system_.reset(); }

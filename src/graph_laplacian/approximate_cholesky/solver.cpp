@@ -66,7 +66,7 @@ class ApproximateCholeskyMethod final : public LaplacianMethod<B, T, double> {
       inverse_diagonal_.resize(static_cast<std::size_t>(matrix_->rows()));
       this->setup_backend().for_each(matrix_->rows(),
                                      InvertDiagonal<double>{*matrix_, inverse_diagonal_.data()});
-    } else if (!factor(this->setup_backend(), this->cancel())) {
+    } else if (!factor(this->setup_backend(), this->control())) {
       return {Status::cancelled, "stopped by the caller"};
     }
     outcome.statistics = {{"components", this->form().components()}};

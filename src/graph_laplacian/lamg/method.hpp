@@ -143,7 +143,7 @@ class LeanMultigrid final : public graph_laplacian::MultilevelMethod<B, T> {
                                          std::to_string(L.nonzeros()) +
                                          " nonzeros: use amg, or approximate-cholesky"};
     }
-    hierarchy_ = make_hierarchy(graph_of(L), setup_options(options_), this->cancel(),
+    hierarchy_ = make_hierarchy(graph_of(L), setup_options(options_), this->control(),
                                 update && previous ? &*previous : nullptr);
     return {};
   }

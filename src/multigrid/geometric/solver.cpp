@@ -131,7 +131,7 @@ class GridMultigrid final : public SolverImplementation<T> {
     cycles_ = multigrid::make_with_prolongations<ThisTarget, T>(this->device(), std::move(prolongations),
                                                                 cycle_options(options_));
     cycles_->set_description(std::string(O::name), "");
-    cycles_->set_cancel(this->cancel());
+    cycles_->set_control(this->control());
   }
 
   /// Describes the levels by their grids instead of as user-given prolongations.

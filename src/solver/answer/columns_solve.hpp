@@ -175,7 +175,9 @@ class ColumnsSolve {
                                         .right_hand_side_norm = b.norm2,
                                         .right_hand_side_norm_inf = b.norm_inf,
                                         .matrix_norm = state_.norm_inf,
-                                        .control = &control_});
+                                        .control = &control_,
+                                        .unscaling = unscaling(j),
+                                        .stopwatch = stopwatch_});
       if (!is_iterative() || !has_factor(state_.setup)) {
         job.outcome = facts_of(state_.setup);
         continue;
@@ -496,6 +498,7 @@ class ColumnsSolve {
   void describe(const Job& job, int exponent) {
     report_.tolerance = std::ldexp(job.tolerance, -exponent);
     report_.history = job.history;
+    report_.history_seconds = job.history_seconds;
     if (job.right_hand_side_norm > 0) {
       for (double& norm : report_.history) norm /= job.right_hand_side_norm;
     }
@@ -539,6 +542,7 @@ class ColumnsSolve {
   const Control& control_;
   Report& report_;
   const Stop* stop_;
+  Stopwatch stopwatch_;
   std::vector<VectorFacts> b_facts_;   // of the scaled right-hand sides
   std::vector<int> exponents_;         // column j of B was multiplied by 2^exponents_[j]
   std::vector<OutsideRange> outside_;  // parts of the right-hand sides along null vectors

@@ -10,6 +10,7 @@
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
+#include "solver/progress.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/scalar.hpp"
 #include "support/stopwatch.hpp"
@@ -122,13 +123,19 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
 }  // namespace
 
 template <class T>
-Report Solver<T>::analyze(MatrixRef<T> A) {
+Report Solver<T>::analyze(MatrixRef<T> A, const Control& control) {
   SolverImplementation<T>& method = of_solver(implementation_);
   return at_api_boundary([&] {
     check_matrix(A, method);
+    if (MethodChooser<T>* const chooser = method.chooser()) return chooser->analyze(A, control);
     const Stopwatch stopwatch;
-    Report report = as_setup(report_of(method, method.analyze(A)));
+    const ReportedSetup reported(control, method.name());
+    method.set_control(reported.control());
+    const Outcome outcome = method.analyze(A);
+    method.set_control({});
     state_->residual_check->synchronize();
+    reported.end(SolverPhase::analysis, outcome.ok());
+    Report report = as_setup(report_of(method, outcome));
     report.analysis_seconds = state_->analysis_seconds = stopwatch.seconds();
     return report;
   });
@@ -209,8 +216,8 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
 template <class T>
 Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const MatrixRef<T>& A, bool update,
               const Control& control) {
-  check_matrix(A, method);
   const Stopwatch stopwatch;
+  const ReportedSetup reported(control, method.name());
   state.ready = false;
   state.workspaces.clear();
   state.transposed.reset();
@@ -240,9 +247,9 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
                                               *facts.row),
                    facts.row};
   } else {
-    method.set_cancel(control.cancel);
+    method.set_control(reported.control());
     state.setup = update ? method.update_values(state.matrix) : method.setup(state.matrix);
-    method.set_cancel({});
+    method.set_control({});
   }
   const bool iterative = method.stop() != nullptr;
   std::optional<ProductWithOnes> ones;
@@ -254,6 +261,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
                            ? inverse_norm_of_ones(*ones, A.rows(), find_method(method.name()).needs)
                            : 0;
   state.residual_check->synchronize();
+  reported.end(SolverPhase::setup, state.setup.ok());
   state.ready = true;
   Report report = as_setup(report_of(method, state.setup));
   report.column = state.nonfinite_column;
@@ -262,12 +270,30 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   return report;
 }
 
+/// Has a method chosen and set up.
+template <class T>
+Report set_up(MethodChooser<T>& chooser, SolverState<T>& state, const MatrixRef<T>& A, bool update,
+              const Control& control) {
+  state.ready = false;
+  state.given = state.matrix = A;
+  Report report = chooser.setup(A, update, control);
+  state.setup = {.status = report.ready() ? Status::direct : report.status, .message = report.message};
+  state.ready = true;
+  return report;
+}
+
 }  // namespace
 
 template <class T>
 Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control) {
-  return at_api_boundary(
-      [&] { return set_up(of_solver(implementation_), of_solver(state_), A, update, control); });
+  return at_api_boundary([&] {
+    SolverImplementation<T>& method = of_solver(implementation_);
+    SolverState<T>& state = of_solver(state_);
+    check_matrix(A, method);
+    if (MethodChooser<T>* const chooser = method.chooser())
+      return set_up(*chooser, state, A, update, control);
+    return set_up(method, state, A, update, control);
+  });
 }
 
 template <class T>
@@ -556,6 +582,10 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
     SolverState<T>& state = of_solver(state_);
     if (!state.ready) throw Error("solve was called before setup (or factor)");
     check_control(control);
+    if (MethodChooser<T>* const chooser = implementation_->chooser()) {
+      check_operands<T>(state.given, device(), B, X);
+      return chooser->solve(B, X, control);
+    }
     if (control.operation != Operation::none) {
       Control of_transpose = control;
       of_transpose.operation = Operation::none;

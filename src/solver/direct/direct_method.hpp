@@ -330,7 +330,7 @@ class DirectMethod final : public SolverImplementation<T> {
     outcome_.reset();
     take(A);
     if constexpr (has_host_method) {
-      if (same_pattern && host_.active()) return host_.update_values(F::host_copy(A_), this->cancel());
+      if (same_pattern && host_.active()) return host_.update_values(F::host_copy(A_), this->control());
       host_.deactivate();
     }
     scales_ = {};
@@ -345,7 +345,7 @@ class DirectMethod final : public SolverImplementation<T> {
         A_,
         scales_,
         same_pattern,
-        this->cancel(),
+        this->control(),
         [this](const T* b, T* x) { solve_for_test(b, x); },
         [this](const T* b, const T* x) { return backward_error(b, x); },
         [this] { return estimate_condition(); },
@@ -376,7 +376,7 @@ class DirectMethod final : public SolverImplementation<T> {
       if (factored.host_reason) {
         if constexpr (requires { factorization_.clear(); }) factorization_.clear();
         scales_ = {};
-        return host_.setup(F::host_copy(A_), this->cancel(), *factored.host_reason);
+        return host_.setup(F::host_copy(A_), this->control(), *factored.host_reason);
       }
     }
     return std::move(factored.outcome);

@@ -5,8 +5,8 @@
 #include "solver/direct/refinement.hpp"
 #include "solver/direct/scales.hpp"
 #include "solver/implementation.hpp"
+#include "support/setup_control.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/operation.hpp>
@@ -54,7 +54,7 @@ struct FactorContext {
   Scales<T>& scales;
   /// A has the pattern of the last set-up, whose analysis may be kept.
   bool same_pattern = false;
-  const CancellationToken& cancel;
+  const SetupControl& control;
   /// Solves A x = b with refinement by the present factors, to test them.
   std::function<void(const T* b, T* x)> solve = {};
   /// Normwise backward error of x.

@@ -16,6 +16,7 @@
 #include "solver/iteration/preconditioner.hpp"
 #include "solver/iteration/state.hpp"
 #include "solver/null_space.hpp"
+#include "solver/progress.hpp"
 #include "solver/rounding_level.hpp"
 #include "support/hypotenuse.hpp"
 #include "support/machine_epsilon.hpp"
@@ -24,6 +25,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -48,11 +50,11 @@ class IterativeMethod : public SolverImplementation<T> {
 
   Outcome setup(const MatrixRef<T>& A) override {
     set_matrix(A);
-    return preconditioner_.setup(A, this->cancel());
+    return preconditioner_.setup(A, this->control());
   }
   Outcome update_values(const MatrixRef<T>& A) override {
     set_matrix(A);
-    return preconditioner_.update_values(A, this->cancel());
+    return preconditioner_.update_values(A, this->control());
   }
   [[nodiscard]] std::size_t bytes() const override { return preconditioner_.bytes(); }
   [[nodiscard]] bool takes_operator() const override { return takes_preconditioner_; }
@@ -109,6 +111,8 @@ class IterativeMethod : public SolverImplementation<T> {
   virtual void finish_together(std::span<const IteratedColumn> columns) const {
     for (const IteratedColumn& column : columns) finish(*column.workspace, column.x);
   }
+  /// Completes a copy of x as finish() does, but during a cycle, whose later steps have the same bits.
+  virtual void finish_copy(SolveWorkspace& workspace, T* x) const { finish(workspace, x); }
 
   /// Iterations of the first cycle, if later ones use another preconditioner: start() finds workspace.cycles
   /// == 1 in the first cycle. x is kept whatever the first cycle did to the residual. 0: all cycles are
@@ -318,7 +322,7 @@ class IterativeMethod : public SolverImplementation<T> {
     compute_residuals(columns, residuals);
     for (SolvedColumn& column : columns) {
       if (column.is_running) column.norm = residuals[column.number].norm2;
-      column.job->history.push_back(column.norm);
+      add_to_history(*column.job, column.norm, column.job->stopwatch.seconds());
       column.is_running = !(column.norm <= column.residual_tolerance()) && may_iterate(column);
     }
   }
@@ -450,9 +454,10 @@ class IterativeMethod : public SolverImplementation<T> {
     SolveWorkspace& workspace = *column.workspace;
     Job& job = *column.job;
     workspace.host_state = state;
+    const double seconds = job.stopwatch.seconds();
     while (job.iterations < workspace.host_state.iteration) {
       const auto place = job.iterations % IterationState::history_size;
-      job.history.push_back(std::ldexp(workspace.host_state.history[place], -workspace.scale.rhs));
+      add_to_history(job, std::ldexp(workspace.host_state.history[place], -workspace.scale.rhs), seconds);
       collect_coefficients(workspace, place);
       count_idle_step(column);
       ++job.iterations;
@@ -461,9 +466,30 @@ class IterativeMethod : public SolverImplementation<T> {
     const bool is_idle = idle_steps() > 0 && column.idle >= idle_steps() && phase == Phase::running;
     if (is_idle || (phase == Phase::not_spd && is_known_definite())) phase = Phase::idle;
     if (!job.control->on_progress) return;
-    job.control->on_progress({this->name(), job.number, job.iterations,
-                              job.history.back() / job.right_hand_side_norm,
-                              job.tolerance / job.right_hand_side_norm});
+    std::function<DenseView<const T>()> iterate = [this, &column] { return iterate_of(column); };
+    report_progress(*job.control, {.method = this->name(),
+                                   .right_hand_side = job.number,
+                                   .iteration = job.iterations,
+                                   .relative_residual = job.history.back() / job.right_hand_side_norm,
+                                   .tolerance = job.tolerance / job.right_hand_side_norm,
+                                   .source = std::move(iterate)});
+  }
+  static void add_to_history(Job& job, double norm, double seconds) {
+    job.history.push_back(norm);
+    job.history_seconds.push_back(seconds);
+  }
+
+  /// The x of the caller after the iterations that the host knows of, in memory of its own. Waits.
+  DenseView<const T> iterate_of(const SolvedColumn& column) const {
+    SolveWorkspace& workspace = *column.workspace;
+    const std::int64_t n = A_.columns();
+    if (workspace.iterate.size() != n) workspace.iterate = Array<T>(this->device(), n);
+    T* const x = workspace.iterate.data();
+    workspace.backend.copy(n, column.x, x);
+    finish_copy(workspace, x);
+    scale_by(workspace, workspace.scale.matrix - workspace.scale.rhs + column.job->unscaling, x);
+    workspace.backend.synchronize();
+    return {x, n, 1, n, this->device()};
   }
 
   static void count_idle_step(SolvedColumn& column) {

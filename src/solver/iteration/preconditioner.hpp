@@ -4,8 +4,7 @@
 
 #include "solver/implementation.hpp"
 #include "solver/preconditioner_option.hpp"
-
-#include <echelon/cancellation.hpp>
+#include "support/setup_control.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,14 +38,14 @@ class MethodPreconditioner {
   }
   [[nodiscard]] std::size_t bytes() const { return named_ ? named()->bytes() : 0; }
 
-  Outcome setup(const MatrixRef<T>& A, const CancellationToken& cancel) {
+  Outcome setup(const MatrixRef<T>& A, const SetupControl& control) {
     if (!named_) return {};
-    named()->set_cancel(cancel);
+    named()->set_control(control);
     return nested_outcome(named()->setup(A));
   }
-  Outcome update_values(const MatrixRef<T>& A, const CancellationToken& cancel) {
+  Outcome update_values(const MatrixRef<T>& A, const SetupControl& control) {
     if (!named_) return {};
-    named()->set_cancel(cancel);
+    named()->set_control(control);
     return nested_outcome(named()->update_values(A));
   }
 
@@ -63,7 +62,7 @@ class MethodPreconditioner {
     if (method == nullptr && user_ && user_->solver() != nullptr) {
       method = &user_solver();
       const bool whole_solve =
-          !applies_user_solver() && find_method(method->name()).kind == MethodKind::iterative;
+          !applies_user_solver() && find_method(method->name()).kind != MethodKind::direct;
       if (whole_solve) return AppliedOperator::varying;
     }
     return method != nullptr ? method->traits().kind : AppliedOperator::symmetric;

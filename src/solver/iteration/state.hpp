@@ -123,7 +123,7 @@ struct IterationWorkspace : Workspace {
       : n(size), backend(device), state_array(device, 1), r(device, size) {}
   [[nodiscard]] std::size_t bytes() const override {
     const std::size_t shared = preconditioner ? preconditioner->bytes() : 0;  // counted by each of the others
-    std::size_t bytes = r.bytes() + states.bytes() + shared;
+    std::size_t bytes = r.bytes() + iterate.bytes() + states.bytes() + shared;
     for (const auto& workspace : others) bytes += workspace->bytes() - shared;
     return bytes;
   }
@@ -149,6 +149,7 @@ struct IterationWorkspace : Workspace {
   std::int64_t cycles = 0;           ///< number of (re)starts of the solve in progress
   const Control* control = nullptr;  ///< of the solve in progress
   Array<T> r;                        ///< b - A x at a (re)start
+  Array<T> iterate;                  ///< x during the solve, once it was asked for
   std::unique_ptr<ResidualCheck<T>> residual_check;
   std::shared_ptr<Workspace> preconditioner;  ///< of the method's operator M, for all columns together
   Array<T> consistent_rhs;                    ///< the part of b in the range of a singular A

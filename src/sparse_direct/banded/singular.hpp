@@ -22,9 +22,9 @@ class SingularSystem {
       : device_(device),
         A_(A.is_sparse() ? A.csr()->to(Device::serial()) : to_csr(A).to(Device::serial())),
         solver_(make_solver<T>("sparse-lu", device.on_host() ? device : Device())) {
-    implementation().set_cancel(cancel);
+    implementation().set_control(cancel);
     outcome_ = implementation().setup(MatrixRef<T>(A_));
-    implementation().set_cancel({});
+    implementation().set_control({});
   }
 
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }

@@ -213,9 +213,9 @@ class BandedLuFactorization {
     tridiagonal_ = has_tridiagonal_kernels();
     if (!tridiagonal_)
       factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     BandFacts facts = run_factorization(context);
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     std::vector<std::string> warnings;
     if (!(growth_ <= acceptable_growth<T>(band_.n))) {
       warnings.push_back("elements grew " + short_number(growth_) +
@@ -223,7 +223,7 @@ class BandedLuFactorization {
       scale_rows_at_random(context.backend);
       facts = run_factorization(context);
     }
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     Outcome outcome;
     if (!(growth_ <= acceptable_growth<T>(band_.n))) {
       outcome = {Status::breakdown, "LU with partial pivoting failed: elements grew " +
@@ -248,7 +248,7 @@ class BandedLuFactorization {
   }
 
   BandFacts run_partitions(const Context& context) {
-    factorization_.factor(context.backend, {band_.view(), 0}, context.cancel);
+    factorization_.factor(context.backend, {band_.view(), 0}, context.control);
     return context.backend.read(factorization_.facts());
   }
 
@@ -307,7 +307,7 @@ class BandedLuFactorization {
 
   /// Factors A so that consistent systems can be solved, unless sparse-lu finds another rank.
   void factor_singular(const Context& context, Outcome& outcome) {
-    singular_.emplace(context.A, device_, context.cancel);
+    singular_.emplace(context.A, device_, context.control);
     const Outcome& factored = singular_->outcome();
     if (factored.status == Status::singular && factored.rank == outcome.rank) {
       outcome.row.reset();

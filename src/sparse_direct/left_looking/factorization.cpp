@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace {
 
 /// Number of columns between two checks of the stop token.
 constexpr std::int64_t check_every = 1024;
+
+double share_of_columns(std::int64_t done, std::int64_t all) {
+  return static_cast<double>(done) / static_cast<double>(all);
+}
 
 /// The factorisation in progress. "Column k" is that of the transposed permuted matrix: row k of P A Q.
 /// A "position" is that of a column of A in the block order; its number is that of the pivot that it
@@ -49,7 +54,8 @@ class LeftLooking {
       block_begin_ = order_.block_begin[b];
       block_end_ = order_.block_begin[b + 1];
       for (std::int32_t k = block_begin_; k < block_end_; ++k) {
-        if (k % check_every == 0 && options_.cancel.stop_requested()) return LeftLookingEnd::cancelled;
+        if (k % check_every == 0 && options_.control.stops_at(share_of_columns(k, order_.size())))
+          return LeftLookingEnd::cancelled;
         if (!factor_column(k)) return LeftLookingEnd::no_pivot;
         if (static_cast<double>(f_.lower.size() + f_.upper.size()) > options_.most_entries) {
           return LeftLookingEnd::too_much_fill;
@@ -306,7 +312,8 @@ class Refactorization {
     f_.largest_given = f_.largest_element = 0;
     for (std::size_t b = 0; b + 1 < f_.block_begin.size(); ++b) {
       for (std::int32_t k = f_.block_begin[b]; k < f_.block_begin[b + 1]; ++k) {
-        if (k % check_every == 0 && options_.cancel.stop_requested()) return LeftLookingEnd::cancelled;
+        if (k % check_every == 0 && options_.control.stops_at(share_of_columns(k, std::ssize(number_))))
+          return LeftLookingEnd::cancelled;
         scatter(k, f_.block_begin[b + 1]);
         eliminate(k);
         if (!divide(k)) return LeftLookingEnd::no_pivot;

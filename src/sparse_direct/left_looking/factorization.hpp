@@ -5,8 +5,8 @@
 #include "sparse_direct/left_looking/block_order.hpp"
 #include "sparse_direct/left_looking/factors.hpp"
 #include "sparse_direct/matching/scaling.hpp"
+#include "support/setup_control.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <limits>
@@ -19,7 +19,7 @@ struct LeftLookingOptions {
   double threshold = 0.1;
   /// Fill at which the factorisation ends: entries of L and U.
   double most_entries = std::numeric_limits<double>::infinity();
-  CancellationToken cancel = {};
+  SetupControl control = {};
 };
 
 enum class LeftLookingEnd {

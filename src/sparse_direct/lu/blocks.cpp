@@ -47,8 +47,8 @@ CostPrediction BlockLu<T>::predicted_cost() const {
 }
 
 template <class T>
-LeftLookingEnd BlockLu<T>::factor(const Csr<T>& A, double most_entries, const CancellationToken& cancel) {
-  const LeftLookingOptions options{.threshold = threshold_, .most_entries = most_entries, .cancel = cancel};
+LeftLookingEnd BlockLu<T>::factor(const Csr<T>& A, double most_entries, const SetupControl& control) {
+  const LeftLookingOptions options{.threshold = threshold_, .most_entries = most_entries, .control = control};
   LeftLookingEnd end = LeftLookingEnd::no_pivot;
   if (keeps_pivots_) end = refactor_left_looking(matrix(A), diagonal_.scaling, options, factors_);
   if (end != LeftLookingEnd::no_pivot) return end;

@@ -6,8 +6,8 @@
 #include "sparse_direct/left_looking/factors.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/matching/scaling.hpp"
+#include "support/setup_control.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/report.hpp>
 #include <echelon/solver.hpp>
@@ -39,7 +39,7 @@ class BlockLu {
   [[nodiscard]] CostPrediction predicted_cost() const;
   /// Factors A, with the last pivots after adapt_to_values() if they are still large enough. `most_entries`:
   /// fill at which it ends.
-  [[nodiscard]] LeftLookingEnd factor(const Csr<T>& A, double most_entries, const CancellationToken& cancel);
+  [[nodiscard]] LeftLookingEnd factor(const Csr<T>& A, double most_entries, const SetupControl& control);
 
   /// The matrix that is factored: A, or a copy if A is structurally singular or has many zeros.
   [[nodiscard]] const Csr<T>& matrix(const Csr<T>& A) const { return is_copied() ? reduced_ : A; }

@@ -34,9 +34,9 @@ void CoreLu<T>::analyze(const Csr<T>& A, const OrderingOptions& ordering, bool s
 }
 
 template <class T>
-bool CoreLu<T>::factor(const Csr<T>& A, const CancellationToken& cancel) {
+bool CoreLu<T>::factor(const Csr<T>& A, const SetupControl& control) {
   const double smallest = null_pivot_tolerance<T>(core_.matrix.rows());
-  if (!fronts_.factor_scaled(core_.matrix, core_.diagonal.scaling, smallest, cancel)) return false;
+  if (!fronts_.factor_scaled(core_.matrix, core_.diagonal.scaling, smallest, control)) return false;
   set_scaling(A);
   singletons_ = SingletonFactors<T>(A, core_.singletons, scaling_.rows, scaling_.columns, fronts_.row_order(),
                                     fronts_.column_order(), fronts_.facts().rank);

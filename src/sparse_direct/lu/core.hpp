@@ -5,8 +5,8 @@
 #include "sparse_direct/ordering/ordering.hpp"
 #include "sparse_direct/singletons/core.hpp"
 #include "sparse_direct/singletons/factors.hpp"
+#include "support/setup_control.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class CoreLu {
   void analyze(const Csr<T>& A, const OrderingOptions& ordering, bool same_pattern);
   /// Factors A, with columns at the level of rounding errors delayed to the root, where they decide the rank.
   /// False when cancelled.
-  [[nodiscard]] bool factor(const Csr<T>& A, const CancellationToken& cancel);
+  [[nodiscard]] bool factor(const Csr<T>& A, const SetupControl& control);
 
   [[nodiscard]] const PivotedFactorization<T>& fronts() const { return fronts_; }
   [[nodiscard]] const LargeDiagonal& diagonal() const { return core_.diagonal; }

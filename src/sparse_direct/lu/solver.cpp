@@ -164,7 +164,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     const double most_entries = kind_ == LuFactorization::automatic
                                     ? most_growth_of_entries * blocks.order().entries
                                     : std::numeric_limits<double>::infinity();
-    const LeftLookingEnd end = blocks.factor(A, most_entries, context.cancel);
+    const LeftLookingEnd end = blocks.factor(A, most_entries, context.control);
     if (end == LeftLookingEnd::cancelled) return cancelled_factorization();
     if (end != LeftLookingEnd::finished || !(blocks.growth() <= acceptable_growth<T>(A.rows())))
       return std::nullopt;
@@ -240,7 +240,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     PivotedFactorization<T>& fronts = factors.fronts();
     double smallest = fronts.facts().rank < exact ? 0 : null_pivot_tolerance<T>(A.rows());
     while (smallest < most) {
-      if (!fronts.factor_scaled(A, factors.scaling(), smallest, context.cancel)) return false;
+      if (!fronts.factor_scaled(A, factors.scaling(), smallest, context.control)) return false;
       if (fronts.facts().rank <= exact) return fronts.facts().rank == exact;
       smallest = std::max(4 * smallest, static_cast<double>(std::numeric_limits<T>::epsilon()) / 16);
     }
@@ -252,7 +252,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     const Csr<T>& A = *context.A.csr();
     auto& core = std::get<CoreLu<T>>(factors_);
     if (std::optional<Outcome> lack = core.fronts().lack_of_memory("the factorisation")) return *lack;
-    if (!core.factor(A, context.cancel)) return cancelled_factorization();
+    if (!core.factor(A, context.control)) return cancelled_factorization();
     Outcome outcome;
     this->complete(outcome, A.rows(), core.rows_without_pivot(), core.columns_without_pivot(),
                    core.has_structural_rank());

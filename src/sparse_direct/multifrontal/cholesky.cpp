@@ -46,7 +46,7 @@ class SparseCholeskyFactorization final : public SparseFactorization<B, T> {
     const Csr<T>& A = *context.A.csr();
     if (const std::optional<Place> place = find_asymmetry(A, this->device())) return not_symmetric(*place);
     if (std::optional<Outcome> lack = fronts_.lack_of_memory("the factorisation")) return *lack;
-    const FactorResult result = fronts_.factor({A.values().data()}, {}, context.cancel);
+    const FactorResult result = fronts_.factor({A.values().data()}, {}, context.control);
     if (result.end == FactorEnd::cancelled) return cancelled_factorization();
     if (result.end == FactorEnd::no_pivot)
       return not_positive(result.failed->column, short_number(*result.failed->value));

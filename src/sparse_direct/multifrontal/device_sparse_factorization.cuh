@@ -79,7 +79,7 @@ class DeviceSparseFactorization {
   /// Factors a matrix that is singular to working precision on the host, which finds its rank.
   direct::Factored conclude(const Context& context, Outcome outcome) const {
     if (has_pivoting && outcome.status == Status::singular)
-      return on_host_after(std::move(outcome), context.cancel);
+      return on_host_after(std::move(outcome), context.control);
     return outcome;
   }
 
@@ -111,12 +111,13 @@ class DeviceSparseFactorization {
           "few flops per entry are predicted, which a core computes column by column");
     DeviceAnalysis<T> analysis = analyze_for_device(host, kind, options_.ordering);
     if (analysis.is_final) return std::move(analysis.outcome);
-    if (!analysis.outcome.ok()) return on_host_after(std::move(analysis.outcome), context.cancel);
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (!analysis.outcome.ok()) return on_host_after(std::move(analysis.outcome), context.control);
+    context.control.report(SolverPhase::analysis, 1);
+    if (context.control.stop_requested()) return cancelled_factorization();
     DeviceFactorization<T> planned(device_, kind, std::move(analysis.tree), analysis.row_permutation);
     const DeviceFactorMemory needed = planned.memory(host.nonzeros());
     const std::size_t available = memory(device_).available;
-    if (needed.total() > available) return on_host_after(too_large(needed, available), context.cancel);
+    if (needed.total() > available) return on_host_after(too_large(needed, available), context.control);
     statistics_ = planned.statistics(host.nonzeros());
     planned.allocate(host.row_offsets().span(), host.column_indices().span(), analysis.row_scale,
                      analysis.column_scale);
@@ -130,11 +131,11 @@ class DeviceSparseFactorization {
   direct::Factored factor_values(const Context& context) {
     const Csr<T>& A = *context.A.csr();
     const FactorResult result = factorization_->factor(
-        {A.row_offsets().data(), A.column_indices().data(), A.values().data()}, context.cancel);
+        {A.row_offsets().data(), A.column_indices().data(), A.values().data()}, context.control);
     if (result.end == FactorEnd::cancelled) return cancelled_factorization();
     if (result.end == FactorEnd::no_pivot) {
       factorization_.reset();
-      return on_host_after(failed(result.failed->column), context.cancel);
+      return on_host_after(failed(result.failed->column), context.control);
     }
     const FactorFacts& facts = factorization_->facts();
     steps_ = facts.largest_multiplier <= harmless_multiplier ? 0 : refine_;
@@ -142,7 +143,7 @@ class DeviceSparseFactorization {
     if (has_pivoting && !has_inertia && !is_accurate(context)) {
       Outcome outcome = inaccurate(facts);
       factorization_.reset();
-      return on_host_after(std::move(outcome), context.cancel);
+      return on_host_after(std::move(outcome), context.control);
     }
     Outcome outcome;
     outcome.statistics = statistics_;

@@ -60,15 +60,16 @@ std::optional<Outcome> MultifrontalFactorization<T>::lack_of_memory(const std::s
 template <class T>
 FactorResult MultifrontalFactorization<T>::factor(const ScaledValues<T>& values,
                                                   const PivotThresholds<T>& thresholds,
-                                                  const CancellationToken& cancel) {
-  return sparse_direct::factor(layout_, schedule_, values, {device_.threads(), cancel, thresholds}, factors_);
+                                                  const SetupControl& control) {
+  return sparse_direct::factor(layout_, schedule_, values, {device_.threads(), control, thresholds},
+                               factors_);
 }
 
 template <class T>
 FactorResult MultifrontalFactorization<T>::partial(const ScaledValues<T>& values,
                                                    const PivotThresholds<T>& thresholds,
-                                                   const CancellationToken& cancel, Array<T>& complement) {
-  FactorResult result = factor(values, thresholds, cancel);
+                                                   const SetupControl& control, Array<T>& complement) {
+  FactorResult result = factor(values, thresholds, control);
   complement = std::move(factors_.border);
   factors_.border = Array<T>();
   return result;

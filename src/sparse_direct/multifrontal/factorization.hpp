@@ -9,9 +9,9 @@
 #include "sparse_direct/multifrontal/host/factorization.hpp"
 #include "sparse_direct/multifrontal/host/substitution.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
+#include "support/setup_control.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
 #include <echelon/matrix/csr.hpp>
 
@@ -56,12 +56,12 @@ class MultifrontalFactorization {
   /// Factors the matrix with these values, in the places of the CSR arrays of the analysed A. `thresholds`:
   /// of lu and ldlt. Throws OutOfMemory.
   FactorResult factor(const ScaledValues<T>& values, const PivotThresholds<T>& thresholds,
-                      const CancellationToken& cancel);
+                      const SetupControl& control);
   /// factor() for a tree with a border, whose rows are not eliminated: `complement` becomes the Schur
   /// complement of the border, column-major, with the elements of A in the border's rows and columns; the
   /// lower triangle unless the kind is lu.
   FactorResult partial(const ScaledValues<T>& values, const PivotThresholds<T>& thresholds,
-                       const CancellationToken& cancel, Array<T>& complement);
+                       const SetupControl& control, Array<T>& complement);
 
   [[nodiscard]] const MultifrontalFactors<T>& factors() const { return factors_; }
   [[nodiscard]] const FactorFacts& facts() const { return factors_.facts; }

@@ -20,7 +20,7 @@ ScaledValues<T> scaled_values(const Csr<T>& A, const Scaling& scaling) {
 
 template <class T>
 bool PivotedFactorization<T>::factor_scaled(const Csr<T>& A, const Scaling& scaling, double smallest,
-                                            const CancellationToken& cancel) {
+                                            const SetupControl& control) {
   const ScaledValues<T> values = scaled_values(A, scaling);
   largest_scaled_ = 0;
   for (std::int64_t i = 0; i < A.rows(); ++i) {
@@ -29,13 +29,13 @@ bool PivotedFactorization<T>::factor_scaled(const Csr<T>& A, const Scaling& scal
       largest_scaled_ = std::max(largest_scaled_, std::fabs(static_cast<double>(element)));
     }
   }
-  return this->factor(values, thresholds(smallest), cancel).end != FactorEnd::cancelled;
+  return this->factor(values, thresholds(smallest), control).end != FactorEnd::cancelled;
 }
 
 template <class T>
 bool PivotedFactorization<T>::partial_scaled(const Csr<T>& A, const Scaling& scaling, double smallest,
-                                             const CancellationToken& cancel, Array<T>& complement) {
-  return this->partial(scaled_values(A, scaling), thresholds(smallest), cancel, complement).end !=
+                                             const SetupControl& control, Array<T>& complement) {
+  return this->partial(scaled_values(A, scaling), thresholds(smallest), control, complement).end !=
          FactorEnd::cancelled;
 }
 

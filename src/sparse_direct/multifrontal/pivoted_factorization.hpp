@@ -3,9 +3,9 @@
 
 #include "sparse_direct/matching/scaling.hpp"
 #include "sparse_direct/multifrontal/factorization.hpp"
+#include "support/setup_control.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 namespace echelon::sparse_direct {
@@ -22,10 +22,10 @@ class PivotedFactorization : public MultifrontalFactorization<T> {
   /// Factors R A C. Columns whose pivots are at most `smallest` are delayed to the root, where they decide
   /// the rank. False when cancelled.
   [[nodiscard]] bool factor_scaled(const Csr<T>& A, const Scaling& scaling, double smallest,
-                                   const CancellationToken& cancel);
+                                   const SetupControl& control);
   /// factor_scaled() for a tree with a border, see partial().
   [[nodiscard]] bool partial_scaled(const Csr<T>& A, const Scaling& scaling, double smallest,
-                                    const CancellationToken& cancel, Array<T>& complement);
+                                    const SetupControl& control, Array<T>& complement);
 
   /// Adds facts about the pivots to the outcome of a set-up.
   void add_pivot_statistics(Outcome& outcome) const;

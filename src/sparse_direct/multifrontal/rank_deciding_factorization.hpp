@@ -40,7 +40,7 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
   Outcome factor_and_assess(const Context& context, PivotedFactorization<T>& fronts, const Scaling& scaling) {
     const Csr<T>& A = *context.A.csr();
     rank_description_.clear();
-    if (!fronts.factor_scaled(A, scaling, 0, context.cancel)) return cancelled_factorization();
+    if (!fronts.factor_scaled(A, scaling, 0, context.control)) return cancelled_factorization();
     const FactorFacts& facts = fronts.facts();
     const bool perturbed = facts.perturbed_pivots > 0;
     Outcome outcome;
@@ -49,7 +49,7 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
     }
     if (outcome.status == Status::singular || facts.rank < A.rows() ||
         (perturbed && !(test_factors(context) <= acceptable_test_error))) {
-      if (!fronts.factor_scaled(A, scaling, null_pivot_tolerance<T>(A.rows()), context.cancel))
+      if (!fronts.factor_scaled(A, scaling, null_pivot_tolerance<T>(A.rows()), context.control))
         return cancelled_factorization();
     }
     return outcome;

@@ -94,6 +94,7 @@ class SparseFactorization {
       } else if (!analysis_.is_of(key) || outdated) {
         renew_analysis(A, key, options_.ordering);
       }
+      context.control.report(SolverPhase::analysis, 1);
       analysis_.use();
       if (!updates) condition_.forget();
       Outcome outcome = factor_values(context);

@@ -47,7 +47,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
       return outcome.ok();
     };
     const bool complete = RecursiveLu(n, this->factors().data(), n, lapack_pivots.data(), CblasUpper,
-                                      section_size, context.cancel, factor_section)
+                                      section_size, context.control, factor_section)
                               .factor(0, n);
     if (!complete && outcome.ok()) outcome = cancelled_factorization();
     if (options_.section == CroutSection::iterated) outcome.statistics = crout::statistics_of(counts_);
@@ -66,8 +66,9 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
   }
 
   Outcome eliminate(const direct::FactorContext<B, T>& context, int first, int last) {
-    const crout::Elimination end = crout::eliminate<B, T>(context.backend, section(first, last),
-                                                          section_pivots(first, last), context.cancel);
+    const crout::Elimination end =
+        crout::eliminate<B, T>(context.backend, section(first, last), section_pivots(first, last),
+                               context.control.without_progress());
     if (end.cancelled) return cancelled_factorization();
     return end.zero_pivot < 0 ? Outcome{} : zero_pivot(first + end.zero_pivot);
   }
@@ -82,7 +83,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
     Dense<T> next(backend.device(), factors.rows(), factors.columns());
     crout::Iteration<B, T> iteration(
         backend, matrix.view(), factors, next.view(), section_pivots(first, last),
-        {.section_size = last - first, .tolerance = options_.tolerance}, context.cancel);
+        {.section_size = last - first, .tolerance = options_.tolerance}, context.control);
     const auto result = iteration.factor();
     counts_ += iteration.counts();
     return crout::outcome_of(result, first, true);

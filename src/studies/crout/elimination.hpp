@@ -4,9 +4,9 @@
 
 #include "studies/crout/formulas.hpp"
 #include "studies/crout/pivoting.hpp"
+#include "support/setup_control.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/cancellation.hpp>
 
 #include <cstdint>
 #include <span>
@@ -24,10 +24,11 @@ struct Elimination {
 /// n^2 (m - n/3) flops. Forsythe, Algorithm 16: Crout with pivoting, Comm. ACM 3 (1960).
 template <class B, class T>
 Elimination eliminate(B& backend, DenseView<T> A, std::span<std::int64_t> pivots,
-                      const CancellationToken& cancel) {
+                      const SetupControl& control) {
   Array<LargestElement> largest(backend.device(), 1);
   for (std::int64_t j = 0; j < A.columns(); ++j) {
-    if (cancel.stop_requested()) return {-1, true};
+    const double x = static_cast<double>(j) / static_cast<double>(A.columns());
+    if (control.stops_at(x * x * (3 - 2 * x))) return {-1, true};
     evaluate_formulas<B, T>(backend, {j, A.rows(), j, j + 1}, Factor::lower, A, A, A);
     find_largest<B, T>(backend, A, j, j, largest.data());
     const LargestElement pivot = backend.read(largest.data());

@@ -35,7 +35,7 @@ class IterativeFactorization final : public crout::CroutFactorization<B, T> {
         .pivoting = options_.pivoting,
         .pivot_threshold = options_.pivot_threshold};
     crout::Iteration<B, T> iteration(backend, matrix.view(), this->factors().view(), next.view(),
-                                     this->pivots(), settings, context.cancel);
+                                     this->pivots(), settings, context.control);
     const auto result = iteration.factor();
     Outcome outcome = crout::outcome_of(result, 0, options_.pivoting);
     outcome.statistics = crout::statistics_of(iteration.counts());

@@ -152,7 +152,7 @@ class DenseMultigrid final : public IterativeMethod<B, T> {
   /// Factors the coarsest matrix.
   Outcome eliminate(const MatrixRef<T>& A) {
     elimination_rows_ = A.rows();
-    elimination().set_cancel(this->cancel());
+    elimination().set_control(this->control());
     Outcome outcome = elimination().setup(A);
     if (!outcome.ok() && outcome.status != Status::cancelled && outcome.status != Status::out_of_memory) {
       outcome = {Status::breakdown, "the matrix of the coarsest level, of " + std::to_string(A.rows()) +

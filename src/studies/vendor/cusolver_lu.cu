@@ -48,9 +48,9 @@ class CusolverFactorization {
     const std::int64_t n = factors_.rows();
     pivots_ = Array<std::int64_t>(device_, n);
     if (!cusolver_) cusolver_.emplace(device_);
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     const int zero = cusolver_->factor(context.backend, n, factors_.data(), pivots_.data());
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     const double growth = largest_of_upper_triangle(context.backend) / norms_.largest;
     if (!(growth <= acceptable_growth<T>(n))) return factor_qr(context, growth);
     if (zero > 0) return zero_pivot(zero - 1);

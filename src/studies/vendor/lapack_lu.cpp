@@ -36,7 +36,7 @@ class LapackFactorization {
       return scaled;
     T* const a = factors_.data();
     pivots_.assign(static_cast<std::size_t>(n), 0);
-    const BlockedLuResult lu = factor_blocked_lu(n, a, pivots_.data(), context.cancel);
+    const BlockedLuResult lu = factor_blocked_lu(n, a, pivots_.data(), context.control);
     if (lu.cancelled) return cancelled_factorization();
     const double growth = static_cast<double>(lapack::upper_norm_max(n, a)) / norms_.largest;
     if (!(growth <= acceptable_growth<T>(n))) return factor_qr(context, growth);
@@ -67,7 +67,7 @@ class LapackFactorization {
     const auto n = static_cast<int>(factors_.rows());
     lu::restore_scaled(context, factors_);
     tau_.assign(static_cast<std::size_t>(n), T{0});
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     lapack::geqrf(n, factors_.data(), tau_.data());
     for (int i = 0; i < n; ++i) {
       if (factors_(i, i) == 0) return zero_pivot(i);

@@ -76,7 +76,7 @@ class RepeatedSolve : public GpuTest {
   template <class F>
   void for_each_method(const F& f) const {
     for (const Method& method : methods()) {
-      if (!method.cuda) continue;
+      if (!method.cuda || method.kind == MethodKind::automatic) continue;  // which allocates for attempts
       const Csr<double> sparse = problem_for(method).csr<double>().to(gpu);
       const Dense<double> dense = problem_for(method).dense<double>().to(gpu);
       if (method.sparse) {

@@ -116,8 +116,8 @@ class GpuLdltFactorization {
     Norms norms;
     if (Outcome copied = copy_scaled(context, norms); !copied.ok()) return copied;
     norm_ = norms.one;
-    const IndefiniteFacts facts = matrix_.factor(context.backend, context.cancel);
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    const IndefiniteFacts facts = matrix_.factor(context.backend, context.control);
+    if (context.control.stop_requested()) return cancelled_factorization();
     if (facts.crowded_column != IndefiniteFacts::none) {
       return direct::Factored::on_host("too many columns have no pivot in their blocks of 64 columns");
     }
@@ -164,7 +164,7 @@ class GpuLdltFactorization {
     if (const auto place = dense_symmetric::first_asymmetry(context.backend, A)) {
       return not_symmetric(place->first, place->second, Status::breakdown);
     }
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     matrix_ = IndefiniteMatrix<T>(device_, A.rows());
     const DenseView<T> to = matrix_.view();
     Array<double> sums(device_, to.rows());

@@ -115,12 +115,12 @@ class GpuCholeskyFactorization {
     matrix_ = TiledMatrix<T>();  // releases the old factor before the new one is allocated
     scale_ = Array<T>();
     if (Outcome copied = copy_scaled(context.backend, context.A); !copied.ok()) return copied;
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     if (const std::optional<NotPositive> failed =
             matrix_.factor(context.backend, float_products(options_.factor_precision))) {
       return not_positive(failed->column, short_number(failed->value));
     }
-    if (context.cancel.stop_requested()) return cancelled_factorization();
+    if (context.control.stop_requested()) return cancelled_factorization();
     return {};
   }
 

@@ -312,9 +312,9 @@ FactorResult wait_for_factors(FactorWorkspace<Cuda, T>& workspace) {
 
 template <class T>
 FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
-                    const CancellationToken& cancel) {
+                    const SetupControl& control) {
   if (A.rows() == 0 || A.columns() == 0) return {};
-  if (cancel.stop_requested()) return {.cancelled = true};
+  if (control.stop_requested()) return {.cancelled = true};
   queue_factorization(backend, workspace, A, pivots);
   return wait_for_factors(workspace);
 }
@@ -326,8 +326,8 @@ template void queue_factorization(Cuda&, FactorWorkspace<Cuda, double>&, DenseVi
 template FactorResult wait_for_factors(FactorWorkspace<Cuda, float>&);
 template FactorResult wait_for_factors(FactorWorkspace<Cuda, double>&);
 template FactorResult factor(Cuda&, FactorWorkspace<Cuda, float>&, DenseView<float>, std::int64_t*,
-                             const CancellationToken&);
+                             const SetupControl&);
 template FactorResult factor(Cuda&, FactorWorkspace<Cuda, double>&, DenseView<double>, std::int64_t*,
-                             const CancellationToken&);
+                             const SetupControl&);
 
 }  // namespace echelon::lu

@@ -5,8 +5,7 @@
 
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/host/kernels.hpp"
-
-#include <echelon/cancellation.hpp>
+#include "support/setup_control.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -23,7 +22,7 @@ namespace echelon::lu {
 template <class T>
 class Elimination {
  public:
-  Elimination(DenseView<T> A, std::int64_t* pivots, int threads, const CancellationToken& cancel)
+  Elimination(DenseView<T> A, std::int64_t* pivots, int threads, const SetupControl& control)
       : kernels_(host_kernels<T>()),
         A_(A),
         rows_(static_cast<int>(A.rows())),
@@ -31,7 +30,7 @@ class Elimination {
         steps_(std::min(rows_, columns_)),
         width_(panel_width(steps_)),
         pivots_(pivots),
-        cancel_(cancel),
+        control_(control),
         panel_pivots_(static_cast<std::size_t>(width_)),
         workers_(static_cast<std::size_t>(threads)) {
     const int blocks = (rows_ + kernels_.tile_rows - 1) / kernels_.tile_rows;
@@ -45,7 +44,7 @@ class Elimination {
     if (part == 0) factor_panel(worker, 0);
     for (int first = 0; first < steps_; first += width_) {
       if (part == 0) {
-        cancelled_ = cancel_.stop_requested();
+        cancelled_ = control_.stops_at(eliminated_share(first, steps_));
         next_chunk_ = 0;
       }
       wait(parts);
@@ -166,7 +165,7 @@ class Elimination {
   DenseView<T> A_;
   int rows_, columns_, steps_, width_;
   std::int64_t* pivots_;
-  const CancellationToken& cancel_;
+  const SetupControl& control_;
   std::vector<std::int32_t> panel_pivots_;
   std::vector<Worker> workers_;
   Array<T> packed_;  // rows below the panel

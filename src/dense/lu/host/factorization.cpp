@@ -20,11 +20,11 @@ constexpr std::int64_t min_parallel_factor_elements = 20'000;
 
 template <class B, class T>
 // NOLINTNEXTLINE(readability-non-const-parameter): the elimination writes to them.
-FactorResult factor_on(B& backend, DenseView<T> A, std::int64_t* pivots, const CancellationToken& cancel) {
+FactorResult factor_on(B& backend, DenseView<T> A, std::int64_t* pivots, const SetupControl& control) {
   static_cast<void>(blas::dimension(A.rows()));
   static_cast<void>(blas::dimension(A.columns()));
   if (A.rows() == 0 || A.columns() == 0) return {};
-  Elimination<T> elimination(A, pivots, backend.device().threads(), cancel);
+  Elimination<T> elimination(A, pivots, backend.device().threads(), control);
   backend.parallel(A.rows() * A.columns() > min_parallel_factor_elements,
                    [&](int part, int parts) { elimination.work(part, parts); });
   return elimination.result();
@@ -46,13 +46,13 @@ void substitute_on(B& backend, bool transposed, DenseView<const T> factors, cons
 
 template <class T>
 FactorResult factor(Serial& backend, FactorWorkspace<Serial, T>& /*workspace*/, DenseView<T> A,
-                    std::int64_t* pivots, const CancellationToken& cancel) {
-  return factor_on(backend, A, pivots, cancel);
+                    std::int64_t* pivots, const SetupControl& control) {
+  return factor_on(backend, A, pivots, control);
 }
 template <class T>
 FactorResult factor(OpenMp& backend, FactorWorkspace<OpenMp, T>& /*workspace*/, DenseView<T> A,
-                    std::int64_t* pivots, const CancellationToken& cancel) {
-  return factor_on(backend, A, pivots, cancel);
+                    std::int64_t* pivots, const SetupControl& control) {
+  return factor_on(backend, A, pivots, control);
 }
 template <class T>
 void substitute(Serial& backend, const FactorWorkspace<Serial, T>& /*workspace*/, bool transposed,
@@ -66,13 +66,13 @@ void substitute(OpenMp& backend, const FactorWorkspace<OpenMp, T>& /*workspace*/
 }
 
 template FactorResult factor(Serial&, FactorWorkspace<Serial, float>&, DenseView<float>, std::int64_t*,
-                             const CancellationToken&);
+                             const SetupControl&);
 template FactorResult factor(Serial&, FactorWorkspace<Serial, double>&, DenseView<double>, std::int64_t*,
-                             const CancellationToken&);
+                             const SetupControl&);
 template FactorResult factor(OpenMp&, FactorWorkspace<OpenMp, float>&, DenseView<float>, std::int64_t*,
-                             const CancellationToken&);
+                             const SetupControl&);
 template FactorResult factor(OpenMp&, FactorWorkspace<OpenMp, double>&, DenseView<double>, std::int64_t*,
-                             const CancellationToken&);
+                             const SetupControl&);
 template void substitute(Serial&, const FactorWorkspace<Serial, float>&, bool, DenseView<const float>,
                          const std::int64_t*, DenseView<float>);
 template void substitute(Serial&, const FactorWorkspace<Serial, double>&, bool, DenseView<const double>,

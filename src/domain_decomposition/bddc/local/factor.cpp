@@ -167,7 +167,7 @@ FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cance
   Solver<double> solver = make_solver<double>(
       "sparse-cholesky", Device::serial(), {{"ordering", "dissection"}, {"refine", 0}, {"condition", false}});
   SolverImplementation<double>& implementation = SolverAccess<double>::implementation(solver);
-  implementation.set_cancel(cancel);
+  implementation.set_control(cancel);
   Outcome outcome = implementation.setup(G);
   if (!outcome.ok()) return {nullptr, std::move(outcome)};
   return {std::make_unique<SparseFactor>(std::move(solver), G.rows()), {}};

@@ -79,14 +79,14 @@ class Factorization {
   FactorResult run() {
     prepare();
     workers_.resize(static_cast<std::size_t>(schedule_.parallel ? options_.threads : 1));
-    for (Worker<T>& worker : workers_) worker.pack.cancel = &options_.cancel;
+    for (Worker<T>& worker : workers_) worker.pack.cancel = &options_.control;
     if (schedule_.parallel) {
       run_parallel();
     } else if (!schedule_.ranges.empty()) {
       process_range(0, workers_.front());
     }
     if (error_) std::rethrow_exception(error_);
-    if (is_cancelled_ || options_.cancel.stop_requested()) return {FactorEnd::cancelled};
+    if (is_cancelled_ || options_.control.stop_requested()) return {FactorEnd::cancelled};
     if (failed_) return {FactorEnd::no_pivot, failed_};
     for (const Worker<T>& worker : workers_) add_facts(worker.facts);
     if (has_border()) factors_.border = std::move(separate_.back());
@@ -176,7 +176,7 @@ class Factorization {
   /// True if the factorisation cannot succeed any more. A Cholesky factorisation by several threads continues
   /// where it can, so that the first failed pivot is reported, in any order of the tasks.
   [[nodiscard]] bool is_stopped() {
-    if (options_.cancel.stop_requested()) is_cancelled_ = true;
+    if (options_.control.stops_at(done_flops_ / std::max(tree_.flops, 1.0))) is_cancelled_ = true;
     return is_cancelled_ || has_error_ || (!schedule_.parallel && failed_);
   }
 
@@ -193,10 +193,18 @@ class Factorization {
     assemble(s, front, worker);
     FrontRecord& record = factors_.fronts[s];
     record.eliminated = eliminate(s, front, worker);
+    if (options_.control.reports()) done_flops_ += elimination_flops(record);
     if (tree_.parent[s] >= 0) worker.facts.delayed_pivots += record.pivots - record.eliminated;
     if (tree_.parent[s] >= 0 && layout_.collects(tree_.parent[s])) add_to_collecting_parent(s, worker);
     if (separate_.empty()) return;
     for (const std::int32_t child : children) separate_[child] = Array<T>();
+  }
+
+  /// Sum of the squared column counts of a front's pivots, as in SymbolicFactor::flops.
+  static double elimination_flops(const FrontRecord& front) {
+    const auto size = static_cast<double>(front.size);
+    const auto pivots = static_cast<double>(front.eliminated);
+    return pivots * (size * (size - pivots) + pivots * pivots / 3);
   }
 
   /// Memory of a front: in the arrays of the layout, or separate if children have delayed pivots.
@@ -372,7 +380,7 @@ class Factorization {
         taken(kernels_.factor_ldlt(worker.pack, worker.scratch, symmetric, thresholds_for(s, front)), worker);
     if (!decides_rank(s) && !is_border(s)) return eliminated;
     return static_cast<std::int32_t>(
-        eliminate_completely(front, diagonal, eliminated, options_.thresholds.smallest, options_.cancel));
+        eliminate_completely(front, diagonal, eliminated, options_.thresholds.smallest, options_.control));
   }
 
   std::int32_t eliminate_lu(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
@@ -390,7 +398,7 @@ class Factorization {
         taken(kernels_.factor_lu(worker.pack, unsymmetric, thresholds_for(s, front)), worker);
     if (!decides_rank(s) && !is_border(s)) return eliminated;
     return static_cast<std::int32_t>(
-        eliminate_completely(front, eliminated, options_.thresholds.smallest, options_.cancel));
+        eliminate_completely(front, eliminated, options_.thresholds.smallest, options_.control));
   }
 
   /// True for a root when the rank is to be decided. A root has no rows below: pivots at the level of
@@ -558,6 +566,7 @@ class Factorization {
   std::exception_ptr error_;
   std::atomic<bool> has_error_ = false;
   std::atomic<bool> is_cancelled_ = false;
+  std::atomic<double> done_flops_ = 0;  // counted only for reports
   std::optional<FailedPivot> failed_;
   std::int32_t failed_supernode_ = 0;
 };

@@ -6,8 +6,7 @@
 #include "sparse_direct/multifrontal/fronts/panel_layout.hpp"
 #include "sparse_direct/multifrontal/host/assembly.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
-
-#include <echelon/cancellation.hpp>
+#include "support/setup_control.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace echelon::sparse_direct {
 template <class T>
 struct FactorOptions {
   int threads = 1;
-  CancellationToken cancel = {};
+  SetupControl control = {};
   PivotThresholds<T> thresholds = {};  ///< of lu and ldlt
 };
 

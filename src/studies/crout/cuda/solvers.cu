@@ -46,7 +46,7 @@ class ParallelFactorization final : public CudaFactorization<B, T> {
       crout::eliminate_columns<T>(backend, this->factors().view(), begin, end, pivots, workspace);
       const std::int64_t zero = backend.read(workspace.zero_pivot.data()).value;
       if (zero != FirstIndex::none) return zero_pivot(zero);
-      if (context.cancel.stop_requested()) return cancelled_factorization();
+      if (context.control.stop_requested()) return cancelled_factorization();
     }
     return {};
   }
@@ -74,7 +74,7 @@ class IterativeFactorization final : public CudaFactorization<B, T> {
          .tolerance = options_.tolerance,
          .pivoting = options_.pivoting,
          .pivot_threshold = options_.pivot_threshold});
-    const auto result = iteration.factor(context.cancel);
+    const auto result = iteration.factor(context.control);
     Outcome outcome = crout::outcome_of(result, 0, options_.pivoting);
     outcome.statistics = crout::statistics_of(iteration.counts());
     return outcome;
@@ -110,7 +110,7 @@ class BlockedFactorization final : public CudaFactorization<B, T> {
     const bool iterated = options_.section == CroutSection::iterated;
     const lu::FactorResult result = crout::factor_blocked<T>(
         backend, this->factors().view(), {.iterated = iterated, .tolerance = options_.tolerance}, pivots,
-        workspace_, context.cancel);
+        workspace_, context.control);
     if (result.cancelled) return cancelled_factorization();
     largest_ = result.largest;
     if (result.zero_pivot >= 0) return zero_pivot(result.zero_pivot);

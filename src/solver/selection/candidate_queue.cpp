@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/selection/candidate_queue.hpp"
+
+#include "support/stopwatch.hpp"
+
+#include <echelon/matrix/structure.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace echelon {
+
+bool same_method(const Candidate& a, const Candidate& b) {
+  const auto same = [](const Options::Entry& x, const Options::Entry& y) {
+    return x.first == y.first && x.second.get() == y.second.get();
+  };
+  return a.method == b.method && a.device == b.device &&
+         std::ranges::equal(a.parameters.entries(), b.parameters.entries(), same);
+}
+
+template <class T>
+CandidateQueue<T>::CandidateQueue(const MatrixRef<T>& A, const std::optional<Device>& device,
+                                  std::optional<MethodKind> kind)
+    : A_(A), device_(device), kind_(kind) {
+  const Stopwatch stopwatch;
+  if (A.is_operator()) {
+    list_ = choose(A, device);
+    stage_ = Stage::others_completed;
+  } else {
+    selection_ = MethodSelection::of(A, device);
+    // With a full diagonal the structural rank is n. The methods for Laplacians use the known null space.
+    const bool may_lack_rank =
+        A.is_sparse() && selection_->structure.zero_diagonals > 0 && selection_->graph == DominanceKind::none;
+    const std::int64_t rank = may_lack_rank ? structural_rank(A) : A.rows();
+    if (rank < A.rows()) {
+      deficient_rank_ = rank;
+      stage_ = Stage::end;
+    } else {
+      list(*selection_);
+    }
+  }
+  seconds_ = stopwatch.seconds();
+}
+
+template <class T>
+std::optional<Candidate> CandidateQueue<T>::next(const std::function<bool(const Candidate&)>& accepts) {
+  do {
+    while (next_ < list_.size()) {
+      Candidate& candidate = list_[next_++];
+      if (!has_kind(candidate)) continue;
+      has_given_ = true;
+      if (accepts(candidate)) return std::move(candidate);
+    }
+  } while (list_more());
+  return std::nullopt;
+}
+
+template <class T>
+std::optional<Candidate> CandidateQueue<T>::next_for_singular() {
+  if (!selection_) return std::nullopt;
+  if (!singular_) {
+    const Stopwatch stopwatch;
+    selection_->complete(A_);
+    singular_ = selection_->singular_candidates();
+    seconds_ += stopwatch.seconds();
+  }
+  while (next_singular_ < singular_->size()) {
+    Candidate& candidate = (*singular_)[next_singular_++];
+    if (has_kind(candidate)) return std::move(candidate);
+  }
+  return std::nullopt;
+}
+
+template <class T>
+std::shared_ptr<PlacedSolver<T>> CandidateQueue<T>::make(const Candidate& candidate,
+                                                         const std::shared_ptr<PlacedSolver<T>>& known) {
+  if (analyzed_ && analyzed_->method == candidate.method && analyzed_->solver.device() == candidate.device &&
+      candidate.parameters.empty()) {
+    AnalyzedSolver<T> analyzed = std::move(*analyzed_);
+    analyzed_.reset();
+    return std::make_shared<PlacedSolver<T>>(candidate, std::move(analyzed.solver), analyzed.seconds);
+  }
+  if (known != nullptr && same_method(candidate, known->candidate())) return known;
+  return std::make_shared<PlacedSolver<T>>(
+      candidate, make_solver<T>(candidate.method, candidate.device, candidate.parameters), 0);
+}
+
+template <class T>
+std::optional<double> CandidateQueue<T>::ignored_asymmetry() const {
+  if (!selection_ || !selection_->nearly_symmetric) return std::nullopt;
+  return selection_->structure.asymmetry;
+}
+
+template <class T>
+bool CandidateQueue<T>::list_more() {
+  if (stage_ == Stage::end) return false;
+  const Stopwatch stopwatch;
+  stage_ = static_cast<Stage>(static_cast<int>(stage_) + 1);
+  list_.clear();
+  next_ = 0;
+  const bool is_sddm = selection_ && selection_->graph == DominanceKind::sddm;
+  switch (stage_) {
+    case Stage::completed:
+      complete(*selection_);
+      break;
+    case Stage::others:
+      if (!is_sddm) break;
+      others_ = MethodSelection::of(A_, device_, false);
+      list(*others_);
+      break;
+    case Stage::others_completed:
+      if (others_) complete(*others_);
+      break;
+    case Stage::substitutes:
+      if (kind_ && !has_given_) {
+        const std::string method =
+            *kind_ == MethodKind::iterative ? "gmres" : (A_.is_sparse() ? "sparse-lu" : "lu");
+        list_ = {{method, device_.value_or(A_.device()), {}, "no better method of this kind is known for A"}};
+      }
+      break;
+    case Stage::listed:
+    case Stage::end:
+      break;
+  }
+  seconds_ += stopwatch.seconds();
+  return true;
+}
+
+template <class T>
+void CandidateQueue<T>::complete(MethodSelection& selection) {
+  if (!selection.factor_deferred) return;
+  const std::size_t known = selection.candidates().size();
+  selection.complete(A_);
+  list(selection, known);
+}
+
+template <class T>
+void CandidateQueue<T>::list(MethodSelection& selection, std::size_t first) {
+  list_ = selection.candidates();
+  list_.erase(list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(first));
+  analyzed_ = selection.take_analyzed<T>();
+}
+
+template <class T>
+bool CandidateQueue<T>::has_kind(const Candidate& candidate) const {
+  return !kind_ || find_method(candidate.method).kind == *kind_;
+}
+
+template class CandidateQueue<float>;
+template class CandidateQueue<double>;
+
+}  // namespace echelon

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/selection/placed_solver.hpp"
+
+#include "solver/nested_solver.hpp"
+#include "support/stopwatch.hpp"
+
+#include <utility>
+
+namespace echelon {
+
+template <class T>
+PlacedSolver<T>::PlacedSolver(Candidate candidate, Solver<T> solver, double analysis_seconds)
+    : candidate_(std::move(candidate)),
+      method_(&find_method(candidate_.method)),
+      solver_(std::move(solver)),
+      analysis_seconds_(analysis_seconds) {}
+
+template <class T>
+Report PlacedSolver<T>::analyze(PlacedMatrix<T>& A, const Control& control) {
+  double transfer_seconds = 0;
+  Report report = solver_.analyze(A.on(device(), transfer_seconds), control);
+  return std::move(describe(report, transfer_seconds));
+}
+
+template <class T>
+Report PlacedSolver<T>::setup(std::shared_ptr<PlacedMatrix<T>> A, bool update, const Control& control) {
+  const Stopwatch stopwatch;
+  transfer_seconds_ = 0;
+  const MatrixRef<T> there = A->on(device(), transfer_seconds_);
+  Report report = update ? solver_.update_values(there, control) : solver_.setup(there, control);
+  check_.reset();
+  setup_seconds_ = stopwatch.seconds();
+  matrix_ = std::move(A);  // the solver no longer refers to the one before
+  return std::move(describe(report, transfer_seconds_));
+}
+
+template <class T>
+Report PlacedSolver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& control) {
+  if (same_memory(device(), X.device())) {
+    Report report = solver_.solve(B, X, control);
+    measure_error(B, X, control, report);
+    return std::move(describe(report, transfer_seconds_));
+  }
+  Stopwatch stopwatch;
+  Dense<T> b;
+  const DenseView<const T> there = placed_on(device(), B, b);
+  Dense<T> x =
+      control.use_initial_guess ? packed<T>(X).to(device()) : Dense<T>(device(), X.rows(), X.columns());
+  double transfer_seconds = transfer_seconds_ + stopwatch.seconds();
+  Report report = solver_.solve(there, x, control);
+  measure_error(there, x.view(), control, report);
+  stopwatch = Stopwatch();
+  if (!report.columns.empty()) assign<T>(x.to(X.device()).view(), X);
+  return std::move(describe(report, transfer_seconds + stopwatch.seconds()));
+}
+
+template <class T>
+void PlacedSolver<T>::measure_error(DenseView<const T> B, DenseView<const T> X, const Control& control,
+                                    Report& report) {
+  if (is_direct() || !control.measure_error || report.status != Status::converged) return;
+  const Stopwatch stopwatch;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (check_ == nullptr) {
+      check_ = std::make_unique<const EliminationCheck<T>>(
+          *matrix_, device(), method_->needs, SolverAccess<T>::implementation(solver_).near_null_space());
+    }
+  }
+  check_->measure(B, X, control.operation, report);
+  report.solve_seconds += stopwatch.seconds();
+}
+
+template <class T>
+Report& PlacedSolver<T>::describe(Report& report, double transfer_seconds) const {
+  report.method = solver_.describe();
+  report.reason = candidate_.reason;
+  report.analysis_seconds += analysis_seconds_;
+  report.transfer_seconds = transfer_seconds;
+  return report;
+}
+
+template class PlacedSolver<float>;
+template class PlacedSolver<double>;
+
+}  // namespace echelon
