@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace echelon::tool {
 
 void add_parameter(Options& options, const std::string& text) {
@@ -23,13 +25,29 @@ void check_precision(const std::string& precision) {
                   nearest_name(precision, {"double", "float"}));
 }
 
+namespace {
+
+/// Bounds of a number, null where there is none.
+Json range_json(const Range& range) {
+  const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  return {{"low", bound(range.low)},
+          {"high", bound(range.high)},
+          {"open_low", range.open_low},
+          {"open_high", range.open_high}};
+}
+
+}  // namespace
+
 Json options_json(const std::vector<OptionInfo>& options) {
   Json list = Json::array();
   for (const OptionInfo& option : options) {
     list.push_back({{"name", option.name},
-                    {"type", option.type},
+                    {"type", option.type()},
+                    {"kind", to_string(option.kind)},
                     {"default", option.fallback},
-                    {"allowed", option.allowed},
+                    {"allowed", option.allowed()},
+                    {"words", option.words},
+                    {"range", range_json(option.range)},
                     {"help", option.help}});
   }
   return list;
@@ -38,8 +56,8 @@ Json options_json(const std::vector<OptionInfo>& options) {
 std::string options_text(const std::vector<OptionInfo>& options) {
   std::vector<Row> rows;
   for (const OptionInfo& option : options) {
-    std::string value = option.type;
-    if (!option.allowed.empty()) value += ": " + option.allowed;
+    std::string value = option.type();
+    if (const std::string allowed = option.allowed(); !allowed.empty()) value += ": " + allowed;
     if (!option.fallback.empty()) value += "; default " + option.fallback;
     rows.emplace_back(option.name, value);
     rows.emplace_back("", option.help);

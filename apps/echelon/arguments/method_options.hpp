@@ -19,7 +19,7 @@ void add_parameter(Options& options, const std::string& text);
 /// Throws BadOption, with the nearest name, unless `precision` is "double" or "float".
 void check_precision(const std::string& precision);
 
-/// An array of objects with name, type, default, allowed and help.
+/// An array of objects with name, type, kind, default, allowed, words, range and help.
 [[nodiscard]] Json options_json(const std::vector<OptionInfo>& options);
 /// Two lines per option: name, type and default; the help text.
 [[nodiscard]] std::string options_text(const std::vector<OptionInfo>& options);
