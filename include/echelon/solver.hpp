@@ -4,10 +4,12 @@
 
 #include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
+#include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/operation.hpp>
 #include <echelon/options.hpp>
 #include <echelon/report.hpp>
+#include <echelon/solver/factors.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -134,6 +136,20 @@ class Solver {
   /// their factors, and methods for symmetric matrices their set-up; others are set up for A^T. Throws Error
   /// where A is an operator without a transposed product, or the preconditioner is an object.
   [[nodiscard]] Report solve(DenseView<const T> B, DenseView<T> X, const Control& control = {}) const;
+
+  /// Determinant of the matrix of the last set-up, by the factors of a direct method; 0 if a pivot is zero or
+  /// a lower rank was found. A factorisation in a lower precision is repeated in that of A. O(n) after that,
+  /// or O(n^2) to copy factors from a GPU. Throws Error where the method has no determinant, the set-up
+  /// failed, or A is not square.
+  [[nodiscard]] Determinant determinant() const;
+  /// Inertia of the symmetric matrix of the last set-up: of `cholesky`, `ldlt`, `sparse-cholesky` and
+  /// `sparse-ldlt`. O(n). Throws Error for other methods, and where the set-up left no factors.
+  [[nodiscard]] Inertia inertia() const;
+  /// Factors of the last set-up, copied: of the dense and sparse methods that compute L U, L L^T or L D L^T
+  /// on the host, and of `lu` on a GPU. O(n^2) time and memory for dense factors, O(e log e) for sparse ones
+  /// with e elements. Throws Error where the method has none, A was factored otherwise because of growth, or
+  /// its rank is not full; OutOfMemory.
+  [[nodiscard]] MatrixFactors<T> factors() const;
 
   /// Bytes held on the device for this matrix and for one right-hand side, A not counted.
   [[nodiscard]] std::size_t bytes() const;
