@@ -19,8 +19,8 @@ void add_parameter(Options& options, const std::string& text) {
   options.set(text.substr(0, equals), text.substr(equals + 1));
 }
 
-void check_precision(const std::string& precision) {
-  if (precision == "double" || precision == "float") return;
+Scalar scalar_of(const std::string& precision) {
+  if (const std::optional<Scalar> scalar = from_word<Scalar>(precision)) return *scalar;
   throw BadOption("--precision", fmt::format("there is no precision '{}': it is double or float", precision),
                   nearest_name(precision, {"double", "float"}));
 }
