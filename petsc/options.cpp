@@ -135,7 +135,7 @@ PetscErrorCode OptionReader::read_rows(const std::string& title, const std::vect
     if (given == PETSC_FALSE) continue;
     // PETSc's truth values may be given by their names alone.
     const std::string value = text.data();
-    found.set(row.name, row.type == "boolean" && value.empty() ? "true" : value);
+    found.set(row.name, row.kind == OptionKind::boolean && value.empty() ? "true" : value);
   }
   PetscOptionsEnd();
   return success;

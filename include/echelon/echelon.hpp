@@ -45,6 +45,8 @@
 #include <echelon/rref.hpp>
 #include <echelon/solve.hpp>
 #include <echelon/solver.hpp>
+#include <echelon/solver/any_solver.hpp>
+#include <echelon/solver/factors.hpp>
 #include <echelon/solver/preconditioner_application.hpp>
 #include <echelon/sparse_direct.hpp>
 #include <echelon/sweep.hpp>

@@ -69,8 +69,8 @@ class ECHELON_API BadOption : public Error {
   std::string did_you_mean_;
 };
 
-/// The entry of `names` with the smallest edit distance from `word`, for `did_you_mean`; empty if in
-/// every entry more than half of the characters differ.
+/// The entry of `names` with the smallest edit distance from `word`, for `did_you_mean`, where the exchange
+/// of two neighbours counts as one edit; empty if in every entry more than half of the characters differ.
 [[nodiscard]] ECHELON_API std::string nearest_name(std::string_view word,
                                                    const std::vector<std::string>& names);
 

@@ -3,11 +3,14 @@
 /// the plain struct, the command line, JSON and the help text all come from it.
 #pragma once
 
+#include <echelon/enum_words.hpp>
 #include <echelon/export.h>
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,13 +59,50 @@ class ECHELON_API Options {
 /// Devices that a method supports.
 enum class Targets { host, cuda, both };
 
-/// Description of an option for help texts and documents.
+/// Kinds of values that an option takes.
+enum class OptionKind {
+  boolean,
+  integer,
+  number,
+  word,    ///< one of the words
+  method,  ///< the name of a method, or one of the words
+  path,    ///< the name of a file
+  text,    ///< any other text
+  nested,  ///< an option of a nested method, whose name takes the place of NAME
+};
+constexpr std::array<EnumWord<OptionKind>, 8> words_of(OptionKind) {
+  return {{{OptionKind::boolean, "boolean"},
+           {OptionKind::integer, "integer"},
+           {OptionKind::number, "number"},
+           {OptionKind::word, "word"},
+           {OptionKind::method, "method"},
+           {OptionKind::path, "path"},
+           {OptionKind::text, "text"},
+           {OptionKind::nested, "nested"}}};
+}
+
+/// Bounds of a number; a bound is excluded where `open_low` or `open_high` says so.
+struct ECHELON_API Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool open_low = false;
+  bool open_high = false;
+};
+
+/// Description of an option for help texts, documents and bindings.
 struct ECHELON_API OptionInfo {
-  std::string name;      ///< key of the option
-  std::string type;      ///< "boolean", "integer", "number", "text"
+  std::string name;  ///< key of the option
+  OptionKind kind = OptionKind::text;
   std::string fallback;  ///< the default, as text
-  std::string allowed;   ///< "0 < x <= 2", "point, l1", or empty
-  std::string help;      ///< one line about the meaning
+  /// All words that a `word` takes; for other kinds, words that are taken in place of a value.
+  std::vector<std::string> words = {};
+  Range range = {};  ///< of an integer or a number
+  std::string help;  ///< one line about the meaning
+
+  /// Type of the value: "boolean", "integer", "number", "text", or "any" of a nested option.
+  [[nodiscard]] std::string type() const;
+  /// The words and the range as text: "0 < x <= 2", "point, l1", or empty.
+  [[nodiscard]] std::string allowed() const;
 };
 
 /// Description of an option of the struct `O`: its name, the member that holds it, and its allowed values.

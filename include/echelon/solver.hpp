@@ -4,14 +4,18 @@
 
 #include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
+#include <echelon/enum_words.hpp>
 #include <echelon/error.hpp>
 #include <echelon/export.h>
+#include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/operation.hpp>
 #include <echelon/options.hpp>
 #include <echelon/report.hpp>
+#include <echelon/solver/factors.hpp>
 #include <echelon/solver/phase.hpp>
 
+#include <array>
 #include <complex>
 #include <concepts>
 #include <cstdint>
@@ -167,6 +171,20 @@ class ECHELON_API Solver {
   /// where A is an operator without a transposed product, or the preconditioner is an object.
   [[nodiscard]] Report solve(DenseView<const T> B, DenseView<T> X, const Control& control = {}) const;
 
+  /// Determinant of the matrix of the last set-up, by the factors of a direct method; 0 if a pivot is zero or
+  /// a lower rank was found. A factorisation in a lower precision is repeated in that of A. O(n) after that,
+  /// or O(n^2) to copy factors from a GPU. Throws Error where the method has no determinant, the set-up
+  /// failed, or A is not square.
+  [[nodiscard]] Determinant determinant() const;
+  /// Inertia of the symmetric matrix of the last set-up: of `cholesky`, `ldlt`, `sparse-cholesky` and
+  /// `sparse-ldlt`. O(n). Throws Error for other methods, and where the set-up left no factors.
+  [[nodiscard]] Inertia inertia() const;
+  /// Factors of the last set-up, copied: of the dense and sparse methods that compute L U, L L^T or L D L^T
+  /// on the host, and of `lu` on a GPU. O(n^2) time and memory for dense factors, O(e log e) for sparse ones
+  /// with e elements. Throws Error where the method has none, A was factored otherwise because of growth, or
+  /// its rank is not full; OutOfMemory.
+  [[nodiscard]] MatrixFactors<T> factors() const;
+
   /// Bytes held on the device for this matrix and for one right-hand side, A not counted.
   [[nodiscard]] std::size_t bytes() const;
   /// Readable description: the method with the options that differ from their defaults.
@@ -192,6 +210,12 @@ enum class MethodKind {
   preconditioner,  ///< an approximation of A^-1, of use only inside an iterative method
   automatic,       ///< the choice of a method for each matrix
 };
+constexpr std::array<EnumWord<MethodKind>, 4> words_of(MethodKind) {
+  return {{{MethodKind::direct, "direct"},
+           {MethodKind::iterative, "iterative"},
+           {MethodKind::preconditioner, "preconditioner"},
+           {MethodKind::automatic, "automatic"}}};
+}
 
 /// Systems that a method is designed for; others are attempted as well, and the report describes the outcome.
 enum class MethodNeeds {
@@ -204,6 +228,16 @@ enum class MethodNeeds {
   diagonally_dominant,
   triangular,  ///< lower or upper, no zero on the diagonal; others are refused
 };
+constexpr std::array<EnumWord<MethodNeeds>, 8> words_of(MethodNeeds) {
+  return {{{MethodNeeds::any_shape, "any_shape"},
+           {MethodNeeds::square, "square"},
+           {MethodNeeds::nonzero_diagonal, "nonzero_diagonal"},
+           {MethodNeeds::one_sided_spectrum, "one_sided_spectrum"},
+           {MethodNeeds::symmetric, "symmetric"},
+           {MethodNeeds::symmetric_positive_definite, "symmetric_positive_definite"},
+           {MethodNeeds::diagonally_dominant, "diagonally_dominant"},
+           {MethodNeeds::triangular, "triangular"}}};
+}
 
 /// Cost of a direct method for a matrix, predicted from its pattern.
 struct ECHELON_API CostPrediction {

@@ -19,44 +19,10 @@ namespace echelon::python {
 
 namespace {
 
-std::string_view name_of(MethodKind kind) {
-  switch (kind) {
-    case MethodKind::direct:
-      return "direct";
-    case MethodKind::iterative:
-      return "iterative";
-    case MethodKind::preconditioner:
-      return "preconditioner";
-  }
-  return "";
-}
-
-std::string_view name_of(MethodNeeds needs) {
-  switch (needs) {
-    case MethodNeeds::any_shape:
-      return "any shape";
-    case MethodNeeds::square:
-      return "square";
-    case MethodNeeds::nonzero_diagonal:
-      return "nonzero diagonal";
-    case MethodNeeds::one_sided_spectrum:
-      return "one-sided spectrum";
-    case MethodNeeds::symmetric:
-      return "symmetric";
-    case MethodNeeds::symmetric_positive_definite:
-      return "symmetric positive definite";
-    case MethodNeeds::diagonally_dominant:
-      return "diagonally dominant";
-    case MethodNeeds::triangular:
-      return "triangular";
-  }
-  return "";
-}
-
 nb::list options_table(const std::vector<OptionInfo>& options) {
   nb::list result;
   for (const OptionInfo& option : options) {
-    result.append(nb::make_tuple(option.name, option.type, option.fallback, option.allowed, option.help));
+    result.append(nb::make_tuple(option.name, option.type(), option.fallback, option.allowed(), option.help));
   }
   return result;
 }
@@ -72,7 +38,7 @@ nb::list devices_of(const Method& method) {
 nb::list method_table() {
   nb::list result;
   for (const Method& method : methods()) {
-    result.append(nb::make_tuple(method.name, method.summary, name_of(method.kind), name_of(method.needs),
+    result.append(nb::make_tuple(method.name, method.summary, to_string(method.kind), to_string(method.needs),
                                  devices_of(method), method.operators, method.usable_as_preconditioner,
                                  method.takes_near_null_space, options_table(method.options)));
   }

@@ -62,7 +62,7 @@ def methods() -> dict[str, Method]:
     --------
     >>> import echelon
     >>> echelon.methods()["cg"].needs
-    'symmetric positive definite'
+    'symmetric_positive_definite'
     >>> sorted(echelon.methods()["ilu0"].options)
     []
     """

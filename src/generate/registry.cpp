@@ -108,8 +108,8 @@ std::vector<OptionInfo> described(const std::vector<Parameter>& parameters) {
   for (const Parameter& parameter : parameters) {
     const FieldText text =
         std::visit([](const auto& field) { return field_text(field); }, parameter.fallback);
-    infos.push_back({parameter.name, text.type, text.value, allowed_text(parameter.range, parameter.allowed),
-                     parameter.help});
+    const OptionKind kind = parameter.allowed.empty() ? text.kind : OptionKind::word;
+    infos.push_back({parameter.name, kind, text.value, parameter.allowed, parameter.range, parameter.help});
   }
   return infos;
 }

@@ -17,4 +17,8 @@ double Determinant::log10() const {
   return std::log10(mantissa) + static_cast<double>(exponent) * std::log10(2.0);
 }
 
+double Determinant::log_abs() const {
+  return std::log(mantissa) + static_cast<double>(exponent) * std::log(2.0);
+}
+
 }  // namespace echelon

@@ -117,27 +117,49 @@ std::string allowed_text(const Range& range, const std::vector<std::string>& all
   return fmt::format("x {} {}", above, range.high);
 }
 
+std::string OptionInfo::type() const {
+  switch (kind) {
+    case OptionKind::boolean:
+    case OptionKind::integer:
+    case OptionKind::number:
+      return std::string(to_string(kind));
+    case OptionKind::word:
+    case OptionKind::method:
+    case OptionKind::path:
+    case OptionKind::text:
+      return "text";
+    case OptionKind::nested:
+      return "any";
+  }
+  return {};
+}
+
+std::string OptionInfo::allowed() const {
+  const std::string text = allowed_text(range, words);
+  return kind == OptionKind::method && !text.empty() ? text + ", or a method" : text;
+}
+
 FieldText field_text(const bool& field) {
-  return {"boolean", field ? "true" : "false"};
+  return {OptionKind::boolean, field ? "true" : "false"};
 }
 FieldText field_text(const std::int64_t& field) {
-  return {"integer", std::to_string(field)};
+  return {OptionKind::integer, std::to_string(field)};
 }
 FieldText field_text(const double& field) {
-  return {"number", exact_number(field)};
+  return {OptionKind::number, exact_number(field)};
 }
 FieldText field_text(const std::string& field) {
-  return {"text", field};
+  return {OptionKind::text, field};
 }
 FieldText field_text(const std::optional<double>& field) {
-  return {"number", field ? exact_number(*field) : std::string("by precision")};
+  return {OptionKind::number, field ? exact_number(*field) : std::string("by precision")};
 }
 FieldText field_text(const Options& field) {
   std::string text;
   for (const auto& [name, value] : field.entries()) {
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, shown(value));
   }
-  return {"any", text};
+  return {OptionKind::nested, text};
 }
 
 }  // namespace echelon

@@ -30,8 +30,9 @@ void assign(const std::string& path, const OptionValue& value, const Range& rang
 /// Text of the allowed values: "0 < x <= 2", or the words.
 std::string allowed_text(const Range& range, const std::vector<std::string>& allowed);
 
+/// Kind and value of a member; for a text without words, OptionKind::text.
 struct FieldText {
-  std::string type;
+  OptionKind kind = OptionKind::text;
   std::string value;
 };
 FieldText field_text(const bool& field);
@@ -90,20 +91,23 @@ template <class O>
   return result;
 }
 
-/// Type and value of the member that `option` describes.
+/// Kind and value of the member that `option` describes.
 template <class O>
 [[nodiscard]] FieldText field_text(const Option<O>& option, O& source) {
   return std::visit(
       [&](const auto& field) -> FieldText {
         using Field = std::remove_cvref_t<decltype(field)>;
         if constexpr (std::is_same_v<Field, EnumField<O>>) {
-          return {"text", std::string(field.get(source))};
+          return {OptionKind::word, std::string(field.get(source))};
         } else {
           const auto& value = std::as_const(field(source));
           if constexpr (std::is_same_v<Field, std::optional<double>& (*)(O&)>) {
-            if (!value && !option.allowed.empty()) return {"number", option.allowed.front()};
+            if (!value && !option.allowed.empty()) return {OptionKind::number, option.allowed.front()};
           }
-          return field_text(value);
+          FieldText text = field_text(value);
+          if (text.kind == OptionKind::text)
+            text.kind = option.allowed.empty() ? option.text_kind : OptionKind::word;
+          return text;
         }
       },
       option.field);
@@ -117,8 +121,8 @@ template <class O>
   for (const Option<O>& option : O::table()) {
     const FieldText text = field_text(option, defaults);
     const bool nested = option.name.ends_with('.');
-    infos.push_back({nested ? option.name + "NAME" : option.name, text.type, text.value,
-                     allowed_text(option.range, option.allowed), option.help});
+    infos.push_back({nested ? option.name + "NAME" : option.name, text.kind, text.value, option.allowed,
+                     option.range, option.help});
   }
   return infos;
 }

@@ -6,7 +6,6 @@
 #include <echelon/options.hpp>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,14 +15,6 @@
 #include <vector>
 
 namespace echelon {
-
-/// Bounds of a number; a bound is excluded where `open_low` or `open_high` says so.
-struct Range {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool open_low = false;
-  bool open_high = false;
-};
 
 /// A member of `O` whose type is an enumeration, read and written by its word.
 template <class O>
@@ -67,12 +58,13 @@ struct Option {
   using Field = std::variant<bool& (*)(O&), std::int64_t& (*)(O&), double& (*)(O&), std::string& (*)(O&),
                              std::optional<double>& (*)(O&), Options& (*)(O&), EnumField<O>>;
   Option(std::string name_, Field field_, std::string help_, Range range_ = {},
-         std::vector<std::string> allowed_ = {})
+         std::vector<std::string> allowed_ = {}, OptionKind text_kind_ = OptionKind::text)
       : name(std::move(name_)),
         field(field_),
         help(std::move(help_)),
         range(range_),
-        allowed(std::move(allowed_)) {
+        allowed(std::move(allowed_)),
+        text_kind(text_kind_) {
     const auto* words = std::get_if<EnumField<O>>(&field);
     if (words != nullptr && allowed.empty()) allowed = words->words();
   }
@@ -84,6 +76,7 @@ struct Option {
   /// Words that a text may be; empty: anything, or all words of an enumeration. An optional number has here
   /// the word that leaves it unset, or none.
   std::vector<std::string> allowed;
+  OptionKind text_kind = OptionKind::text;  ///< of a text without words
 };
 
 template <class O>
@@ -132,9 +125,13 @@ template <class O>
 /// `preconditioner_options`.
 template <class O>
 [[nodiscard]] std::vector<Option<O>> with_preconditioner_options(std::vector<Option<O>> table) {
-  table.push_back({"preconditioner", +[](O& o) -> std::string& { return o.preconditioner; },
+  table.push_back({"preconditioner",
+                   +[](O& o) -> std::string& { return o.preconditioner; },
                    "none, or a method that `echelon methods` marks as one; its own options follow as "
-                   "preconditioner.NAME"});
+                   "preconditioner.NAME",
+                   {},
+                   {},
+                   OptionKind::method});
   table.push_back({"preconditioner.", +[](O& o) -> Options& { return o.preconditioner_options; },
                    "an option of the preconditioner"});
   return table;

@@ -6,50 +6,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace echelon {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string_view kind_name(MethodKind kind) {
-  switch (kind) {
-    case MethodKind::direct:
-      return "direct";
-    case MethodKind::iterative:
-      return "iterative";
-    case MethodKind::preconditioner:
-      return "preconditioner";
-  }
-  return {};
-}
-
-std::string_view needs_name(MethodNeeds needs) {
-  switch (needs) {
-    case MethodNeeds::any_shape:
-      return "any_shape";
-    case MethodNeeds::square:
-      return "square";
-    case MethodNeeds::nonzero_diagonal:
-      return "nonzero_diagonal";
-    case MethodNeeds::one_sided_spectrum:
-      return "one_sided_spectrum";
-    case MethodNeeds::symmetric:
-      return "symmetric";
-    case MethodNeeds::symmetric_positive_definite:
-      return "symmetric_positive_definite";
-    case MethodNeeds::diagonally_dominant:
-      return "diagonally_dominant";
-    case MethodNeeds::triangular:
-      return "triangular";
-  }
-  return {};
-}
 
 Json devices_json(const Method& method) {
   Json names = Json::array();
@@ -59,13 +24,25 @@ Json devices_json(const Method& method) {
   return names;
 }
 
-Json options_json(const std::vector<OptionInfo>& options) {
+/// Bounds of a number, null where there is none.
+Json range_json(const Range& range) {
+  const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  return {{"low", bound(range.low)},
+          {"high", bound(range.high)},
+          {"open_low", range.open_low},
+          {"open_high", range.open_high}};
+}
+
+Json options_json(std::span<const OptionInfo> options) {
   Json list = Json::array();
   for (const OptionInfo& option : options) {
     list.push_back({{"name", option.name},
-                    {"type", option.type},
+                    {"type", option.type()},
+                    {"kind", to_string(option.kind)},
                     {"default", option.fallback},
-                    {"allowed", option.allowed},
+                    {"allowed", option.allowed()},
+                    {"words", option.words},
+                    {"range", range_json(option.range)},
                     {"help", option.help}});
   }
   return list;
@@ -74,8 +51,8 @@ Json options_json(const std::vector<OptionInfo>& options) {
 Json method_json(const Method& method) {
   return {{"name", method.name},
           {"summary", method.summary},
-          {"kind", kind_name(method.kind)},
-          {"needs", needs_name(method.needs)},
+          {"kind", to_string(method.kind)},
+          {"needs", to_string(method.needs)},
           {"devices", devices_json(method)},
           {"sparse", method.sparse},
           {"dense", method.dense},
@@ -85,6 +62,10 @@ Json method_json(const Method& method) {
 }
 
 }  // namespace
+
+std::string to_json(std::span<const OptionInfo> options) {
+  return at_api_boundary([&] { return options_json(options).dump(); });
+}
 
 std::string to_json(std::span<const Method> methods) {
   return at_api_boundary([&] {

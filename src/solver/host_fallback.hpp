@@ -26,6 +26,8 @@ class HostFallback {
   explicit HostFallback(Solver<T> method) : method_(std::move(method)) {}
 
   [[nodiscard]] bool active() const { return active_; }
+  /// The method on the host, set up while `active()`.
+  [[nodiscard]] SolverImplementation<T>& method() const { return SolverAccess<T>::implementation(method_); }
   void deactivate() {
     active_ = false;
     matrix_.reset();
@@ -80,8 +82,6 @@ class HostFallback {
   }
 
  private:
-  [[nodiscard]] SolverImplementation<T>& method() const { return SolverAccess<T>::implementation(method_); }
-
   template <class M>
   Outcome factor(Outcome (SolverImplementation<T>::*phase)(const MatrixRef<T>&), M matrix,
                  const SetupControl& control) {

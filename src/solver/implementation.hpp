@@ -18,6 +18,7 @@
 #include <echelon/methods/multigrid/hierarchy.hpp>
 #include <echelon/preconditioner.hpp>
 #include <echelon/solver.hpp>
+#include <echelon/solver/factors.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -253,7 +254,18 @@ class SolverImplementation {
 
   /// Determinant of the matrix of the last set-up.
   [[nodiscard]] virtual Determinant determinant() const {
-    throw Error("method '" + name_ + "' has no determinant");
+    throw Error("method '" + name_ + "' has no determinant on " + device_.name() +
+                ": direct methods on the host have one");
+  }
+  /// Inertia of the symmetric matrix of the last set-up.
+  [[nodiscard]] virtual Inertia inertia() const {
+    throw Error("method '" + name_ + "' has no inertia on " + device_.name() +
+                ": cholesky, ldlt, sparse-cholesky and sparse-ldlt on the host have one");
+  }
+  /// Factors of the matrix of the last set-up, with an exponent of 0.
+  [[nodiscard]] virtual MatrixFactors<T> factors() const {
+    throw Error("method '" + name_ + "' has no factors to copy on " + device_.name() +
+                ": methods on the host that compute L U, L L^T or L D L^T have them");
   }
   /// A method for the transpose of the matrix of the last set-up, which has to be set up with that. It refers
   /// to these factors. Null if the method has none.

@@ -20,17 +20,22 @@ std::string located(const std::string& file, std::int64_t line, std::int64_t col
   return fmt::format("{}:{}:{}: {}", file, line, column, reason);
 }
 
-/// Levenshtein distance, computed one row of the dynamic-programming table at a time.
+/// Least number of insertions, deletions, substitutions and exchanges of two neighbours that turn a into b,
+/// where no part is edited twice (optimal string alignment), computed row by row of the table.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before_last.swap(last);
+    last.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      const std::size_t substituted = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, substituted});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
   }
   return row[b.size()];

@@ -12,18 +12,6 @@ namespace echelon::claims {
 
 namespace {
 
-/// Words of a list "a, b, c".
-std::vector<std::string> words(const std::string& list) {
-  std::vector<std::string> result;
-  std::size_t begin = 0;
-  while (begin < list.size()) {
-    const std::size_t end = std::min(list.find(", ", begin), list.size());
-    result.push_back(list.substr(begin, end - begin));
-    begin = end + 2;
-  }
-  return result;
-}
-
 /// Sizes of generators that no single option sets.
 void set_sizes(Draw& draw, const std::string& name, Options& options) {
   if (name == "extended-kahan") options.set("l", std::int64_t{1} << draw.integer(0, 4));
@@ -47,9 +35,9 @@ Options random_options(Draw& draw, const Generator& generator, std::size_t n) {
   set_sizes(draw, generator.name, options);
   for (const OptionInfo& option : generator.options) {
     if (option.name == "seed") options.set("seed", draw.integer(1, 1000000));
-    if (option.type == "text" && draw.chance(0.3))
-      options.set(option.name, draw.choose(words(option.allowed)));
-    if (option.type == "boolean" && draw.chance(0.3)) options.set(option.name, draw.chance(0.5));
+    if (option.kind == OptionKind::word && draw.chance(0.3))
+      options.set(option.name, draw.choose(option.words));
+    if (option.kind == OptionKind::boolean && draw.chance(0.3)) options.set(option.name, draw.chance(0.5));
     const double decades = draw.random.uniform(0, 12);
     if (option.name == "mu") options.set("mu", generate::power(10.0, -decades));
     if (option.name == "contrast") options.set("contrast", generate::power(10.0, decades));

@@ -17,29 +17,17 @@ void add_parameter(Options& options, const std::string& text) {
   options.set(text.substr(0, equals), text.substr(equals + 1));
 }
 
-void check_precision(const std::string& precision) {
-  if (precision == "double" || precision == "float") return;
+Scalar scalar_of(const std::string& precision) {
+  if (const std::optional<Scalar> scalar = from_word<Scalar>(precision)) return *scalar;
   throw BadOption("--precision", fmt::format("there is no precision '{}': it is double or float", precision),
                   nearest_name(precision, {"double", "float"}));
-}
-
-Json options_json(const std::vector<OptionInfo>& options) {
-  Json list = Json::array();
-  for (const OptionInfo& option : options) {
-    list.push_back({{"name", option.name},
-                    {"type", option.type},
-                    {"default", option.fallback},
-                    {"allowed", option.allowed},
-                    {"help", option.help}});
-  }
-  return list;
 }
 
 std::string options_text(const std::vector<OptionInfo>& options) {
   std::vector<Row> rows;
   for (const OptionInfo& option : options) {
-    std::string value = option.type;
-    if (!option.allowed.empty()) value += ": " + option.allowed;
+    std::string value = option.type();
+    if (const std::string allowed = option.allowed(); !allowed.empty()) value += ": " + allowed;
     if (!option.fallback.empty()) value += "; default " + option.fallback;
     rows.emplace_back(option.name, value);
     rows.emplace_back("", option.help);

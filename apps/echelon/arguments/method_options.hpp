@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Options of methods and generators: -p KEY=VALUE, and their description in help texts and JSON.
+/// Options of methods and generators: -p KEY=VALUE, and their description in help texts.
 #pragma once
 
-#include "output/json.hpp"
-
 #include <echelon/options.hpp>
+#include <echelon/solver/any_solver.hpp>
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace echelon::tool {
@@ -16,11 +16,15 @@ namespace echelon::tool {
 /// Adds the option in `text`, "key=value". Throws BadOption.
 void add_parameter(Options& options, const std::string& text);
 
-/// Throws BadOption, with the nearest name, unless `precision` is "double" or "float".
-void check_precision(const std::string& precision);
+/// The scalar type of a --precision. Throws BadOption, with the nearest name, unless it is "double" or
+/// "float".
+[[nodiscard]] Scalar scalar_of(const std::string& precision);
+/// Calls f.template operator()<T>() with the type of a --precision. Throws BadOption.
+template <class F>
+auto in_precision(const std::string& precision, F&& f) {
+  return with_scalar(scalar_of(precision), std::forward<F>(f));
+}
 
-/// An array of objects with name, type, default, allowed and help.
-[[nodiscard]] Json options_json(const std::vector<OptionInfo>& options);
 /// Two lines per option: name, type and default; the help text.
 [[nodiscard]] std::string options_text(const std::vector<OptionInfo>& options);
 

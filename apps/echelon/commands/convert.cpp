@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -191,9 +192,10 @@ ConversionResult convert_in(Conversion conversion, PetscScalar petsc_scalar) {
 }
 
 ConversionResult convert(const Conversion& conversion) {
-  check_precision(conversion.precision);
-  if (conversion.precision == "float") return convert_in<float>(conversion, PetscScalar::real32);
-  return convert_in<double>(conversion, PetscScalar::real64);
+  return in_precision(conversion.precision, [&]<class T>() {
+    constexpr bool single = std::is_same_v<T, float>;
+    return convert_in<T>(conversion, single ? PetscScalar::real32 : PetscScalar::real64);
+  });
 }
 
 void print_notes(const Conversion& conversion, const ConversionResult& result) {

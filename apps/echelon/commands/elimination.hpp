@@ -35,14 +35,6 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request);
 /// Finds errors in the options and in the output files, all of dense matrices, before the file is read.
 void check_request(const EliminationRequest& request, const std::vector<OutputOption>& outputs);
 
-/// Calls f.template operator()<double>() or <float>(), by the name of the precision. Throws BadOption for
-/// another name.
-template <class F>
-auto in_precision(const std::string& precision, F&& f) {
-  check_precision(precision);
-  return precision == "float" ? f.template operator()<float>() : f.template operator()<double>();
-}
-
 template <class T>
 struct DenseFile {
   FileInfo info;

@@ -11,6 +11,7 @@
 #include <echelon/generate.hpp>
 #include <echelon/io/files.hpp>
 #include <echelon/io/matrix_market.hpp>
+#include <echelon/solver/methods_json.hpp>
 
 #include <fmt/format.h>
 
@@ -118,7 +119,7 @@ Json list_json() {
                     {"summary", generator.summary},
                     {"sparse", generator.sparse},
                     {"size", generator.size},
-                    {"options", options_json(generator.options)}});
+                    {"options", Json::parse(to_json(generator.options))}});
   }
   return {{"version", ECHELON_VERSION}, {"generators", list}};
 }
@@ -209,7 +210,7 @@ ExitCode run_generate(const Arguments& arguments) {
   }
   const Generator& generator = find_generator(request.name);
   const Options options = options_of(request, generator);
-  check_precision(request.precision);
+  static_cast<void>(scalar_of(request.precision));
   const FileFormat format = output_format(request.output);
   if (!is_writable(format)) {
     throw BadOption("--output", fmt::format("{} files can be read but not written", to_string(format)));
@@ -218,9 +219,8 @@ ExitCode run_generate(const Arguments& arguments) {
   check_files({}, {{"--output", request.output}, {"--coordinates", request.coordinates}});
 
   ProgressLine progress(request.quiet);
-  const GenerateOutcome outcome = request.precision == "double"
-                                      ? make_and_write<double>(request, generator, options, progress)
-                                      : make_and_write<float>(request, generator, options, progress);
+  const GenerateOutcome outcome = in_precision(
+      request.precision, [&]<class T>() { return make_and_write<T>(request, generator, options, progress); });
   if (!request.coordinates.empty()) {
     write_dense<double>(request.coordinates, generator.make_coordinates(options),
                         "coordinates of " + provenance(generator, options, request.precision));

@@ -20,20 +20,6 @@ namespace echelon::tool {
 
 namespace {
 
-std::string_view kind_name(MethodKind kind) {
-  switch (kind) {
-    case MethodKind::direct:
-      return "direct";
-    case MethodKind::iterative:
-      return "iterative";
-    case MethodKind::preconditioner:
-      return "preconditioner";
-    case MethodKind::automatic:
-      return "automatic";
-  }
-  return {};
-}
-
 std::string_view description(MethodNeeds needs) {
   switch (needs) {
     case MethodNeeds::any_shape:
@@ -90,7 +76,7 @@ std::string methods_text() {
   std::vector<std::vector<std::string>> rows = {
       {"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "SPARSE", "DENSE", "PRECONDITIONS", "STUDY", "SUMMARY"}};
   for (const Method& method : methods()) {
-    rows.push_back({method.name, std::string(kind_name(method.kind)), mark(method.serial),
+    rows.push_back({method.name, std::string(to_string(method.kind)), mark(method.serial),
                     mark(method.openmp), mark(method.cuda && cuda_built()), mark(method.sparse),
                     mark(method.dense), mark(method.usable_as_preconditioner), mark(method.study),
                     method.summary});
@@ -128,7 +114,7 @@ ExitCode run_methods(const Arguments& arguments) {
 ExitCode print_method_help(const std::string& name) {
   const Method& method = find_method(name);
   std::string text = fmt::format("{}: {}\n\n", method.name, method.summary);
-  std::vector<Row> facts = {{"kind", std::string(kind_name(method.kind))},
+  std::vector<Row> facts = {{"kind", std::string(to_string(method.kind))},
                             {"intended for A", std::string(description(method.needs))},
                             {"devices", devices_text(method)}};
   if (method.usable_as_preconditioner && method.kind != MethodKind::preconditioner) {

@@ -7,6 +7,7 @@
 
 #include <echelon/error.hpp>
 #include <echelon/solver.hpp>
+#include <echelon/solver/any_solver.hpp>
 
 namespace echelon::tool {
 
@@ -88,9 +89,8 @@ void select_method(RankRequest& request) {
     throw BadOption("--method", "rank takes gauss-jordan or mapped-echelon, not '" + request.method + "'");
   }
   if (request.options.tolerance) request.parameters.set("tolerance", *request.options.tolerance);
-  in_precision(request.precision, [&]<class T>() {
-    static_cast<void>(make_solver<T>(request.method, request.device, request.parameters));
-  });
+  static_cast<void>(
+      AnySolver(request.method, request.device, scalar_of(request.precision), request.parameters));
   check_files({request.matrix}, {});
 }
 

@@ -175,7 +175,7 @@ void take_partition(SolveRequest& request) {
 
 /// Finds errors in the options and the output files before A, which may be large, is read.
 void check_request(const SolveRequest& request) {
-  check_precision(request.precision);
+  static_cast<void>(scalar_of(request.precision));
 
   const SolveOptions& options = request.options;
   if (options.device) require(*options.device);
@@ -361,7 +361,7 @@ SolveOutcome solve_in(const SolveRequest& request) {
 
 SolveOutcome solve_request(const SolveRequest& request) {
   check_request(request);
-  return request.precision == "float" ? solve_in<float>(request) : solve_in<double>(request);
+  return in_precision(request.precision, [&]<class T>() { return solve_in<T>(request); });
 }
 
 }  // namespace

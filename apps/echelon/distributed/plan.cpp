@@ -193,20 +193,41 @@ DistributedPlan make_plan(DistributedMethod method, DistributedOptions chosen, b
 
 const std::vector<OptionInfo>& distributed_options_table() {
   static const std::vector<OptionInfo> table = {
-      {"preconditioner", "text", "auto", "auto, bddc, asm, block-jacobi",
+      {"preconditioner",
+       OptionKind::word,
+       "auto",
+       {"auto", "bddc", "asm", "block-jacobi"},
+       {},
        "auto: bddc for a symmetric A with a positive diagonal that does not map constants to zero, else "
        "asm"},
-      {"factor", "text", "auto", "auto, or a direct method",
+      {"factor",
+       OptionKind::method,
+       "auto",
+       {"auto"},
+       {},
        "factorisation of subdomains and of the coarse problem; auto: sparse-ldlt if A is symmetric, else "
        "sparse-lu"},
-      {"factor.", "text", "", "", "an option of the factorisation"},
-      {"overlap", "integer", "1", "0 <= x <= 100", "asm: layers of neighbours that each subdomain shares"},
-      {"scaling", "text", "stiffness", "cardinality, stiffness, deluxe",
+      {"factor.", OptionKind::nested, "", {}, {}, "an option of the factorisation"},
+      {"overlap",
+       OptionKind::integer,
+       "1",
+       {},
+       {0, 100},
+       "asm: layers of neighbours that each subdomain shares"},
+      {"scaling",
+       OptionKind::word,
+       "stiffness",
+       {"cardinality", "stiffness", "deluxe"},
+       {},
        "bddc: weights of shared values, equal, by the diagonals of the subdomain matrices, or by their Schur "
        "complements"},
-      {"block_size", "integer", "1", "1 <= x <= 16",
+      {"block_size",
+       OptionKind::integer,
+       "1",
+       {},
+       {1, 16},
        "unknowns per node of a system of equations; divides the number of rows"},
-      {"restart", "integer", "30", "1 <= x <= 10000", "gmres: iterations between restarts"}};
+      {"restart", OptionKind::integer, "30", {}, {1, 10000}, "gmres: iterations between restarts"}};
   return table;
 }
 

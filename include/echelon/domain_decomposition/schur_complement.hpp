@@ -6,6 +6,7 @@
 #include <echelon/cancellation.hpp>
 #include <echelon/enum_words.hpp>
 #include <echelon/export.h>
+#include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/ordering.hpp>
 #include <echelon/report.hpp>
@@ -47,13 +48,6 @@ struct ECHELON_API SchurOptions {
   std::optional<Device> device = {};
   /// Tested from time to time during the factorisation.
   CancellationToken cancel = {};
-};
-
-/// Numbers of eigenvalues by their sign.
-struct ECHELON_API Inertia {
-  std::int64_t positive = 0;
-  std::int64_t negative = 0;
-  std::int64_t zero = 0;
 };
 
 /// S = A_BB - A_BI A_II^-1 A_IB for a square A, whose unknowns are divided into the interface B, which is

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+/// Results of a factorisation that are single numbers: the determinant and the inertia.
 #pragma once
 
 #include <echelon/export.h>
@@ -17,6 +18,17 @@ struct ECHELON_API Determinant {
   [[nodiscard]] double value() const;
   /// log10 of the magnitude; -infinity for 0.
   [[nodiscard]] double log10() const;
+  /// Natural logarithm of the magnitude, log |det A|; -infinity for 0.
+  [[nodiscard]] double log_abs() const;
+};
+
+/// Numbers of the eigenvalues of a symmetric matrix by their sign. The pivots of L D L^T have the same signs
+/// (Sylvester's law of inertia).
+struct ECHELON_API Inertia {
+  std::int64_t positive = 0;
+  std::int64_t negative = 0;
+  std::int64_t zero = 0;
+  friend bool operator==(const Inertia&, const Inertia&) = default;
 };
 
 }  // namespace echelon

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -19,7 +20,7 @@ constexpr std::array<EnumWord<MethodSet>, 3> words_of(MethodSet) {
   return {{{MethodSet::any, "any"}, {MethodSet::direct, "direct"}, {MethodSet::iterative, "iterative"}}};
 }
 
-struct AutoOptions {
+struct ECHELON_API AutoOptions {
   static constexpr std::string_view name = "auto";
   static constexpr Targets targets = Targets::both;
   /// Methods among which to choose.

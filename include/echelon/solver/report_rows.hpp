@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
+#include <echelon/export.h>
 #include <echelon/report.hpp>
 
 #include <array>
@@ -27,7 +28,7 @@ constexpr std::array<EnumWord<Severity>, 4> words_of(Severity) {
 }
 
 /// A row of a report: plain text without markup, which a page has to escape.
-struct ReportRow {
+struct ECHELON_API ReportRow {
   std::string label = {};        ///< "backward error"
   std::string value = {};        ///< "1.01e-12"
   std::string explanation = {};  ///< a sentence on what the value means, or what to do about it; may be empty
@@ -38,6 +39,6 @@ struct ReportRow {
 /// the message; "tried before", one for each attempt of `auto`; "method", "device", "factor precision",
 /// "relative residual", "backward error", "condition", "accuracy", "statistics", "time", "memory"; and
 /// "warning", one for each. Rows without a value are left out.
-[[nodiscard]] std::vector<ReportRow> report_rows(const Report& report);
+[[nodiscard]] ECHELON_API std::vector<ReportRow> report_rows(const Report& report);
 
 }  // namespace echelon

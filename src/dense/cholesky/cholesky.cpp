@@ -3,6 +3,7 @@
 #include "backend/serial/serial.hpp"
 #include "dense/cholesky/recursive_cholesky.hpp"
 #include "dense/cholesky/symmetric_factorization.hpp"
+#include "dense/factorization/packed_factors.hpp"
 #include "dense/mixed_precision/solver.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
@@ -64,6 +65,18 @@ class CholeskyFactorization {
     }
   }
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    DeterminantProduct product;
+    for (int side = 0; side < 2; ++side) multiply_by_diagonal(product, factors_);
+    return product;
+  }
+  [[nodiscard]] Inertia inertia() const { return {.positive = factors_.rows()}; }
+  [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
+    MatrixFactors<T> result;
+    result.form = FactorForm::cholesky;
+    result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = false});
+    return result;
+  }
   [[nodiscard]] double norm() const { return static_cast<double>(norm_); }
   [[nodiscard]] std::size_t bytes() const { return factors_.bytes(); }
 

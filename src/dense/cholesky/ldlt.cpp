@@ -2,6 +2,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "dense/cholesky/symmetric_factorization.hpp"
+#include "dense/factorization/packed_factors.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/direct/direct_method.hpp"
@@ -14,6 +15,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -58,6 +61,56 @@ class LdltFactorization {
                        pivots_.data(), X.data(), blas::dimension(X.leading()));
   }
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    DeterminantProduct product;
+    for_pivots([&](std::int64_t k, bool pair) {
+      if (pair) {
+        multiply_by_pair(product, factors_(k, k), factors_(k + 1, k), factors_(k + 1, k + 1));
+      } else {
+        product.multiply(static_cast<double>(factors_(k, k)));
+      }
+    });
+    return product;
+  }
+  [[nodiscard]] Inertia inertia() const {
+    Inertia inertia;
+    for_pivots([&](std::int64_t k, bool pair) {
+      const bool negative = pair || factors_(k, k) < 0;
+      inertia.negative += negative ? 1 : 0;
+      inertia.positive += pair || !negative ? 1 : 0;
+    });
+    return inertia;
+  }
+  [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
+    const std::int64_t n = factors_.rows();
+    MatrixFactors<T> result;
+    result.form = FactorForm::ldlt;
+    Dense<T> lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = true});
+    std::vector<std::int64_t>& order = result.row_permutation;
+    order.resize(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    result.diagonal.resize(order.size());
+    result.subdiagonal.assign(order.size(), T{0});
+    // LAPACK leaves the rows of earlier columns where they were before an exchange.
+    const auto exchange = [&](std::int64_t row, std::int64_t columns) {
+      const std::int64_t other = std::abs(pivots_[static_cast<std::size_t>(row)]) - 1;
+      if (other == row) return;
+      for (std::int64_t j = 0; j < columns; ++j) std::swap(lower(row, j), lower(other, j));
+      std::swap(order[static_cast<std::size_t>(row)], order[static_cast<std::size_t>(other)]);
+    };
+    for_pivots([&](std::int64_t k, bool pair) {
+      exchange(k, k);
+      result.diagonal[static_cast<std::size_t>(k)] = factors_(k, k);
+      if (!pair) return;
+      exchange(k + 1, k);
+      result.diagonal[static_cast<std::size_t>(k + 1)] = factors_(k + 1, k + 1);
+      result.subdiagonal[static_cast<std::size_t>(k)] = factors_(k + 1, k);
+      lower(k + 1, k) = 0;
+    });
+    result.lower = std::move(lower);
+    result.column_permutation = order;
+    return result;
+  }
   [[nodiscard]] double norm() const { return static_cast<double>(norm_); }
   [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + pivots_.size() * sizeof(int); }
 
@@ -93,23 +146,29 @@ class LdltFactorization {
     return true;
   }
 
-  /// Counts eigenvalues by sign: by Sylvester's law A has as many of each as D, and a block of order two has
-  /// one of each.
-  [[nodiscard]] std::vector<Statistic> pivot_statistics(T largest_of_matrix) const {
-    std::int64_t negative = 0;
-    std::int64_t blocks = 0;
-    Largest largest;
+  /// Calls f(k, pair) for the pivots of D: element k, or the block of rows k and k + 1, which has an
+  /// eigenvalue of each sign.
+  template <class F>
+  void for_pivots(const F& f) const {
     const auto n = static_cast<std::int64_t>(pivots_.size());
     for (std::int64_t k = 0; k < n; ++k) {
       const bool pair = pivots_[static_cast<std::size_t>(k)] < 0;
-      const T pivot = factors_(k, k);
-      largest = combine(largest, {std::fabs(static_cast<double>(pair ? factors_(k + 1, k) : pivot))});
-      blocks += pair ? 1 : 0;
-      negative += pair || pivot < 0 ? 1 : 0;
+      f(k, pair);
       if (pair) ++k;
     }
-    return {{"positive_eigenvalues", n - negative},
-            {"negative_eigenvalues", negative},
+  }
+
+  [[nodiscard]] std::vector<Statistic> pivot_statistics(T largest_of_matrix) const {
+    std::int64_t blocks = 0;
+    Largest largest;
+    for_pivots([&](std::int64_t k, bool pair) {
+      const T element = pair ? factors_(k + 1, k) : factors_(k, k);
+      largest = combine(largest, {std::fabs(static_cast<double>(element))});
+      blocks += pair ? 1 : 0;
+    });
+    const Inertia signs = inertia();
+    return {{"positive_eigenvalues", signs.positive},
+            {"negative_eigenvalues", signs.negative},
             {"two_by_two_pivots", blocks},
             {"pivot_growth", largest.value / static_cast<double>(largest_of_matrix)}};
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dense/panels/pivot.hpp"
+#include "linalg/determinant_product.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/text.hpp"
 
@@ -83,14 +84,11 @@ template <class T>
 Determinant determinant_of(const std::vector<T>& pivots, std::int64_t exchanges, std::int64_t n,
                            int exponent) {
   if (static_cast<std::int64_t>(pivots.size()) < n) return {};
-  Determinant result{exchanges % 2 == 0 ? 1 : -1, 0.5, 1 - exponent * n};
-  for (const T pivot : pivots) {
-    int shift = 0;
-    result.mantissa = std::frexp(result.mantissa * std::abs(static_cast<double>(pivot)), &shift);
-    result.exponent += shift;
-    if (pivot < 0) result.sign = -result.sign;
-  }
-  return result;
+  DeterminantProduct product;
+  if (exchanges % 2 != 0) product.exchange();
+  for (const T pivot : pivots) product.multiply(static_cast<double>(pivot));
+  product.multiply_by_power_of_two(-exponent * n);
+  return product.value();
 }
 
 }  // namespace echelon

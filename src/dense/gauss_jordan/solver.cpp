@@ -6,8 +6,11 @@
 #include "dense/gauss_jordan/system.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
 #include "linalg/blas/vector_instructions.hpp"
+#include "linalg/determinant_product.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
+
+#include <echelon/error.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -73,6 +76,17 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   [[nodiscard]] Dense<T> null_space() const override {
     if (!factored_) return Dense<T>(this->device(), A_.columns(), 0);
     return system_.factorization().null_space();
+  }
+
+  [[nodiscard]] Determinant determinant() const override {
+    if (A_.rows() != A_.columns()) throw DimensionMismatch("only a square matrix has a determinant");
+    if (A_.rows() == 0) return DeterminantProduct().value();
+    const std::lock_guard lock(mutex_);
+    if (!factored_) {
+      const Outcome outcome = factor_in_working_precision();
+      if (!factored_) throw Error("there is no determinant without factors: " + outcome.message);
+    }
+    return lu_ ? lu_->determinant() : system_.factorization().determinant();
   }
 
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,

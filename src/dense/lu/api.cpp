@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
+#include "dense/factorization/packed_factors.hpp"
 #include "dense/lu/operations.hpp"
 
 #include <echelon/error.hpp>
@@ -20,16 +21,6 @@ namespace echelon {
 
 namespace {
 
-/// Report of the last set-up, obtained by a solve without right-hand sides. A matrix with a NaN does not
-/// reach the factorisation, which then still holds the preceding matrix.
-template <class T>
-Report last_setup(const Lu<T>& lu) {
-  const std::int64_t n = SolverAccess<T>::implementation(lu).factored_matrix().rows();
-  const Dense<T> none(lu.device(), n, 0);
-  Dense<T> nothing(lu.device(), n, 0);
-  return lu.solve(none, nothing);
-}
-
 /// Identity in CSR form, 3 n + 1 numbers, from which a GPU forms the dense matrix in its own memory.
 template <class T>
 Csr<T> sparse_identity(std::int64_t n) {
@@ -43,14 +34,6 @@ Csr<T> sparse_identity(std::int64_t n) {
 }
 
 }  // namespace
-
-template <class T>
-Determinant Lu<T>::determinant() const {
-  const Report report = last_setup(*this);
-  if (report.status == Status::cancelled || report.status == Status::not_a_number)
-    throw Error("there is no determinant without factors: " + report.message);
-  return SolverAccess<T>::implementation(*this).determinant();
-}
 
 template <class T>
 Report Lu<T>::solve_transposed(DenseView<const T> B, DenseView<T> X) const {
@@ -78,11 +61,7 @@ Dense<T> LuFactors<T>::upper() const {
 
 template <class T>
 std::vector<std::int64_t> LuFactors<T>::row_permutation() const {
-  std::vector<std::int64_t> origins(static_cast<std::size_t>(rows()));
-  std::iota(origins.begin(), origins.end(), std::int64_t{0});
-  for (std::size_t i = 0; i < row_exchanges.size(); ++i)
-    std::swap(origins[i], origins[static_cast<std::size_t>(row_exchanges[i])]);
-  return origins;
+  return permutation_by_exchanges(rows(), row_exchanges);
 }
 
 template <class T>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backend/store.hpp"
+#include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/scaling.hpp"
-#include "dense/gauss_jordan/rank.hpp"
 #include "dense/lu/butterfly.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/qr.hpp"
@@ -20,6 +20,7 @@
 #include "dense/lu/workspace.cuh"
 #endif
 
+#include <echelon/error.hpp>
 #include <echelon/methods/dense/lu.hpp>
 
 #include <algorithm>
@@ -144,37 +145,42 @@ class DenseFactorization {
     return factors_.bytes() + pivots_.bytes() + tau_.bytes() + butterflies + workspace_.bytes();
   }
 
-  /// Determinant of A from complete factors. Waits.
-  [[nodiscard]] Determinant determinant(B& backend, const Scales<T>& scales) const {
-    std::vector<double> factors = on_host(backend, order(), factors_.data(), order() + 1);
-    std::int64_t exchanges = 0;
+  [[nodiscard]] DeterminantProduct determinant(B& backend) const {
+    DeterminantProduct product;
+    for (const double pivot : diagonal_on_host(backend)) product.multiply(pivot);
     if (kind_ == Kind::qr) {
-      // Each reflection has determinant -1.
-      for (const double tau : on_host(backend, order(), tau_.data(), 1)) exchanges += tau != 0 ? 1 : 0;
+      count_reflections(product, tau_.to_vector());
     } else {
-      const Array<std::int64_t> pivots = pivots_.to(Device());
-      for (std::int64_t k = 0; k < pivots.size(); ++k) exchanges += pivots.data()[k] != k ? 1 : 0;
+      count_exchanges(product, pivots_.to_vector());
     }
     for (const auto* butterfly : {&left_, &right_}) {
       if (!*butterfly) continue;
-      for (const double block : (*butterfly)->block_determinants()) factors.push_back(1 / block);
+      for (const double block : (*butterfly)->block_determinants()) product.divide(block);
     }
-    for (const Array<T>* scale : {&scales.rows, &scales.columns}) {
-      for (const double factor : on_host(backend, scale->size(), scale->data(), 1))
-        factors.push_back(1 / factor);
+    return product;
+  }
+
+  [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
+    if (kind_ != Kind::plain) {
+      throw Error("there are no L and U of A, which was factored otherwise (" + name_of(kind_) +
+                  ") after growth of elements");
     }
-    return determinant_of(factors, exchanges, order(), 0);
+    MatrixFactors<T> result;
+    result.lower = triangle_on_host(backend, factors_.view(), {.lower = true, .unit_diagonal = true});
+    result.upper = triangle_on_host(backend, factors_.view(), {.lower = false, .unit_diagonal = false});
+    result.row_permutation = permutation_by_exchanges(order(), pivots_.to_vector());
+    return result;
   }
 
  private:
   [[nodiscard]] std::int64_t order() const { return factors_.rows(); }
 
-  /// Copy on the host of n elements that are `step` apart in the backend's memory.
-  static std::vector<double> on_host(B& backend, std::int64_t n, const T* elements, std::int64_t step) {
-    Array<double> copies(backend.device(), n);
-    backend.for_each(n, factorization_detail::CopyElements<T>{elements, step, copies.data()});
-    const Array<double> here = copies.to(Device());
-    return {here.data(), here.data() + n};
+  [[nodiscard]] std::vector<double> diagonal_on_host(B& backend) const {
+    Array<double> diagonal(backend.device(), order());
+    backend.for_each(order(),
+                     factorization_detail::CopyElements<T>{factors_.data(), order() + 1, diagonal.data()});
+    backend.synchronize();
+    return diagonal.to_vector();
   }
 
   static std::string name_of(Kind kind) {

@@ -2,6 +2,7 @@
 // LU factors of matrices of any shape.
 #include "backend/store.hpp"
 #include "backend/target.hpp"
+#include "dense/factorization/packed_factors.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/operations.hpp"
 #ifdef __CUDACC__
@@ -21,21 +22,6 @@ struct ElementMagnitude {
   DenseView<const T> A;
   ECHELON_ANYWHERE Largest operator()(std::int64_t e) const {
     return {std::fabs(static_cast<double>(A.data()[e / A.rows() * A.leading() + e % A.rows()]))};
-  }
-};
-
-/// Copies a triangle of the factors, with zeros, and for L ones, in the place of the other.
-template <class T>
-struct CopyTriangle {
-  DenseView<const T> factors;
-  bool lower;
-  DenseView<T> triangle;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % triangle.rows();
-    const std::int64_t j = e / triangle.rows();
-    const bool stored = lower ? i > j : i <= j;
-    const T other = lower && i == j ? T{1} : T{0};
-    triangle.data()[j * triangle.leading() + i] = stored ? factors.data()[j * factors.leading() + i] : other;
   }
 };
 
@@ -68,11 +54,7 @@ template <class Target, class T>
 Dense<T> triangle_on(DenseView<const T> factors, bool lower) {
   return on_backend(factors.device(), [&]<class B>() {
     B backend(factors.device());
-    const std::int64_t count = std::min(factors.rows(), factors.columns());
-    Dense<T> triangle(factors.device(), lower ? factors.rows() : count, lower ? count : factors.columns());
-    backend.for_each(triangle.rows() * triangle.columns(), CopyTriangle<T>{factors, lower, triangle.view()});
-    backend.synchronize();
-    return triangle;
+    return copy_triangle(backend, factors, {.lower = lower, .unit_diagonal = lower});
   });
 }
 

@@ -2,6 +2,7 @@
 // Dense QR factorisation of a square matrix as a Solver.
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
+#include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "dense/lu/qr.hpp"
 #include "dense/lu/zero_diagonal.hpp"
@@ -37,6 +38,12 @@ class QrFactorization {
     substitute_qr<T>(backend, operation == direct::Operation::transpose, factors_.view(), tau_.data(), X);
   }
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    DeterminantProduct product;
+    multiply_by_diagonal(product, factors_);
+    count_reflections(product, tau_.to_vector());
+    return product;
+  }
   [[nodiscard]] double norm() const { return norms_.one; }
   [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + tau_.bytes(); }
 

@@ -16,8 +16,7 @@ namespace {
 template <class B, class T>
 using LuMethod = DirectMethod<B, T, lu::DenseFactorization<B, T>>;
 
-/// LU with factors in a lower precision. Determinants and solves with the transpose take factors in the
-/// working precision.
+/// LU with factors in a lower precision. Solves with the transpose take factors in the working precision.
 template <class B, class T>
 class MixedPrecisionLu final : public MixedPrecisionSolver<B, T, LuMethod, LuOptions> {
   using Base = MixedPrecisionSolver<B, T, LuMethod, LuOptions>;
@@ -25,7 +24,6 @@ class MixedPrecisionLu final : public MixedPrecisionSolver<B, T, LuMethod, LuOpt
  public:
   using Base::Base;
   [[nodiscard]] MatrixRef<T> factored_matrix() const override { return this->matrix(); }
-  [[nodiscard]] Determinant determinant() const override { return this->working().determinant(); }
   [[nodiscard]] std::unique_ptr<SolverImplementation<T>> transposed() const override {
     return this->working().transposed();
   }

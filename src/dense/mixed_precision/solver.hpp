@@ -163,6 +163,10 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     return FactorPrecision{asked, why_.empty() ? asked : Precision::working, why_};
   }
 
+  [[nodiscard]] Determinant determinant() const override { return working().determinant(); }
+  [[nodiscard]] Inertia inertia() const override { return working().inertia(); }
+  [[nodiscard]] MatrixFactors<T> factors() const override { return working().factors(); }
+
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {
     if (X.rows() == 0 || X.columns() == 0) return;

@@ -348,6 +348,50 @@ void Solver<T>::set_preconditioner(const Preconditioner<T>& preconditioner) {
   state_->workspaces.clear();
 }
 
+namespace {
+
+/// Throws Error unless a set-up left the result `what`, or found that A is singular.
+template <class T>
+void check_result(const SolverState<T>& state, const char* what) {
+  if (!state.ready) throw Error(fmt::format("{} was called before setup (or factor)", what));
+  const Outcome& setup = state.setup;
+  if (!has_factor(setup) && setup.status != Status::singular)
+    throw Error(fmt::format("there is no {} without factors: {}", what, setup.message));
+}
+
+}  // namespace
+
+template <class T>
+Determinant Solver<T>::determinant() const {
+  const SolverImplementation<T>& method = of_solver(implementation_);
+  return at_api_boundary([&] {
+    check_result(*state_, "determinant");
+    Determinant result = method.determinant();
+    if (result.sign != 0) result.exponent -= state_->exponent * state_->matrix.rows();
+    return result;
+  });
+}
+
+template <class T>
+Inertia Solver<T>::inertia() const {
+  const SolverImplementation<T>& method = of_solver(implementation_);
+  return at_api_boundary([&] {
+    check_result(*state_, "inertia");
+    return method.inertia();
+  });
+}
+
+template <class T>
+MatrixFactors<T> Solver<T>::factors() const {
+  const SolverImplementation<T>& method = of_solver(implementation_);
+  return at_api_boundary([&] {
+    check_result(*state_, "factors");
+    MatrixFactors<T> result = method.factors();
+    result.exponent = state_->exponent;
+    return result;
+  });
+}
+
 template <class T>
 std::size_t Solver<T>::bytes() const {
   std::size_t bytes = of_solver(implementation_).bytes() + state_->null_space.vectors.bytes();

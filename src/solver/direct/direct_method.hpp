@@ -6,8 +6,10 @@
 #include "backend/target.hpp"
 #include "linalg/blas/vector_instructions.hpp"
 #include "linalg/condition.hpp"
+#include "linalg/determinant_product.hpp"
 #include "linalg/residual_check.hpp"
 #include "linalg/spmv/form_residual.hpp"
+#include "solver/direct/complete_factors.hpp"
 #include "solver/direct/factorization.hpp"
 #include "solver/direct/refinement.hpp"
 #include "solver/direct/scales.hpp"
@@ -18,6 +20,7 @@
 #include <echelon/error.hpp>
 #include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/csr.hpp>
+#include <echelon/solver/factors.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -87,7 +90,10 @@ class TransposedMethod final : public SolverImplementation<T> {
 ///   replacement()                  what solves in place of the factors, with solve(transpose, rhs, X, jobs)
 ///                                  and apply(R, Z); null as long as the factors do;
 ///   check(backend, space)          called at the end of a solve;
-///   determinant(backend, scales)   of A;
+///   determinant(backend)           of the matrix that substitute() inverts, from complete factors; waits;
+///   inertia()                      of a symmetric A, from complete factors;
+///   factors(backend)               copies of them: without scales, unless F scales itself, and without a
+///                                  permutation where it is the identity;
 ///   check_matrix(backend, A)       static: whether A has what rounding it to float may bring about;
 ///   make_policy(task)              its policy of refinement, with a member report(jobs, views);
 ///   refinement_steps()             the largest number of steps, in place of the option `refine`;
@@ -187,11 +193,47 @@ class DirectMethod final : public SolverImplementation<T> {
     return A_;
   }
   [[nodiscard]] Determinant determinant() const override {
-    B backend(this->device());
-    if constexpr (requires { factorization_.determinant(backend, scales_); }) {
-      return outcome().row ? Determinant{} : factorization_.determinant(backend, scales_);
+    if constexpr (has_host_method) {
+      if (host_.active()) return host_.method().determinant();
+    }
+    if constexpr (requires(B & backend) { factorization_.determinant(backend); }) {
+      if (A_.rows() == 0) return DeterminantProduct().value();
+      check_eliminated();
+      if (!has_full_rank()) return {};
+      B backend(this->device());
+      DeterminantProduct product = factorization_.determinant(backend);
+      product.divide_by_all(scales_.rows.to_vector());
+      product.divide_by_all(scales_.columns.to_vector());
+      return product.value();
     } else {
       return SolverImplementation<T>::determinant();
+    }
+  }
+  [[nodiscard]] Inertia inertia() const override {
+    if constexpr (has_host_method) {
+      if (host_.active()) return host_.method().inertia();
+    }
+    if constexpr (requires { factorization_.inertia(); }) {
+      if (A_.rows() == 0) return {};
+      check_eliminated();
+      if (outcome().row) throw Error("there is no inertia without factors: " + outcome().message);
+      return factorization_.inertia();
+    } else {
+      return SolverImplementation<T>::inertia();
+    }
+  }
+  [[nodiscard]] MatrixFactors<T> factors() const override {
+    if constexpr (has_host_method) {
+      if (host_.active()) return host_.method().factors();
+    }
+    if constexpr (requires(B & backend) { factorization_.factors(backend); }) {
+      if (A_.rows() == 0) return {};
+      check_eliminated();
+      if (!has_full_rank()) throw Error("there are no complete factors: " + outcome().message);
+      B backend(this->device());
+      return direct::complete(factorization_.factors(backend), scales_, A_.rows());
+    } else {
+      return SolverImplementation<T>::factors();
     }
   }
 
@@ -278,6 +320,16 @@ class DirectMethod final : public SolverImplementation<T> {
   { return F::check_matrix(backend, A); }
 
  private:
+  /// Throws Error unless the last set-up left factors, or found that A is singular.
+  void check_eliminated() const {
+    const Outcome& end = outcome();
+    const bool decided = end.ok() || end.status == Status::singular || end.status == Status::underdetermined;
+    if (!decided) throw Error("there are no factors: " + end.message);
+  }
+  /// Whether the last set-up found a pivot in every column.
+  [[nodiscard]] bool has_full_rank() const {
+    return !outcome().row && outcome().rank.value_or(A_.rows()) == A_.rows();
+  }
   [[nodiscard]] static constexpr std::int64_t columns_at_once() {
     if constexpr (requires { F::columns_at_once; }) return F::columns_at_once;
     return 1;

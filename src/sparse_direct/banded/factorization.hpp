@@ -121,6 +121,14 @@ class BandFactorizationOn {
     substitute(backend, Substitution::transposed_forward, Substitution::transposed_backward, rhs);
   }
 
+  /// Determinant of the first matrix, which has a pivot in every column. O(n); on a GPU after the factors are
+  /// copied. Waits.
+  [[nodiscard]] DeterminantProduct determinant() const {
+    const Array<T> copy = device_.on_host() ? Array<T>() : upper_.to(Device());
+    return band_determinant(plan_, pivots_.to_vector(), kept_.to_vector(),
+                            device_.on_host() ? upper_.data() : copy.data());
+  }
+
   [[nodiscard]] std::size_t bytes() const {
     return nodes_.bytes() + pivots_.bytes() + kept_.bytes() + lower_.bytes() + upper_.bytes() +
            blocks_.bytes() + node_facts_.bytes();

@@ -2,12 +2,15 @@
 /// Factors of a band matrix, in the layout of its plan, and the places of its nodes' rows and columns.
 #pragma once
 
+#include "linalg/determinant_product.hpp"
 #include "sparse_direct/banded/plan.hpp"
 
 #include <echelon/annotate.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace echelon::banded {
 
@@ -100,5 +103,37 @@ struct InterfaceRows {
     return blocks + interface_row(node, t) * 2 * k;
   }
 };
+
+/// Product of the pivots with the sign of the row exchanges, for factors on the host of an A that has a pivot
+/// in every column. Follows the rows through the windows of the nodes. O(n + the rows of all blocks).
+template <class T>
+DeterminantProduct band_determinant(const BandPlan& plan, const std::vector<std::int32_t>& pivots,
+                                    const std::vector<std::int32_t>& kept, const T* upper) {
+  DeterminantProduct product;
+  std::vector<std::int64_t> pivot_row(static_cast<std::size_t>(plan.n));  // of each column
+  std::vector<std::int64_t> block_row(static_cast<std::size_t>(plan.block_rows));
+  std::vector<std::int64_t> window;  // row of A in each slot
+  for (std::size_t k = 0; k < plan.nodes.size(); ++k) {
+    const BandNode& node = plan.nodes[k];
+    const bool is_interface = static_cast<std::int64_t>(k) >= plan.level_begin[1];
+    const auto row = [&](std::int64_t t) {
+      if (t >= node.rows) return std::int64_t{-1};
+      return is_interface ? block_row[static_cast<std::size_t>(interface_row(node, t))]
+                          : partition_row(node, t);
+    };
+    window.resize(static_cast<std::size_t>(node.slots));
+    for (std::int32_t s = 0; s < node.slots; ++s) window[static_cast<std::size_t>(s)] = row(s);
+    for (std::int64_t step = 0; step < node.steps; ++step) {
+      std::int64_t& slot = window[static_cast<std::size_t>(pivots[node.first_step + step])];
+      pivot_row[static_cast<std::size_t>(node_column(node, step))] = slot;
+      slot = row(node.slots + step);
+      product.divide(static_cast<double>(upper[node.upper_offset + step * node.width()]));
+    }
+    for (std::int64_t r = node.block_row; r < node.block_row + node.block_rows; ++r)
+      block_row[static_cast<std::size_t>(r)] = window[static_cast<std::size_t>(kept[r])];
+  }
+  product.permute(pivot_row);
+  return product;
+}
 
 }  // namespace echelon::banded

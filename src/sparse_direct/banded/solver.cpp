@@ -14,6 +14,7 @@
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/methods/banded_lu.hpp>
 
 #include <algorithm>
@@ -149,6 +150,17 @@ class BandedLuFactorization {
   /// Solves in place of the factors where A is singular; null otherwise.
   [[nodiscard]] const SingularSystem<T>* replacement() const { return singular_ ? &*singular_ : nullptr; }
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    if (tridiagonal_) {
+      throw Error(
+          "banded-lu keeps no factors of a tridiagonal matrix on a GPU: set it up on the host, or with the "
+          "option partitions=1");
+    }
+    DeterminantProduct product = factorization_.determinant();
+    product.divide_by_all(band_.row_scale.to_vector());
+    product.divide_by_all(band_.column_scale.to_vector());
+    return product;
+  }
   [[nodiscard]] double norm() const { return band_.norm_one; }
   [[nodiscard]] std::size_t bytes() const {
     return factorization_.bytes() + band_.elements.bytes() + band_.row_scale.bytes() +

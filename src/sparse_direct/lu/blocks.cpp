@@ -10,10 +10,35 @@
 #include <echelon/methods/sparse_lu.hpp>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon::sparse_direct {
+
+namespace {
+
+/// Matrix with these vectors as rows, and a diagonal unless it is empty; without elements that are zero.
+template <class T>
+Csr<T> sparse_rows(const SparseVectors<T>& rows, std::span<const T> diagonal) {
+  const std::int64_t n = std::ssize(rows.begin) - 1;
+  std::vector<Triplet<T>> elements;
+  const auto add = [&](std::int64_t i, std::int64_t j, T value) {
+    if (value != 0) elements.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), value});
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (!diagonal.empty()) add(i, i, diagonal[static_cast<std::size_t>(i)]);
+    for (std::int64_t p = rows.begin[static_cast<std::size_t>(i)];
+         p < rows.begin[static_cast<std::size_t>(i) + 1]; ++p)
+      add(i, rows.index[p], rows.value[p]);
+  }
+  return Csr<T>::from_triplets(n, n, elements);
+}
+
+}  // namespace
 
 template <class T>
 void BlockLu<T>::analyze(const Csr<T>& A, const OrderingOptions& ordering, bool same_pattern,
@@ -70,6 +95,32 @@ double BlockLu<T>::growth() const {
 template <class T>
 void BlockLu<T>::substitute(bool transposed, int columns, T* x, T* /*scratch*/) const {
   sparse_direct::substitute(factors_, transposed, columns, x);
+}
+
+template <class T>
+DeterminantProduct BlockLu<T>::determinant() const {
+  DeterminantProduct product;
+  for (const T pivot : factors_.pivot) product.multiply(static_cast<double>(pivot));
+  product.permute(factors_.row_order);
+  product.permute(factors_.column_order);
+  product.divide_by_all(scaling_.rows);
+  product.divide_by_all(scaling_.columns);
+  return product;
+}
+
+template <class T>
+MatrixFactors<T> BlockLu<T>::factors() const {
+  MatrixFactors<T> result;
+  // The blocks B of the transpose are factored: B^T = U^T L^T, where L^T has the unit diagonal.
+  result.lower = sparse_rows(factors_.upper, std::span<const T>(factors_.pivot));
+  const std::vector<T> ones(factors_.pivot.size(), T{1});
+  result.upper = sparse_rows(factors_.lower, std::span<const T>(ones));
+  result.coupling = sparse_rows(factors_.coupling, std::span<const T>());
+  result.row_permutation.assign(factors_.row_order.begin(), factors_.row_order.end());
+  result.column_permutation.assign(factors_.column_order.begin(), factors_.column_order.end());
+  result.row_scales = scaling_.rows;
+  result.column_scales = scaling_.columns;
+  return result;
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "linalg/determinant_product.hpp"
 #include "sparse_direct/left_looking/block_order.hpp"
 #include "sparse_direct/left_looking/factorization.hpp"
 #include "sparse_direct/left_looking/factors.hpp"
@@ -11,6 +12,7 @@
 #include <echelon/matrix/csr.hpp>
 #include <echelon/report.hpp>
 #include <echelon/solver.hpp>
+#include <echelon/solver/factors.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +61,9 @@ class BlockLu {
   /// See sparse_direct::substitute().
   void substitute(bool transposed, int columns, T* x, T* scratch) const;
 
+  /// Of an A whose rank is full.
+  [[nodiscard]] DeterminantProduct determinant() const;
+  [[nodiscard]] MatrixFactors<T> factors() const;
   [[nodiscard]] std::vector<Statistic> statistics() const;
   [[nodiscard]] std::size_t bytes() const;
   void release_factors() { factors_ = {}; }

@@ -27,6 +27,22 @@ void FrontLu<T>::adapt_to_values(const Csr<T>& A) {
   diagonal_.kind = ScalingKind::infinity_norm;
 }
 
+template <class T>
+DeterminantProduct FrontLu<T>::determinant() const {
+  DeterminantProduct product = pivot_product(fronts_.factors());
+  product.divide_by_all(scaling().rows);
+  product.divide_by_all(scaling().columns);
+  return product;
+}
+
+template <class T>
+MatrixFactors<T> FrontLu<T>::factors() const {
+  MatrixFactors<T> result = unpack(fronts_.factors());
+  result.row_scales = scaling().rows;
+  result.column_scales = scaling().columns;
+  return result;
+}
+
 template class FrontLu<float>;
 template class FrontLu<double>;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sparse_direct/matching/large_diagonal.hpp"
+#include "sparse_direct/multifrontal/fronts/unpack.hpp"
 #include "sparse_direct/multifrontal/pivoted_factorization.hpp"
 #include "sparse_direct/ordering/ordering.hpp"
 
@@ -37,6 +38,8 @@ class FrontLu {
     fronts_.substitute(transposed, columns, x, scratch);
   }
 
+  [[nodiscard]] DeterminantProduct determinant() const;
+  [[nodiscard]] MatrixFactors<T> factors() const;
   [[nodiscard]] CostPrediction predicted_cost() const { return fronts_.predicted_cost(); }
   [[nodiscard]] std::size_t bytes() const {
     return fronts_.bytes() + (scaling().rows.size() + scaling().columns.size()) * sizeof(double);

@@ -12,6 +12,7 @@
 #include "sparse_direct/matching/null_pivot.hpp"
 #include "sparse_direct/multifrontal/rank_deciding_factorization.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/methods/sparse_lu.hpp>
 
 #include <algorithm>
@@ -80,11 +81,26 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
         threshold_(options.threshold),
         factors_(std::in_place_type<FrontLu<T>>, device, options.threshold) {}
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    return of_regular_pattern([](const auto& factors) { return factors.determinant(); });
+  }
+  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const {
+    return of_regular_pattern([](const auto& factors) { return factors.factors(); });
+  }
   [[nodiscard]] std::size_t bytes() const {
     return std::visit([](const auto& factors) { return factors.bytes(); }, factors_);
   }
 
  private:
+  /// Returns f(factors). CoreLu is for a pattern that was structurally singular when it was analysed; new
+  /// values of stored zeros may have made A regular.
+  template <class F>
+  [[nodiscard]] auto of_regular_pattern(const F& f) const {
+    if (const auto* const fronts = std::get_if<FrontLu<T>>(&factors_)) return f(*fronts);
+    if (const auto* const blocks = std::get_if<BlockLu<T>>(&factors_)) return f(*blocks);
+    throw Error("sparse-lu analysed A while it was structurally singular: call setup for the new values");
+  }
+
   /// Chooses the factorisation of A: by blocks where that is asked for or predicted to be the quickest, else
   /// by fronts, of the core if A is structurally singular.
   void analyze_matrix(const Csr<T>& A, const AnalysisRequest& request) override {

@@ -5,6 +5,7 @@
 #include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/factorization.hpp"
 #include "sparse_direct/multifrontal/fronts/pivot_ratio.hpp"
+#include "sparse_direct/multifrontal/fronts/unpack.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/sparse_factorization.hpp"
 
@@ -31,6 +32,11 @@ class SparseCholeskyFactorization final : public SparseFactorization<B, T> {
   SparseCholeskyFactorization(const Device& device, const SparseCholeskyOptions& options)
       : Base(device, {options.ordering, options.condition, options.condition_of_updates}), fronts_(device) {}
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    return pivot_product(fronts_.factors());
+  }
+  [[nodiscard]] Inertia inertia() const { return inertia_of(fronts_.factors()); }
+  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const { return unpack(fronts_.factors()); }
   [[nodiscard]] std::size_t bytes() const { return fronts_.bytes(); }
 
  private:

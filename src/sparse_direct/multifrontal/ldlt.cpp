@@ -4,6 +4,7 @@
 #include "solver/instantiate.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
+#include "sparse_direct/multifrontal/fronts/unpack.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/rank_deciding_factorization.hpp"
 
@@ -32,6 +33,19 @@ class SparseLdltFactorization final : public RankDecidingFactorization<B, T> {
       : Base(device, {options.ordering, options.condition, options.condition_of_updates}),
         fronts_(device, options.threshold) {}
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    DeterminantProduct product = pivot_product(fronts_.factors());
+    product.divide_by_all(scaling_.rows);
+    product.divide_by_all(scaling_.columns);
+    return product;
+  }
+  [[nodiscard]] Inertia inertia() const { return inertia_of(fronts_.factors()); }
+  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const {
+    MatrixFactors<T> result = unpack(fronts_.factors());
+    result.row_scales = scaling_.rows;
+    result.column_scales = scaling_.columns;
+    return result;
+  }
   [[nodiscard]] std::size_t bytes() const {
     return fronts_.bytes() + (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
   }

@@ -31,7 +31,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
 
  private:
   Outcome factor_in_place(const direct::FactorContext<B, T>& context) {
-    const int n = static_cast<int>(this->factors().rows());
+    const int n = static_cast<int>(this->packed().rows());
     const int section_size = static_cast<int>(options_.section_size);
     std::vector<int> lapack_pivots(static_cast<std::size_t>(n));  // from 1
     counts_ = {};
@@ -46,7 +46,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
       }
       return outcome.ok();
     };
-    const bool complete = RecursiveLu(n, this->factors().data(), n, lapack_pivots.data(), CblasUpper,
+    const bool complete = RecursiveLu(n, this->packed().data(), n, lapack_pivots.data(), CblasUpper,
                                       section_size, context.control, factor_section)
                               .factor(0, n);
     if (!complete && outcome.ok()) outcome = cancelled_factorization();
@@ -56,7 +56,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
 
   /// Columns [first, last) of rows [first, n).
   [[nodiscard]] DenseView<T> section(int first, int last) {
-    Dense<T>& lu = this->factors();
+    Dense<T>& lu = this->packed();
     return {lu.data() + first * (lu.rows() + 1), lu.rows() - first, last - first, lu.rows()};
   }
 

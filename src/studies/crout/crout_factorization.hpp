@@ -2,6 +2,7 @@
 /// Solves with factors by Crout's method, and the assessment of the factors.
 #pragma once
 
+#include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "linalg/blas/blas.hpp"
 #include "solver/direct/factorization.hpp"
@@ -37,6 +38,19 @@ class CroutFactorization {
   direct::Factored conclude(const direct::FactorContext<B, T>& /*context*/, Outcome assessed) const {
     return assess_growth<T>(std::move(assessed), growth_, factors_.rows());
   }
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    DeterminantProduct product;
+    multiply_by_diagonal(product, factors_);
+    count_exchanges(product, pivots_);
+    return product;
+  }
+  [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
+    MatrixFactors<T> result;
+    result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = false});
+    result.upper = copy_triangle(backend, factors_.view(), {.lower = false, .unit_diagonal = true});
+    result.row_permutation = permutation_by_exchanges(factors_.rows(), pivots_);
+    return result;
+  }
   [[nodiscard]] double norm() const { return norms_.one; }
   [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + pivots_.size() * sizeof(std::int64_t); }
 
@@ -60,7 +74,7 @@ class CroutFactorization {
     return outcome;
   }
 
-  [[nodiscard]] Dense<T>& factors() { return factors_; }
+  [[nodiscard]] Dense<T>& packed() { return factors_; }
   [[nodiscard]] std::vector<std::int64_t>& pivots() { return pivots_; }
 
  private:

@@ -26,15 +26,15 @@ class IterativeFactorization final : public crout::CroutFactorization<B, T> {
  private:
   Outcome factor_in_place(const direct::FactorContext<B, T>& context) {
     B& backend = context.backend;
-    const std::int64_t n = this->factors().rows();
-    Dense<T> matrix = this->factors();
+    const std::int64_t n = this->packed().rows();
+    Dense<T> matrix = this->packed();
     Dense<T> next(backend.device(), n, n);
     const crout::IterationSettings settings{
         .section_size = options_.section_size > 0 ? options_.section_size : crout::default_section_size(n),
         .tolerance = options_.tolerance,
         .pivoting = options_.pivoting,
         .pivot_threshold = options_.pivot_threshold};
-    crout::Iteration<B, T> iteration(backend, matrix.view(), this->factors().view(), next.view(),
+    crout::Iteration<B, T> iteration(backend, matrix.view(), this->packed().view(), next.view(),
                                      this->pivots(), settings, context.control);
     const auto result = iteration.factor();
     Outcome outcome = crout::outcome_of(result, 0, options_.pivoting);

@@ -9,6 +9,7 @@
 // first and clears what is above the diagonal.
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
+#include "linalg/determinant_product.hpp"
 #include "matrix/assign.hpp"
 #include "solver/instantiate.hpp"
 
@@ -52,6 +53,12 @@ class StripedElimination final : public SolverImplementation<T> {
     return std::make_unique<Workspace>();
   }
   [[nodiscard]] std::size_t bytes() const override { return elements_.bytes(); }
+
+  [[nodiscard]] Determinant determinant() const override {
+    DeterminantProduct product;
+    for (std::int64_t i = 0; i < n_; ++i) product.multiply(static_cast<double>(row(i)[i]));
+    return product.value();
+  }
 
   /// Applies both passes to right-hand sides, with the multipliers that are stored in place of the zeros.
   void solve(Workspace& /*workspace*/, DenseView<const T> rhs, DenseView<T> X,

@@ -2,11 +2,13 @@
 #include "backend/store.hpp"
 #include "dense/factorization/cusolver.cuh"
 #include "dense/factorization/magnitudes.cuh"
+#include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/methods/dense/cusolver_lu.hpp>
 
 #include <cstddef>
@@ -80,10 +82,30 @@ class CusolverFactorization {
   /// Waits for cuSOLVER's status.
   void check(B& backend, Space& space) const { space.cusolver.status(backend); }
 
+  [[nodiscard]] DeterminantProduct determinant(B& backend) const {
+    DeterminantProduct product;
+    multiply_by_diagonal(product, triangle_on_host(backend, factors_.view(), upper));
+    if (tau_.size() == 0) {
+      count_exchanges(product, pivots_.to_vector(), 1);
+    } else {
+      count_reflections(product, tau_.to_vector());
+    }
+    return product;
+  }
+  [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
+    if (tau_.size() > 0) throw Error("there are no L and U of A, which was factored by QR after growth");
+    MatrixFactors<T> result;
+    result.lower = triangle_on_host(backend, factors_.view(), {.lower = true, .unit_diagonal = true});
+    result.upper = triangle_on_host(backend, factors_.view(), upper);
+    result.row_permutation = permutation_by_exchanges(factors_.rows(), pivots_.to_vector(), 1);
+    return result;
+  }
   [[nodiscard]] double norm() const { return norms_.one; }
   [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + pivots_.bytes() + tau_.bytes(); }
 
  private:
+  static constexpr PackedTriangle upper{.lower = false, .unit_diagonal = false};
+
   [[nodiscard]] double largest_of_upper_triangle(B& backend) const {
     const std::int64_t n = factors_.rows();
     Array<double> maxima(device_, n);

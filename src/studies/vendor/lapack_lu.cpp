@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
+#include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
@@ -8,6 +9,7 @@
 #include "solver/instantiate.hpp"
 #include "studies/vendor/blocked_lu.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/methods/dense/lapack_lu.hpp>
 
 #include <cstddef>
@@ -56,6 +58,24 @@ class LapackFactorization {
     }
   }
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    DeterminantProduct product;
+    multiply_by_diagonal(product, factors_);
+    if (tau_.empty()) {
+      count_exchanges(product, pivots_, 1);
+    } else {
+      count_reflections(product, tau_);
+    }
+    return product;
+  }
+  [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
+    if (!tau_.empty()) throw Error("there are no L and U of A, which was factored by QR after growth");
+    MatrixFactors<T> result;
+    result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = true});
+    result.upper = copy_triangle(backend, factors_.view(), {.lower = false, .unit_diagonal = false});
+    result.row_permutation = permutation_by_exchanges(factors_.rows(), pivots_, 1);
+    return result;
+  }
   [[nodiscard]] double norm() const { return norms_.one; }
   [[nodiscard]] std::size_t bytes() const {
     return factors_.bytes() + pivots_.size() * sizeof(int) + tau_.size() * sizeof(T);

@@ -138,46 +138,6 @@ TYPED_TEST(LuOf, SingularWithGrowth_IsSingular) {
   EXPECT_EQ(setup.status, Status::singular) << setup.message;
 }
 
-/// The determinant of a random matrix of integers by fraction-free elimination, which is exact up to order 6.
-long double exact_determinant(std::vector<std::vector<std::int64_t>> a) {
-  const std::size_t n = a.size();
-  std::int64_t divisor = 1;
-  int sign = 1;
-  for (std::size_t k = 0; k < n; ++k) {
-    std::size_t pivot = k;
-    while (pivot < n && a[pivot][k] == 0) ++pivot;
-    if (pivot == n) return 0;
-    if (pivot != k) std::swap(a[pivot], a[k]), sign = -sign;
-    for (std::size_t i = k + 1; i < n; ++i) {
-      for (std::size_t j = k + 1; j < n; ++j) a[i][j] = (a[i][j] * a[k][k] - a[i][k] * a[k][j]) / divisor;
-    }
-    divisor = a[k][k];
-  }
-  return sign * static_cast<long double>(divisor);
-}
-
-TYPED_TEST(LuOf, Determinant_AgreesWithExactElimination) {
-  using T = TypeParam;
-  for (const std::int64_t n : {1, 2, 3, 4, 5, 6}) {
-    for (const std::int64_t seed : {1, 2, 3}) {
-      const auto a = std::get<Dense<T>>(make_matrix<T>(
-          "random-integer", {{"rows", n}, {"columns", n}, {"low", -9}, {"high", 9}, {"seed", seed}}));
-      std::vector<std::vector<std::int64_t>> exact(static_cast<std::size_t>(n));
-      for (std::int64_t i = 0; i < n; ++i) {
-        for (std::int64_t j = 0; j < n; ++j) {
-          exact[static_cast<std::size_t>(i)].push_back(static_cast<std::int64_t>(a(i, j)));
-        }
-      }
-      const auto expected = static_cast<double>(exact_determinant(exact));
-      Lu<T> lu;
-      const Report setup = lu.factor(a);
-      const double tolerance =
-          50 * std::numeric_limits<T>::epsilon() / setup.reciprocal_condition.value_or(1);
-      EXPECT_NEAR(lu.determinant().value(), expected, tolerance * std::abs(expected)) << "n = " << n;
-    }
-  }
-}
-
 /// Scaled, far beyond the range of T, and after butterflies: |det| of the matrix of growth is 2^(n-1).
 TYPED_TEST(LuOf, Determinant_TransformedMatrices) {
   using T = TypeParam;

@@ -54,7 +54,7 @@ std::string table_of_options(const Method& method) {
   std::string table = "| option | takes | default | meaning |\n| --- | --- | --- | --- |\n";
   for (const OptionInfo& option : method.options) {
     const std::string takes =
-        option.allowed.empty() ? option.type : option.type + ": " + code(option.allowed);
+        option.allowed().empty() ? option.type() : option.type() + ": " + code(option.allowed());
     table += "| `" + option.name + "` | " + takes + " | " + code(option.fallback) + " | " +
              cell(option.help) + " |\n";
   }
@@ -96,9 +96,9 @@ TEST(Docs, EveryGenerator_ListedWithOptions) {
       const char* const equals = option.fallback.empty() ? "" : "=";
       options += fmt::format("{}{}", options.empty() ? "" : " ",
                              code(fmt::format("{}{}{}", option.name, equals, option.fallback)));
-      const std::string allowed = option.allowed.empty() ? "" : fmt::format(": {}", code(option.allowed));
+      const std::string allowed = option.allowed().empty() ? "" : fmt::format(": {}", code(option.allowed()));
       const std::string meaning =
-          fmt::format("\n| `{}` | {}{} | {} |\n", option.name, option.type, allowed, cell(option.help));
+          fmt::format("\n| `{}` | {}{} | {} |\n", option.name, option.type(), allowed, cell(option.help));
       EXPECT_TRUE(contains(page, meaning)) << generator.name << ": the page should hold:" << meaning;
     }
     const std::string line =

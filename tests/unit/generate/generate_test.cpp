@@ -12,7 +12,6 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -161,9 +160,7 @@ std::uint64_t checksum_of_variants(const Generator& generator) {
   Checksum sum;
   sum.add(checksum(make_matrix<double>(generator.name, basic)));
   for (const OptionInfo& option : generator.options) {
-    if (option.type != "text") continue;
-    std::istringstream words(option.allowed);
-    for (std::string word; std::getline(words >> std::ws, word, ',');) {
+    for (const std::string& word : option.words) {
       Options options = basic;
       options.set(option.name, word);
       sum.add(checksum(make_matrix<double>(generator.name, options)));
@@ -336,20 +333,13 @@ TEST(Generate, ElementsThatOverflow_InvalidMatrix) {
                InvalidMatrix);
 }
 
-/// Limits of an option like "0 < x <= 1e+300", moved inwards where they are excluded; none for a text.
+/// Limits of a number, moved inwards where they are excluded.
 std::vector<double> limits_of(const OptionInfo& option) {
+  const Range& range = option.range;
   std::vector<double> limits;
-  const std::string& text = option.allowed;
-  const std::size_t x = text.find('x');
-  if ((option.type != "number" && option.type != "integer") || x == std::string::npos) return limits;
-  const double step = option.type == "integer" ? 1 : 1e-300;
-  if (x > 0) limits.push_back(std::stod(text) + (text[x - 2] == '<' ? step : 0));
-  const std::size_t upper = text.find('<', x);
-  if (upper != std::string::npos) {
-    const bool excluded = text[upper + 1] != '=';
-    const double limit = std::stod(text.substr(upper + (excluded ? 1 : 2)));
-    limits.push_back(excluded ? limit * (1 - 1e-12) : limit);
-  }
+  const double step = option.kind == OptionKind::integer ? 1 : 1e-300;
+  if (std::isfinite(range.low)) limits.push_back(range.low + (range.open_low ? step : 0));
+  if (std::isfinite(range.high)) limits.push_back(range.open_high ? range.high * (1 - 1e-12) : range.high);
   return limits;
 }
 
@@ -371,10 +361,10 @@ TEST(Generate, OptionsAtTheirLimits_FiniteOrRefused) {
         continue;
       for (const double limit : limits_of(option)) {
         constexpr double costly = 1e6;  // vertices, edges and diagonals are sizes as well
-        if (option.type == "integer" && limit > costly) continue;
+        if (option.kind == OptionKind::integer && limit > costly) continue;
         SCOPED_TRACE(generator.name + ": " + option.name + " = " + std::to_string(limit));
         Options options = basic;
-        if (option.type == "integer") {
+        if (option.kind == OptionKind::integer) {
           options.set(option.name, static_cast<std::int64_t>(limit));
         } else {
           options.set(option.name, limit);

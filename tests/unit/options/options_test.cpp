@@ -5,8 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace echelon {
 namespace {
@@ -169,13 +173,79 @@ TEST(Options, Table_Description) {
 
   ASSERT_EQ(infos.size(), 11U);
   EXPECT_EQ(infos[1].name, "count");
-  EXPECT_EQ(infos[1].type, "integer");
+  EXPECT_EQ(infos[1].kind, OptionKind::integer);
+  EXPECT_EQ(infos[1].type(), "integer");
   EXPECT_EQ(infos[1].fallback, "3");
-  EXPECT_EQ(infos[1].allowed, "1 <= x <= 10");
-  EXPECT_EQ(infos[3].allowed, "plain, fancy");
-  EXPECT_EQ(infos[4].type, "text");
+  EXPECT_EQ(infos[1].allowed(), "1 <= x <= 10");
+  EXPECT_EQ(infos[3].allowed(), "plain, fancy");
+  EXPECT_EQ(infos[4].kind, OptionKind::word);
+  EXPECT_EQ(infos[4].type(), "text");
   EXPECT_EQ(infos[4].fallback, "red");
-  EXPECT_EQ(infos[4].allowed, "red, blue");
+  EXPECT_EQ(infos[4].allowed(), "red, blue");
+}
+
+TEST(Options, Table_StructuredValues) {
+  const std::vector<OptionInfo> infos = describe_options<SampleOptions>();
+  const auto of = [&](const std::string& name) {
+    return *std::find_if(infos.begin(), infos.end(),
+                         [&](const OptionInfo& info) { return info.name == name; });
+  };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(of("flag").kind, OptionKind::boolean);
+  EXPECT_EQ(of("count").range.low, 1);
+  EXPECT_EQ(of("count").range.high, 10);
+  EXPECT_EQ(of("weight").kind, OptionKind::number);
+  EXPECT_TRUE(of("weight").range.open_low);
+  EXPECT_FALSE(of("weight").range.open_high);
+  EXPECT_EQ(of("weight").allowed(), "0 < x <= 1");
+  EXPECT_EQ(of("kind").kind, OptionKind::word);
+  EXPECT_EQ(of("kind").words, (std::vector<std::string>{"plain", "fancy"}));
+  EXPECT_EQ(of("colour").words, (std::vector<std::string>{"red", "blue"}));
+  EXPECT_EQ(of("preconditioner").kind, OptionKind::method);
+  EXPECT_EQ(of("preconditioner").type(), "text");
+  EXPECT_EQ(of("preconditioner").allowed(), "");
+  EXPECT_EQ(of("preconditioner.NAME").kind, OptionKind::nested);
+  EXPECT_EQ(of("preconditioner.NAME").type(), "any");
+  EXPECT_EQ(of("atol").range.low, 0);
+  EXPECT_EQ(of("atol").range.high, infinity);
+  EXPECT_EQ(of("atol").allowed(), "x >= 0");
+}
+
+/// The words of an option are accepted, another one is refused; bounds that belong to it are accepted.
+TEST(Registry, EveryOption_TakesItsWordsAndBounds) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const Method& method : methods()) {
+    if (!method.serial) continue;
+    for (const OptionInfo& option : method.options) {
+      SCOPED_TRACE(method.name + " " + option.name);
+      const auto accepts = [&](const OptionValue& value) {
+        try {
+          method.check_options(Device::serial(), {{option.name, value}});
+        } catch (const BadOption& error) {
+          return error.path() != option.name;
+        }
+        return true;
+      };
+      for (const std::string& word : option.words) EXPECT_TRUE(accepts(word)) << word;
+      if (option.kind == OptionKind::word) {
+        EXPECT_FALSE(accepts("no such word"));
+      }
+      if (option.kind != OptionKind::integer && option.kind != OptionKind::number) continue;
+      const auto number = [&](double value) {
+        const bool whole = option.kind == OptionKind::integer;
+        return whole ? OptionValue(static_cast<std::int64_t>(value)) : OptionValue(value);
+      };
+      const Range& range = option.range;
+      if (std::isfinite(range.low)) {
+        EXPECT_EQ(accepts(number(range.low)), !range.open_low);
+        EXPECT_FALSE(accepts(number(std::min(range.low - 1, std::nextafter(range.low, -infinity)))));
+      }
+      if (std::isfinite(range.high)) {
+        EXPECT_EQ(accepts(number(range.high)), !range.open_high);
+        EXPECT_FALSE(accepts(number(std::max(range.high + 1, std::nextafter(range.high, infinity)))));
+      }
+    }
+  }
 }
 
 TEST(Registry, Names_SortedAndUnique) {

@@ -18,6 +18,11 @@ TEST(BadOption, NearestName) {
   EXPECT_EQ(nearest_name("jacbi", {"cg", "jacobi", "gmres"}), "jacobi");
   EXPECT_EQ(nearest_name("cg", {"cg", "jacobi"}), "cg");
   EXPECT_EQ(nearest_name("bicg", {"cg", "bicgstab"}), "cg");
+  EXPECT_EQ(nearest_name("gc", {"cg", "jacobi"}), "cg");
+  EXPECT_EQ(nearest_name("gmers", {"gears", "gmres"}), "gmres");
+  EXPECT_EQ(nearest_name("jaocbi", {"jacobi", "cg"}), "jacobi");
+  EXPECT_EQ(nearest_name("ab", {"ba"}), "ba");
+  EXPECT_EQ(nearest_name("abcd", {"badc", "xbxd"}), "badc");  // two exchanges, and two substitutions
   EXPECT_EQ(nearest_name("zzzzzz", {"cg", "jacobi"}), "");
   EXPECT_EQ(nearest_name("", {"jacobi"}), "");
   EXPECT_EQ(nearest_name("jacobi", {}), "");

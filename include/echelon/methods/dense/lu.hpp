@@ -37,9 +37,6 @@ class ECHELON_API Lu : public SolverOf<T, LuOptions> {
  public:
   using SolverOf<T, LuOptions>::SolverOf;
 
-  /// Determinant of A from the factors of the last setup; zero if a pivot is zero. O(n). Throws Error when
-  /// there was no setup or it was cancelled.
-  [[nodiscard]] Determinant determinant() const;
   /// Solves A^T X = B, with a report like that of solve(). Reads A once more than solve().
   [[nodiscard]] Report solve_transposed(DenseView<const T> B, DenseView<T> X) const;
   /// Computes X = A^-1, n by n, by solving for each column and refining it: 2 n^3 flops, twice that with a

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <echelon/error.hpp>
+#include <echelon/solver/any_solver.hpp>
+
+#include <fmt/format.h>
+
+#include <type_traits>
+
+namespace echelon {
+
+namespace {
+
+/// The alternative of an operand that has the scalar type of the solver.
+template <class T, template <class> class Object>
+const Object<T>& operand_of(const OfAnyScalar<Object>& operand, const char* name) {
+  if (const auto* const held = std::get_if<Object<T>>(&operand)) return *held;
+  throw Error(fmt::format("{} is of type {}, the solver of type {}: convert one of them", name,
+                          to_string(static_cast<Scalar>(operand.index())),
+                          std::is_same_v<T, float> ? "float" : "double"));
+}
+
+template <class T>
+T scalar_type(const Solver<T>&);
+template <class S>
+using ScalarOf = decltype(scalar_type(std::declval<const S&>()));
+
+}  // namespace
+
+AnySolver::AnySolver(std::string_view method, const Device& device, Scalar scalar, const Options& options)
+    : solver_(with_scalar(
+          scalar, [&]<class T>() { return OfAnyScalar<Solver>(make_solver<T>(method, device, options)); })) {}
+
+Report AnySolver::analyze(const OfAnyScalar<MatrixRef>& A) {
+  return std::visit(
+      [&]<class S>(S& solver) { return solver.analyze(operand_of<ScalarOf<S>, MatrixRef>(A, "A")); },
+      solver_);
+}
+
+Report AnySolver::setup(const OfAnyScalar<MatrixRef>& A, const Control& control) {
+  return std::visit(
+      [&]<class S>(S& solver) { return solver.setup(operand_of<ScalarOf<S>, MatrixRef>(A, "A"), control); },
+      solver_);
+}
+
+Report AnySolver::update_values(const OfAnyScalar<MatrixRef>& A, const Control& control) {
+  return std::visit(
+      [&]<class S>(S& solver) {
+        return solver.update_values(operand_of<ScalarOf<S>, MatrixRef>(A, "A"), control);
+      },
+      solver_);
+}
+
+Report AnySolver::solve(const OfAnyScalar<ConstDenseView>& B, const OfAnyScalar<DenseView>& X,
+                        const Control& control) const {
+  return std::visit(
+      [&]<class S>(const S& solver) {
+        using T = ScalarOf<S>;
+        return solver.solve(operand_of<T, ConstDenseView>(B, "B"), operand_of<T, DenseView>(X, "X"), control);
+      },
+      solver_);
+}
+
+Determinant AnySolver::determinant() const {
+  return std::visit([](const auto& solver) { return solver.determinant(); }, solver_);
+}
+
+Inertia AnySolver::inertia() const {
+  return std::visit([](const auto& solver) { return solver.inertia(); }, solver_);
+}
+
+OfAnyScalar<MatrixFactors> AnySolver::factors() const {
+  return std::visit([](const auto& solver) { return OfAnyScalar<MatrixFactors>(solver.factors()); }, solver_);
+}
+
+std::size_t AnySolver::bytes() const {
+  return std::visit([](const auto& solver) { return solver.bytes(); }, solver_);
+}
+
+std::string AnySolver::describe() const {
+  return std::visit([](const auto& solver) { return solver.describe(); }, solver_);
+}
+
+const Device& AnySolver::device() const {
+  return std::visit([](const auto& solver) -> const Device& { return solver.device(); }, solver_);
+}
+
+}  // namespace echelon
