@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
+#include "dense/factorization/qr.hpp"
 #include "dense/factorization/scaling.hpp"
+#include "dense/factorization/zero_diagonal.hpp"
 #include "dense/vendor/blocked_lu.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
@@ -11,6 +13,7 @@
 #include <echelon/methods/dense/lapack_lu.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace echelon {
@@ -29,7 +32,7 @@ class LapackFactorization {
   LapackFactorization(const Device&, const LapackLuOptions& options) : equilibrate_(options.equilibrate) {}
 
   Outcome factor(const direct::FactorContext<B, T>& context) {
-    tau_.clear();
+    tau_ = Array<T>();
     pivots_.clear();
     const int n = blas::dimension(context.A.rows());
     if (Outcome scaled = lu::copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok())
@@ -46,55 +49,41 @@ class LapackFactorization {
     return outcome;
   }
 
-  void substitute(Operation operation, B& /*backend*/, direct::NoSpace& /*space*/, DenseView<T> X) const {
+  void substitute(Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
     const bool transposed = operation == Operation::transpose;
-    if (tau_.empty()) {
+    if (tau_.size() == 0) {
       lapack::getrs(transposed, static_cast<int>(X.rows()), static_cast<int>(X.columns()), factors_.data(),
                     pivots_.data(), X.data(), blas::dimension(X.leading()));
     } else {
-      substitute_qr(transposed, X);
+      lu::substitute_qr<T>(backend, transposed, factors_.view(), tau_.data(), X);
     }
   }
 
   [[nodiscard]] double norm() const { return norms_.one; }
   [[nodiscard]] std::size_t bytes() const {
-    return factors_.bytes() + pivots_.size() * sizeof(int) + tau_.size() * sizeof(T);
+    return factors_.bytes() + pivots_.size() * sizeof(int) + tau_.bytes();
   }
 
  private:
   /// Factors A = Q R, which is backward stable for every A, at twice the flops of LU.
   Outcome factor_qr(const direct::FactorContext<B, T>& context, double growth) {
-    const auto n = static_cast<int>(factors_.rows());
     lu::restore_scaled(context, factors_);
-    tau_.assign(static_cast<std::size_t>(n), T{0});
+    tau_ = Array<T>(context.backend.device(), factors_.rows());
     if (context.cancel.stop_requested()) return cancelled_factorization();
-    lapack::geqrf(n, factors_.data(), tau_.data());
-    for (int i = 0; i < n; ++i) {
-      if (factors_(i, i) == 0) return zero_pivot(i);
-    }
+    lu::factor_qr<T>(context.backend, factors_.view(), tau_.data());
+    if (const std::int64_t zero = lu::first_zero_on_diagonal(context.backend, factors_); zero >= 0)
+      return zero_pivot(zero);
     Outcome outcome = assess_condition<T>(context.reciprocal_condition());
     outcome.warnings.push_back(growth_warning(growth));
     outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
     return outcome;
   }
 
-  /// Computes X = R^-1 Q^T X, or Q R^-T X.
-  void substitute_qr(bool transposed, DenseView<T> X) const {
-    const T* const qr = factors_.data();
-    const int n = static_cast<int>(X.rows());
-    const int columns = static_cast<int>(X.columns());
-    const int leading = blas::dimension(X.leading());
-    if (!transposed) lapack::multiply_by_q(true, n, columns, qr, tau_.data(), X.data(), leading);
-    blas::trsm(CblasUpper, transposed ? CblasTrans : CblasNoTrans, CblasNonUnit, n, columns, qr, n, X.data(),
-               leading);
-    if (transposed) lapack::multiply_by_q(false, n, columns, qr, tau_.data(), X.data(), leading);
-  }
-
   bool equilibrate_;
   Dense<T> factors_;  // of LU, or of QR
   lu::ScaledNorms norms_;
   std::vector<int> pivots_;
-  std::vector<T> tau_;  // of QR's reflections; empty: LU
+  Array<T> tau_;  // of QR's reflections; empty: LU
 };
 
 }  // namespace
