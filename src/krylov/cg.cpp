@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -126,6 +127,11 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
       inverse_norm = std::max(inverse_norm, 1 / ritz.smallest);
     }
     this->add_condition(v, inverse_norm, ritz.smallest > 0 ? ritz.largest / ritz.smallest : 0, job);
+  }
+
+  [[nodiscard]] std::optional<double> relative_curvature(SolveWorkspace& workspace) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    return krylov::relative_curvature<B, T>(v.backend, this->matrix(), v.cg.p.data());
   }
 
   bool flexible_asked_;

@@ -14,14 +14,17 @@
 #pragma once
 
 #include "backend/columns.hpp"
+#include "backend/store.hpp"
 #include "krylov/lanczos.hpp"
 #include "linalg/vector/functors.hpp"
+#include "matrix/rows.hpp"
 #include "solver/iteration/state.hpp"
 
 #include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -362,6 +365,40 @@ void step_cg(B& backend, std::int64_t n, std::span<const CgColumn<V>> columns, c
   } else {
     advance(backend, n, columns, traits, [](const Column& c) { return static_cast<const V*>(c.r); });
   }
+}
+
+/// Contributes to p^T A p and |p|^T |A| |p|.
+template <class Rows, class V>
+struct CurvatureAndMagnitude {
+  Rows A;
+  const V* p;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    double sum = 0;
+    double magnitude = 0;
+    for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
+      const double term = static_cast<double>(A.value(i, k)) * static_cast<double>(p[A.column(k)]);
+      sum += term;
+      magnitude += std::fabs(term);
+    }
+    const auto value = static_cast<double>(p[i]);
+    return {value * sum, std::fabs(value) * magnitude};
+  }
+};
+
+/// Computes p^T A p / (|p|^T |A| |p|) from the elements of A, without the rounding errors of a recurrence;
+/// empty for an operator. Costs a product with A; waits.
+template <class B, class T, class V>
+std::optional<double> relative_curvature(B& backend, const MatrixRef<T>& A, const V* p) {
+  if (A.is_operator()) return std::nullopt;
+  Array<TwoSums> sums(backend.device(), 1);
+  const Store<TwoSums> store{sums.data()};
+  if (A.is_sparse()) {
+    backend.reduce(A.rows(), CurvatureAndMagnitude<SparseRows<T>, V>{SparseRows<T>(*A.csr()), p}, store);
+  } else {
+    backend.reduce(A.rows(), CurvatureAndMagnitude<DenseRows<T>, V>{DenseRows<T>(A.dense()), p}, store);
+  }
+  const TwoSums found = backend.read(sums.data());
+  return found.first / found.second;
 }
 
 }  // namespace echelon::krylov

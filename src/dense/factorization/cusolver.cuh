@@ -21,6 +21,21 @@ namespace echelon {
 template <class T>
 inline constexpr cudaDataType cuda_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
 
+/// Computes x = R^-1 x, or R^-T x, for R in the upper triangle of qr and one column x. Does not wait.
+template <class T>
+void solve_triangle(Cuda& backend, bool transposed, DenseView<const T> qr, T* x) {
+  const CurrentDevice current(qr.device().id());
+  const int n = static_cast<int>(qr.rows());
+  const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  if constexpr (std::is_same_v<T, double>) {
+    check(cublasDtrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
+                      n, x, 1));
+  } else {
+    check(cublasStrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
+                      n, x, 1));
+  }
+}
+
 /// A cuSOLVER handle for one thread at a time, and the status that its routines leave in device memory.
 class Cusolver {
  public:
@@ -105,6 +120,17 @@ class Cusolver {
     }
   }
 
+  /// Computes X = A^-1 X = R^-1 Q^T X, or A^-T X. Does not wait for the work in `workspace`.
+  template <class T>
+  void substitute_qr(Cuda& backend, bool transposed, DenseView<const T> qr, const T* tau, DenseView<T> X,
+                     Array<T>& workspace) {
+    for (std::int64_t j = 0; j < X.columns(); ++j) {
+      if (!transposed) multiply_by_q(true, qr, tau, X.column(j), workspace);
+      solve_triangle(backend, transposed, qr, X.column(j));
+      if (transposed) multiply_by_q(false, qr, tau, X.column(j), workspace);
+    }
+  }
+
   /// The status of the last routine. Waits for it.
   int status(Cuda& backend) {
     const int info = backend.read(info_.data());
@@ -117,20 +143,5 @@ class Cusolver {
   CusolverParameters parameters_;
   Array<int> info_;
 };
-
-/// Computes x = R^-1 x, or R^-T x, for R in the upper triangle of qr and one column x. Does not wait.
-template <class T>
-void solve_triangle(Cuda& backend, bool transposed, DenseView<const T> qr, T* x) {
-  const CurrentDevice current(qr.device().id());
-  const int n = static_cast<int>(qr.rows());
-  const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-  if constexpr (std::is_same_v<T, double>) {
-    check(cublasDtrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
-                      n, x, 1));
-  } else {
-    check(cublasStrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
-                      n, x, 1));
-  }
-}
 
 }  // namespace echelon

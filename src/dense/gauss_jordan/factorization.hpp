@@ -111,6 +111,7 @@ class Factorization {
     const std::int64_t overflow = elimination_->state().overflow_column;
     if (overflow >= 0) return overflowed(overflow);
     norm_ = scans.scaled.norm_inf;
+    largest_ = scans.scaled.largest;
     read_pivots();
     distance_ = rank() > 0 ? find_distance(scans.eliminated.norm_inf) : 0;
     const double rounding = default_tolerance<T>(rows(), columns()) / 4 * norm_;
@@ -162,6 +163,14 @@ class Factorization {
   [[nodiscard]] double reciprocal_condition() const {
     if (rank() == 0) return rows() == 0 || columns() == 0 ? 1 : 0;
     return norm_ > 0 ? std::min(1.0, distance_ / norm_) : 0;
+  }
+  /// Largest pivot over the largest element of S: growth of elements shows in the pivots, which are the
+  /// largest elements of their columns.
+  [[nodiscard]] double pivot_growth() const {
+    double largest = 0;
+    for (const T pivot : elimination_->record().values)
+      largest = std::max(largest, std::fabs(static_cast<double>(pivot)));
+    return largest_ > 0 ? largest / largest_ : 1;
   }
   [[nodiscard]] const std::vector<std::int64_t>& pivot_columns() const {
     return elimination_->record().columns;
@@ -315,6 +324,7 @@ class Factorization {
   int exponent_ = 0;  // A was multiplied by 2^exponent_
   double given_norm_ = 0;
   double norm_ = 0;      // of the scaled matrix
+  double largest_ = 0;   // magnitude in the scaled matrix
   double distance_ = 0;  // of the scaled matrix to lower rank
   std::unique_ptr<BlockedElimination<B, T>> elimination_;
   RankFacts facts_;

@@ -8,6 +8,7 @@
 #include "linalg/blas/vector_instructions.hpp"
 #include "linalg/determinant_product.hpp"
 #include "solver/factor_status.hpp"
+#include "solver/has_factor.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/error.hpp>
@@ -17,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -24,8 +26,8 @@ namespace echelon {
 namespace {
 
 /// Holds a factorisation in the requested lower precision, or one in the working precision where that is not
-/// accurate enough; the second is computed by the set-up, or by the first solve that needs it. Where rounding
-/// errors spoilt that too, and A is singular to working precision, factors of `lu` find the x.
+/// accurate enough; the second is computed by the set-up, or by the first solve that needs it. Where growth
+/// of elements spoilt that too, factors of `lu` take its place.
 template <class B, class T>
 class GaussJordanImplementation final : public EliminationSolver<T> {
   using System = EliminatedSystem<B, T>;
@@ -66,7 +68,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   }
   [[nodiscard]] std::optional<FactorPrecision> factor_precision() const override { return factor_precision_; }
 
-  [[nodiscard]] bool has_elimination() const override { return factored_ || refined_ != nullptr; }
+  [[nodiscard]] bool has_elimination() const override { return (factored_ && !lu_) || refined_ != nullptr; }
   [[nodiscard]] const RankFacts& facts() const override {
     return factored_ ? system_.facts() : refined_->facts();
   }
@@ -164,9 +166,10 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
 
   Outcome factor_in_working_precision() const {
     Outcome outcome = system_.factor(A_);
-    if (!outcome.ok()) return outcome;
+    const bool overflowed = outcome.status == Status::not_a_number && !outcome.row;
+    if (!outcome.ok()) return overflowed ? factor_by_lu(std::move(outcome)) : outcome;
     const std::string failure = system_.growth_failure(A_);
-    if (!failure.empty()) return assess_growth(failure);
+    if (!failure.empty()) return factor_by_lu({Status::breakdown, failure});
     factored_ = true;
     if (system_.rank() == A_.columns()) {
       outcome = assess_condition<T>(system_.reciprocal_condition());
@@ -179,22 +182,22 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     return outcome;
   }
 
-  /// Outcome where growth of elements, or a condition above 1 / eps, spoilt the elimination, whose rank and
-  /// condition number say nothing then: `lu` tells which. A matrix that is singular to working precision
-  /// remains so, and is solved with these factors.
-  Outcome assess_growth(const std::string& failure) const {
-    Outcome outcome = {Status::breakdown, failure};
-    if (A_.rows() != A_.columns()) return outcome;
+  /// Factors a square A by `lu`, which repairs growth of elements, where that, or a condition above 1 / eps,
+  /// spoilt the elimination: its rank and condition number say nothing then.
+  Outcome factor_by_lu(Outcome failure) const {
+    if (A_.rows() != A_.columns()) return failure;
     lu_ = make_solver<T>("lu", this->device());
-    const Report factored = lu_->setup(A_);
-    if (factored.status != Status::singular || factored.row) {
+    SolverImplementation<T>& lu = SolverAccess<T>::implementation(*lu_);
+    lu.set_cancel(this->cancel());
+    Outcome outcome = lu.setup(A_);
+    lu.set_cancel({});
+    factored_ = has_factor(outcome);
+    if (!factored_) {
       lu_.reset();
-      return outcome;
+      return outcome.status == Status::cancelled ? outcome : failure;
     }
-    factored_ = true;
-    outcome.status = Status::singular;
-    outcome.message = factored.message + " by lu, whose factors were taken";
-    outcome.reciprocal_condition = factored.reciprocal_condition;
+    if (outcome.ok()) outcome.rank = A_.columns();
+    outcome.warnings.insert(outcome.warnings.begin(), failure.message + ": factored by lu instead");
     return outcome;
   }
 
@@ -237,8 +240,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   mutable std::mutex mutex_;  // guards system_, lu_ and factored_ once refined_ exists
   mutable System system_;
   mutable bool factored_ = false;
-  mutable std::optional<Solver<T>>
-      lu_;  // where A is singular to working precision, and growth spoilt system_
+  mutable std::optional<Solver<T>> lu_;  // in place of system_, where growth of elements spoilt that
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "dense/panels/apply_panel.hpp"
 #include "exact/decide_rank.hpp"
 #include "linalg/contraction.hpp"
+#include "solver/direct/growth.hpp"
 #include "solver/direct/refinement.hpp"
 #include "solver/implementation.hpp"
 
@@ -119,12 +120,15 @@ class EliminatedSystem {
   ///
   /// A column without a pivot is a combination x of the pivot columns, by the elimination. If A has no small
   /// singular value, no x satisfies these equations, however large it is; after growth of elements they are
-  /// not satisfied even after refinement. For full rank and a large condition number a random right-hand
-  /// side takes the place of the column. The cost is that of a solution and of up to ten steps of refinement.
+  /// not satisfied even after refinement. For full rank, with large pivots or a large condition number, a
+  /// random right-hand side takes the place of the column. The cost is that of a solution and of up to ten
+  /// steps of refinement.
   [[nodiscard]] std::string growth_failure(const MatrixRef<T>& A) const {
     if (options_.tolerance) return {};
     const bool singular = rank() < std::min(rows(), columns());
-    if (!singular && (rows() != columns() || reciprocal_condition() >= machine_epsilon<T>)) return {};
+    const bool grown = !(factorization_->pivot_growth() <= direct::harmless_growth(columns()));
+    const bool doubtful = grown || !(reciprocal_condition() >= machine_epsilon<T>);
+    if (!singular && (rows() != columns() || !doubtful)) return {};
     const std::unique_ptr<SolveWorkspace> workspace = make_workspace(1, &backend());
     Array<T> b(device_, rows());
     Array<T> x(device_, columns());
@@ -143,8 +147,7 @@ class EliminatedSystem {
     const std::string what = singular ? growth_in_elimination(factorization_->first_without_pivot())
                                       : "elements grew so much in the elimination that refined solutions do "
                                         "not satisfy their equations";
-    return what + " (residual " + short_number(worst.error) + " of the size of a row)" +
-           (rows() == columns() ? "; try lu, which factors such a matrix in another way" : "");
+    return what + " (residual " + short_number(worst.error) + " of the size of a row)";
   }
 
   /// A particular solution of A X = B, refined, for column-major views.

@@ -7,13 +7,12 @@
 #include "dense/factorization/scaling.hpp"
 #include "dense/lu/butterfly.hpp"
 #include "dense/lu/factorization.hpp"
-#include "dense/lu/qr.hpp"
-#include "dense/lu/zero_diagonal.hpp"
+#include "dense/factorization/qr.hpp"
+#include "dense/factorization/zero_diagonal.hpp"
 #include "dense/mixed_precision/products.hpp"
-#include "linalg/spmv/multiply.hpp"
 #include "solver/direct/factorization.hpp"
+#include "solver/direct/growth.hpp"
 #include "solver/factor_status.hpp"
-#include "support/hash.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/text.hpp"
 #ifdef __CUDACC__
@@ -41,31 +40,16 @@ enum class Kind {
   qr,           ///< S = Q R
 };
 
-/// Growth max |u_ij| / max |a_ij| below which refinement is known to suffice: 100 times that of random
-/// matrices.
-inline double harmless_growth(std::int64_t n) {
-  return 100 * std::cbrt(static_cast<double>(n) * static_cast<double>(n));
-}
-
 /// Growth up to which this many steps of refinement may reach the level of rounding errors: the factors are
 /// those of a matrix that differs from A by growth times eps, and each step multiplies the error by about
 /// that.
 template <class T>
 double repairable_growth(std::int64_t n, std::int64_t steps) {
   const auto eps = static_cast<double>(machine_epsilon<T>);
-  return std::max(harmless_growth(n), 4 * std::pow(eps, 1 / static_cast<double>(steps + 1)) / eps);
+  return std::max(direct::harmless_growth(n), 4 * std::pow(eps, 1 / static_cast<double>(steps + 1)) / eps);
 }
 
 namespace factorization_detail {
-
-template <class T>
-struct RandomVector {
-  T* v;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
-    v[i] = static_cast<T>(symmetric_number(bits));
-  }
-};
 
 /// Copies to[i] = from[i step].
 template <class T>
@@ -112,11 +96,11 @@ class DenseFactorization {
     if (lu.cancelled) return cancelled_factorization();
     const double growth = lu.largest / norms_.largest;
     std::string why;
-    if (!(growth <= harmless_growth(order()))) {
+    if (!(growth <= direct::harmless_growth(order()))) {
       if (lu.zero_pivot >= 0) {
         why = "the pivot of column " + std::to_string(lu.zero_pivot) + " is 0";
       } else {
-        why = growth <= repairable_growth<T>(order(), options_.refine) ? inaccuracy(context)
+        why = growth <= repairable_growth<T>(order(), options_.refine) ? direct::inaccuracy(context)
                                                                        : "refinement does not repair that";
       }
     } else if (lu.zero_pivot >= 0) {
@@ -215,7 +199,7 @@ class DenseFactorization {
     const FactorResult lu = eliminate(context);
     if (lu.cancelled) return cancelled_factorization();
     const bool repairable = lu.largest / norms_.largest <= repairable_growth<T>(order(), options_.refine);
-    if (lu.zero_pivot < 0 && repairable && inaccuracy(context).empty()) {
+    if (lu.zero_pivot < 0 && repairable && direct::inaccuracy(context).empty()) {
       Outcome outcome;
       outcome.warnings.push_back(failure + ": factored after random butterfly transformations instead");
       return outcome;
@@ -237,27 +221,6 @@ class DenseFactorization {
     outcome.warnings.push_back(failure +
                                ", nor did random butterfly transformations help: factored by QR instead");
     return outcome;
-  }
-
-  /// Solves for b = A v with random v and for random b, refined like any other right-hand side: errors that
-  /// grow with the solution show with either. Returns a description of the larger error, or an empty string
-  /// if both answers are accurate.
-  std::string inaccuracy(const Context& context) const {
-    B& backend = context.backend;
-    const std::int64_t n = order();
-    Array<T> b(backend.device(), n);
-    Array<T> x(backend.device(), n);
-    double error = 0;
-    for (const bool random_solution : {true, false}) {
-      T* const random = random_solution ? x.data() : b.data();
-      backend.for_each(n, factorization_detail::RandomVector<T>{random});
-      if (random_solution) multiply(backend, T{1}, context.A, x.data(), T{0}, b.data());
-      context.solve(b.data(), x.data());
-      error = combine(Largest{error}, Largest{context.backward_error(b.data(), x.data())}).value;
-    }
-    const double acceptable = 10 * std::sqrt(static_cast<double>(n)) * machine_epsilon<T>;
-    if (error <= acceptable) return {};
-    return "refinement left a backward error of " + short_number(error);
   }
 
   FactorWorkspace<B, T> workspace_;

@@ -384,6 +384,14 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
                       {"interface_right_hand_side", v.norm_of_g / job.right_hand_side_norm}};
   }
 
+  [[nodiscard]] std::optional<double> relative_curvature(SolveWorkspace& workspace) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    preconditioner_.extend(v.scratch, v.cg.p.data(), v.z.data());
+    const std::optional<double> found =
+        krylov::relative_curvature<B, T>(v.backend, this->matrix(), v.z.data());
+    return found ? std::optional(sign_ * *found) : std::nullopt;
+  }
+
   /// An iteration takes longer than the wait for its result on a GPU, too: each is checked by default.
   static Stop checked_often(Stop stop) {
     if (stop.check_every == 0) stop.check_every = 1;

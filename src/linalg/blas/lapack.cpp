@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <vector>
 
 // Building blocks of sytrf_rook, which LAPACKE does not declare. The last argument is the length of `part`.
 extern "C" {
@@ -98,24 +99,49 @@ void sytrs_rook(int n, int columns, const double* ldl, const int* pivots, double
                "dsytrs_rook");
 }
 
+namespace {
+
+/// Calls f(work, size) with the workspace that f(answer, -1) asks for, and returns its result. The functions
+/// of LAPACKE that do this refuse vectors with a NaN, which solves end with where numbers overflow.
+template <class T, class F>
+int with_workspace(const F& f) {
+  T size = 0;
+  if (const int info = f(&size, -1); info != 0) return info;
+  std::vector<T> work(static_cast<std::size_t>(size));
+  return f(work.data(), static_cast<int>(size));
+}
+
+}  // namespace
+
 void geqrf(int n, float* a, float* tau) {
-  checked_info(LAPACKE_sgeqrf(LAPACK_COL_MAJOR, n, n, a, n, tau), "sgeqrf");
+  const auto factor = [&](float* work, int size) {
+    return LAPACKE_sgeqrf_work(LAPACK_COL_MAJOR, n, n, a, n, tau, work, size);
+  };
+  checked_info(with_workspace<float>(factor), "sgeqrf");
 }
 void geqrf(int n, double* a, double* tau) {
-  checked_info(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, n, n, a, n, tau), "dgeqrf");
+  const auto factor = [&](double* work, int size) {
+    return LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, n, n, a, n, tau, work, size);
+  };
+  checked_info(with_workspace<double>(factor), "dgeqrf");
 }
 
 void multiply_by_q(bool transposed, int n, int columns, const float* qr, const float* tau, float* b,
                    int leading) {
-  checked_info(
-      LAPACKE_sormqr(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b, leading),
-      "sormqr");
+  const auto multiply = [&](float* work, int size) {
+    return LAPACKE_sormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b,
+                               leading, work, size);
+  };
+  checked_info(with_workspace<float>(multiply), "sormqr");
 }
+
 void multiply_by_q(bool transposed, int n, int columns, const double* qr, const double* tau, double* b,
                    int leading) {
-  checked_info(
-      LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b, leading),
-      "dormqr");
+  const auto multiply = [&](double* work, int size) {
+    return LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b,
+                               leading, work, size);
+  };
+  checked_info(with_workspace<double>(multiply), "dormqr");
 }
 
 void getrs(bool transposed, int n, int columns, const float* lu, const int* pivots, float* b, int leading) {

@@ -9,6 +9,7 @@
 #include "matrix/assign.hpp"
 #include "solver/answer/error_measurement.hpp"
 #include "solver/answer/null_space_projection.hpp"
+#include "solver/has_factor.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
 #include "support/workspace_pool.hpp"
@@ -75,12 +76,6 @@ struct SolveWorkspace {
            consistent.bytes();
   }
 };
-
-/// Whether a set-up left something to solve with.
-[[nodiscard]] inline bool has_factor(const Outcome& setup) {
-  return setup.ok() || setup.status == Status::underdetermined ||
-         (setup.status == Status::singular && !setup.row);
-}
 
 /// The transpose of the matrix of a set-up, and a solver for it.
 template <class T>

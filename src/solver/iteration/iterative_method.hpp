@@ -124,6 +124,11 @@ class IterativeMethod : public SolverImplementation<T> {
   /// error, at which a cycle ends, the residual of a recurrence may grow by any factor on its way, and x is
   /// returned whatever its residual: it may be accurate where that of x = 0 is smaller.
   [[nodiscard]] virtual bool is_known_definite() const { return false; }
+  /// p^T A p / (|p|^T |A| |p|) for the direction p at which a cycle ended with a curvature that is not
+  /// positive, or its negative for a method that solves with -A; empty if it is not known.
+  [[nodiscard]] virtual std::optional<double> relative_curvature(SolveWorkspace& /*workspace*/) const {
+    return std::nullopt;
+  }
   /// Finds the parts of the right-hand sides outside the range of a singular A. Where such a part exceeds the
   /// limit of consistency, b is replaced by the rest in workspace.consistent_rhs: x then has the least
   /// residual. Sets `tolerance` if the steps do not see these parts.
@@ -361,11 +366,23 @@ class IterativeMethod : public SolverImplementation<T> {
     if (column.norm <= column.residual_tolerance()) return true;
     const bool is_preliminary = workspace.cycles == 1 && preliminary_iterations() > 0;
     if (is_preliminary && !cancelled && std::isfinite(column.norm)) return false;
+    if (is_curvature_of_rounding(column)) workspace.host_state.phase = Phase::stagnated;
     job.outcome = outcome_of_cycle(cancelled, workspace.host_state.phase, before, column.norm, job);
     if (job.outcome.ok()) return false;
     if (!cancelled && accept_at_rounding_level(workspace, residual, column.x, job)) return true;
     if (!is_known_definite()) return_zero_if_worse(column);
     return true;
+  }
+
+  /// Whether a curvature that is not positive, after the solve has made progress, is no proof that A is
+  /// indefinite, since rounding errors explain it. With (r, z) <= 0 the preconditioner is indefinite.
+  bool is_curvature_of_rounding(const SolvedColumn& column) const {
+    SolveWorkspace& workspace = *column.workspace;
+    const IterationState& state = workspace.host_state;
+    if (state.phase != Phase::not_spd || !(state.rho > 0)) return false;
+    if (!is_progress(column.job->history.front(), column.norm)) return false;
+    const std::optional<double> curvature = relative_curvature(workspace);
+    return curvature && *curvature > -rounding_level<T>;
   }
 
   /// Scaling of a column: none unless norms are so large or small that their squares, or products with an

@@ -17,9 +17,14 @@ inline std::string limit_text(double norm, const Job& job) {
          std::to_string(job.iterations) + " iterations";
 }
 
+/// Whether a residual norm is so much below an earlier one that an iteration continues from it.
+inline bool is_progress(double before, double norm) {
+  return norm < 0.5 * before;
+}
+
 /// Outcome of a cycle that ended without meeting the tolerance; ok means to restart from the true residual.
 inline Outcome outcome_of_cycle(bool cancelled, Phase phase, double before, double norm, const Job& job) {
-  const bool progress = norm < 0.5 * before;
+  const bool progress = is_progress(before, norm);
   const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +
                               " after " + std::to_string(job.iterations) + " iterations";
   if (cancelled) return {Status::cancelled, "stopped by the caller at " + reached};
@@ -32,6 +37,7 @@ inline Outcome outcome_of_cycle(bool cancelled, Phase phase, double before, doub
     case Phase::diverged:
       return {Status::diverged, reached};
     case Phase::not_spd:
+      if (progress) break;  // the direction may have lost its curvature to rounding
       return {Status::not_spd,
               "A, or the preconditioner, is not positive definite: a direction of negative or zero "
               "curvature at " +

@@ -2,14 +2,16 @@
 // LU of band matrices as a Solver.
 #include "backend/target.hpp"
 #include "solver/direct/direct_method.hpp"
+#include "solver/direct/growth.hpp"
 #include "solver/factor_status.hpp"
+#include "solver/has_factor.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/banded/assemble.hpp"
 #include "sparse_direct/banded/cost.hpp"
 #include "sparse_direct/banded/factorization.hpp"
 #include "sparse_direct/banded/order.hpp"
 #include "sparse_direct/banded/rank.hpp"
-#include "sparse_direct/banded/singular.hpp"
+#include "sparse_direct/banded/sparse_lu_system.hpp"
 #include "sparse_direct/banded/tridiagonal.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
@@ -113,9 +115,10 @@ class BandedLuFactorization {
 
   Outcome factor(const Context& context) {
     band_ = AssembledBand<T>();
-    singular_.reset();
+    sparse_lu_.reset();
     tridiagonal_ = false;
     growth_ = 0;
+    growth_failure_.clear();
     B& backend = context.backend;
     const MatrixRef<T>& A = context.A;
     Csr<T> converted;
@@ -132,8 +135,10 @@ class BandedLuFactorization {
     return outcome.ok() ? outcome : complete(std::move(outcome));
   }
 
-  /// Determines the rank if A seems to be singular.
+  /// Factors by sparse-lu where growth of elements spoilt the factors, and determines the rank if A seems to
+  /// be singular.
   direct::Factored conclude(const Context& context, Outcome outcome) {
+    if (!growth_failure_.empty()) return complete(factor_by_sparse_lu(context, std::move(outcome.warnings)));
     return complete(outcome.ok() ? std::move(outcome) : singular(context, std::move(outcome)));
   }
 
@@ -148,7 +153,7 @@ class BandedLuFactorization {
   }
 
   /// Solves in place of the factors where A is singular; null otherwise.
-  [[nodiscard]] const SingularSystem<T>* replacement() const { return singular_ ? &*singular_ : nullptr; }
+  [[nodiscard]] const SparseLuSystem<T>* replacement() const { return sparse_lu_ ? &*sparse_lu_ : nullptr; }
 
   [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     if (tridiagonal_) {
@@ -164,7 +169,7 @@ class BandedLuFactorization {
   [[nodiscard]] double norm() const { return band_.norm_one; }
   [[nodiscard]] std::size_t bytes() const {
     return factorization_.bytes() + band_.elements.bytes() + band_.row_scale.bytes() +
-           band_.column_scale.bytes() + order_.bytes() + (singular_ ? singular_->bytes() : 0);
+           band_.column_scale.bytes() + order_.bytes() + (sparse_lu_ ? sparse_lu_->bytes() : 0);
   }
 
  private:
@@ -227,24 +232,31 @@ class BandedLuFactorization {
       factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
     if (context.control.stop_requested()) return cancelled_factorization();
     BandFacts facts = run_factorization(context);
-    if (context.control.stop_requested()) return cancelled_factorization();
-    std::vector<std::string> warnings;
-    if (!(growth_ <= acceptable_growth<T>(band_.n))) {
-      warnings.push_back("elements grew " + short_number(growth_) +
-                         " times in LU with partial pivoting: factored again with rows scaled at random");
+    growth_failure_ = find_growth_failure(context, facts);
+    Outcome outcome;
+    if (!growth_failure_.empty()) {
+      outcome.warnings.push_back(growth_failure_ + ": factored again with rows scaled at random");
       scale_rows_at_random(context.backend);
       facts = run_factorization(context);
+      growth_failure_ = find_growth_failure(context, facts);
     }
     if (context.control.stop_requested()) return cancelled_factorization();
-    Outcome outcome;
-    if (!(growth_ <= acceptable_growth<T>(band_.n))) {
-      outcome = {Status::breakdown, "LU with partial pivoting failed: elements grew " +
-                                        short_number(growth_) + " times, and rounding errors with them"};
-    } else if (facts.zero_column.value != FirstIndex::none) {
-      outcome = singular(context, zero_pivot(order_.original(facts.zero_column.value)));
-    }
-    outcome.warnings.insert(outcome.warnings.begin(), warnings.begin(), warnings.end());
-    return outcome;
+    if (!growth_failure_.empty() || facts.zero_column.value == FirstIndex::none) return outcome;
+    Outcome rank = singular(context, zero_pivot(order_.original(facts.zero_column.value)));
+    rank.warnings.insert(rank.warnings.begin(), outcome.warnings.begin(), outcome.warnings.end());
+    return rank;
+  }
+
+  /// What growth of elements did to the factors; empty if they are accurate.
+  [[nodiscard]] std::string find_growth_failure(const Context& context, const BandFacts& facts) const {
+    if (growth_ <= direct::harmless_growth(band_.n) || context.control.stop_requested()) return {};
+    const bool repairable = growth_ <= acceptable_growth<T>(band_.n);
+    const bool has_zero = facts.zero_column.value != FirstIndex::none;
+    if (repairable && has_zero) return {};
+    const std::string why =
+        repairable ? direct::inaccuracy(context) : std::string("refinement does not repair that");
+    if (why.empty()) return {};
+    return "elements grew " + short_number(growth_) + " times in LU with partial pivoting, and " + why;
   }
 
   /// True for a single tridiagonal matrix on a GPU, which each solve eliminates again.
@@ -319,8 +331,8 @@ class BandedLuFactorization {
 
   /// Factors A so that consistent systems can be solved, unless sparse-lu finds another rank.
   void factor_singular(const Context& context, Outcome& outcome) {
-    singular_.emplace(context.A, device_, context.control);
-    const Outcome& factored = singular_->outcome();
+    sparse_lu_.emplace(context.A, device_, context.control);
+    const Outcome& factored = sparse_lu_->outcome();
     if (factored.status == Status::singular && factored.rank == outcome.rank) {
       outcome.row.reset();
       return;
@@ -331,7 +343,18 @@ class BandedLuFactorization {
       outcome.message += outcome.row ? "; systems are not solved" : "";
       if (factored.rank) outcome.message += "; sparse-lu finds a rank of " + std::to_string(*factored.rank);
     }
-    singular_.reset();
+    sparse_lu_.reset();
+  }
+
+  /// Factors A by sparse-lu in place of factors that growth of elements spoilt.
+  Outcome factor_by_sparse_lu(const Context& context, std::vector<std::string> warnings) {
+    sparse_lu_.emplace(context.A, device_, context.control);
+    Outcome outcome = sparse_lu_->outcome();
+    if (!has_factor(outcome)) sparse_lu_.reset();
+    warnings.push_back(growth_failure_ + ": factored by sparse-lu instead");
+    outcome.warnings.insert(outcome.warnings.begin(), warnings.begin(), warnings.end());
+    outcome.statistics.clear();
+    return outcome;
   }
 
   void add_statistics(Outcome& outcome) const {
@@ -422,9 +445,10 @@ class BandedLuFactorization {
   Bandwidths natural_widths_;  // in A's own numbering
   AssembledBand<T> band_;      // without its elements after the set-up, unless it is tridiagonal
   bool tridiagonal_ = false;   // has kernels of its own
-  std::optional<SingularSystem<T>> singular_;
+  std::optional<SparseLuSystem<T>> sparse_lu_;  // solves in place of the factors
   BandFactorizationOn<B, T> factorization_;
   double growth_ = 0;
+  std::string growth_failure_;  // of factors that are not accurate
 };
 
 }  // namespace banded

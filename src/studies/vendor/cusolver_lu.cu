@@ -4,6 +4,7 @@
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/scaling.hpp"
+#include "dense/factorization/zero_diagonal.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
@@ -18,16 +19,6 @@
 namespace echelon {
 
 namespace {
-
-/// The first zero on the diagonal.
-template <class T>
-struct ZeroDiagonal {
-  std::int64_t n;
-  const T* a;
-  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
-    return {a[i + i * n] == T{0} ? i : FirstIndex::none};
-  }
-};
 
 template <class B, class T>
 class CusolverFactorization {
@@ -75,7 +66,8 @@ class CusolverFactorization {
     if (tau_.size() == 0) {
       space.cusolver.substitute(transposed, factors_, pivots_, X);
     } else {
-      for (std::int64_t j = 0; j < X.columns(); ++j) substitute_qr(backend, space, transposed, X.column(j));
+      space.cusolver.substitute_qr(backend, transposed, DenseView<const T>(factors_.view()), tau_.data(), X,
+                                   space.q_workspace);
     }
   }
 
@@ -122,23 +114,12 @@ class CusolverFactorization {
     lu::restore_scaled(context, factors_);
     tau_ = Array<T>(device_, n);
     cusolver_->factor_qr(context.backend, n, factors_.data(), tau_.data());
-    Array<FirstIndex> zero(device_, 1);
-    context.backend.reduce(n, ZeroDiagonal<T>{n, factors_.data()}, Store<FirstIndex>{zero.data()});
-    if (const std::int64_t pivot = context.backend.read(zero.data()).value; pivot != FirstIndex::none) {
-      return zero_pivot(pivot);
-    }
+    if (const std::int64_t zero = lu::first_zero_on_diagonal(context.backend, factors_); zero >= 0)
+      return zero_pivot(zero);
     Outcome outcome;
     outcome.warnings.push_back(growth_warning(growth));
     outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
     return outcome;
-  }
-
-  /// Computes x = R^-1 Q^T x, or Q R^-T x.
-  void substitute_qr(B& backend, Space& space, bool transposed, T* x) const {
-    const DenseView<const T> qr = factors_.view();
-    if (!transposed) space.cusolver.template multiply_by_q<T>(true, qr, tau_.data(), x, space.q_workspace);
-    solve_triangle<T>(backend, transposed, qr, x);
-    if (transposed) space.cusolver.template multiply_by_q<T>(false, qr, tau_.data(), x, space.q_workspace);
   }
 
   Device device_;

@@ -2,7 +2,9 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "dense/factorization/packed_factors.hpp"
+#include "dense/factorization/qr.hpp"
 #include "dense/factorization/scaling.hpp"
+#include "dense/factorization/zero_diagonal.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/direct/direct_method.hpp"
@@ -13,6 +15,7 @@
 #include <echelon/methods/dense/lapack_lu.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace echelon {
@@ -31,7 +34,7 @@ class LapackFactorization {
   LapackFactorization(const Device&, const LapackLuOptions& options) : equilibrate_(options.equilibrate) {}
 
   Outcome factor(const direct::FactorContext<B, T>& context) {
-    tau_.clear();
+    tau_ = Array<T>();
     pivots_.clear();
     const int n = blas::dimension(context.A.rows());
     if (Outcome scaled = lu::copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok())
@@ -48,28 +51,28 @@ class LapackFactorization {
     return outcome;
   }
 
-  void substitute(Operation operation, B& /*backend*/, direct::NoSpace& /*space*/, DenseView<T> X) const {
+  void substitute(Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
     const bool transposed = operation == Operation::transpose;
-    if (tau_.empty()) {
+    if (tau_.size() == 0) {
       lapack::getrs(transposed, static_cast<int>(X.rows()), static_cast<int>(X.columns()), factors_.data(),
                     pivots_.data(), X.data(), blas::dimension(X.leading()));
     } else {
-      substitute_qr(transposed, X);
+      lu::substitute_qr<T>(backend, transposed, factors_.view(), tau_.data(), X);
     }
   }
 
   [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     DeterminantProduct product;
     multiply_by_diagonal(product, factors_);
-    if (tau_.empty()) {
+    if (tau_.size() == 0) {
       count_exchanges(product, pivots_, 1);
     } else {
-      count_reflections(product, tau_);
+      count_reflections(product, tau_.to_vector());
     }
     return product;
   }
   [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
-    if (!tau_.empty()) throw Error("there are no L and U of A, which was factored by QR after growth");
+    if (tau_.size() > 0) throw Error("there are no L and U of A, which was factored by QR after growth");
     MatrixFactors<T> result;
     result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = true});
     result.upper = copy_triangle(backend, factors_.view(), {.lower = false, .unit_diagonal = false});
@@ -78,43 +81,29 @@ class LapackFactorization {
   }
   [[nodiscard]] double norm() const { return norms_.one; }
   [[nodiscard]] std::size_t bytes() const {
-    return factors_.bytes() + pivots_.size() * sizeof(int) + tau_.size() * sizeof(T);
+    return factors_.bytes() + pivots_.size() * sizeof(int) + tau_.bytes();
   }
 
  private:
   /// Factors A = Q R, which is backward stable for every A, at twice the flops of LU.
   Outcome factor_qr(const direct::FactorContext<B, T>& context, double growth) {
-    const auto n = static_cast<int>(factors_.rows());
     lu::restore_scaled(context, factors_);
-    tau_.assign(static_cast<std::size_t>(n), T{0});
+    tau_ = Array<T>(context.backend.device(), factors_.rows());
     if (context.control.stop_requested()) return cancelled_factorization();
-    lapack::geqrf(n, factors_.data(), tau_.data());
-    for (int i = 0; i < n; ++i) {
-      if (factors_(i, i) == 0) return zero_pivot(i);
-    }
+    lu::factor_qr<T>(context.backend, factors_.view(), tau_.data());
+    if (const std::int64_t zero = lu::first_zero_on_diagonal(context.backend, factors_); zero >= 0)
+      return zero_pivot(zero);
     Outcome outcome = assess_condition<T>(context.reciprocal_condition());
     outcome.warnings.push_back(growth_warning(growth));
     outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
     return outcome;
   }
 
-  /// Computes X = R^-1 Q^T X, or Q R^-T X.
-  void substitute_qr(bool transposed, DenseView<T> X) const {
-    const T* const qr = factors_.data();
-    const int n = static_cast<int>(X.rows());
-    const int columns = static_cast<int>(X.columns());
-    const int leading = blas::dimension(X.leading());
-    if (!transposed) lapack::multiply_by_q(true, n, columns, qr, tau_.data(), X.data(), leading);
-    blas::trsm(CblasUpper, transposed ? CblasTrans : CblasNoTrans, CblasNonUnit, n, columns, qr, n, X.data(),
-               leading);
-    if (transposed) lapack::multiply_by_q(false, n, columns, qr, tau_.data(), X.data(), leading);
-  }
-
   bool equilibrate_;
   Dense<T> factors_;  // of LU, or of QR
   lu::ScaledNorms norms_;
   std::vector<int> pivots_;
-  std::vector<T> tau_;  // of QR's reflections; empty: LU
+  Array<T> tau_;  // of QR's reflections; empty: LU
 };
 
 }  // namespace

@@ -341,7 +341,9 @@ void check_large_growth(const Device& device) {
     for (const std::int64_t n : {wide ? 300 : 60, wide ? 600 : 110, wide ? 1100 : 250}) {
       SCOPED_TRACE(generator + (" " + std::to_string(n)));
       const auto a = std::get<Dense<T>>(make_matrix<T>(generator, {{"n", n}}));
-      expect_growth(solve_on(device, a, product(a, random_dense<T>(n, 1, 4))).report, grown);
+      const Report solved = solve_on(device, a, product(a, random_dense<T>(n, 1, 4))).report;
+      EXPECT_EQ(solved.status, Status::direct) << solved.message;
+      if (!solved.warnings.empty() && solved.warnings[0].find("by lu instead") != std::string::npos) ++grown;
       Dense<T> x = a;
       expect_growth(invert_on(device, x), inverses_grown);
       const EchelonForm<T> form = reduce_on(device, a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/lu/qr.hpp"
+#include "dense/factorization/qr.hpp"
 
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dense/factorization/cusolver.cuh"
-#include "dense/lu/qr.hpp"
+#include "dense/factorization/qr.hpp"
 
 namespace echelon::lu {
 
@@ -15,11 +15,7 @@ void substitute_qr(Cuda& backend, bool transposed, DenseView<const T> factors, c
   if (factors.rows() == 0) return;
   Cusolver cusolver(backend.device());
   Array<T> workspace(backend.device(), cusolver.q_workspace(factors, tau));
-  for (std::int64_t j = 0; j < X.columns(); ++j) {
-    if (!transposed) cusolver.multiply_by_q(true, factors, tau, X.column(j), workspace);
-    solve_triangle(backend, transposed, factors, X.column(j));
-    if (transposed) cusolver.multiply_by_q(false, factors, tau, X.column(j), workspace);
-  }
+  cusolver.substitute_qr(backend, transposed, factors, tau, X, workspace);
   backend.synchronize();  // before the workspace is released
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Systems with a singular band matrix, which sparse-lu solves on the host: its pivots reveal the rank, and
-/// those of a band, taken column by column, do not.
+/// Systems that sparse-lu solves on the host in place of the factors of a band: its pivots reveal the rank of
+/// a singular matrix, and let elements grow less than those of a band, taken column by column, do.
 #pragma once
 
 #include <echelon/cancellation.hpp>
@@ -15,10 +15,10 @@
 namespace echelon::banded {
 
 template <class T>
-class SingularSystem {
+class SparseLuSystem {
  public:
   /// Factors A, which lives on `device`.
-  SingularSystem(const MatrixRef<T>& A, const Device& device, const CancellationToken& cancel)
+  SparseLuSystem(const MatrixRef<T>& A, const Device& device, const CancellationToken& cancel)
       : device_(device),
         A_(A.is_sparse() ? A.csr()->to(Device::serial()) : to_csr(A).to(Device::serial())),
         solver_(make_solver<T>("sparse-lu", device.on_host() ? device : Device())) {
