@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/crout/crout_factorization.hpp"
 #include "dense/crout/elimination.hpp"
 #include "solver/direct/direct_method.hpp"

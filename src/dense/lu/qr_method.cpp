@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dense QR factorisation of a square matrix as a Solver.
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "dense/lu/qr.hpp"
 #include "dense/lu/zero_diagonal.hpp"

@@ -2,8 +2,7 @@
 // Products of dense matrices on the host.
 #include "linalg/blas/gemm.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/blas/blas.hpp"
 
 #include <algorithm>
@@ -80,20 +79,12 @@ void multiply_dense(const Device& device, T alpha, DenseView<const T> A, DenseVi
 }  // namespace
 
 template <class T>
-void gemm(Serial& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
+void gemm(Host& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
   multiply_dense(backend.device(), alpha, A, B, beta, C);
 }
 
-template <class T>
-void gemm(OpenMp& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
-  multiply_dense(backend.device(), alpha, A, B, beta, C);
-}
-
-template void gemm(Serial&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
-template void gemm(Serial&, double, DenseView<const double>, DenseView<const double>, double,
-                   DenseView<double>);
-template void gemm(OpenMp&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
-template void gemm(OpenMp&, double, DenseView<const double>, DenseView<const double>, double,
+template void gemm(Host&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
+template void gemm(Host&, double, DenseView<const double>, DenseView<const double>, double,
                    DenseView<double>);
 
 }  // namespace echelon

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/spmv/multiply.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/spmv/row_products.hpp"
 
@@ -85,7 +84,7 @@ void multiply_dense(B& backend, bool transposed, T alpha, const DenseView<const 
 }  // namespace
 
 template <class T>
-void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
+void multiply(Host& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
   if (A.is_operator()) {
     apply_operator(*A.linear_operator(), alpha, x, beta, y);
   } else if (A.is_sparse()) {
@@ -96,37 +95,14 @@ void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
 }
 
 template <class T>
-void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
-  if (A.is_operator()) {
-    apply_operator(*A.linear_operator(), alpha, x, beta, y);
-    return;
-  }
-  if (!A.is_sparse()) {
-    multiply_dense(backend, false, alpha, A.dense(), x, beta, y);
-    return;
-  }
-  for_row_products(backend, *A.csr(), x, PutProduct<T>{alpha, beta, y});
-}
-
-template <class T>
-void multiply_transposed(Serial& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
+void multiply_transposed(Host& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
   multiply_dense(backend, true, alpha, V, x, beta, y);
 }
 
-template <class T>
-void multiply_transposed(OpenMp& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
-  multiply_dense(backend, true, alpha, V, x, beta, y);
-}
-
-template void multiply(Serial&, float, const MatrixRef<float>&, const float*, float, float*);
-template void multiply(Serial&, double, const MatrixRef<double>&, const double*, double, double*);
-template void multiply(OpenMp&, float, const MatrixRef<float>&, const float*, float, float*);
-template void multiply(OpenMp&, double, const MatrixRef<double>&, const double*, double, double*);
-template void multiply_transposed(Serial&, float, const DenseView<const float>&, const float*, float, float*);
-template void multiply_transposed(Serial&, double, const DenseView<const double>&, const double*, double,
-                                  double*);
-template void multiply_transposed(OpenMp&, float, const DenseView<const float>&, const float*, float, float*);
-template void multiply_transposed(OpenMp&, double, const DenseView<const double>&, const double*, double,
+template void multiply(Host&, float, const MatrixRef<float>&, const float*, float, float*);
+template void multiply(Host&, double, const MatrixRef<double>&, const double*, double, double*);
+template void multiply_transposed(Host&, float, const DenseView<const float>&, const float*, float, float*);
+template void multiply_transposed(Host&, double, const DenseView<const double>&, const double*, double,
                                   double*);
 
 }  // namespace echelon

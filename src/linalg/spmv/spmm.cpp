@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sparse matrix times several vectors on the host.
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_partition.hpp"
 
@@ -110,24 +109,13 @@ void multiply_batches(B& backend, T alpha, const Csr<T>& A, DenseView<const T> X
 }  // namespace
 
 template <class T>
-void multiply_several(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
-                      DenseView<T> Y) {
+void multiply_several(Host& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
   multiply_batches(backend, alpha, A, X, beta, Y);
 }
 
-template <class T>
-void multiply_several(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
-                      DenseView<T> Y) {
-  multiply_batches(backend, alpha, A, X, beta, Y);
-}
-
-template void multiply_several(Serial&, float, const Csr<float>&, DenseView<const float>, float,
+template void multiply_several(Host&, float, const Csr<float>&, DenseView<const float>, float,
                                DenseView<float>);
-template void multiply_several(Serial&, double, const Csr<double>&, DenseView<const double>, double,
-                               DenseView<double>);
-template void multiply_several(OpenMp&, float, const Csr<float>&, DenseView<const float>, float,
-                               DenseView<float>);
-template void multiply_several(OpenMp&, double, const Csr<double>&, DenseView<const double>, double,
+template void multiply_several(Host&, double, const Csr<double>&, DenseView<const double>, double,
                                DenseView<double>);
 
 }  // namespace echelon

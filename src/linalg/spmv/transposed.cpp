@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transpose of a sparse matrix times vectors on the host.
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_partition.hpp"
 #include "linalg/vector/functors.hpp"
@@ -136,24 +135,14 @@ void multiply_parts(B& backend, T alpha, const Csr<T>& A, DenseView<const T> X, 
 }  // namespace
 
 template <class T>
-void multiply_transposed(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+void multiply_transposed(Host& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y) {
   multiply_parts(backend, alpha, A, X, beta, Y);
 }
 
-template <class T>
-void multiply_transposed(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
-                         DenseView<T> Y) {
-  multiply_parts(backend, alpha, A, X, beta, Y);
-}
-
-template void multiply_transposed(Serial&, float, const Csr<float>&, DenseView<const float>, float,
+template void multiply_transposed(Host&, float, const Csr<float>&, DenseView<const float>, float,
                                   DenseView<float>);
-template void multiply_transposed(Serial&, double, const Csr<double>&, DenseView<const double>, double,
-                                  DenseView<double>);
-template void multiply_transposed(OpenMp&, float, const Csr<float>&, DenseView<const float>, float,
-                                  DenseView<float>);
-template void multiply_transposed(OpenMp&, double, const Csr<double>&, DenseView<const double>, double,
+template void multiply_transposed(Host&, double, const Csr<double>&, DenseView<const double>, double,
                                   DenseView<double>);
 
 }  // namespace echelon
