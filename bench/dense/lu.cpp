@@ -4,7 +4,7 @@
 //   bench_lu [--threads N] [--runs N] [--float] [--peer LIBRARY] [N]...
 // Uniform random matrices; each the least of several runs in turn. LIBRARY: a shared library with LAPACK's
 // interface, such as MKL's libmkl_rt.so, which takes its number of threads from the environment.
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "dense/lu/factorization.hpp"
 #include "support/arguments.hpp"
 
@@ -61,8 +61,8 @@ std::vector<double> factorization_seconds(const ec::Dense<T>& A, const ec::Devic
   ec::Dense<T> work = A;
   std::vector<int> pivots(static_cast<std::size_t>(n));
   std::vector<std::int64_t> wide_pivots(static_cast<std::size_t>(n));
-  ec::OpenMp backend(device);
-  ec::lu::FactorWorkspace<ec::OpenMp, T> workspace(device);
+  ec::Host backend(device);
+  ec::lu::FactorWorkspace<ec::Host, T> workspace(device);
   int info = 0;
   std::vector<std::function<void()>> forms = {
       [&] {

@@ -17,8 +17,7 @@
 #include <Eigen/SparseCore>
 #endif
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
@@ -75,8 +74,8 @@ void compare_all(std::int64_t side) {
   const ec::Csr<T> A = ec::bench::poisson_3d<T>(side);
   std::vector<T> x(static_cast<std::size_t>(A.columns()));
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(1 + i % 17) / T{17};
-  compare<T, ec::Serial>(A, x, ec::Device::serial());
-  if (omp_get_max_threads() > 1) compare<T, ec::OpenMp>(A, x, ec::Device::openmp());
+  compare<T, ec::Host>(A, x, ec::Device::serial());
+  if (omp_get_max_threads() > 1) compare<T, ec::Host>(A, x, ec::Device::openmp());
 }
 
 }  // namespace

@@ -31,7 +31,7 @@
 #include "hypre_sweep.hpp"
 #endif
 
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "plain_sweep.hpp"
 #include "studies/gauss_seidel_relaunch/relaunch.hpp"
 #include "support/arguments.hpp"
@@ -180,7 +180,7 @@ void compare(const char* name, const ec::Csr<T>& A, int runs, double bandwidth) 
   const auto got = our_sweeps(ec::Device::openmp(), A, b, ec::SweepKind::forward, runs, openmp);
   double error = largest_difference(got, expected);
 
-  ec::OpenMp backend(ec::Device::openmp());
+  ec::Host backend(ec::Device::openmp());
   ec::gauss_seidel::RelaunchWorkspace<T> scratch(backend.device(), A.rows());
   std::fill(x.begin(), x.end(), T{1});
   const auto start = std::chrono::steady_clock::now();

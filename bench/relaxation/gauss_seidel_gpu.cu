@@ -10,7 +10,7 @@
 // floor is the bytes of a forward sweep at the speed of a copy.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "plain_sweep.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
 #include "studies/gauss_seidel_relaunch/relaunch.hpp"
@@ -194,8 +194,8 @@ double host_seconds(const Problem<T>& problem, ec::Dense<T>& x, F f) {
 /// Seconds of a sweep on one core, whose result is left in x.
 template <class T>
 double core_seconds(const Problem<T>& problem, ec::Dense<T>& x) {
-  ec::Serial backend{ec::Device()};
-  ec::gauss_seidel::SweepWorkspace<ec::Serial, T> scratch{ec::Device()};
+  ec::Host backend{ec::Device()};
+  ec::gauss_seidel::SweepWorkspace<ec::Host, T> scratch{ec::Device()};
   return host_seconds(problem, x, [&] {
     ec::gauss_seidel::sweep(backend, problem.sweeps(false, x.data(), ec::SweepKind::forward, 1), scratch);
   });

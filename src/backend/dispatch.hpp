@@ -11,14 +11,26 @@
 
 namespace echelon {
 
-/// Calls f as f.template operator()<HostTarget>() or <CudaTarget>(). Throws NotBuilt or NoDevice.
+/// Throws Error, which names the device.
+[[noreturn]] void throw_without_target(const Device& device);
+
+/// Calls f as f.template operator()<HostTarget>() or <CudaTarget>(). Throws NotBuilt or NoDevice, and Error
+/// for a kind of device that no target is for.
 template <class F>
 auto on_target(const Device& device, F&& f) {
   require(device);
+  switch (device.kind()) {
+    case DeviceKind::serial:
+    case DeviceKind::openmp:
+      return f.template operator()<HostTarget>();
+    case DeviceKind::cuda:
 #ifdef ECHELON_WITH_CUDA
-  if (!device.on_host()) return f.template operator()<CudaTarget>();
+      return f.template operator()<CudaTarget>();
+#else
+      break;
 #endif
-  return f.template operator()<HostTarget>();
+  }
+  throw_without_target(device);
 }
 
 }  // namespace echelon

@@ -14,8 +14,7 @@
 #ifdef __CUDACC__
 #include "backend/cuda/cuda.cuh"
 #else
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #endif
 
 namespace echelon {
@@ -31,13 +30,12 @@ auto on_backend(const Device&, F&& f) {
 }
 #else
 using ThisTarget = HostTarget;
-static_assert(Backend<Serial> && Backend<OpenMp>);
+static_assert(Backend<Host>);
 
-/// Calls f with the backend type of `device`, as f.template operator()<OpenMp>().
+/// Calls f with the backend type of `device`, as f.template operator()<Host>().
 template <class F>
-auto on_backend(const Device& device, F&& f) {
-  return device.kind() == DeviceKind::serial ? f.template operator()<Serial>()
-                                             : f.template operator()<OpenMp>();
+auto on_backend(const Device&, F&& f) {
+  return f.template operator()<Host>();
 }
 #endif
 

@@ -4,7 +4,7 @@
 
 namespace echelon {
 
-struct HostTarget {};  ///< compiled by the host's compiler: backends Serial and OpenMp
+struct HostTarget {};  ///< compiled by the host's compiler: backend Host
 struct CudaTarget {};  ///< compiled by nvcc: backend Cuda
 
 }  // namespace echelon

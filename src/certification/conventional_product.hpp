@@ -5,8 +5,7 @@
 #include <echelon/matrix/dense.hpp>
 
 namespace echelon {
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 }  // namespace echelon
 
@@ -16,9 +15,7 @@ namespace echelon::certification {
 /// order of A, by operations rounded to nearest in double, in any order, fused or not: its error is at most
 /// gamma_{n+1} times the sum of their magnitudes, underflow apart. Neither fast multiplication nor emulation
 /// is used.
-void subtract_conventional_product(Serial& backend, DenseView<const double> A, DenseView<const double> B,
-                                   DenseView<double> C);
-void subtract_conventional_product(OpenMp& backend, DenseView<const double> A, DenseView<const double> B,
+void subtract_conventional_product(Host& backend, DenseView<const double> A, DenseView<const double> B,
                                    DenseView<double> C);
 void subtract_conventional_product(Cuda& backend, DenseView<const double> A, DenseView<const double> B,
                                    DenseView<double> C);

@@ -64,14 +64,9 @@ void for_each_row(Cuda& backend, std::int64_t n, std::int64_t /*elements*/, F f)
 
 #else
 
-template <class F>
-void for_each_row(Serial& /*backend*/, std::int64_t n, std::int64_t /*elements*/, F f) {
-  for (std::int64_t i = 0; i < n; ++i) f(i, OneLane());
-}
-
 /// Assigns rows to threads one by one, since their lengths differ.
 template <class F>
-void for_each_row(OpenMp& backend, std::int64_t n, std::int64_t elements, F f) {
+void for_each_row(Host& backend, std::int64_t n, std::int64_t elements, F f) {
   backend.parallel(elements > serial_elements, [n, &f](int part, int parts) {
     for (std::int64_t i = part; i < n; i += parts) f(i, OneLane());
   });

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #ifdef __CUDACC__
@@ -35,10 +34,6 @@ struct OneThread {
 };
 
 #ifdef __CUDACC__
-
-/// Whether a backend has teams.
-template <class B>
-inline constexpr bool has_teams = true;
 
 /// The threads of a block.
 struct ThreadBlock {
@@ -94,17 +89,13 @@ void for_each_team(Cuda& backend, std::int64_t n, const TeamSize& size, F f) {
 
 #else
 
-/// Whether a backend has teams. The serial one eliminates as the method is defined, in rounds over all rows.
-template <class B>
-inline constexpr bool has_teams = !std::is_same_v<B, Serial>;
-
 /// One size, about that of a core's second-level cache.
-inline std::vector<TeamSize> team_sizes(OpenMp& /*backend*/) {
+inline std::vector<TeamSize> team_sizes(Host& /*backend*/) {
   return {{std::size_t{1} << 18U, 1}};
 }
 
 template <class F>
-void for_each_team(OpenMp& backend, std::int64_t n, const TeamSize& size, F f) {
+void for_each_team(Host& backend, std::int64_t n, const TeamSize& size, F f) {
   const std::size_t words = size.bytes / sizeof(double);
   std::vector<double> memory(words * static_cast<std::size_t>(backend.threads()));
   backend.parallel(n > 1, [&](int part, int parts) {

@@ -2,7 +2,7 @@
 /// Matrices from a formula for a row or an element, computed by all threads.
 #pragma once
 
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -28,7 +28,7 @@ inline constexpr std::int64_t few_rows = 4096;
 template <class T, class Row>
 Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Row& row) {
   const Device device;
-  OpenMp host(device);
+  Host host(device);
   Array<std::int64_t> offsets(device, rows + 1);
   std::int64_t* const offset = offsets.data();
 #pragma omp parallel for num_threads(Device().threads()) schedule(static) if (rows > few_rows)

@@ -48,7 +48,7 @@ void merged(const HalfEdge* begin, const HalfEdge* end, F f) {
 template <class Source>
 Csr<double> adjacency(std::int64_t n, std::int64_t pieces, const Source& source) {
   const Device device;
-  OpenMp host(device);
+  Host host(device);
   Array<std::int64_t> offsets(device, n + 1);
   host.fill(n, std::int64_t{0}, offsets.data());
   const auto each_end = [&](std::int64_t piece, auto visit) {

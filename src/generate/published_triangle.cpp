@@ -196,7 +196,7 @@ Arrangement lay_out(const TrianglePlan& plan, std::uint64_t seed) {
 #pragma omp parallel for num_threads(Device().threads()) schedule(static)
   for (std::int64_t b = 0; b < plan.blocks(); ++b) exception.catch_from([&] { lay_out_block(b); });
   exception.rethrow();
-  OpenMp(device).exclusive_scan(plan.rows(), result.row_offsets.data(), result.row_offsets.data());
+  Host(device).exclusive_scan(plan.rows(), result.row_offsets.data(), result.row_offsets.data());
   return result;
 }
 

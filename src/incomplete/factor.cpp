@@ -2,8 +2,7 @@
 // Incomplete factorisations on the host.
 #include "incomplete/factor.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "relaxation/gauss_seidel/host/fma.hpp"
 
 #include <omp.h>
@@ -89,24 +88,17 @@ FirstIndex factor_in_order(const Elimination& elimination, std::int64_t rows) {
 }  // namespace
 
 template <class T>
-RowOrder<OpenMp>::RowOrder(OpenMp& backend, const Csr<T>& lower) {
+RowOrder<Host>::RowOrder(Host& backend, const Csr<T>& lower) {
   if (backend.threads() < 2) return;
   levels = Levels(lower.rows(), lower.row_offsets().data(), lower.column_indices().data());
 }
-template RowOrder<OpenMp>::RowOrder(OpenMp&, const Csr<float>&);
-template RowOrder<OpenMp>::RowOrder(OpenMp&, const Csr<double>&);
-
-template <class Elimination>
-FirstIndex factor(Serial& /*backend*/, RowOrder<Serial>& /*order*/, const Elimination& elimination,
-                  std::int64_t rows) {
-  return factor_in_order(elimination, rows);
-}
+template RowOrder<Host>::RowOrder(Host&, const Csr<float>&);
+template RowOrder<Host>::RowOrder(Host&, const Csr<double>&);
 
 /// Computes the rows level by level. Rows after the first rejected one are omitted. The rows before it depend
 /// on earlier rows only, so the same row is found with any number of threads.
 template <class Elimination>
-FirstIndex factor(OpenMp& backend, RowOrder<OpenMp>& order, const Elimination& elimination,
-                  std::int64_t rows) {
+FirstIndex factor(Host& backend, RowOrder<Host>& order, const Elimination& elimination, std::int64_t rows) {
   if (order.levels.empty()) return factor_in_order(elimination, rows);
   std::atomic<std::int64_t> rejected = FirstIndex::none;
   Array<std::int32_t> positions(backend.device(), rows * backend.threads());
@@ -130,13 +122,9 @@ FirstIndex factor(OpenMp& backend, RowOrder<OpenMp>& order, const Elimination& e
   return {rejected.load()};
 }
 
-template FirstIndex factor(Serial&, RowOrder<Serial>&, const LuElimination<float>&, std::int64_t);
-template FirstIndex factor(Serial&, RowOrder<Serial>&, const LuElimination<double>&, std::int64_t);
-template FirstIndex factor(Serial&, RowOrder<Serial>&, const CholeskyElimination<float>&, std::int64_t);
-template FirstIndex factor(Serial&, RowOrder<Serial>&, const CholeskyElimination<double>&, std::int64_t);
-template FirstIndex factor(OpenMp&, RowOrder<OpenMp>&, const LuElimination<float>&, std::int64_t);
-template FirstIndex factor(OpenMp&, RowOrder<OpenMp>&, const LuElimination<double>&, std::int64_t);
-template FirstIndex factor(OpenMp&, RowOrder<OpenMp>&, const CholeskyElimination<float>&, std::int64_t);
-template FirstIndex factor(OpenMp&, RowOrder<OpenMp>&, const CholeskyElimination<double>&, std::int64_t);
+template FirstIndex factor(Host&, RowOrder<Host>&, const LuElimination<float>&, std::int64_t);
+template FirstIndex factor(Host&, RowOrder<Host>&, const LuElimination<double>&, std::int64_t);
+template FirstIndex factor(Host&, RowOrder<Host>&, const CholeskyElimination<float>&, std::int64_t);
+template FirstIndex factor(Host&, RowOrder<Host>&, const CholeskyElimination<double>&, std::int64_t);
 
 }  // namespace echelon::incomplete

@@ -11,11 +11,7 @@ namespace echelon::incomplete {
 /// Computes all rows; returns the first one whose pivot is not accepted. Rows after it are then undefined.
 /// Elimination is LuElimination or CholeskyElimination. Waits.
 template <class Elimination>
-FirstIndex factor(Serial& backend, RowOrder<Serial>& order, const Elimination& elimination,
-                  std::int64_t rows);
-template <class Elimination>
-FirstIndex factor(OpenMp& backend, RowOrder<OpenMp>& order, const Elimination& elimination,
-                  std::int64_t rows);
+FirstIndex factor(Host& backend, RowOrder<Host>& order, const Elimination& elimination, std::int64_t rows);
 /// One kernel.
 template <class Elimination>
 FirstIndex factor(Cuda& backend, RowOrder<Cuda>& order, const Elimination& elimination, std::int64_t rows);

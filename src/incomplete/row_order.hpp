@@ -12,8 +12,7 @@
 
 namespace echelon {
 
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 
 namespace incomplete {
@@ -23,26 +22,15 @@ namespace incomplete {
 template <class B>
 class RowOrder;
 
-/// Rows one after another.
+/// Rows by levels, if they have enough rows for several threads; otherwise one after another.
 template <>
-class RowOrder<Serial> {
+class RowOrder<Host> {
  public:
   RowOrder() = default;
   template <class T>
-  RowOrder(Serial& /*backend*/, const Csr<T>& /*lower*/) {}
-  [[nodiscard]] static std::size_t bytes() { return 0; }
-  /// Device on which triangular solves run.
-  [[nodiscard]] static Device solve_device(const Device& device) { return device; }
-};
-
-/// Rows by levels, if they have enough rows for several threads.
-template <>
-class RowOrder<OpenMp> {
- public:
-  RowOrder() = default;
-  template <class T>
-  RowOrder(OpenMp& backend, const Csr<T>& lower);
+  RowOrder(Host& backend, const Csr<T>& lower);
   [[nodiscard]] std::size_t bytes() const { return levels.bytes(); }
+  /// Device on which triangular solves run.
   [[nodiscard]] Device solve_device(const Device& device) const {
     return levels.empty() ? Device::openmp(1) : device;
   }

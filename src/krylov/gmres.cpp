@@ -48,7 +48,7 @@ struct Normalise {
 /// Completes column `inner` of H from both passes of Gram-Schmidt and the remaining norm of w, and applies
 /// the rotations; the last element of g is the new residual norm.
 template <class T>
-struct FinishStep {
+struct FinishOrthogonalization {
   IterationState* state;
   LeastSquares small;
   const T* first;   // V^T w
@@ -262,8 +262,9 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
       multiply_transposed(v.backend, T{1}, V, w, T{0}, coefficients->data());
       multiply(v.backend, T{-1}, MatrixRef<T>(V), coefficients->data(), T{1}, w);
     }
-    v.backend.reduce(v.n, Product<T>{w, w},
-                     FinishStep<T>{v.state(), v.least_squares(), v.first.data(), v.second.data()});
+    v.backend.reduce(
+        v.n, Product<T>{w, w},
+        FinishOrthogonalization<T>{v.state(), v.least_squares(), v.first.data(), v.second.data()});
     v.backend.for_each(v.n, Normalise<T>{v.state(), w, w});
   }
 

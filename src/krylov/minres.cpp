@@ -77,7 +77,7 @@ struct SubtractOlder {
   }
 };
 
-struct SetAlpha {
+struct SetMinresAlpha {
   MinresStatePair state;
   ECHELON_ANYWHERE void operator()(Sum v_y) const {
     if (state.iteration->running()) state.lanczos->alpha = v_y.value;
@@ -144,7 +144,7 @@ struct AdvanceSums {
 
 /// w = (v - epsilon w1 - delta w2) / gamma, x += phi w, r = sine^2 r - (phi_bar cosine / beta) r2.
 template <class T>
-struct Advance {
+struct AdvanceSolution {
   MinresStatePair state;
   const T* v;
   const T* r2;
@@ -170,7 +170,7 @@ struct Advance {
 };
 
 /// Records ||r||; ||A^-1|| >= ||w|| / ||A w||.
-struct FinishStep {
+struct FinishMinresStep {
   MinresStatePair state;
   ECHELON_ANYWHERE void operator()(AdvanceSums sums) const {
     IterationState& iteration = *state.iteration;
@@ -246,13 +246,13 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
     s.backend.for_each(s.n, NormaliseLanczosVector<T>{
                                 states, this->preconditioned() ? s.z.data() : s.r2.data(), s.v.data()});
     this->apply_operator(s, s.v.data(), y);
-    s.backend.reduce(s.n, SubtractOlder<T>{states, s.v.data(), s.r1.data(), y}, SetAlpha{states});
+    s.backend.reduce(s.n, SubtractOlder<T>{states, s.v.data(), s.r1.data(), y}, SetMinresAlpha{states});
     s.backend.for_each(s.n, SubtractOld<T>{states, y, s.r1.data(), s.r2.data()});
     s.backend.reduce(s.n, Product<T>{s.r2.data(), this->precondition(s, s.r2.data(), s.z.data())},
                      Rotate{states});
-    s.backend.reduce(s.n,
-                     Advance<T>{states, s.v.data(), s.r2.data(), s.w1.data(), s.w2.data(), x, s.r.data()},
-                     FinishStep{states});
+    s.backend.reduce(
+        s.n, AdvanceSolution<T>{states, s.v.data(), s.r2.data(), s.w1.data(), s.w2.data(), x, s.r.data()},
+        FinishMinresStep{states});
   }
 
   void estimate_condition(SolveWorkspace& workspace, const T* /*x*/, Job& job) const override {

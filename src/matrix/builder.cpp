@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "matrix/compression/compress.hpp"
 #include "matrix/compression/merge_duplicates.hpp"
 #include "matrix/shape.hpp"
@@ -81,7 +81,7 @@ Csr<T> CsrBuilder<T>::build(const Device& device) const {
     const std::lock_guard lock(share.mutex);
     all.insert(all.end(), share.entries.begin(), share.entries.end());
   }
-  OpenMp backend{device.on_host() ? device : Device()};
+  Host backend{device.on_host() ? device : Device()};
   Csr<T> result =
       merge_repeated(backend, columns_, compress(backend, UnorderedTriplets<T>(all), rows_, columns_));
   return device == result.device() ? std::move(result) : result.to(device);

@@ -2,7 +2,7 @@
 #include "backend/api_boundary.hpp"
 #include "backend/backend.hpp"
 #include "backend/check_same_memory.hpp"
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "matrix/compression/compress.hpp"
 #include "matrix/compression/merge_duplicates.hpp"
 #include "matrix/row_blocks.hpp"
@@ -24,7 +24,7 @@ namespace {
 template <class T>
 void check_triplets(std::int64_t rows, std::int64_t columns, const std::vector<Triplet<T>>& triplets) {
   FirstIndex bad;
-  OpenMp(Device()).reduce(
+  Host(Device()).reduce(
       static_cast<std::int64_t>(triplets.size()),
       [&](std::int64_t k) {
         const Triplet<T>& t = triplets[static_cast<std::size_t>(k)];
@@ -120,7 +120,7 @@ Csr<T> Csr<T>::from_triplets(std::int64_t rows, std::int64_t columns,
   check_shape(rows, columns);
   return at_api_boundary([&] {
     check_triplets(rows, columns, triplets);
-    OpenMp backend{Device()};
+    Host backend{Device()};
     return merge_repeated(backend, columns, compress(backend, TripletEntries<T>(triplets), rows, columns));
   });
 }

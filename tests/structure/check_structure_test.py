@@ -156,7 +156,7 @@ class CheckCounts(unittest.TestCase):
 
     def test_backend_by_type(self):
         self.expect("cuda-by-type", {
-            "src/linalg/a.cpp": "std::is_same_v<B, Cuda>\nstd::is_same_v<B, Serial>\n",
+            "src/linalg/a.cpp": "std::is_same_v<B, Cuda>\nstd::is_same_v<B, Host>\n",
             "src/backend/a.cpp": "std::is_same_v<B, Cuda>\n",
         }, ["src/linalg/a.cpp:1: "])
 

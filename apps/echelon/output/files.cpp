@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 }
 
 /// The status of a file, or of the file that a symbolic link leads to; nothing if there is none.
-std::optional<struct stat> status_of(const std::string& path) {
+std::optional<struct stat> file_status(const std::string& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   return status;
@@ -63,7 +63,7 @@ std::optional<FileIdentity> identity(const struct stat& status) {
 }
 
 std::optional<FileIdentity> identity(const std::string& path) {
-  if (const auto status = status_of(path)) return identity(*status);
+  if (const auto status = file_status(path)) return identity(*status);
   return FileIdentity{0, 0, resolved(path)};
 }
 
@@ -97,7 +97,7 @@ void check_distinct(const std::vector<std::string>& inputs, const std::vector<Ou
 }
 
 void check_writable(const std::string& path) {
-  const auto status = status_of(path);
+  const auto status = file_status(path);
   if (status && S_ISDIR(status->st_mode)) fail(path, EISDIR);
   // A pipe is not opened: its reader would take the end of this check for the end of the data.
   if (status && ::access(path.c_str(), W_OK) != 0) fail(path, errno);
@@ -135,7 +135,7 @@ void check_files(const std::vector<std::string>& inputs, const std::vector<Outpu
 
 void check_plot_name(const OutputOption& output) {
   if (output.path.empty() || output.path == "-") return;
-  const auto status = status_of(output.path);
+  const auto status = file_status(output.path);
   if (status && !S_ISREG(status->st_mode)) return;
   std::string ending = fs::path(output.path).extension().string();
   for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

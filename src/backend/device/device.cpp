@@ -93,7 +93,7 @@ std::string Device::name() const {
 }
 
 bool same_memory(const Device& a, const Device& b) {
-  return a.on_host() ? b.on_host() : !b.on_host() && a.id() == b.id();
+  return a.on_host() ? b.on_host() : a.kind() == b.kind() && a.id() == b.id();
 }
 
 bool cuda_built() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batches on the host: one thread for each matrix.
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
+
 #include "dense/batched/operations.hpp"
 #include "dense/batched/single_matrix.hpp"
 #include "support/first_exception.hpp"
@@ -20,10 +21,10 @@ namespace {
 template <class T, class Work, class... Sizes>
 void for_each_matrix(const Device& device, std::int64_t count, const Work& work, Sizes... sizes) {
   const int threads = static_cast<int>(std::clamp<std::int64_t>(count, 1, device.threads()));
-  std::vector<std::unique_ptr<SingleMatrix<Serial, T>>> workspaces;
+  std::vector<std::unique_ptr<SingleMatrix<Host, T>>> workspaces;
   workspaces.reserve(static_cast<std::size_t>(threads));
   for (int t = 0; t < threads; ++t) {
-    workspaces.push_back(std::make_unique<SingleMatrix<Serial, T>>(Device::serial(), sizes...));
+    workspaces.push_back(std::make_unique<SingleMatrix<Host, T>>(Device::serial(), sizes...));
   }
   FirstException exception;
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -37,7 +38,7 @@ void for_each_matrix(const Device& device, std::int64_t count, const Work& work,
 
 template <class Target, class T>
 void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes) {
-  const auto invert = [&](SingleMatrix<Serial, T>& matrix, std::int64_t b) {
+  const auto invert = [&](SingleMatrix<Host, T>& matrix, std::int64_t b) {
     outcomes[b] = matrix.invert(matrix_of(A, b, Device::serial()), tolerance);
   };
   for_each_matrix<T>(A.device(), A.count(), invert, A.rows());
@@ -46,7 +47,7 @@ void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* out
 template <class Target, class T>
 void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
                     std::int64_t refine, BatchOutcome* outcomes) {
-  const auto solve = [&](SingleMatrix<Serial, T>& matrix, std::int64_t b) {
+  const auto solve = [&](SingleMatrix<Host, T>& matrix, std::int64_t b) {
     outcomes[b] =
         matrix.solve(matrix_of(A, b, Device::serial()), matrix_of(B, b, Device::serial()), tolerance, refine);
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LU and Cholesky factors of batches on the host: LAPACK's, one thread for each matrix.
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/batched/operations.hpp"
 #include "dense/batched/single_matrix.hpp"
 #include "linalg/blas/blas.hpp"
@@ -105,7 +105,7 @@ void substitute_batch_on(const batch_detail::Factors<T>& factors, const DenseBat
     const int leading = static_cast<int>(A.leading());
     const int leading_x = static_cast<int>(X.leading());
     if (factors.outcomes[b].status != Status::direct) {
-      Serial backend(Device::serial());
+      Host backend(Device::serial());
       fill_with_nan(backend, X);
       return;
     }

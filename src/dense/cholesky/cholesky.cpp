@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/cholesky/recursive_cholesky.hpp"
 #include "dense/cholesky/symmetric_factorization.hpp"
 #include "dense/factorization/packed_factors.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dense/factorization/qr.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 
@@ -33,31 +32,17 @@ void substitute_on_host(const Device& device, bool transposed, DenseView<const T
 }  // namespace
 
 template <class T>
-void factor_qr(Serial& backend, DenseView<T> A, T* tau) {
+void factor_qr(Host& backend, DenseView<T> A, T* tau) {
   factor_on_host(backend.device(), A, tau);
 }
 template <class T>
-void factor_qr(OpenMp& backend, DenseView<T> A, T* tau) {
-  factor_on_host(backend.device(), A, tau);
-}
-template <class T>
-void substitute_qr(Serial& backend, bool transposed, DenseView<const T> factors, const T* tau,
-                   DenseView<T> X) {
-  substitute_on_host(backend.device(), transposed, factors, tau, X);
-}
-template <class T>
-void substitute_qr(OpenMp& backend, bool transposed, DenseView<const T> factors, const T* tau,
-                   DenseView<T> X) {
+void substitute_qr(Host& backend, bool transposed, DenseView<const T> factors, const T* tau, DenseView<T> X) {
   substitute_on_host(backend.device(), transposed, factors, tau, X);
 }
 
-template void factor_qr(Serial&, DenseView<float>, float*);
-template void factor_qr(Serial&, DenseView<double>, double*);
-template void factor_qr(OpenMp&, DenseView<float>, float*);
-template void factor_qr(OpenMp&, DenseView<double>, double*);
-template void substitute_qr(Serial&, bool, DenseView<const float>, const float*, DenseView<float>);
-template void substitute_qr(Serial&, bool, DenseView<const double>, const double*, DenseView<double>);
-template void substitute_qr(OpenMp&, bool, DenseView<const float>, const float*, DenseView<float>);
-template void substitute_qr(OpenMp&, bool, DenseView<const double>, const double*, DenseView<double>);
+template void factor_qr(Host&, DenseView<float>, float*);
+template void factor_qr(Host&, DenseView<double>, double*);
+template void substitute_qr(Host&, bool, DenseView<const float>, const float*, DenseView<float>);
+template void substitute_qr(Host&, bool, DenseView<const double>, const double*, DenseView<double>);
 
 }  // namespace echelon::lu

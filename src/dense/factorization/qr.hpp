@@ -8,8 +8,7 @@
 #include <cstdint>
 
 namespace echelon {
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 }  // namespace echelon
 
@@ -18,19 +17,13 @@ namespace echelon::lu {
 /// Replaces a square A by R above the vectors of the reflections, whose factors are tau (n elements, in the
 /// backend's memory). 4/3 n^3 flops; waits.
 template <class T>
-void factor_qr(Serial& backend, DenseView<T> A, T* tau);
-template <class T>
-void factor_qr(OpenMp& backend, DenseView<T> A, T* tau);
+void factor_qr(Host& backend, DenseView<T> A, T* tau);
 template <class T>
 void factor_qr(Cuda& backend, DenseView<T> A, T* tau);
 
 /// Computes X = A^-1 X = R^-1 Q^T X, or A^-T X, for a column-major X. 4 n^2 flops a column. Queued.
 template <class T>
-void substitute_qr(Serial& backend, bool transposed, DenseView<const T> factors, const T* tau,
-                   DenseView<T> X);
-template <class T>
-void substitute_qr(OpenMp& backend, bool transposed, DenseView<const T> factors, const T* tau,
-                   DenseView<T> X);
+void substitute_qr(Host& backend, bool transposed, DenseView<const T> factors, const T* tau, DenseView<T> X);
 template <class T>
 void substitute_qr(Cuda& backend, bool transposed, DenseView<const T> factors, const T* tau, DenseView<T> X);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dense/factorization/scaling.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/balancing_scale.hpp"
 
 #include <algorithm>
@@ -132,17 +131,11 @@ ScaledNorms scale_on(B& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
 }  // namespace
 
 template <class T>
-ScaledNorms scale(Serial& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
-  return scale_on(backend, A, equilibrated, scales);
-}
-template <class T>
-ScaledNorms scale(OpenMp& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
+ScaledNorms scale(Host& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
   return scale_on(backend, A, equilibrated, scales);
 }
 
-template ScaledNorms scale(Serial&, DenseView<float>, bool, Scales<float>&);
-template ScaledNorms scale(Serial&, DenseView<double>, bool, Scales<double>&);
-template ScaledNorms scale(OpenMp&, DenseView<float>, bool, Scales<float>&);
-template ScaledNorms scale(OpenMp&, DenseView<double>, bool, Scales<double>&);
+template ScaledNorms scale(Host&, DenseView<float>, bool, Scales<float>&);
+template ScaledNorms scale(Host&, DenseView<double>, bool, Scales<double>&);
 
 }  // namespace echelon::lu

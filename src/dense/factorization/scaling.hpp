@@ -11,8 +11,7 @@
 #include <cstdint>
 
 namespace echelon {
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 }  // namespace echelon
 
@@ -30,9 +29,7 @@ struct ScaledNorms {
 /// `equilibrated` and where LAPACK's geequ and laqge would: magnitudes differ by more than ten times, or are
 /// near the ends of T's range. A line of zeros ends the work. Waits.
 template <class T>
-ScaledNorms scale(Serial& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
-template <class T>
-ScaledNorms scale(OpenMp& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
+ScaledNorms scale(Host& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
 template <class T>
 ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dense/gauss_jordan/inspection.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "backend/store.hpp"
 #include "linalg/spmv/multiply.hpp"
 
@@ -28,23 +27,14 @@ void inspect_on_host(B& backend, DenseView<const T> A, const InspectionVectors<T
 }  // namespace
 
 template <class T>
-void inspect(Serial& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
-             MatrixInspection* result, const EliminationState* state, EliminationState* state_copy) {
-  inspect_on_host(backend, A, vectors, row_sums, result, state, state_copy);
-}
-template <class T>
-void inspect(OpenMp& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+void inspect(Host& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
              MatrixInspection* result, const EliminationState* state, EliminationState* state_copy) {
   inspect_on_host(backend, A, vectors, row_sums, result, state, state_copy);
 }
 
-template void inspect(Serial&, DenseView<const float>, const InspectionVectors<float>&, double*,
+template void inspect(Host&, DenseView<const float>, const InspectionVectors<float>&, double*,
                       MatrixInspection*, const EliminationState*, EliminationState*);
-template void inspect(Serial&, DenseView<const double>, const InspectionVectors<double>&, double*,
-                      MatrixInspection*, const EliminationState*, EliminationState*);
-template void inspect(OpenMp&, DenseView<const float>, const InspectionVectors<float>&, double*,
-                      MatrixInspection*, const EliminationState*, EliminationState*);
-template void inspect(OpenMp&, DenseView<const double>, const InspectionVectors<double>&, double*,
+template void inspect(Host&, DenseView<const double>, const InspectionVectors<double>&, double*,
                       MatrixInspection*, const EliminationState*, EliminationState*);
 
 }  // namespace echelon

@@ -78,11 +78,7 @@ struct InspectionVectors {
 /// Inspects a square A, and copies `state` to `state_copy` unless it is null. Queued: the backend's work
 /// writes `result`. Reads A once on a GPU. `row_sums`: as for `scan`.
 template <class T>
-void inspect(Serial& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
-             MatrixInspection* result, const EliminationState* state = nullptr,
-             EliminationState* state_copy = nullptr);
-template <class T>
-void inspect(OpenMp& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+void inspect(Host& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
              MatrixInspection* result, const EliminationState* state = nullptr,
              EliminationState* state_copy = nullptr);
 template <class T>

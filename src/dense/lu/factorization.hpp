@@ -14,8 +14,7 @@
 
 namespace echelon {
 
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 
 }  // namespace echelon
@@ -43,11 +42,8 @@ struct FactorWorkspace {
 /// memory. Of equal magnitudes the first row is the pivot. A column of zeros is passed over. m n^2 - n^3 / 3
 /// flops for m >= n. Waits for the result.
 template <class T>
-FactorResult factor(Serial& backend, FactorWorkspace<Serial, T>& workspace, DenseView<T> A,
-                    std::int64_t* pivots, const SetupControl& control);
-template <class T>
-FactorResult factor(OpenMp& backend, FactorWorkspace<OpenMp, T>& workspace, DenseView<T> A,
-                    std::int64_t* pivots, const SetupControl& control);
+FactorResult factor(Host& backend, FactorWorkspace<Host, T>& workspace, DenseView<T> A, std::int64_t* pivots,
+                    const SetupControl& control);
 template <class T>
 FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
                     const SetupControl& control);
@@ -55,10 +51,7 @@ FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseVie
 /// Computes X = A^-1 X, or A^-T X, by the factors of a square A and the workspace of their factorisation, for
 /// a column-major X. 2 n^2 flops a column. Queued; several threads may solve at the same time.
 template <class T>
-void substitute(Serial& backend, const FactorWorkspace<Serial, T>& workspace, bool transposed,
-                DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X);
-template <class T>
-void substitute(OpenMp& backend, const FactorWorkspace<OpenMp, T>& workspace, bool transposed,
+void substitute(Host& backend, const FactorWorkspace<Host, T>& workspace, bool transposed,
                 DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X);
 template <class T>
 void substitute(Cuda& backend, const FactorWorkspace<Cuda, T>& workspace, bool transposed,

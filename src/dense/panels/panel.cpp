@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dense/panels/panel.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/panels/apply_panel.hpp"
 
 #include <algorithm>
@@ -209,75 +208,40 @@ MatrixScan scan_blocks(int threads, DenseView<const T> A, double* row_sums) {
 }  // namespace
 
 template <class T>
-void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
+void factor_panel(Host& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {
   factor_recursively(backend, A, begin, end, state, pivots, workspace);
 }
 template <class T>
-void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
-                  EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {
-  factor_recursively(backend, A, begin, end, state, pivots, workspace);
-}
-template <class T>
-void take_pivot_rows(Serial& /*backend*/, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
-  take_rows(1, X, range, rows, W);
-}
-template <class T>
-void take_pivot_rows(OpenMp& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
+void take_pivot_rows(Host& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
   take_rows(backend.threads(), X, range, rows, W);
 }
 template <class T>
-void put_back_pivot_rows(Serial& /*backend*/, PivotRange range, const std::int64_t* rows, const T* products,
+void put_back_pivot_rows(Host& /*backend*/, PivotRange range, const std::int64_t* rows, const T* products,
                          T* x) {
   put_back_rows(range, rows, products, x);
 }
 template <class T>
-void put_back_pivot_rows(OpenMp& /*backend*/, PivotRange range, const std::int64_t* rows, const T* products,
-                         T* x) {
-  put_back_rows(range, rows, products, x);
-}
-template <class T>
-void put_back_columns(Serial& /*backend*/, DenseView<T> A, const std::int64_t* rows,
-                      const EliminationState* state) {
-  exchange_columns(1, A, rows, *state);
-}
-template <class T>
-void put_back_columns(OpenMp& backend, DenseView<T> A, const std::int64_t* rows,
+void put_back_columns(Host& backend, DenseView<T> A, const std::int64_t* rows,
                       const EliminationState* state) {
   exchange_columns(backend.threads(), A, rows, *state);
 }
 template <class T>
-void scan(Serial& /*backend*/, DenseView<const T> A, double* row_sums, MatrixScan* result) {
-  *result = scan_blocks(1, A, row_sums);
-}
-template <class T>
-void scan(OpenMp& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
+void scan(Host& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
   *result = scan_blocks(backend.threads(), A, row_sums);
 }
 
-template void factor_panel(Serial&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
+template void factor_panel(Host&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
                            const PivotList<float>&, PanelWorkspace<float>&);
-template void factor_panel(Serial&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
+template void factor_panel(Host&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
                            const PivotList<double>&, PanelWorkspace<double>&);
-template void factor_panel(OpenMp&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<float>&, PanelWorkspace<float>&);
-template void factor_panel(OpenMp&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<double>&, PanelWorkspace<double>&);
-template void take_pivot_rows(Serial&, DenseView<float>, PivotRange, const std::int64_t*, float*);
-template void take_pivot_rows(Serial&, DenseView<double>, PivotRange, const std::int64_t*, double*);
-template void take_pivot_rows(OpenMp&, DenseView<float>, PivotRange, const std::int64_t*, float*);
-template void take_pivot_rows(OpenMp&, DenseView<double>, PivotRange, const std::int64_t*, double*);
-template void put_back_pivot_rows(Serial&, PivotRange, const std::int64_t*, const float*, float*);
-template void put_back_pivot_rows(Serial&, PivotRange, const std::int64_t*, const double*, double*);
-template void put_back_pivot_rows(OpenMp&, PivotRange, const std::int64_t*, const float*, float*);
-template void put_back_pivot_rows(OpenMp&, PivotRange, const std::int64_t*, const double*, double*);
-template void put_back_columns(Serial&, DenseView<float>, const std::int64_t*, const EliminationState*);
-template void put_back_columns(Serial&, DenseView<double>, const std::int64_t*, const EliminationState*);
-template void put_back_columns(OpenMp&, DenseView<float>, const std::int64_t*, const EliminationState*);
-template void put_back_columns(OpenMp&, DenseView<double>, const std::int64_t*, const EliminationState*);
-template void scan(Serial&, DenseView<const float>, double*, MatrixScan*);
-template void scan(Serial&, DenseView<const double>, double*, MatrixScan*);
-template void scan(OpenMp&, DenseView<const float>, double*, MatrixScan*);
-template void scan(OpenMp&, DenseView<const double>, double*, MatrixScan*);
+template void take_pivot_rows(Host&, DenseView<float>, PivotRange, const std::int64_t*, float*);
+template void take_pivot_rows(Host&, DenseView<double>, PivotRange, const std::int64_t*, double*);
+template void put_back_pivot_rows(Host&, PivotRange, const std::int64_t*, const float*, float*);
+template void put_back_pivot_rows(Host&, PivotRange, const std::int64_t*, const double*, double*);
+template void put_back_columns(Host&, DenseView<float>, const std::int64_t*, const EliminationState*);
+template void put_back_columns(Host&, DenseView<double>, const std::int64_t*, const EliminationState*);
+template void scan(Host&, DenseView<const float>, double*, MatrixScan*);
+template void scan(Host&, DenseView<const double>, double*, MatrixScan*);
 
 }  // namespace echelon

@@ -25,8 +25,7 @@
 
 namespace echelon {
 
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 
 /// Finds pivots in columns [begin, end) of A among the rows from state->rank on: the largest magnitude, the
@@ -34,10 +33,7 @@ class Cuda;
 /// with a pivot and the reduced form in the others, and extends `state` and `pivots`. Reads and writes no
 /// other columns. 2 m (end - begin)^2 flops.
 template <class T>
-void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
-                  EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace);
-template <class T>
-void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
+void factor_panel(Host& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace);
 template <class T>
 void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
@@ -87,19 +83,13 @@ void eliminate_panels(Cuda& backend, const PanelElimination<T>& elimination);
 /// Exchanges the rows of X as the elimination did for the pivots in `range`; then moves the pivot rows to W
 /// (range.count() by X.columns(), contiguous) and sets them to zero in X.
 template <class T>
-void take_pivot_rows(Serial& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
-template <class T>
-void take_pivot_rows(OpenMp& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
+void take_pivot_rows(Host& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
 template <class T>
 void take_pivot_rows(Cuda& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
 
 /// Replaces the elements of x at the pivots in `range` by `products`; then undoes the row exchanges.
 template <class T>
-void put_back_pivot_rows(Serial& backend, PivotRange range, const std::int64_t* rows, const T* products,
-                         T* x);
-template <class T>
-void put_back_pivot_rows(OpenMp& backend, PivotRange range, const std::int64_t* rows, const T* products,
-                         T* x);
+void put_back_pivot_rows(Host& backend, PivotRange range, const std::int64_t* rows, const T* products, T* x);
 template <class T>
 void put_back_pivot_rows(Cuda& backend, PivotRange range, const std::int64_t* rows, const T* products, T* x);
 
@@ -111,11 +101,7 @@ void find_places(Cuda& backend, std::int64_t n, const std::int64_t* rows, std::i
 /// Exchanges columns k and rows[k] of A for k = n - 1, ..., 0: A P, which completes the inverse. Does nothing
 /// unless state->rank is A.columns().
 template <class T>
-void put_back_columns(Serial& backend, DenseView<T> A, const std::int64_t* rows,
-                      const EliminationState* state);
-template <class T>
-void put_back_columns(OpenMp& backend, DenseView<T> A, const std::int64_t* rows,
-                      const EliminationState* state);
+void put_back_columns(Host& backend, DenseView<T> A, const std::int64_t* rows, const EliminationState* state);
 template <class T>
 void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows, const EliminationState* state);
 

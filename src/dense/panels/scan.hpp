@@ -13,8 +13,7 @@
 
 namespace echelon {
 
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 
 struct MatrixScan {
@@ -35,9 +34,7 @@ ECHELON_ANYWHERE bool far_from_one(double magnitude) {
 /// Scans A; `row_sums` (A.rows() elements) receives the sums of magnitudes of the rows. Queued: the backend's
 /// work writes `result`.
 template <class T>
-void scan(Serial& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
-template <class T>
-void scan(OpenMp& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
+void scan(Host& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
 template <class T>
 void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
 

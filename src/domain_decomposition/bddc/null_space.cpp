@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "domain_decomposition/bddc/null_space.hpp"
 
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "domain_decomposition/bddc/orthonormal.hpp"
 #include "domain_decomposition/bddc/subdomains/parallel.hpp"
 #include "domain_decomposition/bddc/subdomains/partition.hpp"
@@ -137,7 +137,7 @@ std::vector<NullSpacePart> null_space_by_row_sums(const Csr<double>& A, const De
                                                   double tolerance, double roundoff) {
   const Partition components = connected_components(A);
   std::vector<NullSpacePart> parts = null_vectors(A, components, vectors, tolerance);
-  OpenMp backend{Device()};
+  Host backend{Device()};
   const std::vector<ConstantMode> modes =
       constant_modes(sum_rows_exactly(backend, A), components.part, components.parts, roundoff);
   for (std::size_t c = 0; c < parts.size(); ++c) apply_constant_mode(modes[c], parts[c]);
@@ -163,7 +163,7 @@ OutsideRange remove_null_space(const std::vector<NullSpacePart>& parts, std::vec
 template <class T>
 void require_exact_symmetry(const Csr<T>& A, std::vector<NullSpacePart>& parts) {
   if (parts.empty()) return;
-  OpenMp backend{Device()};
+  Host backend{Device()};
   if (find_asymmetry(backend, A, 0).value == FirstIndex::none) return;
   for (NullSpacePart& part : parts) part.is_proven = false;
 }

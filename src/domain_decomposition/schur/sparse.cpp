@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Schur complements of sparse matrices on the host: a multifrontal factorisation whose last front is left.
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "domain_decomposition/schur/analysis.hpp"
 #include "domain_decomposition/schur/implementation.hpp"
 #include "domain_decomposition/schur/interior.hpp"
@@ -217,7 +217,7 @@ class SparseElimination final : public Elimination<T> {
       for (std::int64_t k = 0; k < interior() && !unit.empty(); ++k)
         v[k] = static_cast<T>(static_cast<double>(v[k]) / factor_at(unit, factorization_->row_order()[k]));
     };
-    Serial backend(Device::serial());
+    Host backend(Device::serial());
     return estimate_reciprocal_condition<T>(
         backend, interior(), interior_norm_one(A_, partition_, rows, columns), [&](bool transposed, T* v) {
           divide(v);

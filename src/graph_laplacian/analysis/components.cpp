@@ -2,7 +2,7 @@
 #include "linalg/components.hpp"
 
 #include "backend/api_boundary.hpp"
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "graph_laplacian/analysis/connected_components.hpp"
 #include "linalg/constant_modes.hpp"
 #include "linalg/dominance.hpp"
@@ -18,7 +18,7 @@
 namespace echelon::graph {
 
 Components connected_components(const Csr<double>& A) {
-  OpenMp backend{Device()};
+  Host backend{Device()};
   const echelon::ConnectedComponents found = find_components(backend, A);
   Components result{found.count, found.of_vertex.to_vector(), {}};
   for (std::int64_t c = 0; c < found.count; ++c) {
@@ -30,7 +30,7 @@ Components connected_components(const Csr<double>& A) {
 namespace {
 
 template <class T>
-void require_symmetric(OpenMp& backend, const Csr<T>& A) {
+void require_symmetric(Host& backend, const Csr<T>& A) {
   if (A.rows() != A.columns()) {
     throw InvalidMatrix(fmt::format("the matrix of a graph is square, not {} by {}", A.rows(), A.columns()));
   }
@@ -46,7 +46,7 @@ void require_symmetric(OpenMp& backend, const Csr<T>& A) {
 
 Components components(const Csr<double>& A) {
   return at_api_boundary([&] {
-    OpenMp backend{Device()};
+    Host backend{Device()};
     require_symmetric(backend, A);
     return connected_components(A);
   });
@@ -55,7 +55,7 @@ Components components(const Csr<double>& A) {
 template <class T>
 std::vector<std::vector<std::int32_t>> ungrounded_components(const Csr<T>& A) {
   return at_api_boundary([&] {
-    OpenMp backend{Device()};
+    Host backend{Device()};
     require_symmetric(backend, A);
     const echelon::ConnectedComponents parts = find_components(backend, A);
     Array<std::uint8_t> is_zero(Device(), A.rows());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph_laplacian/analysis/require_laplacian.hpp"
 
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/dominance.hpp"
 
 #include <echelon/error.hpp>
@@ -14,7 +14,7 @@ void require_laplacian(const Csr<double>& A) {
   if (A.rows() != A.columns()) {
     throw InvalidMatrix(fmt::format("a graph's Laplacian is square, not {} by {}", A.rows(), A.columns()));
   }
-  OpenMp backend{Device()};
+  Host backend{Device()};
   Array<double> excess(Device(), A.rows());
   const DominanceFacts facts = classify_rows(backend, A, excess.data());
   if (facts.kind() == DominanceKind::laplacian) {

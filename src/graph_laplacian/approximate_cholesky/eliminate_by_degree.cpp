@@ -332,16 +332,10 @@ ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const
   return factor;
 }
 
-template ApproximateFactor<float> eliminate_by_degree(Serial&, const Csr<double>&, const double*,
+template ApproximateFactor<float> eliminate_by_degree(Host&, const Csr<double>&, const double*,
                                                       const EliminationTree&, const SamplingOptions&,
                                                       const CancellationToken&);
-template ApproximateFactor<double> eliminate_by_degree(Serial&, const Csr<double>&, const double*,
-                                                       const EliminationTree&, const SamplingOptions&,
-                                                       const CancellationToken&);
-template ApproximateFactor<float> eliminate_by_degree(OpenMp&, const Csr<double>&, const double*,
-                                                      const EliminationTree&, const SamplingOptions&,
-                                                      const CancellationToken&);
-template ApproximateFactor<double> eliminate_by_degree(OpenMp&, const Csr<double>&, const double*,
+template ApproximateFactor<double> eliminate_by_degree(Host&, const Csr<double>&, const double*,
                                                        const EliminationTree&, const SamplingOptions&,
                                                        const CancellationToken&);
 

@@ -267,7 +267,6 @@ EliminationTree dissect(B& backend, const Csr<double>& A, std::int64_t smallest_
   collect_members(tree);
   return tree;
 }
-template EliminationTree dissect(Serial&, const Csr<double>&, std::int64_t);
-template EliminationTree dissect(OpenMp&, const Csr<double>&, std::int64_t);
+template EliminationTree dissect(Host&, const Csr<double>&, std::int64_t);
 
 }  // namespace echelon::graph_laplacian

@@ -215,7 +215,6 @@ LowDegreeElimination eliminate_low_degrees(B& backend, const Csr<double>& A,
                                            const std::vector<double>& excess) {
   return Reduction<double>(A, excess).run(backend);
 }
-template LowDegreeElimination eliminate_low_degrees(Serial&, const Csr<double>&, const std::vector<double>&);
-template LowDegreeElimination eliminate_low_degrees(OpenMp&, const Csr<double>&, const std::vector<double>&);
+template LowDegreeElimination eliminate_low_degrees(Host&, const Csr<double>&, const std::vector<double>&);
 
 }  // namespace echelon::graph_laplacian

@@ -8,10 +8,6 @@ namespace echelon::lamg {
 
 namespace {
 
-constexpr std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
 /// First and second moments of the test values around vertex i: sums of w t and w t^2 over its edges for
 /// t = x_v - x_i. Differences avoid cancellation, because values of close vertices agree in most digits.
 struct Moments {

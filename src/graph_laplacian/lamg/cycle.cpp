@@ -8,10 +8,6 @@ namespace echelon::lamg {
 
 namespace {
 
-constexpr std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
 /// Does a forward Gauss-Seidel sweep and updates the residual. The increments e solve the lower triangular
 /// system (D - W_lower) e = r and leave the residual W_upper e, which lower vertices receive through the
 /// edges that the sweep reads: one half of the matrix is enough.

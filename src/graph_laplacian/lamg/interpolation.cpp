@@ -9,10 +9,6 @@ namespace echelon::lamg {
 
 namespace {
 
-constexpr std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
 template <class T>
 Vector<T> largest_weights(const Graph<T>& graph) {
   Vector<T> largest(index(graph.n));

@@ -4,6 +4,7 @@
 #include <echelon/array.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace echelon::lamg {
@@ -28,5 +29,10 @@ struct ArrayAllocator {
 /// std::vector in the memory of arrays.
 template <class T>
 using Vector = std::vector<T, ArrayAllocator<T>>;
+
+/// A vertex as an index of a Vector.
+constexpr std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 }  // namespace echelon::lamg

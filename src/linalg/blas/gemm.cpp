@@ -2,8 +2,7 @@
 // Products of dense matrices on the host.
 #include "linalg/blas/gemm.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/blas/blas.hpp"
 
 #include <support/scalar_list.hpp>
@@ -82,18 +81,12 @@ void multiply_dense(const Device& device, T alpha, DenseView<const T> A, DenseVi
 }  // namespace
 
 template <class T>
-void gemm(Serial& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
+void gemm(Host& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
   multiply_dense(backend.device(), alpha, A, B, beta, C);
 }
 
-template <class T>
-void gemm(OpenMp& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
-  multiply_dense(backend.device(), alpha, A, B, beta, C);
-}
-
-#define ECHELON_INSTANTIATE(T)                                                             \
-  template void gemm(Serial&, T, DenseView<const T>, DenseView<const T>, T, DenseView<T>); \
-  template void gemm(OpenMp&, T, DenseView<const T>, DenseView<const T>, T, DenseView<T>);
+#define ECHELON_INSTANTIATE(T) \
+  template void gemm(Host&, T, DenseView<const T>, DenseView<const T>, T, DenseView<T>);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

@@ -6,15 +6,12 @@
 
 namespace echelon {
 
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 
 /// C = alpha A B + beta C, by BLAS.
 template <class T>
-void gemm(Serial& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
-template <class T>
-void gemm(OpenMp& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
+void gemm(Host& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
 template <class T>
 void gemm(Cuda& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
 

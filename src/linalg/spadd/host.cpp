@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
+
 #include "backend/targets.hpp"
 #include "linalg/dynamic_rows.hpp"
 #include "linalg/spadd/sum.hpp"
@@ -84,7 +85,7 @@ SumArrays<T> sum_on(ScaledCsr<T> A, ScaledCsr<T> B, bool with_values) {
   for_dynamic_rows(device.threads(), rows, work, [&](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) offsets[i] = count_row(a.rows, b.rows, i);
   });
-  const std::int64_t nonzeros = OpenMp(device).exclusive_scan(rows, offsets, offsets);
+  const std::int64_t nonzeros = Host(device).exclusive_scan(rows, offsets, offsets);
   sum.column_indices = Array<std::int32_t>(device, nonzeros);
   if (with_values) sum.values = Array<T>(device, nonzeros);
   for_dynamic_rows(device.threads(), rows, work, [&](int, std::int64_t begin, std::int64_t end) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gustavson's algorithm (ACM TOMS 4, 1978): row i of A B is the sum of the rows of B with the columns of row
 // i of A, times its elements.
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
+
 #include "backend/targets.hpp"
 #include "linalg/dynamic_rows.hpp"
 #include "linalg/spgemm/product.hpp"
@@ -229,7 +230,7 @@ class OnePassProduct {
     offsets_ = pattern.row_offsets.data();
     if (device_.threads() == 1) {
       Block all = multiply(0, 0, rows_);
-      OpenMp(device_).exclusive_scan(rows_, offsets_, offsets_);
+      Host(device_).exclusive_scan(rows_, offsets_, offsets_);
       pattern.column_indices = std::move(all.columns);
       if (values_ != nullptr) *values_ = std::move(all.values);
       return pattern;
@@ -245,7 +246,7 @@ class OnePassProduct {
       }
     });
     if (error) std::rethrow_exception(error);
-    const std::int64_t nonzeros = OpenMp(device_).exclusive_scan(rows_, offsets_, offsets_);
+    const std::int64_t nonzeros = Host(device_).exclusive_scan(rows_, offsets_, offsets_);
     pattern.column_indices = Array<std::int32_t>(device_, nonzeros);
     if (values_ != nullptr) *values_ = Array<T>(device_, nonzeros);
 #pragma omp parallel for num_threads(device_.threads()) schedule(static, 1)
@@ -313,7 +314,7 @@ typename ProductPlan<T>::Pattern make_product_in_two_passes(Factors<T> factors, 
                      RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
                      for (std::int64_t i = begin; i < end; ++i) offsets[i] = product.count(i);
                    });
-  const std::int64_t nonzeros = OpenMp(device).exclusive_scan(rows, offsets, offsets);
+  const std::int64_t nonzeros = Host(device).exclusive_scan(rows, offsets, offsets);
   pattern.column_indices = Array<std::int32_t>(device, nonzeros);
   if (values != nullptr) *values = Array<T>(device, nonzeros);
   for_dynamic_rows(device.threads(), rows, work_in(factors),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/spmv/multiply.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/spmv/row_products.hpp"
 
@@ -89,7 +88,7 @@ void multiply_dense(B& backend, bool transposed, T alpha, const DenseView<const 
 }  // namespace
 
 template <class T>
-void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
+void multiply(Host& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
   if (A.is_operator()) {
     apply_operator(*A.linear_operator(), alpha, x, beta, y);
   } else if (A.is_sparse()) {
@@ -100,33 +99,13 @@ void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
 }
 
 template <class T>
-void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
-  if (A.is_operator()) {
-    apply_operator(*A.linear_operator(), alpha, x, beta, y);
-    return;
-  }
-  if (!A.is_sparse()) {
-    multiply_dense(backend, false, alpha, A.dense(), x, beta, y);
-    return;
-  }
-  for_row_products(backend, *A.csr(), x, PutProduct<T>{alpha, beta, y});
-}
-
-template <class T>
-void multiply_transposed(Serial& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
+void multiply_transposed(Host& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
   multiply_dense(backend, true, alpha, V, x, beta, y);
 }
 
-template <class T>
-void multiply_transposed(OpenMp& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
-  multiply_dense(backend, true, alpha, V, x, beta, y);
-}
-
-#define ECHELON_INSTANTIATE(T)                                                               \
-  template void multiply(Serial&, T, const MatrixRef<T>&, const T*, T, T*);                  \
-  template void multiply(OpenMp&, T, const MatrixRef<T>&, const T*, T, T*);                  \
-  template void multiply_transposed(Serial&, T, const DenseView<const T>&, const T*, T, T*); \
-  template void multiply_transposed(OpenMp&, T, const DenseView<const T>&, const T*, T, T*);
+#define ECHELON_INSTANTIATE(T)                                            \
+  template void multiply(Host&, T, const MatrixRef<T>&, const T*, T, T*); \
+  template void multiply_transposed(Host&, T, const DenseView<const T>&, const T*, T, T*);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

@@ -15,9 +15,7 @@ namespace echelon {
 /// has A.rows(), and they do not overlap; with beta = 0 y is not read. Sums are computed in T. Memory
 /// movement of CSR: 4 + sizeof(T) bytes per nonzero, 8 per row, and the vectors.
 template <class T>
-void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
-template <class T>
-void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
+void multiply(Host& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
 template <class T>
 void multiply(Cuda& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
 
@@ -31,29 +29,20 @@ void apply_operator(const LinearOperator<T>& A, T alpha, const T* x, T beta, T* 
 
 /// y = alpha V^T x + beta y, for column-major V.
 template <class T>
-void multiply_transposed(Serial& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
-template <class T>
-void multiply_transposed(OpenMp& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
+void multiply_transposed(Host& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
 template <class T>
 void multiply_transposed(Cuda& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
 
 /// Y = alpha A X + beta Y for any number of columns in either layout. Each column has the same bits as the
 /// product with that column alone. A is read once per eight columns on a GPU, per sixteen on the host.
 template <class T>
-void multiply_several(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
-                      DenseView<T> Y);
-template <class T>
-void multiply_several(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
-                      DenseView<T> Y);
+void multiply_several(Host& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y);
 template <class T>
 void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y);
 
 /// Y = alpha A^T X + beta Y, column by column. Sums do not depend on timing or the number of threads.
 template <class T>
-void multiply_transposed(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
-                         DenseView<T> Y);
-template <class T>
-void multiply_transposed(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+void multiply_transposed(Host& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y);
 template <class T>
 void multiply_transposed(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,

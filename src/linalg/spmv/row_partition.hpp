@@ -34,6 +34,8 @@ void prefetch_ahead(const T* values, const std::int32_t* column_indices, std::in
 /// First row of part `part` of `parts` with about equally many nonzeros plus rows; found by bisection.
 template <class T>
 std::int64_t part_begin(const Csr<T>& A, int part, int parts) {
+  if (part == 0) return 0;
+  if (part == parts) return A.rows();
   const std::int64_t* offsets = A.row_offsets().data();
   const std::int64_t work = A.nonzeros() + A.rows();
   const std::int64_t target = static_cast<std::int64_t>(static_cast<double>(work) * part / parts);
@@ -47,7 +49,7 @@ std::int64_t part_begin(const Csr<T>& A, int part, int parts) {
       high = middle;
     }
   }
-  return part == parts ? A.rows() : low;
+  return low;
 }
 
 }  // namespace echelon

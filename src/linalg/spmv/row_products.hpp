@@ -59,11 +59,7 @@ void for_row_products(const Csr<T>& A, std::int64_t begin, std::int64_t end, X x
 /// a functor with the operator []; it must not read what `use` writes. Memory movement: that of `multiply`,
 /// and what `use` reads and writes.
 template <class T, class X, class Use>
-void for_row_products(Serial& /*backend*/, const Csr<T>& A, X x, Use use) {
-  for_row_products(A, 0, A.rows(), x, use);
-}
-template <class T, class X, class Use>
-void for_row_products(OpenMp& backend, const Csr<T>& A, X x, Use use) {
+void for_row_products(Host& backend, const Csr<T>& A, X x, Use use) {
   backend.parallel(A.nonzeros() + A.rows() > spinning_threshold, [&](int part, int parts) {
     for_row_products(A, part_begin(A, part, parts), part_begin(A, part + 1, parts), x, use);
   });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sparse matrix times several vectors on the host.
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_partition.hpp"
 
@@ -112,20 +111,12 @@ void multiply_batches(B& backend, T alpha, const Csr<T>& A, DenseView<const T> X
 }  // namespace
 
 template <class T>
-void multiply_several(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
-                      DenseView<T> Y) {
+void multiply_several(Host& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
   multiply_batches(backend, alpha, A, X, beta, Y);
 }
 
-template <class T>
-void multiply_several(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
-                      DenseView<T> Y) {
-  multiply_batches(backend, alpha, A, X, beta, Y);
-}
-
-#define ECHELON_INSTANTIATE(T)                                                                    \
-  template void multiply_several(Serial&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>); \
-  template void multiply_several(OpenMp&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);
+#define ECHELON_INSTANTIATE(T) \
+  template void multiply_several(Host&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transpose of a sparse matrix times vectors on the host.
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_partition.hpp"
 #include "linalg/vector/functors.hpp"
@@ -138,20 +137,13 @@ void multiply_parts(B& backend, T alpha, const Csr<T>& A, DenseView<const T> X, 
 }  // namespace
 
 template <class T>
-void multiply_transposed(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+void multiply_transposed(Host& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y) {
   multiply_parts(backend, alpha, A, X, beta, Y);
 }
 
-template <class T>
-void multiply_transposed(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
-                         DenseView<T> Y) {
-  multiply_parts(backend, alpha, A, X, beta, Y);
-}
-
-#define ECHELON_INSTANTIATE(T)                                                                       \
-  template void multiply_transposed(Serial&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>); \
-  template void multiply_transposed(OpenMp&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);
+#define ECHELON_INSTANTIATE(T) \
+  template void multiply_transposed(Host&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

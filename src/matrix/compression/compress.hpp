@@ -18,8 +18,7 @@
 
 namespace echelon {
 
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 
 /// Entries of a coordinate list: entry k is in row rows[k] and column columns[k].
@@ -110,9 +109,9 @@ struct CompressedRows {
   bool repeated = false;  ///< some entries are repeated and remain to be summed
 };
 
-/// Sorts entries into a matrix of `rows` by `columns`; they must lie within. Defined in host.cpp for Serial
-/// and OpenMp, which sum repeated entries, and in cuda.cu for Cuda, which synchronises to find out whether
-/// the entries are sorted already and whether any are repeated.
+/// Sorts entries into a matrix of `rows` by `columns`; they must lie within. Defined in host.cpp for Host,
+/// which sums repeated entries, and in cuda.cu for Cuda, which synchronises to find out whether the entries
+/// are sorted already and whether any are repeated.
 template <class Backend, class Entries>
 CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
                                                  std::int64_t columns);

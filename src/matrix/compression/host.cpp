@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
+
 #include "matrix/compression/compress.hpp"
 #include "support/first_exception.hpp"
 
@@ -438,7 +438,7 @@ struct RowCounts {
 /// and sums repeated entries. Memory movement: the entries once and their indices once more for counting, the
 /// result once (three times if rows are sorted), and about 40 bytes per counter.
 template <class Entries>
-CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const Entries& entries,
+CompressedRows<typename Entries::Value> compress_directly(Host& backend, const Entries& entries,
                                                           std::int64_t rows) {
   using T = typename Entries::Value;
   const int threads = backend.threads();
@@ -530,7 +530,7 @@ bool reflect_rows(const TransposedEntries<T>& entries, std::int64_t begin, std::
 /// since different entries have different images. For entries that are local (see is_local). Memory movement:
 /// the matrix once and its columns once more, the result once.
 template <class T>
-std::optional<CompressedRows<T>> compress_by_mirror(OpenMp& backend, const TransposedEntries<T>& entries) {
+std::optional<CompressedRows<T>> compress_by_mirror(Host& backend, const TransposedEntries<T>& entries) {
   constexpr std::int64_t block = 1024;
   const std::int64_t rows = entries.offset_count;
   const std::int64_t blocks = (rows + block - 1) / block;
@@ -554,30 +554,26 @@ constexpr std::int64_t worth_threads = 1 << 15;
 template <class Backend, class Entries>
 CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
                                                  [[maybe_unused]] std::int64_t columns) {
-  if constexpr (std::is_same_v<Backend, OpenMp>) {
-    if (entries.count > worth_threads) {
-      const bool few_counters = rows <= entries.count;
-      if (few_counters && is_local(entries)) {
-        if constexpr (std::is_same_v<Entries, TransposedEntries<typename Entries::Value>>) {
-          if (rows == columns) {
-            if (auto result = compress_by_mirror(backend, entries)) return std::move(*result);
-          }
-        }
-        return compress_directly(backend, entries, rows);
-      }
-      return compress_by_buckets(backend.device(), backend.threads(), entries, rows);
+  if (backend.threads() == 1 || entries.count <= worth_threads) {
+    return compress_serially(backend.device(), entries, rows);
+  }
+  const bool few_counters = rows <= entries.count;
+  if (!few_counters || !is_local(entries)) {
+    return compress_by_buckets(backend.device(), backend.threads(), entries, rows);
+  }
+  if constexpr (std::is_same_v<Entries, TransposedEntries<typename Entries::Value>>) {
+    if (rows == columns) {
+      if (auto result = compress_by_mirror(backend, entries)) return std::move(*result);
     }
   }
-  return compress_serially(backend.device(), entries, rows);
+  return compress_directly(backend, entries, rows);
 }
 
-#define ECHELON_INSTANTIATE(T)                                                                           \
-  template CompressedRows<T> compress(Serial&, const CooEntries<T>&, std::int64_t, std::int64_t);        \
-  template CompressedRows<T> compress(Serial&, const TransposedEntries<T>&, std::int64_t, std::int64_t); \
-  template CompressedRows<T> compress(OpenMp&, const CooEntries<T>&, std::int64_t, std::int64_t);        \
-  template CompressedRows<T> compress(OpenMp&, const TransposedEntries<T>&, std::int64_t, std::int64_t); \
-  template CompressedRows<T> compress(OpenMp&, const TripletEntries<T>&, std::int64_t, std::int64_t);    \
-  template CompressedRows<T> compress(OpenMp&, const UnorderedTriplets<T>&, std::int64_t, std::int64_t);
+#define ECHELON_INSTANTIATE(T)                                                                         \
+  template CompressedRows<T> compress(Host&, const CooEntries<T>&, std::int64_t, std::int64_t);        \
+  template CompressedRows<T> compress(Host&, const TransposedEntries<T>&, std::int64_t, std::int64_t); \
+  template CompressedRows<T> compress(Host&, const TripletEntries<T>&, std::int64_t, std::int64_t);    \
+  template CompressedRows<T> compress(Host&, const UnorderedTriplets<T>&, std::int64_t, std::int64_t);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

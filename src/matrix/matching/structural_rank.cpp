@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
 #include "backend/backend.hpp"
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/matching/maximum_matching.hpp"
 #include "matrix/rows.hpp"
@@ -26,7 +26,7 @@ struct FindZeroDiagonal {
 template <class Rows>
 bool has_full_diagonal(const Rows& rows, std::int64_t n) {
   FirstIndex zero;
-  OpenMp(Device()).reduce(n, FindZeroDiagonal<Rows>{rows}, [&](FirstIndex first) { zero = first; });
+  Host(Device()).reduce(n, FindZeroDiagonal<Rows>{rows}, [&](FirstIndex first) { zero = first; });
   return zero.value == FirstIndex::none;
 }
 

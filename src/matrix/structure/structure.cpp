@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
 #include "backend/backend.hpp"
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
 #include "matrix/structure/known_symmetry.hpp"
@@ -237,7 +237,7 @@ RowFacts describe_rows(const Device& device, std::int64_t rows, std::int64_t ele
                        const DescribeRow<Rows>& describe_row) {
   constexpr std::int64_t elements_for_threads = 10'000;
   std::vector<RowFacts> of_part(static_cast<std::size_t>(device.threads()));
-  OpenMp(device).parallel(elements > elements_for_threads, [&](int part, int parts) {
+  Host(device).parallel(elements > elements_for_threads, [&](int part, int parts) {
     RowFacts facts;
     for (std::int64_t i = rows * part / parts; i < rows * (part + 1) / parts; ++i) describe_row(i, facts);
     of_part[static_cast<std::size_t>(part)] = facts;
@@ -254,7 +254,7 @@ Structure describe(const MatrixRef<T>& A, const Rows& rows, MirrorRule mirror) {
   std::vector<unsigned char> used(static_cast<std::size_t>(A.columns()), 0);
   std::vector<unsigned char> strict(static_cast<std::size_t>(A.rows()), 0);
   const auto diagonal_length = static_cast<std::int64_t>(diagonal.size());
-  OpenMp(A.device()).for_each(diagonal_length, ReadDiagonal<Rows>{rows, diagonal.data()});
+  Host(A.device()).for_each(diagonal_length, ReadDiagonal<Rows>{rows, diagonal.data()});
   const RowFacts facts = describe_rows<Rows>(A.device(), A.rows(), A.nonzeros(),
                                              {rows, square ? mirror : MirrorRule::different, diagonal_length,
                                               diagonal.data(), used.data(), strict.data()});
@@ -347,7 +347,7 @@ struct HashRow {
 template <class T>
 bool is_probably_symmetric(const Csr<T>& A) {
   HashSums sums;
-  OpenMp(A.device()).reduce(A.rows(), HashRow<T>{SparseRows<T>(A)}, [&](const HashSums& all) { sums = all; });
+  Host(A.device()).reduce(A.rows(), HashRow<T>{SparseRows<T>(A)}, [&](const HashSums& all) { sums = all; });
   return sums.own == sums.transposed;
 }
 

@@ -12,8 +12,7 @@
 
 namespace echelon {
 
-class Serial;
-class OpenMp;
+class Host;
 class Cuda;
 template <class S>
 struct IterationStateOf;
@@ -66,17 +65,10 @@ struct Sweeps {
 template <class B, class T>
 class SweepWorkspace;
 
-/// A sweep on one core works in place.
+/// Ring buffer of old values that are overwritten in X before all rows have read them. A sweep on one thread
+/// works in place, and leaves it empty.
 template <class T>
-class SweepWorkspace<Serial, T> {
- public:
-  explicit SweepWorkspace(const Device& /*device*/) {}
-  [[nodiscard]] std::size_t bytes() const { return 0; }
-};
-
-/// Ring buffer of old values that are overwritten in X before all rows have read them.
-template <class T>
-class SweepWorkspace<OpenMp, T> {
+class SweepWorkspace<Host, T> {
  public:
   explicit SweepWorkspace(const Device& device) : ring(device, 0) {}
   [[nodiscard]] std::size_t bytes() const { return ring.bytes(); }
@@ -140,12 +132,13 @@ class SweepWorkspace<Cuda, T> {
 
 /// Queues the sweeps; on a GPU without waiting for them.
 template <class T>
-void sweep(Serial& backend, const Sweeps<T>& sweeps, SweepWorkspace<Serial, T>& scratch);
+void sweep(Host& backend, const Sweeps<T>& sweeps, SweepWorkspace<Host, T>& scratch);
+/// Sweeps on the calling thread; sweep() calls it where several threads do not pay off.
 template <class T>
-void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<OpenMp, T>& scratch);
+void sweep_on_one_thread(const Sweeps<T>& sweeps);
 /// Sweeps on all threads whatever the size; sweep() calls it where it pays off.
 template <class T>
-void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<OpenMp, T>& scratch);
+void sweep_in_parallel(Host& backend, const Sweeps<T>& sweeps, SweepWorkspace<Host, T>& scratch);
 /// Two kernels for each forward or backward sweep: the sweep, and one that clears a vector (after an odd
 /// number of half sweeps in a call, the last one copies the result; before a triangular solve, it clears X).
 /// Each strategy that the matrix may allow adds one kernel, which works or returns at once, and one or two

@@ -2,7 +2,7 @@
 #include "solver/selection/dense_structure.hpp"
 
 #include "backend/backend.hpp"
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -68,7 +68,7 @@ PairFacts compare_pairs(DenseView<const T> A) {
   const std::vector<double> roots = roots_of_diagonal(A);
   std::vector<PairFacts> of_row(count);
   constexpr std::int64_t rows_for_threads = 256;
-  OpenMp backend{Device()};
+  Host backend{Device()};
   backend.parallel(A.rows() > rows_for_threads, [&](int part, int parts) {
     for (std::int64_t row = part; row < squares; row += parts) {
       for (std::int64_t column = 0; column <= row; ++column)

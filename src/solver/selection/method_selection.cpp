@@ -3,7 +3,7 @@
 #include "solver/selection/method_selection.hpp"
 
 #include "backend/backend.hpp"
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/dominance.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
@@ -118,7 +118,7 @@ DominanceKind graph_kind(const Csr<T>& A, Array<T>& excess) {
       !sample_suits_graph(A)) {
     return DominanceKind::none;
   }
-  OpenMp backend{Device()};
+  Host backend{Device()};
   const DominanceKind kind = classify_rows(backend, A, excess.data()).kind();
   return kind == DominanceKind::laplacian || kind == DominanceKind::sddm ? kind : DominanceKind::none;
 }

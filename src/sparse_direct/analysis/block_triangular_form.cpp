@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/components.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/matching/maximum_matching.hpp"
@@ -84,7 +84,7 @@ struct FindOneSided {
 /// Form of a matrix with a symmetric pattern and a full diagonal, whose strongly connected components are the
 /// connected ones: unlike the former, these are found in parallel.
 template <class T>
-BlockTriangularForm form_of_symmetric_pattern(OpenMp& backend, const Csr<T>& a) {
+BlockTriangularForm form_of_symmetric_pattern(Host& backend, const Csr<T>& a) {
   const ConnectedComponents components = find_components(backend, a);
   BlockTriangularForm form;
   form.structural_rank = a.rows();
@@ -113,7 +113,7 @@ BlockTriangularForm block_triangular_form(const Csr<T>& A) {
     }
     const HostCopy<T> host{MatrixRef<T>(A)};
     const Csr<T>& a = *host.matrix().csr();
-    OpenMp backend{Device()};
+    Host backend{Device()};
     FirstIndex one_sided;
     backend.reduce(a.rows(), FindOneSided<T>{SparseRows<T>(a)}, [&](FirstIndex row) { one_sided = row; });
     if (one_sided.value == FirstIndex::none) return form_of_symmetric_pattern(backend, a);

@@ -92,7 +92,7 @@ enum class Substitution {
 
 /// Eliminates the columns of the nodes of a level: the partitions, whose elements are those of A, where
 /// `level` is 0, and the interfaces between reduced blocks above. Incomplete after a cancel. Defined for
-/// Serial and OpenMp in host/, for Cuda in cuda/.
+/// Host in host/, for Cuda in cuda/.
 template <class B, class T>
 void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatrices<T>& A, std::int64_t level);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Prediction of the cost of banded-lu from the pattern of A.
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "solver/band_prediction.hpp"
 #include "sparse_direct/banded/cost.hpp"
 #include "sparse_direct/banded/order.hpp"
@@ -23,7 +23,7 @@ double seconds_on(const Device& device, std::int64_t n, Bandwidths widths, std::
 
 template <class T>
 BandPrediction prediction_for(const Csr<T>& A, const BandOrder& order, const Device& device) {
-  OpenMp backend{Device()};
+  Host backend{Device()};
   const Bandwidths widths = find_bandwidths(backend, A.rows(), ordered(A, order));
   return {widths.lower, widths.upper, !order.natural(), seconds_on(device, A.rows(), widths, sizeof(T)),
           predicted_bytes(A.rows(), widths, sizeof(T))};

@@ -2,7 +2,7 @@
 #include "sparse_direct/multifrontal/factorization.hpp"
 
 #include "backend/device/memory.hpp"
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ void MultifrontalFactorization<T>::substitute(bool transposed, int columns, T* x
                                               SubstitutionHalves halves) const {
   const RunTeam run = [&](const std::function<void(int, int)>& part) {
     if (device_.threads() == 1) return part(0, 1);
-    OpenMp(device_).parallel(true, part);
+    Host(device_).parallel(true, part);
   };
   sparse_direct::substitute(factors_, substitution_, run, transposed, columns, x, scratch, halves);
 }

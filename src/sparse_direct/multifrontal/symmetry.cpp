@@ -2,7 +2,7 @@
 #include "sparse_direct/multifrontal/symmetry.hpp"
 
 #include "backend/backend.hpp"
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "solver/factor_status.hpp"
 
 #include <algorithm>
@@ -154,7 +154,7 @@ struct SetResult {
 };
 
 /// Whether searches for mirror images are divided among enough threads: one thread takes up to four times as
-/// long for them as for a pass over the pairs. OpenMp does not divide loops over fewer rows.
+/// long for them as for a pass over the pairs. Host does not divide loops over fewer rows.
 bool searches_in_parallel(std::int64_t rows, const Device& host) {
   constexpr int least_threads = 4;
   return host.threads() >= least_threads && rows > 8 * reduction_block;
@@ -175,7 +175,7 @@ bool has_symmetric_pattern(const Csr<T>& a) {
 template <class T>
 std::optional<Place> find_asymmetry(const Csr<T>& a, const Device& host) {
   if (!searches_in_parallel(a.rows(), host) && pairs_agree(a)) return {};
-  OpenMp backend(host);
+  Host backend(host);
   PairFacts facts;
   backend.reduce(a.rows(), CompareRow<T>{a}, SetResult{&facts});
   if (facts.unpaired != 0) backend.reduce(a.rows(), FindUnpaired<T>{a}, SetResult{&facts});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 #include "studies/crout/crout_factorization.hpp"

@@ -7,8 +7,7 @@
 //
 // in this order, the stripes J independently of each other. The second pass goes from the last stripe to the
 // first and clears what is above the diagonal.
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/determinant_product.hpp"
 #include "matrix/assign.hpp"
 #include "solver/instantiate.hpp"

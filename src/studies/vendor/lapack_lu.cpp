@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/qr.hpp"
 #include "dense/factorization/scaling.hpp"

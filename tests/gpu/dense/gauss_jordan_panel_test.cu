@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The elimination on a GPU with panels divided in several ways, compared with one kernel for the whole
 /// matrix; and panels compared with those of the host.
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/panels/panel.hpp"
 #include "dense/panels/workspace.cuh"
 #include "gpu/gpu_fixture.hpp"
@@ -73,7 +73,7 @@ class GpuPanelOf : public GpuTest {
 
   /// Expects the pivots of the host, and elements as accurate as rounding allows if all columns were finite.
   void expect_as_on_host(const Dense<T>& a, double tolerance) const {
-    const Result expected = factor_on<Serial>(Device::serial(), a, tolerance);
+    const Result expected = factor_on<Host>(Device::serial(), a, tolerance);
     const Result result = factor_on<Cuda>(gpu, a, tolerance);
     ASSERT_EQ(result.state.rank, expected.state.rank);
     ASSERT_EQ(result.state.overflow_column, expected.state.overflow_column);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The kernels of LU on a GPU, with panels divided in several ways, compared with the factorisation and the
 /// solves of the host.
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/workspace.cuh"
 #include "gpu/gpu_fixture.hpp"
@@ -35,8 +35,8 @@ class GpuFactorizationOf : public GpuTest {
     return {matrix.to(Device()), pivots.to_vector(), result};
   }
   static Factors on_host(const Dense<T>& a) {
-    lu::FactorWorkspace<Serial, T> workspace{Device::serial()};
-    return factor<Serial>(Device::serial(), workspace, a);
+    lu::FactorWorkspace<Host, T> workspace{Device::serial()};
+    return factor<Host>(Device::serial(), workspace, a);
   }
   struct Sections {
     Factors factors;
@@ -325,11 +325,11 @@ TYPED_TEST(GpuFactorizationOf, Substitution_AgreesWithTheHost) {
   for (const std::int64_t n : {1, 2, 127, 128, 129, 300, 1000}) {
     Dense<T> a = random_dense<T>(n, n, 10);
     for (std::int64_t i = 0; i < n; ++i) a(i, i) += static_cast<T>(std::sqrt(static_cast<double>(n)));
-    Serial host(Device::serial());
+    Host host(Device::serial());
     Cuda backend(this->gpu);
-    lu::FactorWorkspace<Serial, T> host_workspace{Device::serial()};
+    lu::FactorWorkspace<Host, T> host_workspace{Device::serial()};
     lu::FactorWorkspace<Cuda, T> workspace(this->gpu);
-    const auto expected = this->template factor<Serial>(Device::serial(), host_workspace, a);
+    const auto expected = this->template factor<Host>(Device::serial(), host_workspace, a);
     const auto factors = this->template factor<Cuda>(this->gpu, workspace, a);
     const Dense<T> on_gpu = factors.matrix.to(this->gpu);
     for (const bool transposed : {false, true}) {

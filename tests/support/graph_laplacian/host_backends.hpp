@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Typed tests on each backend of the host.
+/// Typed tests on the host with one thread and with several.
 #pragma once
 
 #include "backend/target.hpp"
@@ -12,13 +12,15 @@
 
 namespace echelon::test {
 
-using HostBackends = testing::Types<Serial, OpenMp>;
+template <int count>
+using Threads = std::integral_constant<int, count>;
+using HostThreads = testing::Types<Threads<1>, Threads<3>>;
 
-/// Fixture with a backend of type B; OpenMP has three threads, whatever the machine has.
-template <class B>
-class OnHostBackend : public testing::Test {
+/// Fixture with a backend of this number of threads, whatever the machine has.
+template <class Threads>
+class OnHost : public testing::Test {
  public:
-  B backend{std::is_same_v<B, Serial> ? Device::serial() : Device::openmp(3)};
+  Host backend{Threads::value == 1 ? Device::serial() : Device::openmp(Threads::value)};
 };
 
 }  // namespace echelon::test

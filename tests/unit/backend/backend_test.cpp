@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/backend.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
+#include "support/backend/serial.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,18 +19,22 @@ namespace {
 
 constexpr std::int64_t sizes[] = {0, 1, 31, 33, 1025, 4095, 4096, 4097, 16384, 16385, 100'000};
 
-/// Calls f with every host backend.
+static_assert(Backend<Serial>);
+
+/// Calls f with the reference implementation and with the host's backend for some numbers of threads.
 template <class F>
 void on_every_backend(F&& f) {
   {
-    SCOPED_TRACE("serial");
-    Serial serial(Device::serial());
-    f(serial);
+    SCOPED_TRACE("reference");
+    Serial reference(Device::serial());
+    f(reference);
   }
-  for (const int threads : {1, 2, 3, 7}) {
-    SCOPED_TRACE(testing::Message() << "openmp:" << threads);
-    OpenMp openmp(Device::openmp(threads));
-    f(openmp);
+  for (const Device& device :
+       {Device::serial(), Device::openmp(1), Device::openmp(2), Device::openmp(3), Device::openmp(7)}) {
+    SCOPED_TRACE(device.name());
+    Host host(device);
+    EXPECT_EQ(host.threads(), device.threads());
+    f(host);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/thread_throttle.hpp"
+#include "backend/host/thread_throttle.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/gauss_jordan/system.hpp"
 #include "support/dense/gauss_jordan.hpp"
 
@@ -15,8 +15,8 @@ namespace {
 /// The request is checked before each panel: a system for which it has been made is not eliminated.
 TEST(GaussJordanCancel, RequestedStop_EndsTheElimination) {
   const Dense<double> a = random_dense<double>(200, 200, 1);
-  EliminationWorkspace<Serial> workspace(Device::serial());
-  EliminatedSystem<Serial, double> system(workspace, {.block = 32});
+  EliminationWorkspace<Host> workspace(Device::serial());
+  EliminatedSystem<Host, double> system(workspace, {.block = 32});
   std::stop_source source;
   workspace.cancel = source.get_token();
   EXPECT_TRUE(system.factor(MatrixRef<double>(a)).ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Elimination of a panel column by column, compared with the one of the host, and magnitudes as integers.
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/panels/column_by_column.hpp"
 #include "dense/panels/magnitude_bits.hpp"
 #include "support/exact_elimination.hpp"
@@ -35,7 +35,7 @@ struct Panel {
 
 TYPED_TEST(GaussJordanPanelOf, ByColumns_IsThePanelOfTheHost) {
   using T = TypeParam;
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   for (const std::int64_t rank : {1, 5, 7}) {
     for (const std::int64_t m : {1, 2, 7, 40, 200}) {
       const Dense<T> a = product(random_dense<T>(m, rank, 1), random_dense<T>(rank, 7, 2));
@@ -66,7 +66,7 @@ TYPED_TEST(GaussJordanPanelOf, ByColumns_IsThePanelOfTheHost) {
 
 TYPED_TEST(GaussJordanPanelOf, ByColumns_NotFinite_Stops) {
   using T = TypeParam;
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   for (const T bad : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()}) {
     for (const std::int64_t row : {0, 3, 9}) {
       Dense<T> a = random_dense<T>(10, 6, 1);

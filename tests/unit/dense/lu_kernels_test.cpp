@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernels of LU on the host, for every instruction set of this processor, and the factorisation made of
 // them.
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/host/kernels.hpp"
 #include "support/problems.hpp"
@@ -101,7 +100,7 @@ TYPED_TEST(LuKernels, EveryShape_IsFactored) {
     const Dense<T> a = random_dense<T>(m, n, 7);
     Dense<T> expected = a;
     std::vector<std::int64_t> expected_pivots;
-    const lu::FactorResult serial = factor<Serial, T>(Device::serial(), expected, expected_pivots);
+    const lu::FactorResult serial = factor<Host, T>(Device::serial(), expected, expected_pivots);
     EXPECT_EQ(serial.zero_pivot, -1);
     EXPECT_LT(factorization_error<T>(a, expected, expected_pivots), 10);
     double largest = 0;
@@ -116,7 +115,7 @@ TYPED_TEST(LuKernels, EveryShape_IsFactored) {
     for (const int threads : {2, 3, 5}) {
       Dense<T> factors = a;
       std::vector<std::int64_t> pivots;
-      factor<OpenMp, T>(Device::openmp(threads), factors, pivots);
+      factor<Host, T>(Device::openmp(threads), factors, pivots);
       EXPECT_EQ(pivots, expected_pivots);
       EXPECT_EQ(factors.to_vector(), expected.to_vector()) << threads << " threads";
     }
@@ -129,7 +128,7 @@ TYPED_TEST(LuKernels, ZeroColumns_AreSkipped) {
   for (std::int64_t i = 0; i < 150; ++i) a(i, 70) = a(i, 140) = 0;
   Dense<T> factors = a;
   std::vector<std::int64_t> pivots;
-  const lu::FactorResult result = factor<Serial, T>(Device::serial(), factors, pivots);
+  const lu::FactorResult result = factor<Host, T>(Device::serial(), factors, pivots);
   EXPECT_EQ(result.zero_pivot, 70);
   EXPECT_LT(factorization_error<T>(a, factors, pivots), 10);
 }
@@ -140,7 +139,7 @@ TYPED_TEST(LuKernels, Overflow_IsReportedAsNotFinite) {
   const T huge = std::numeric_limits<T>::max();
   for (std::int64_t k = 0; k < 100 * 100; ++k) a[k] = std::copysign(huge, a[k]);
   std::vector<std::int64_t> pivots;
-  const double largest = factor<Serial, T>(Device::serial(), a, pivots).largest;
+  const double largest = factor<Host, T>(Device::serial(), a, pivots).largest;
   EXPECT_FALSE(std::isfinite(largest)) << largest;
   for (std::size_t k = 0; k < pivots.size(); ++k) {
     EXPECT_GE(pivots[k], static_cast<std::int64_t>(k));

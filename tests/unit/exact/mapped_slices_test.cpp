@@ -39,11 +39,12 @@ TEST(MappedSlices, ModuloPrime_SolvesExactly) {
 
 /// Reductions in their order, with the ends of the rounds.
 template <class B>
-mapped::MappedElimination<B, mapped::RealField<double>> eliminate_in_slices(B& backend,
+mapped::MappedElimination<B, mapped::RealField<double>> eliminate_in_slices(B& backend, bool teams,
                                                                             const Csr<double>& A) {
   mapped::MappedElimination<B, mapped::RealField<double>> elimination(
       backend, {mapped::default_tolerance<double>}, ClaimRule::largest, UnknownOrder::slices, A.rows(),
       A.columns());
+  if (!teams) elimination.disable_teams();
   elimination.run(A, {});
   return elimination;
 }
@@ -57,10 +58,12 @@ TEST(MappedSlices, LocalSlices_LeaveTheRecordOfRoundsOverAllRows) {
   for (const std::int64_t widest : {20, 30}) matrices.push_back(band_with_wide_part(3000, widest));
   for (const Csr<double>& A : matrices) {
     SCOPED_TRACE(A.nonzeros());
-    Serial serial(Device::serial());
-    OpenMp openmp(Device::openmp(3));
-    auto expected = eliminate_in_slices(serial, A);
-    auto found = eliminate_in_slices(openmp, A);
+    Host serial(Device::serial());
+    Host openmp(Device::openmp(3));
+    auto expected = eliminate_in_slices(serial, false, A);
+    EXPECT_EQ(expected.slices_of_teams(), 0);
+    EXPECT_EQ(eliminate_in_slices(serial, true, A).order(), expected.order());
+    auto found = eliminate_in_slices(openmp, true, A);
     EXPECT_GT(found.slices_of_teams(), 0);
     EXPECT_EQ(found.order(), expected.order());
     EXPECT_EQ(found.owner().to_vector(), expected.owner().to_vector());

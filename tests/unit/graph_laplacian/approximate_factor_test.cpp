@@ -96,7 +96,7 @@ TEST(SampledClique, LongStars_DrawHeavyNeighboursAsOften) {
 }
 
 std::int64_t count_components(const Csr<double>& A) {
-  Serial backend{Device::serial()};
+  Host backend{Device::serial()};
   return find_components(backend, A).count;
 }
 
@@ -122,8 +122,8 @@ ApproximateFactor<double> factored(B backend, const Csr<double>& A, double exces
 }
 
 TEST(EliminationTree, EdgesAndFill_StayOnPathsToTheRoot) {
-  Serial serial{Device::serial()};
-  OpenMp threads{Device::openmp(3)};
+  Host serial{Device::serial()};
+  Host threads{Device::openmp(3)};
   int dissected = 0;
   for (const Csr<double>& A : graphs_to_dissect()) {
     const graph_laplacian::EliminationTree tree = dissect(serial, A, smallest_leaf);
@@ -154,7 +154,7 @@ TEST(EliminationTree, EdgesAndFill_StayOnPathsToTheRoot) {
 
 TEST(ApproximateFactor, EveryColumnButOnePerComponent_HasElements) {
   for (const Csr<double>& A : graphs_to_dissect()) {
-    const ApproximateFactor<double> factor = factored(Serial(Device::serial()), A, 0, 5);
+    const ApproximateFactor<double> factor = factored(Host(Device::serial()), A, 0, 5);
     ASSERT_EQ(factor.vertices(), A.rows());
     std::vector<char> seen(static_cast<std::size_t>(A.rows()), 0);
     std::int64_t roots = 0;
@@ -189,9 +189,9 @@ std::vector<double> values_of(const ApproximateFactor<double>& factor) {
 
 TEST(ApproximateFactor, ThreadCounts_GiveTheSameBitsForASeed) {
   for (const Csr<double>& A : graphs_to_dissect()) {
-    const ApproximateFactor<double> factor = factored(Serial(Device::serial()), A, 1e-3, 5);
+    const ApproximateFactor<double> factor = factored(Host(Device::serial()), A, 1e-3, 5);
     for (const int threads : {1, 2, 5}) {
-      const ApproximateFactor<double> other = factored(OpenMp(Device::openmp(threads)), A, 1e-3, 5);
+      const ApproximateFactor<double> other = factored(Host(Device::openmp(threads)), A, 1e-3, 5);
       EXPECT_EQ(values_of(factor), values_of(other)) << threads;
       for (std::size_t node = 0; node < factor.nodes.size(); ++node) {
         EXPECT_EQ(factor.nodes[node].order, other.nodes[node].order);
@@ -199,7 +199,7 @@ TEST(ApproximateFactor, ThreadCounts_GiveTheSameBitsForASeed) {
         EXPECT_EQ(factor.nodes[node].parent_rows, other.nodes[node].parent_rows);
       }
     }
-    EXPECT_NE(values_of(factor), values_of(factored(Serial(Device::serial()), A, 1e-3, 6)));
+    EXPECT_NE(values_of(factor), values_of(factored(Host(Device::serial()), A, 1e-3, 6)));
   }
 }
 
@@ -207,7 +207,7 @@ TEST(ApproximateFactor, ChainsAcrossNodes_FactoredExactly) {
   // No clique is sampled where every star has at most two neighbours: the factor is exact.
   for (const char* generator : {"path", "ring"}) {
     const Csr<double> A = make_graph(generator, {{"n", 20000}, {"weights", "log-uniform"}, {"decades", 1}});
-    OpenMp backend{Device::openmp(3)};
+    Host backend{Device::openmp(3)};
     const ApproximateFactor<double> factor = factored(backend, A, 0, 5);
     EXPECT_GT(factor.nodes.size(), 1U);
     const std::vector<double> wanted = random_vector(A.rows(), 3);
@@ -232,7 +232,7 @@ void expect_exact_products(const Csr<double>& A, std::size_t columns) {
     for (std::size_t i = 0; i < n; ++i) x[c][i] = static_cast<double>((columns * i + c) % 7) - 3;
     expected[c] = product(A, x[c]);
   }
-  OpenMp backend(Device::openmp(3));
+  Host backend(Device::openmp(3));
   for_column_products(backend, A, std::span<const std::size_t>(numbers), [&](std::size_t c) {
     return VectorProduct{static_cast<const double*>(x[c].data()), PutElement<double>{found[c].data()}};
   });
@@ -254,7 +254,7 @@ TEST(ColumnProducts, RowsOfAnyLength_AsByDefinition) {
 }
 
 TEST(LowDegreeElimination, TriangleWithTails_SolvedExactly) {
-  Serial backend{Device::serial()};
+  Host backend{Device::serial()};
   const Csr<double> A = Csr<double>::from_triplets(6, 6,
                                                    {{0, 0, 6.5},
                                                     {0, 1, -1},
@@ -298,7 +298,7 @@ TEST(LowDegreeElimination, TriangleWithTails_SolvedExactly) {
 }
 
 TEST(LowDegreeElimination, CompleteGraphWithTails_KeepsTheCompleteGraph) {
-  Serial backend{Device::serial()};
+  Host backend{Device::serial()};
   std::vector<Triplet<double>> triplets;
   const auto edge = [&](std::int32_t i, std::int32_t j, double weight) {
     triplets.insert(triplets.end(), {{i, j, -weight}, {j, i, -weight}, {i, i, weight}, {j, j, weight}});

@@ -14,9 +14,9 @@
 namespace echelon {
 namespace {
 
-template <class B>
-class ComponentSumsOn : public test::OnHostBackend<B> {};
-TYPED_TEST_SUITE(ComponentSumsOn, test::HostBackends);
+template <class Threads>
+class ComponentSumsOn : public test::OnHost<Threads> {};
+TYPED_TEST_SUITE(ComponentSumsOn, test::HostThreads);
 
 TYPED_TEST(ComponentSumsOn, AnySize) {
   std::mt19937_64 random(3);
@@ -32,8 +32,8 @@ TYPED_TEST(ComponentSumsOn, AnySize) {
       component.insert(component.end(), static_cast<std::size_t>(sizes[c]), static_cast<std::int32_t>(c));
     }
     const auto count = static_cast<std::int64_t>(sizes.size());
-    const graph_laplacian::ComponentSums<TypeParam> sums(this->backend, count, offsets.data(), offsets.back(),
-                                                         component.data());
+    const graph_laplacian::ComponentSums<Host> sums(this->backend, count, offsets.data(), offsets.back(),
+                                                    component.data());
     std::vector<double> opposite = x;
     for (double& value : opposite) value = -value;
     Array<Sum> scratch = sums.make_scratch(this->backend);
@@ -42,7 +42,7 @@ TYPED_TEST(ComponentSumsOn, AnySize) {
     std::vector<Sum> negated(sizes.size());
     const std::vector<graph_laplacian::SummedVector<double>> vectors = {
         {x.data(), scratch.data(), found.data()}, {opposite.data(), other_scratch.data(), negated.data()}};
-    sums.template compute<double>(this->backend, offsets.back(), vectors);
+    sums.compute<double>(this->backend, offsets.back(), vectors);
     for (std::size_t c = 0; c < sizes.size(); ++c) {
       const double expected = std::accumulate(x.begin() + offsets[c], x.begin() + offsets[c + 1], 0.0);
       EXPECT_NEAR(found[c].value, expected, 1e-11) << "component " << c << " of " << sizes.size();

@@ -18,7 +18,7 @@ using test::make_graph;
 using test::small_graphs;
 
 TEST(LamgParallelInverse, PositiveDefiniteMatrices_TimesInverseIsUnit) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(-1, 1);
   for (const std::int64_t n : {1, 2, 7, 8, 9, 31, 33, 100}) {
@@ -46,7 +46,7 @@ TEST(LamgParallelInverse, PositiveDefiniteMatrices_TimesInverseIsUnit) {
 }
 
 TEST(LamgParallelInverse, Graphs_AsLapack) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   std::vector<Csr<double>> graphs = small_graphs();
   graphs.push_back(make_graph("path", {{"n", 300}}));
   graphs.push_back(Csr<double>::from_triplets(

@@ -55,7 +55,7 @@ Rows schur_complement(Rows A, const EliminationStage<double>& stage) {
 }
 
 TEST(LamgParallelElimination, SmallGraphs_SchurComplement) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   for (const Csr<double>& A : small_graphs()) {
     EliminationStage<double> stage;
     Csr<double> coarse;
@@ -73,7 +73,7 @@ TEST(LamgParallelElimination, SmallGraphs_SchurComplement) {
 }
 
 TEST(LamgParallelElimination, Vertices_AreIndependentAndFewNeighboured) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   const Csr<double> A = make_graph("chimera", {{"n", 1025}, {"seed", 4}});
   EliminationStage<double> stage;
   Csr<double> coarse;
@@ -89,7 +89,7 @@ TEST(LamgParallelElimination, Vertices_AreIndependentAndFewNeighboured) {
 }
 
 TEST(LamgParallelElimination, SetTooSmall_NothingDone) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   EliminationStage<double> stage;
   Csr<double> coarse;
   EXPECT_FALSE(
@@ -98,7 +98,7 @@ TEST(LamgParallelElimination, SetTooSmall_NothingDone) {
 }
 
 TEST(LamgParallelElimination, OrderGiven_NumbersTheRest) {
-  OpenMp backend(Device::openmp(3));
+  Host backend(Device::openmp(3));
   std::mt19937 random(2);
   for (const Csr<double>& A : small_graphs()) {
     const std::int64_t n = A.rows();
@@ -134,8 +134,8 @@ TEST(LamgParallelElimination, OrderGiven_NumbersTheRest) {
 TEST(LamgLocalOrder, ScatteredGraph_NeighboursComeClose) {
   const Csr<double> A = make_graph("chimera", {{"n", 20000}, {"seed", 1}});
   const std::int64_t n = A.rows();
-  OpenMp one(Device::openmp(1));
-  OpenMp three(Device::openmp(3));
+  Host one(Device::openmp(1));
+  Host three(Device::openmp(3));
   const Array<std::int32_t> order = local_order(one, A);
   EXPECT_EQ(local_order(three, A).to_vector(), order.to_vector());
   std::vector<std::int64_t> place(static_cast<std::size_t>(n), -1);
@@ -155,14 +155,14 @@ TEST(LamgLocalOrder, ScatteredGraph_NeighboursComeClose) {
 }
 
 TEST(LamgLocalOrder, SmallGraphsAndGrids_AreNotScattered) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   EXPECT_FALSE(is_scattered(backend, make_graph("chimera", {{"n", 20000}, {"seed", 1}})));
   EXPECT_FALSE(is_scattered(backend, make_graph("grid-2d", {{"nx", 400}, {"ny", 300}})));
   EXPECT_TRUE(is_scattered(backend, make_graph("chimera", {{"n", 120000}, {"seed", 1}})));
 }
 
 TEST(LamgParallelContraction, QuotientGraph_TripleProduct) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   std::mt19937 random(1);
   for (const Csr<double>& A : small_graphs()) {
     constexpr std::int32_t count = 13;
@@ -185,25 +185,25 @@ TEST(LamgParallelContraction, QuotientGraph_TripleProduct) {
   }
 }
 
-/// Serial without its division of loops: Laplacians are made by sorting edges, as on a GPU.
-class SortingBackend : public Serial {
+/// The host without its division of loops: Laplacians are made by sorting edges, as on a GPU.
+class SortingBackend : public Host {
  public:
-  using Serial::Serial;
+  using Host::Host;
 
  private:
-  using Serial::parallel;
+  using Host::parallel;
 };
 static_assert(!HostBackend<SortingBackend>);
 
-// Products, which divide their loops on the host, are those of Serial.
+// Products, which divide their loops on the host, are those of Host.
 template <class T, class X, class Use>
 void for_several_row_products(SortingBackend& backend, const Csr<T>& A,
                               const FunctorArray<VectorProduct<X, Use>>& products) {
-  for_several_row_products(static_cast<Serial&>(backend), A, products);
+  for_several_row_products(static_cast<Host&>(backend), A, products);
 }
 template <class T, class Use>
 void for_dense_row_products(SortingBackend& backend, std::int64_t n, const T* rows, const T* x, Use use) {
-  for_dense_row_products(static_cast<Serial&>(backend), n, rows, x, use);
+  for_dense_row_products(static_cast<Host&>(backend), n, rows, x, use);
 }
 
 void expect_same_bits(const Csr<double>& found, const Csr<double>& expected) {
@@ -230,7 +230,7 @@ TEST(LamgParallelElimination, RowByRow_BitsOfSortedEdges) {
     Csr<double> coarse;
     ASSERT_TRUE(eliminate(sorting, A, {.with_transpose = true}, expected, coarse));
     for (const int threads : {1, 3}) {
-      OpenMp backend(Device::openmp(threads));
+      Host backend(Device::openmp(threads));
       EliminationStage<double> found;
       Csr<double> rest;
       ASSERT_TRUE(eliminate(backend, A, {.with_transpose = true}, found, rest));
@@ -243,7 +243,7 @@ TEST(LamgParallelElimination, RowByRow_BitsOfSortedEdges) {
 }
 
 TEST(LamgParallelContraction, RowByRow_BitsOfSortedEdges) {
-  Serial serial(Device::serial());
+  Host serial(Device::serial());
   std::mt19937_64 random(5);
   for (const Csr<double>& A : graphs_with_long_rows()) {
     const std::int64_t count = A.rows() / 4;
@@ -253,26 +253,26 @@ TEST(LamgParallelContraction, RowByRow_BitsOfSortedEdges) {
           i < count ? i : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count)));
     }
     const Array<std::int32_t> rows = rows_of_elements(serial, A);
-    const Csr<double> P = piecewise_constant<Serial, double>(serial, std::move(aggregates), count);
+    const Csr<double> P = piecewise_constant<Host, double>(serial, std::move(aggregates), count);
     const Csr<double> R = transpose(P);
     SortingBackend sorting(Device::serial());
     expect_same_bits(transposed_piecewise_constant(sorting, P), R);
     const std::int32_t* of = P.column_indices().data();
     const Csr<double> expected = contract_by_sorting(serial, A, rows.data(), of, count);
     for (const int threads : {1, 3}) {
-      OpenMp backend(Device::openmp(threads));
+      Host backend(Device::openmp(threads));
       expect_same_bits(contract(backend, A, rows.data(), of, R), expected);
     }
   }
 }
 
 TEST(LamgParallelHierarchy, EveryLevel_HasZeroRowSumsAndAscendingColumns) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   for (const Csr<double>& A : {make_graph("chimera", {{"n", 3000}, {"seed", 1}, {"weights", "chimera"}}),
                                make_graph("grid-2d", {{"nx", 50}, {"ny", 40}})}) {
     HierarchyOptions options;
     options.coarse_size = 20;
-    const PreconditionerIn<Serial, double, float> preconditioner(backend, A, options, {});
+    const PreconditionerIn<Host, double, float> preconditioner(backend, A, options, {});
     const auto& levels = preconditioner.hierarchy().levels();
     EXPECT_GT(levels.size(), 3U);
     for (const auto& level : levels) {
@@ -296,8 +296,8 @@ TEST(LamgParallelHierarchy, EveryLevel_HasZeroRowSumsAndAscendingColumns) {
 
 /// Largest |M (u + v) - M u - M v| relative to the largest element of M u, for the cycle M.
 double nonlinearity(const Csr<double>& A, const HierarchyOptions& options) {
-  Serial backend(Device::serial());
-  const PreconditionerIn<Serial, double, double> cycle(backend, A, options, {});
+  Host backend(Device::serial());
+  const PreconditionerIn<Host, double, double> cycle(backend, A, options, {});
   EXPECT_GT(cycle.hierarchy().levels().size(), 3U);
   const auto n = static_cast<std::size_t>(A.rows());
   const std::unique_ptr<Workspace> workspace = cycle.make_workspace();
@@ -375,12 +375,12 @@ TEST(LamgParallelSolver, SortedEdges_SolutionWithTheBitsOfRowByRow) {
     const std::vector<double> x = solution(SortingBackend(Device::serial()), L, b);
     const std::vector<double> residual = test::product(L, x);
     for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(residual[i], b[i], 1e-8) << family << i;
-    EXPECT_EQ(x, solution(Serial(Device::serial()), L, b)) << family;
+    EXPECT_EQ(x, solution(Host(Device::serial()), L, b)) << family;
   }
 }
 
 TEST(LamgParallelAggregation, Members_AreNearTheirSeedInEnergy) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   const Csr<double> A = make_graph("grid-2d", {{"nx", 40}, {"ny", 40}, {"weight_y", 1e-4}});
   const Array<std::int32_t> rows = rows_of_elements(backend, A);
   Array<double> inverse(Device(), A.rows());

@@ -271,7 +271,7 @@ TEST(LamgParallel, Devices_SameBits) {
 
 TEST(LamgParallel, ScatteredGraph_SameBits) {
   const Csr<double> A = make_graph("chimera", {{"n", cached_vertices}, {"seed", 1}});
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   ASSERT_TRUE(is_scattered(backend, A));
   expect_same_bits_on_devices(A, {"openmp:3"});
 }

@@ -102,9 +102,9 @@ struct FormCase {
   DominanceKind kind;
 };
 
-template <class B>
-class LaplacianFormOn : public test::OnHostBackend<B> {};
-TYPED_TEST_SUITE(LaplacianFormOn, test::HostBackends);
+template <class Threads>
+class LaplacianFormOn : public test::OnHost<Threads> {};
+TYPED_TEST_SUITE(LaplacianFormOn, test::HostThreads);
 
 TYPED_TEST(LaplacianFormOn, RandomMatrices_SolvedThroughLaplacians) {
   for (const FormCase& form_case :
@@ -113,7 +113,7 @@ TYPED_TEST(LaplacianFormOn, RandomMatrices_SolvedThroughLaplacians) {
     for (const std::int64_t n : {1, 2, 31, 33, 1025}) {
       const Csr<double> A =
           random_sdd(n, form_case.positive_share, form_case.grounded_share, static_cast<std::uint64_t>(n));
-      LaplacianForm<TypeParam, double> form;
+      LaplacianForm<Host, double> form;
       ASSERT_TRUE(form.setup(this->backend, A).ok());
       if (n > 100) {
         EXPECT_EQ(form.kind(), form_case.kind);
@@ -155,7 +155,7 @@ TYPED_TEST(LaplacianFormOn, ExcessOnDiagonal_SameProductsWithoutGround) {
     for (const std::int64_t n : {1, 2, 31, 33, 1025}) {
       const Csr<double> A =
           random_sdd(n, form_case.positive_share, form_case.grounded_share, static_cast<std::uint64_t>(n));
-      LaplacianForm<TypeParam, double> form;
+      LaplacianForm<Host, double> form;
       ASSERT_TRUE(form.setup(this->backend, A, Excess::diagonal).ok());
       const bool doubled = form.kind() == DominanceKind::sdd;
       ASSERT_EQ(form.vertices(), doubled ? 2 * n : n);
@@ -174,8 +174,7 @@ TYPED_TEST(LaplacianFormOn, ExcessOnDiagonal_SameProductsWithoutGround) {
       auto workspace = form.make_workspace(this->backend);
       std::vector<double> y(static_cast<std::size_t>(form.vertices()));
       std::vector<double> lifted(y.size());
-      const typename LaplacianForm<TypeParam, double>::template Lifted<double> one{&workspace, x.data(),
-                                                                                   y.data()};
+      const LaplacianForm<Host, double>::Lifted<double> one{&workspace, x.data(), y.data()};
       form.lift_into_range(this->backend, std::span(&one, 1));
       EXPECT_NEAR(form.lift(this->backend, workspace, b.data(), lifted.data()).norm(), 0,
                   1e-12 * (1 + norm(b)));
@@ -193,7 +192,7 @@ TYPED_TEST(LaplacianFormOn, UnreachableRightHandSide_RemovedPartMeasured) {
   add_edge(triplets, 0, 2, 1);
   add_edge(triplets, 1, 3, 2);
   const Csr<double> A = Csr<double>::from_triplets(5, 5, triplets);
-  LaplacianForm<TypeParam, double> form;
+  LaplacianForm<Host, double> form;
   ASSERT_TRUE(form.setup(this->backend, A).ok());
   EXPECT_EQ(form.components(), 3);
   const std::vector<double> b = {1, 5, 3, -5, 2};  // means 2, 0, 2
@@ -207,7 +206,7 @@ TYPED_TEST(LaplacianFormOn, UnreachableRightHandSide_RemovedPartMeasured) {
 TYPED_TEST(LaplacianFormOn, BalancedPositiveElements_SignedMeanRemoved) {
   // The signs (1, -1) make this A the Laplacian of an edge, so that (1, -1) is its null vector.
   const Csr<double> A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}});
-  LaplacianForm<TypeParam, double> form;
+  LaplacianForm<Host, double> form;
   ASSERT_TRUE(form.setup(this->backend, A).ok());
   auto workspace = form.make_workspace(this->backend);
   std::vector<double> y(static_cast<std::size_t>(form.vertices()));
@@ -219,7 +218,7 @@ TYPED_TEST(LaplacianFormOn, BalancedPositiveElements_SignedMeanRemoved) {
 }
 
 TYPED_TEST(LaplacianFormOn, RowsThatCannotBeLifted_AreNamed) {
-  LaplacianForm<TypeParam, double> form;
+  LaplacianForm<Host, double> form;
   Outcome outcome = form.setup(
       this->backend,
       Csr<double>::from_triplets(3, 3, {{0, 0, 1}, {1, 1, 1}, {1, 2, -1.5}, {2, 1, -1.5}, {2, 2, 2}}));
@@ -235,7 +234,7 @@ TYPED_TEST(LaplacianFormOn, RowsThatCannotBeLifted_AreNamed) {
 
 TYPED_TEST(LaplacianFormOn, ConnectedLaplacian_IsNotCopied) {
   const Csr<double> A = std::get<Csr<double>>(make_matrix<double>("grid-2d", {{"nx", 9}, {"ny", 7}}));
-  LaplacianForm<TypeParam, double> form;
+  LaplacianForm<Host, double> form;
   ASSERT_TRUE(form.setup(this->backend, A).ok());
   EXPECT_EQ(form.kind(), DominanceKind::laplacian);
   EXPECT_EQ(&form.laplacian(), &A);
@@ -245,7 +244,7 @@ TYPED_TEST(LaplacianFormOn, RoundedWeights_StayLaplacian) {
   // Weights over 24 powers of ten: the small ones vanish in the diagonals of the large ones.
   const Csr<double> A = std::get<Csr<double>>(
       make_matrix<double>("ring", {{"n", 4000}, {"weights", "log-uniform"}, {"decades", 24}}));
-  LaplacianForm<TypeParam, double> form;
+  LaplacianForm<Host, double> form;
   ASSERT_TRUE(form.setup(this->backend, A).ok());
   EXPECT_EQ(form.kind(), DominanceKind::laplacian);
 }
@@ -256,7 +255,7 @@ TYPED_TEST(LaplacianFormOn, LargeComponentsWithExcess_RowsSumToZero) {
   for (std::int32_t i = 6001; i < 9000; ++i) add_edge(triplets, i - 1, i, i % 5 + 0.1);
   for (std::int32_t i = 0; i < 6000; ++i) triplets.push_back({i, i, 0.01});
   const Csr<double> A = Csr<double>::from_triplets(9000, 9000, triplets);
-  LaplacianForm<TypeParam, double> form;
+  LaplacianForm<Host, double> form;
   ASSERT_TRUE(form.setup(this->backend, A).ok());
   const Csr<double>& L = form.laplacian();
   ASSERT_EQ(L.rows(), 9001);

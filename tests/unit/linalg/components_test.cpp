@@ -19,8 +19,8 @@ namespace {
 TEST(ConnectedComponents, ManyThreads_AgreeWithSerial) {
   const Csr<double> A =
       std::get<Csr<double>>(make_matrix<double>("erdos-renyi", {{"n", 20000}, {"degree", 1.2}}));
-  Serial serial(Device::serial());
-  OpenMp threads(Device::openmp(4));
+  Host serial(Device::serial());
+  Host threads(Device::openmp(4));
   const ConnectedComponents a = find_components(serial, A);
   const ConnectedComponents b = find_components(threads, A);
   EXPECT_GT(a.count, 1000);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/condition.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "support/dense/gauss_jordan.hpp"
 
@@ -44,7 +43,7 @@ template <class T>
 double estimate(const Dense<T>& inverse) {
   int solves = 0;
   int transposed_solves = 0;
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   const double result = estimate_inverse_norm_one<T>(backend, inverse.rows(),
                                                      KnownInverse<T>{inverse, &solves, &transposed_solves});
   EXPECT_LE(solves, 7);
@@ -81,7 +80,7 @@ class Condition : public testing::Test {
     EXPECT_GE(estimated * 3, truth) << what;
 
     int count = 0;
-    Serial backend(Device::serial());
+    Host backend(Device::serial());
     const double rcond = estimate_reciprocal_condition<T>(backend, a.rows(), norm_one(a),
                                                           KnownInverse<T>{known.inverse, &count, &count});
     EXPECT_LE(rcond, 3 * known.reciprocal_condition) << what;
@@ -134,7 +133,7 @@ TYPED_TEST(Condition, OverflowedInverse_IsSingular) {
       Dense<T> inverse = test::identity<T>(5);
       inverse[place] = bad;
       int count = 0;
-      Serial backend(Device::serial());
+      Host backend(Device::serial());
       EXPECT_EQ(estimate_reciprocal_condition<T>(backend, 5, 1.0, KnownInverse<T>{inverse, &count, &count}),
                 0)
           << bad << " at " << place;
@@ -146,15 +145,15 @@ TYPED_TEST(Condition, AnyNumberOfThreads_SameBits) {
   using T = TypeParam;
   const Dense<T> inverse = random_dense<T>(1025, 1025, 3);
   int count = 0;
-  Serial serial(Device::serial());
-  OpenMp openmp(Device::openmp(3));
+  Host serial(Device::serial());
+  Host openmp(Device::openmp(3));
   const KnownInverse<T> solve{inverse, &count, &count};
   EXPECT_EQ(estimate_inverse_norm_one<T>(serial, 1025, solve),
             estimate_inverse_norm_one<T>(openmp, 1025, solve));
 }
 
 TEST(ConditionOfNothing, IsPerfect) {
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   EXPECT_EQ(estimate_reciprocal_condition<double>(backend, 0, 0, [](bool, double*) { FAIL(); }), 1);
 }
 

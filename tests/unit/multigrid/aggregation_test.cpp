@@ -2,8 +2,7 @@
 /// Aggregates, tentative prolongations and filtered matrices, against brute force.
 #include "multigrid/coarsening/aggregation/aggregation.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "multigrid/coarsening/aggregation/aggregates.hpp"
 #include "multigrid/coarsening/aggregation/filter.hpp"
 #include "multigrid/coarsening/aggregation/node_matrix.hpp"
@@ -58,7 +57,7 @@ std::vector<Csr<double>> graphs() {
 
 TEST(IndependentSet, IsIndependentAndMaximal) {
   for (const Csr<double>& A : graphs()) {
-    Serial backend{Device::serial()};
+    Host backend{Device::serial()};
     const Graph graph = strong_connections(backend, A, 0);
     const std::int64_t n = A.rows();
     Array<std::int32_t> candidates(Device(), n);
@@ -81,7 +80,7 @@ TEST(IndependentSet, IsIndependentAndMaximal) {
 TEST(Aggregates, Aggregates_ConnectedAndComplete) {
   for (const Csr<double>& A : graphs()) {
     for (const bool fill_gaps : {false, true}) {
-      Serial backend{Device::serial()};
+      Host backend{Device::serial()};
       const Graph graph = strong_connections(backend, A, 0);
       const Aggregates aggregates = aggregate(backend, graph, fill_gaps);
       std::set<std::int32_t> used;
@@ -103,10 +102,10 @@ TEST(Aggregates, Aggregates_ConnectedAndComplete) {
 
 TEST(Aggregates, AnyNumberOfThreads_SameResult) {
   const Csr<double> A = generate::poisson_3d<double>(40, 41, 42);
-  Serial serial{Device::serial()};
+  Host serial{Device::serial()};
   const Aggregates expected = aggregate(serial, strong_connections(serial, A, 0), true);
   for (const int threads : {1, 2, 4}) {
-    OpenMp backend{Device::openmp(threads)};
+    Host backend{Device::openmp(threads)};
     const Aggregates got = aggregate(backend, strong_connections(backend, A, 0), true);
     ASSERT_EQ(got.count, expected.count);
     EXPECT_EQ(got.of_node.to_vector(), expected.of_node.to_vector());
@@ -117,7 +116,7 @@ TEST(StrongConnections, FollowTheDefinition) {
   const Csr<double> A = generate::random_spd<double>(257, 0.05, 1.1, 5);
   const Dense<double> dense = to_dense(MatrixRef<double>(A));
   constexpr double threshold = 0.3;
-  Serial backend{Device::serial()};
+  Host backend{Device::serial()};
   const Graph graph = strong_connections(backend, A, threshold);
   const auto largest = [&](std::int64_t i) {
     double value = 0;
@@ -145,7 +144,7 @@ TEST(FilteredMatrix, RowSums_KeptUnlessDiagonalVanishes) {
       3, 3,
       {{0, 0, 4}, {0, 1, -0.5}, {0, 2, -3.5}, {1, 0, -0.5}, {1, 1, 2}, {1, 2, -1}, {2, 1, -1}, {2, 2, 3}});
   Graph graph{3, Array<std::int64_t>{0, 2, 4, 5}, Array<std::int32_t>{0, 1, 0, 1, 2}};
-  Serial backend{Device::serial()};
+  Host backend{Device::serial()};
   const Dense<double> filtered = to_dense(MatrixRef<double>(filtered_matrix(backend, A, 1, graph)));
   EXPECT_EQ(filtered(0, 0), 4);
   EXPECT_EQ(filtered(0, 1), -0.5);
@@ -159,7 +158,7 @@ TEST(NodeMatrix, HoldsTheNormsOfBlocks) {
   const Csr<double> A = generate::random_sparse<double>(36, 36, 0.1, generate::Distribution::normal, 3);
   const Dense<double> dense = to_dense(MatrixRef<double>(A));
   for (const std::int64_t block : {2, 3, 4}) {
-    Serial backend{Device::serial()};
+    Host backend{Device::serial()};
     const Dense<double> nodes = to_dense(MatrixRef<double>(node_matrix(backend, A, block)));
     ASSERT_EQ(nodes.rows(), 36 / block);
     for (std::int64_t i = 0; i < nodes.rows(); ++i) {
@@ -190,7 +189,7 @@ TEST(Tentative, Vectors_ReproducedByOrthonormalColumns) {
     for (std::int64_t c = 0; c < modes; ++c) vectors(i, c) = std::normal_distribution<double>()(random);
     vectors(i, 2) = 3 * vectors(i, 0) - vectors(i, 1);
   }
-  Serial backend{Device::serial()};
+  Host backend{Device::serial()};
   const Tentative<double> tentative = tentative_prolongation(backend, 2 * nodes, 2, aggregates, vectors);
   const Dense<double> P = to_dense(MatrixRef<double>(tentative.P));
   ASSERT_EQ(P.columns(), 8 * modes);

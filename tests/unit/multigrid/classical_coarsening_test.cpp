@@ -114,7 +114,7 @@ TEST(ClassicalCoarsening, Strength_FollowsDefinition) {
       const auto A = random_connections<double>(n, 6, static_cast<unsigned>(n), 0.3);
       const Table a = table_of(A);
       const auto expected = strong_of(a, 0.25, max_row_sum);
-      OpenMp backend(Device::openmp(2));
+      Host backend(Device::openmp(2));
       const Strength strength = find_strength(backend, A, 0.25, max_row_sum);
       std::int64_t dependences = 0;
       for (std::size_t i = 0; i < a.size(); ++i) {
@@ -138,7 +138,7 @@ TEST(ClassicalCoarsening, Strength_SignFollowsDiagonal) {
   // Row 1 is row 0 with all signs changed; row 2 has no diagonal.
   const auto A = Csr<double>::from_triplets(
       3, 3, {{0, 0, 2}, {0, 1, -1}, {0, 2, 1}, {1, 0, 1}, {1, 1, -2}, {1, 2, -1}, {2, 0, -1}, {2, 1, -1}});
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   const Strength strength = find_strength(backend, A, 0.25, 10);
   EXPECT_EQ(strength.strong.to_vector(), (std::vector<std::uint8_t>{0, 1, 0, 1, 0, 0, 0, 0}));
   EXPECT_EQ(strength.is_isolated.to_vector(), (std::vector<std::uint8_t>{0, 0, 1}));
@@ -149,7 +149,7 @@ TEST(ClassicalCoarsening, Splitting_IsMaximalIndependentSet) {
     const auto A = random_connections<double>(n, 5, static_cast<unsigned>(n) + 9);
     const auto strong = strong_of(table_of(A), 0.25, 0.9);
     for (const Device& device : devices) {
-      OpenMp backend(device);
+      Host backend(device);
       Strength strength = find_strength(backend, A, 0.25, 0.9);
       const std::vector<std::int32_t> dependents = strength.influences.to_vector();
       split_points(backend, strength.view(A), n, strength.is_isolated.data(), false,
@@ -191,7 +191,7 @@ TEST(ClassicalCoarsening, Decisions_OnALongChain_AreThoseOfRounds) {
   }
   const DependenceView graph{offsets.data(), neighbours.data(), nullptr};
   for (const Device& device : devices) {
-    OpenMp backend(device);
+    Host backend(device);
     std::vector<std::int32_t> in_rounds = dependents;
     decide_in_rounds(backend, graph, n, in_rounds.data());
     std::vector<std::int32_t> by_dependences = dependents;
@@ -207,7 +207,7 @@ TEST(ClassicalCoarsening, Decisions_OnRandomGraphs_AreThoseOfRounds) {
   for (const std::int64_t n : {31, 257, 1025}) {
     const auto A = random_connections<double>(n, 5, static_cast<unsigned>(n) + 21);
     for (const Device& device : devices) {
-      OpenMp backend(device);
+      Host backend(device);
       const Strength strength = find_strength(backend, A, 0.25, 0.9);
       std::vector<std::int32_t> in_rounds = strength.influences.to_vector();
       std::vector<std::int32_t> by_dependences = in_rounds;
@@ -222,7 +222,7 @@ TEST(ClassicalCoarsening, SecondSplitting_IsOnPathsOfTwoSteps) {
   for (const std::int64_t n : {33, 257}) {
     const auto A = random_connections<double>(n, 3, static_cast<unsigned>(n) + 5);
     const auto strong = strong_of(table_of(A), 0.25, 0.9);
-    OpenMp backend(Device::openmp(2));
+    Host backend(Device::openmp(2));
     Strength strength = find_strength(backend, A, 0.25, 0.9);
     const DependenceView graph = strength.view(A);
     split_points(backend, graph, n, strength.is_isolated.data(), false, strength.influences.data());
@@ -258,7 +258,7 @@ TEST(ClassicalCoarsening, PathsFromCoarsePoints_AreCountedUnlessRowsAreShort) {
     triplets.insert(triplets.end(), {{i, i, 4}, {0, i, -1}, {i, 0, -1}, {i, next, -1}, {next, i, -1}});
   }
   const auto A = Csr<double>::from_triplets(leaves + 1, leaves + 1, triplets);
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   Strength strength = find_strength(backend, A, 0.25, 0.9);
   const DependenceView graph = strength.view(A);
   Array<std::int32_t> states(Device(), leaves + 1);

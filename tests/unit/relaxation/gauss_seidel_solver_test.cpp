@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "solver/implementation.hpp"
 #include "studies/gauss_seidel_relaunch/relaunch.hpp"
 #include "support/problems.hpp"
@@ -105,8 +104,8 @@ TEST(GaussSeidelRelaunch, Launches_AtMostLevels) {
       EXPECT_LE(launches, levels);
       EXPECT_GE(launches, 1);
     };
-    run(Serial(Device::serial()));
-    run(OpenMp(Device::openmp(3)));
+    run(Host(Device::serial()));
+    run(Host(Device::openmp(3)));
   }
 }
 

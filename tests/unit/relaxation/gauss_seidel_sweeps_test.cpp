@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "relaxation/gauss_seidel/host/slabs.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
 #include "support/problems.hpp"

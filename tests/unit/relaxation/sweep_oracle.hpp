@@ -2,7 +2,7 @@
 /// Sweeps row by row in the documented order, as oracle, and sweeps on several threads to compare with it.
 #pragma once
 
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
 
 #include <echelon/echelon.hpp>
@@ -130,8 +130,8 @@ gauss_seidel::Sweeps<T> sweeps_over(const Csr<T>& A, const Dense<T>& b, Dense<T>
 template <class T>
 Dense<T> parallel_sweeps(int threads, const Csr<T>& A, const Dense<T>& b, Dense<T> x,
                          const SweepOptions& options) {
-  OpenMp backend(Device::openmp(threads));
-  gauss_seidel::SweepWorkspace<OpenMp, T> scratch(backend.device());
+  Host backend(Device::openmp(threads));
+  gauss_seidel::SweepWorkspace<Host, T> scratch(backend.device());
   const gauss_seidel::Sweeps<T> sweeps = sweeps_over(A, b, x, options);
   within_a_minute([&] { gauss_seidel::sweep_in_parallel(backend, sweeps, scratch); });
   return x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Partitions and interfaces of a band matrix, in any number.
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "sparse_direct/banded/factorization.hpp"
 #include "support/bands.hpp"
 #include "support/problems.hpp"
@@ -39,8 +39,8 @@ class Factors {
   }
 
  private:
-  Serial backend_;
-  BandFactorizationOn<Serial, double> factorization_;
+  Host backend_;
+  BandFactorizationOn<Host, double> factorization_;
   SubstitutionWorkspace<double> workspace_;
 };
 

@@ -2,8 +2,7 @@
 // LU on the host.
 #include "dense/lu/factorization.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "dense/lu/host/elimination.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
@@ -45,41 +44,23 @@ void substitute_on(B& backend, bool transposed, DenseView<const T> factors, cons
 }  // namespace
 
 template <class T>
-FactorResult factor(Serial& backend, FactorWorkspace<Serial, T>& /*workspace*/, DenseView<T> A,
+FactorResult factor(Host& backend, FactorWorkspace<Host, T>& /*workspace*/, DenseView<T> A,
                     std::int64_t* pivots, const SetupControl& control) {
   return factor_on(backend, A, pivots, control);
 }
 template <class T>
-FactorResult factor(OpenMp& backend, FactorWorkspace<OpenMp, T>& /*workspace*/, DenseView<T> A,
-                    std::int64_t* pivots, const SetupControl& control) {
-  return factor_on(backend, A, pivots, control);
-}
-template <class T>
-void substitute(Serial& backend, const FactorWorkspace<Serial, T>& /*workspace*/, bool transposed,
-                DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X) {
-  substitute_on(backend, transposed, factors, pivots, X);
-}
-template <class T>
-void substitute(OpenMp& backend, const FactorWorkspace<OpenMp, T>& /*workspace*/, bool transposed,
+void substitute(Host& backend, const FactorWorkspace<Host, T>& /*workspace*/, bool transposed,
                 DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X) {
   substitute_on(backend, transposed, factors, pivots, X);
 }
 
-template FactorResult factor(Serial&, FactorWorkspace<Serial, float>&, DenseView<float>, std::int64_t*,
+template FactorResult factor(Host&, FactorWorkspace<Host, float>&, DenseView<float>, std::int64_t*,
                              const SetupControl&);
-template FactorResult factor(Serial&, FactorWorkspace<Serial, double>&, DenseView<double>, std::int64_t*,
+template FactorResult factor(Host&, FactorWorkspace<Host, double>&, DenseView<double>, std::int64_t*,
                              const SetupControl&);
-template FactorResult factor(OpenMp&, FactorWorkspace<OpenMp, float>&, DenseView<float>, std::int64_t*,
-                             const SetupControl&);
-template FactorResult factor(OpenMp&, FactorWorkspace<OpenMp, double>&, DenseView<double>, std::int64_t*,
-                             const SetupControl&);
-template void substitute(Serial&, const FactorWorkspace<Serial, float>&, bool, DenseView<const float>,
+template void substitute(Host&, const FactorWorkspace<Host, float>&, bool, DenseView<const float>,
                          const std::int64_t*, DenseView<float>);
-template void substitute(Serial&, const FactorWorkspace<Serial, double>&, bool, DenseView<const double>,
-                         const std::int64_t*, DenseView<double>);
-template void substitute(OpenMp&, const FactorWorkspace<OpenMp, float>&, bool, DenseView<const float>,
-                         const std::int64_t*, DenseView<float>);
-template void substitute(OpenMp&, const FactorWorkspace<OpenMp, double>&, bool, DenseView<const double>,
+template void substitute(Host&, const FactorWorkspace<Host, double>&, bool, DenseView<const double>,
                          const std::int64_t*, DenseView<double>);
 
 }  // namespace echelon::lu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "domain_decomposition/bddc/local/factor.hpp"
 
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/factor_status.hpp"
@@ -144,14 +144,14 @@ FactorAttempt factor_crout(Dense<double> G, double tolerance, const Cancellation
   for (std::int64_t j = 0; j < n; ++j) {
     for (std::int64_t i = 0; i < n; ++i) G(i, j) *= scale[i] * scale[j];
   }
-  Serial backend(Device::serial());
+  Host backend(Device::serial());
   Dense<double> factors = G;
   Dense<double> next(Device::serial(), n, n);
   std::vector<std::int64_t> pivots(static_cast<std::size_t>(n));
   const crout::IterationSettings settings{
       .section_size = crout::default_section_size(n), .tolerance = tolerance, .pivoting = false};
-  crout::Iteration<Serial, double> iteration(backend, G.view(), factors.view(), next.view(), pivots, settings,
-                                             cancel);
+  crout::Iteration<Host, double> iteration(backend, G.view(), factors.view(), next.view(), pivots, settings,
+                                           cancel);
   if (Outcome outcome = crout::outcome_of(iteration.factor(), 0, false); !outcome.ok()) {
     return {nullptr, std::move(outcome)};
   }

@@ -19,9 +19,7 @@
 // by the same thread and stays in its cache.
 //
 // No deadlock: a row only waits for earlier chunks and its own, and all threads of the team are running.
-#include "backend/openmp/openmp.hpp"
-
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "linalg/spmv/row_partition.hpp"
 #include "relaxation/gauss_seidel/host/backoff.hpp"
 #include "relaxation/gauss_seidel/host/fma.hpp"
@@ -351,7 +349,7 @@ class SweepThread {
 };
 
 template <SweepDirection direction, class T>
-SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepWorkspace<OpenMp, T>& scratch) {
+SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepWorkspace<Host, T>& scratch) {
   const ChunkSchedule plan = plan_chunks<direction>(half);
   const std::int64_t ring_size = 3 * plan.chunks_ahead * threads * plan.rows;
   std::vector<ChunkProgress> progress(static_cast<std::size_t>(threads));
@@ -392,7 +390,7 @@ SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepWorkspace<O
 }  // namespace
 
 template <class T>
-void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<OpenMp, T>& scratch) {
+void sweep_in_parallel(Host& backend, const Sweeps<T>& sweeps, SweepWorkspace<Host, T>& scratch) {
   if (sweeps.state != nullptr && !sweeps.state->running()) return;
   for_each_half(sweeps, [&]<SweepDirection direction>(const HalfSweep<T>& half) {
     const SlabPlan slabs = plan_slabs<direction>(half, backend.threads());
@@ -412,19 +410,17 @@ bool parallel_pays_off(int threads, const Sweeps<T>& sweeps) {
 }
 
 template <class T>
-void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<OpenMp, T>& scratch) {
+void sweep(Host& backend, const Sweeps<T>& sweeps, SweepWorkspace<Host, T>& scratch) {
   if (!backend.is_throttled() && parallel_pays_off(backend.threads(), sweeps)) {
     sweep_in_parallel(backend, sweeps, scratch);
-    return;
+  } else {
+    sweep_on_one_thread(sweeps);
   }
-  Serial serial(backend.device());
-  SweepWorkspace<Serial, T> none(backend.device());
-  sweep(serial, sweeps, none);
 }
 
-template void sweep_in_parallel(OpenMp&, const Sweeps<float>&, SweepWorkspace<OpenMp, float>&);
-template void sweep_in_parallel(OpenMp&, const Sweeps<double>&, SweepWorkspace<OpenMp, double>&);
-template void sweep(OpenMp&, const Sweeps<float>&, SweepWorkspace<OpenMp, float>&);
-template void sweep(OpenMp&, const Sweeps<double>&, SweepWorkspace<OpenMp, double>&);
+template void sweep_in_parallel(Host&, const Sweeps<float>&, SweepWorkspace<Host, float>&);
+template void sweep_in_parallel(Host&, const Sweeps<double>&, SweepWorkspace<Host, double>&);
+template void sweep(Host&, const Sweeps<float>&, SweepWorkspace<Host, float>&);
+template void sweep(Host&, const Sweeps<double>&, SweepWorkspace<Host, double>&);
 
 }  // namespace echelon::gauss_seidel

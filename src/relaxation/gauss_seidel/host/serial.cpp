@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sweeps on one core, in place.
-#include "backend/serial/serial.hpp"
-
 #include "relaxation/gauss_seidel/host/fma.hpp"
 #include "relaxation/gauss_seidel/host/rows.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
@@ -54,7 +52,7 @@ void solve_triangle(const HalfSweep<T> half, const T* b, T* x) {
 }  // namespace
 
 template <class T>
-void sweep(Serial& /*backend*/, const Sweeps<T>& sweeps, SweepWorkspace<Serial, T>& /*scratch*/) {
+void sweep_on_one_thread(const Sweeps<T>& sweeps) {
   if (sweeps.state != nullptr && !sweeps.state->running()) return;
   for_each_half(sweeps, [&]<SweepDirection direction>(const HalfSweep<T>& half) {
     SkippedRows skipped;
@@ -72,7 +70,7 @@ void sweep(Serial& /*backend*/, const Sweeps<T>& sweeps, SweepWorkspace<Serial, 
   });
 }
 
-template void sweep(Serial&, const Sweeps<float>&, SweepWorkspace<Serial, float>&);
-template void sweep(Serial&, const Sweeps<double>&, SweepWorkspace<Serial, double>&);
+template void sweep_on_one_thread(const Sweeps<float>&);
+template void sweep_on_one_thread(const Sweeps<double>&);
 
 }  // namespace echelon::gauss_seidel

@@ -23,7 +23,7 @@
 // that waits for one of these few rows comes after all of them.
 #include "relaxation/gauss_seidel/host/slabs.hpp"
 
-#include "backend/openmp/openmp.hpp"
+#include "backend/host/host.hpp"
 #include "relaxation/gauss_seidel/host/backoff.hpp"
 #include "relaxation/gauss_seidel/host/fma.hpp"
 
@@ -380,7 +380,7 @@ SlabPlan plan_slabs(const HalfSweep<T>& half, int threads) {
 }
 
 template <SweepDirection direction, class T>
-SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepWorkspace<OpenMp, T>& scratch) {
+SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepWorkspace<Host, T>& scratch) {
   std::vector<SlabProgress> progress(static_cast<std::size_t>(slabs.threads));
   Shared<T> shared{.half = half,
                    .plane = slabs.plane,
@@ -415,12 +415,12 @@ template SlabPlan plan_slabs<SweepDirection::forward>(const HalfSweep<double>&, 
 template SlabPlan plan_slabs<SweepDirection::backward>(const HalfSweep<float>&, int);
 template SlabPlan plan_slabs<SweepDirection::backward>(const HalfSweep<double>&, int);
 template SkippedRows sweep_slabs<SweepDirection::forward>(const SlabPlan&, const HalfSweep<float>&,
-                                                          SweepWorkspace<OpenMp, float>&);
+                                                          SweepWorkspace<Host, float>&);
 template SkippedRows sweep_slabs<SweepDirection::forward>(const SlabPlan&, const HalfSweep<double>&,
-                                                          SweepWorkspace<OpenMp, double>&);
+                                                          SweepWorkspace<Host, double>&);
 template SkippedRows sweep_slabs<SweepDirection::backward>(const SlabPlan&, const HalfSweep<float>&,
-                                                           SweepWorkspace<OpenMp, float>&);
+                                                           SweepWorkspace<Host, float>&);
 template SkippedRows sweep_slabs<SweepDirection::backward>(const SlabPlan&, const HalfSweep<double>&,
-                                                           SweepWorkspace<OpenMp, double>&);
+                                                           SweepWorkspace<Host, double>&);
 
 }  // namespace echelon::gauss_seidel

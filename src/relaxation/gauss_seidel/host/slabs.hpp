@@ -22,6 +22,6 @@ SlabPlan plan_slabs(const HalfSweep<T>& half, int threads);
 
 /// One half sweep, with the bits of the serial sweep for every pattern.
 template <SweepDirection direction, class T>
-SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepWorkspace<OpenMp, T>& scratch);
+SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepWorkspace<Host, T>& scratch);
 
 }  // namespace echelon::gauss_seidel

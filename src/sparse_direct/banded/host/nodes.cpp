@@ -2,14 +2,15 @@
 // Nodes on the host: one thread for each node and each right-hand side.
 #include "sparse_direct/banded/nodes.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 #include "sparse_direct/banded/host/blocked.hpp"
 #include "sparse_direct/banded/host/narrow.hpp"
 #include "sparse_direct/banded/host/rows.hpp"
 #include "sparse_direct/banded/host/substitute.hpp"
 #include "sparse_direct/banded/host/substitute_transposed.hpp"
 #include "support/first_exception.hpp"
+
+#include <omp.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -187,17 +188,11 @@ void substitute_nodes(B& backend, Substitution which, const FactorBatch<T>& fact
   substitute_level(backend.device(), which, factors, rhs, level);
 }
 
-template void eliminate_nodes(Serial&, const FactorBatch<float>&, const BandMatrices<float>&, std::int64_t);
-template void eliminate_nodes(Serial&, const FactorBatch<double>&, const BandMatrices<double>&, std::int64_t);
-template void eliminate_nodes(OpenMp&, const FactorBatch<float>&, const BandMatrices<float>&, std::int64_t);
-template void eliminate_nodes(OpenMp&, const FactorBatch<double>&, const BandMatrices<double>&, std::int64_t);
-template void substitute_nodes(Serial&, Substitution, const FactorBatch<float>&, const RhsBatch<float>&,
+template void eliminate_nodes(Host&, const FactorBatch<float>&, const BandMatrices<float>&, std::int64_t);
+template void eliminate_nodes(Host&, const FactorBatch<double>&, const BandMatrices<double>&, std::int64_t);
+template void substitute_nodes(Host&, Substitution, const FactorBatch<float>&, const RhsBatch<float>&,
                                std::int64_t);
-template void substitute_nodes(Serial&, Substitution, const FactorBatch<double>&, const RhsBatch<double>&,
-                               std::int64_t);
-template void substitute_nodes(OpenMp&, Substitution, const FactorBatch<float>&, const RhsBatch<float>&,
-                               std::int64_t);
-template void substitute_nodes(OpenMp&, Substitution, const FactorBatch<double>&, const RhsBatch<double>&,
+template void substitute_nodes(Host&, Substitution, const FactorBatch<double>&, const RhsBatch<double>&,
                                std::int64_t);
 
 }  // namespace echelon::banded

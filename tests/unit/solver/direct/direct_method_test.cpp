@@ -2,8 +2,7 @@
 /// DirectMethod with the smallest factorisation, that of a diagonal matrix: what a new factorisation needs.
 #include "solver/direct/direct_method.hpp"
 
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/host/host.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -91,8 +90,8 @@ class ScaledFactorization : public DiagonalFactorization<B, T> {
   }
 };
 
-static_assert(direct::Factorization<DiagonalFactorization<Serial, double>, Serial, double>);
-static_assert(!direct::ScalesItself<DiagonalFactorization<Serial, double>, Serial, double>);
+static_assert(direct::Factorization<DiagonalFactorization<Host, double>, Host, double>);
+static_assert(!direct::ScalesItself<DiagonalFactorization<Host, double>, Host, double>);
 
 template <class B, class T, template <class, class> class F = DiagonalFactorization>
 Solver<T> diagonal_solver(const DiagonalOptions& options = {}) {
@@ -125,7 +124,7 @@ struct BackendAndType {
   using Backend = B;
   using Type = T;
 };
-using Cases = ::testing::Types<BackendAndType<Serial, float>, BackendAndType<OpenMp, double>>;
+using Cases = ::testing::Types<BackendAndType<Host, float>, BackendAndType<Host, double>>;
 TYPED_TEST_SUITE(DirectMethodTest, Cases);
 
 TYPED_TEST(DirectMethodTest, SmallestFactorization_Solves) {

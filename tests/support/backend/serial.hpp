@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "backend/serial/host_sum.hpp"
+#include "backend/host/host_sum.hpp"
 
 #include <echelon/device.hpp>
 
@@ -12,20 +12,15 @@
 #include <numeric>
 #include <vector>
 
-namespace echelon {
+namespace echelon::test {
 
-/// One core: the reference implementation with which tests compare the other backends.
+/// The reference implementation of a backend's operations, one line after another, with which tests compare
+/// the others.
 class Serial {
  public:
   static constexpr bool on_host = true;
   explicit Serial(const Device& device) : device_(device) {}
   [[nodiscard]] const Device& device() const { return device_; }
-
-  /// Calls part(0, 1): the whole of a loop that OpenMp::parallel would divide.
-  template <class Part>
-  void parallel(bool /*worth_threads*/, const Part& part) {
-    part(0, 1);
-  }
 
   template <class F>
   void for_each(std::int64_t n, F f) {
@@ -121,4 +116,4 @@ class Serial {
   Device device_;
 };
 
-}  // namespace echelon
+}  // namespace echelon::test

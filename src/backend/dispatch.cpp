@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/dispatch.hpp"
+
+#include <echelon/error.hpp>
+
+namespace echelon {
+
+void throw_without_target(const Device& device) {
+  throw Error("no code is compiled for device " + device.name());
+}
+
+}  // namespace echelon
