@@ -188,9 +188,9 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     if (A_.rows() != A_.columns()) return failure;
     lu_ = make_solver<T>("lu", this->device());
     SolverImplementation<T>& lu = SolverAccess<T>::implementation(*lu_);
-    lu.set_cancel(this->cancel());
+    lu.set_control(this->control().without_progress());
     Outcome outcome = lu.setup(A_);
-    lu.set_cancel({});
+    lu.set_control({});
     factored_ = has_factor(outcome);
     if (!factored_) {
       lu_.reset();
