@@ -80,8 +80,8 @@ void check(const Case& c, const Problem& problem) {
     Dense<T> X = random_dense<T>(problem.n, 2, 8).to(c.device);
     const Report report = solver.solve(B, X);
     ASSERT_TRUE(report.solved()) << to_string(report.status) << ": " << report.message;
-    const bool direct = kind == MethodKind::direct ||
-                        (kind == MethodKind::automatic && report.status == Status::direct);
+    const bool direct =
+        kind == MethodKind::direct || (kind == MethodKind::automatic && report.status == Status::direct);
     EXPECT_EQ(report.status, direct ? Status::direct : Status::converged);
     ASSERT_EQ(report.columns.size(), 2U);
     const Dense<T> x = X.to(Device());

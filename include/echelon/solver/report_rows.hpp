@@ -13,7 +13,7 @@
 
 namespace echelon {
 
-/// What a row asks of the reader.
+/// Attention that a row asks of the reader.
 enum class Severity {
   note,     ///< nothing: a fact
   good,     ///< nothing: a fact that makes the answer trustworthy

@@ -85,6 +85,7 @@ TEST(SolveControl, EveryMethod_SolvesWithTheTranspose) {
       const Report report = solver.solve(b, x, {.operation = operation});
       EXPECT_TRUE(report.solved()) << report;
       EXPECT_LE(distance(x, exact), 1e-6);
+      if (method.kind == MethodKind::automatic) continue;
       EXPECT_EQ(report.method, solver.describe());
     }
     ASSERT_TRUE(solver.solve(product(A, exact), x).solved());
