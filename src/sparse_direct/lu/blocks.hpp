@@ -61,7 +61,7 @@ class BlockLu {
   /// See sparse_direct::substitute().
   void substitute(bool transposed, int columns, T* x, T* scratch) const;
 
-  /// Of an A whose rank is full.
+  /// Determinant and factors of an A whose rank is full.
   [[nodiscard]] DeterminantProduct determinant() const;
   [[nodiscard]] MatrixFactors<T> factors() const;
   [[nodiscard]] std::vector<Statistic> statistics() const;
