@@ -9,8 +9,10 @@
 namespace echelon {
 
 /// Distance from 1 to the next real number in the precision of T, 2^-52 for double. Device code cannot call
-/// epsilon() itself: the compiler warns, and the result is undefined.
+/// epsilon() itself: the compiler warns, and the result is undefined. Hidden by name: -fvisibility leaves
+/// variable templates out.
 template <class T>
-inline constexpr double machine_epsilon = static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
+[[gnu::visibility("hidden")]] inline constexpr double machine_epsilon =
+    static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
 
 }  // namespace echelon

@@ -117,7 +117,7 @@ class ECHELON_API SchurComplement {
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  struct State;
+  struct [[gnu::visibility("hidden")]] State;
   std::unique_ptr<State> state_;
 };
 

@@ -41,7 +41,7 @@ class ECHELON_API CsrBuilder {
   [[nodiscard]] Csr<T> build(const Device& device = {}) const;
 
  private:
-  struct Shares;
+  struct [[gnu::visibility("hidden")]] Shares;
   std::int64_t rows_;
   std::int64_t columns_;
   std::unique_ptr<Shares> shares_;
