@@ -261,13 +261,13 @@ struct ECHELON_API Method {
   bool sparse = true;  ///< the forms of A that it works on without converting them
   bool dense = true;
   bool operators = false;  ///< works on a LinearOperator
-  bool complex = false;    ///< written for complex matrices as well, in builds that have them
   bool usable_as_preconditioner = false;
   /// Whether the method, set up for A^T, applies the transpose of what it applies for A; every direct method.
   bool transposable = false;
   bool takes_near_null_space = false;  ///< coarsens by near-null-space vectors
   /// A scheme as it was published, or another library's method, for comparison; `auto` does not take it.
   bool study = false;
+  bool complex = false;  ///< written for complex matrices as well, in builds that have them
 
   std::vector<OptionInfo> options = {};
   /// Checks options without making the method: throws BadOption or NotBuilt if making it on a device with

@@ -426,7 +426,6 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   }
   void copy(std::int64_t n, const T* x, T* y) override { backend_.copy(n, x, y); }
   void add(std::int64_t n, const T* x, T* y) override { backend_.for_each(n, AddVectors<T>{x, y, y}); }
-  void conjugate(std::int64_t n, T* x) override { backend_.for_each(n, ConjugateElement{x, x}); }
   void scale(std::int64_t n, int exponent, T* x) override {
     backend_.for_each(n, ScaleByPowerOfTwo<T>{exponent, x});
   }
@@ -436,6 +435,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     return backend_.read(found).value == FirstIndex::none;
   }
   void synchronize() override { backend_.synchronize(); }
+  void conjugate(std::int64_t n, T* x) override { backend_.for_each(n, ConjugateElement{x, x}); }
 
  private:
   struct Summaries {

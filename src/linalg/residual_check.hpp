@@ -69,15 +69,16 @@ class ResidualCheck {
   /// queues v = v + C product for product = -A v. Transposes a sparse A. Waits.
   virtual Contraction contraction(const MatrixRef<T>& A, T* v, T* product,
                                   const std::function<void(T* product, T* v)>& add) = 0;
-  /// y = x, y = y + x, x = conj(x), and x = 2^exponent x for n elements; queued.
+  /// y = x, y = y + x, and x = 2^exponent x for n elements; queued.
   virtual void copy(std::int64_t n, const T* x, T* y) = 0;
   virtual void add(std::int64_t n, const T* x, T* y) = 0;
-  virtual void conjugate(std::int64_t n, T* x) = 0;
   virtual void scale(std::int64_t n, int exponent, T* x) = 0;
   /// Whether none of the elements loses bits by an underflow or an overflow if scaled so. Waits.
   virtual bool scales_exactly(std::int64_t n, int exponent, const T* x) = 0;
   /// Waits for the work queued on the device, for time measurements.
   virtual void synchronize() = 0;
+  /// x = conj(x) for n elements; queued.
+  virtual void conjugate(std::int64_t n, T* x) = 0;
 };
 
 /// Instantiated for HostTarget and, when it is built, for CudaTarget.
