@@ -80,7 +80,7 @@ std::string outcome_text(const Report& report) {
   return {};
 }
 
-/// What to do after an outcome.
+/// Advice after an outcome.
 std::string_view advice(Status status) {
   switch (status) {
     case Status::converged:

@@ -36,22 +36,22 @@ Report PlacedSolver<T>::setup(std::shared_ptr<PlacedMatrix<T>> A, bool update, c
 
 template <class T>
 Report PlacedSolver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& control) {
-  if (same_memory(device(), X.device())) {
-    Report report = solver_.solve(B, X, control);
-    measure_error(B, X, control, report);
-    return std::move(describe(report, transfer_seconds_));
-  }
-  Stopwatch stopwatch;
+  const Stopwatch taking;
   Dense<T> b;
-  const DenseView<const T> there = placed_on(device(), B, b);
+  const DenseView<const T> rhs = placed_on(device(), B, b);
+  const double transfer_seconds = transfer_seconds_ + (b.rows() > 0 ? taking.seconds() : 0);
+  if (same_memory(device(), X.device())) {
+    Report report = solver_.solve(rhs, X, control);
+    measure_error(rhs, X, control, report);
+    return std::move(describe(report, transfer_seconds));
+  }
   Dense<T> x =
       control.use_initial_guess ? packed<T>(X).to(device()) : Dense<T>(device(), X.rows(), X.columns());
-  double transfer_seconds = transfer_seconds_ + stopwatch.seconds();
-  Report report = solver_.solve(there, x, control);
-  measure_error(there, x.view(), control, report);
-  stopwatch = Stopwatch();
+  Report report = solver_.solve(rhs, x, control);
+  measure_error(rhs, x.view(), control, report);
+  const Stopwatch returning;
   if (!report.columns.empty()) assign<T>(x.to(X.device()).view(), X);
-  return std::move(describe(report, transfer_seconds + stopwatch.seconds()));
+  return std::move(describe(report, transfer_seconds + returning.seconds()));
 }
 
 template <class T>

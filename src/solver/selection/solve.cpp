@@ -32,7 +32,7 @@ namespace {
 template <class T>
 void check_shape(const MatrixRef<T>& A, const std::string& method) {
   if (A.rows() == A.columns()) return;
-  if (method != "auto" && find_method(method).needs == MethodNeeds::any_shape) return;
+  if (find_method(method).needs == MethodNeeds::any_shape) return;
   throw DimensionMismatch(
       fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan and mapped-echelon take any shape",
                   A.rows(), A.columns(), method));

@@ -106,7 +106,7 @@ TEST(SetupProgress, Factorizations_ReportTheirWork) {
       Calls calls;
       Solver<double> solver = make_solver<double>(method, device);
       ASSERT_TRUE(solver.setup(grid, calls.control()).ready());
-      // Of several threads, the calling one need not factor a front.
+      // The calling thread need not factor a front where there are several.
       EXPECT_GE(calls.inside(SolverPhase::setup), device == Device::serial() ? 3 : 0);
       EXPECT_NE(std::find(calls.all.begin(), calls.all.end(), std::pair(SolverPhase::analysis, 1.0)),
                 calls.all.end())
