@@ -18,6 +18,7 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using) */
 /* A matrix or an operator; it refers to the arrays of the caller, unless it was read from a file. */
 typedef struct echelon_matrix_object* echelon_matrix;
 /* A method with its options and, after a set-up, what it keeps of a matrix. */
@@ -33,6 +34,7 @@ typedef int32_t (*echelon_product)(void* user, const void* x, void* y);
  * ECHELON_CANCELLED. */
 typedef int32_t (*echelon_progress)(void* user, int64_t iteration, double relative_residual,
                                     double tolerance);
+/* NOLINTEND(modernize-use-using) */
 
 /* Codes. echelon_code_name() has their names, "not_spd" for ECHELON_NOT_SPD. */
 enum {

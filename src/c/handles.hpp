@@ -86,7 +86,7 @@ decltype(auto) with_scalar(std::int32_t scalar, const F& f) {
 }
 
 /// Code of the outcome that a report describes; stores the report unless `report` is null.
-std::int32_t give_report(echelon_report* report, Report outcome);
+std::int32_t give_report(echelon_report* report, const Report& outcome);
 
 /// The matrix of a solver's element type. Throws Refusal.
 template <class T>

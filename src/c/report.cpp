@@ -96,7 +96,7 @@ const nlohmann::json* find_part(const nlohmann::json& value, std::string_view na
 
 }  // namespace
 
-std::int32_t give_report(echelon_report* report, Report outcome) {
+std::int32_t give_report(echelon_report* report, const Report& outcome) {
   const std::int32_t code = code_of(outcome.status);
   if (report != nullptr) {
     auto made = std::make_unique<echelon_report_object>(outcome);
