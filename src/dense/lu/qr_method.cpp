@@ -2,8 +2,8 @@
 // Dense QR factorisation of a square matrix as a Solver.
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "dense/factorization/scaling.hpp"
 #include "dense/factorization/qr.hpp"
+#include "dense/factorization/scaling.hpp"
 #include "dense/factorization/zero_diagonal.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
