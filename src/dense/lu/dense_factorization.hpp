@@ -4,11 +4,11 @@
 
 #include "backend/store.hpp"
 #include "dense/factorization/packed_factors.hpp"
+#include "dense/factorization/qr.hpp"
 #include "dense/factorization/scaling.hpp"
+#include "dense/factorization/zero_diagonal.hpp"
 #include "dense/lu/butterfly.hpp"
 #include "dense/lu/factorization.hpp"
-#include "dense/factorization/qr.hpp"
-#include "dense/factorization/zero_diagonal.hpp"
 #include "dense/mixed_precision/products.hpp"
 #include "solver/direct/factorization.hpp"
 #include "solver/direct/growth.hpp"

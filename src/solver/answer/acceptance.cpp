@@ -85,6 +85,14 @@ void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns,
     return;
   }
   const std::string reason = outcome.message.empty() ? "" : outcome.message + "; ";
+  const bool unassessed = outcome.ok() && !outcome.reciprocal_condition && !outcome.rank;
+  if (rank == columns && unassessed) {
+    outcome.status = Status::breakdown;
+    outcome.rank = rank;
+    outcome.certainty = Certainty::proven;
+    outcome.message = reason + "A is nonsingular, and rounding errors of the method spoilt x: " + residual;
+    return;
+  }
   outcome.status = Status::singular;
   outcome.row.reset();
   // Rounding errors of its elements can make a matrix of low numerical rank nonsingular.

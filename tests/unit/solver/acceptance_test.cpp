@@ -341,7 +341,10 @@ TYPED_TEST(AcceptanceOf, SingularToWorkingPrecision_ResidualDecides) {
                       1e-3 * residual + 100 * std::numeric_limits<T>::epsilon())
               << report;
           const bool satisfied = residual <= (wide ? 1e-8 : 1e-4);
-          EXPECT_TRUE(report.solved() || (report.status == Status::singular && !satisfied)) << report;
+          // Without pivoting and a condition estimate, nothing says that A is singular.
+          const bool spoilt = method.name == "gauss-jordan-striped" && report.status == Status::breakdown;
+          EXPECT_TRUE(report.solved() || ((report.status == Status::singular || spoilt) && !satisfied))
+              << report;
           EXPECT_FALSE(report.row.has_value());
           EXPECT_TRUE(method.name != "gauss-jordan" || report.solved() == solved_by_lu) << report;
         }
