@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import (FLOAT64, as_matrix, as_vectors, common_type, core_of, dense_vectors, is_plain_vector, is_sparse,
+from ._arrays import (FLOAT64, as_matrix, as_vectors, common_type, core_of, dense_vectors, in_family_of, is_plain_vector, is_sparse,
                       preconditioner_function, result_like, scalar_type, type_of_matrix)
 from ._errors import BadOption, Error, check_outcome, valid_check
 from ._report import Report
@@ -85,14 +85,15 @@ def _log(report: Any) -> None:
         log.info("%r", Report(report))
 
 
-def _finished(x: NDArray[Any], report: Any, check: str, return_report: bool, fill: bool) -> Any:
-    """What a solve returns, or raises."""
+def _finished(b: Any, x: NDArray[Any], out: Any, report: Any, check: str, return_report: bool) -> Any:
+    """What a solve with b returns, or raises."""
     _log(report)
+    if out is None and not report.computed:
+        x.fill(np.nan)
+    result = in_family_of(b, x) if out is None else out
     if not report.solved:
-        if fill and not report.computed:
-            x.fill(np.nan)
-        check_outcome(Report(report), False, x, check)
-    return Solution(x, Report(report)) if return_report else x
+        check_outcome(Report(report), False, result, check)
+    return Solution(result, Report(report)) if return_report else result
 
 
 def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, device: str | None = None,
@@ -166,8 +167,8 @@ def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, devi
     'direct'
     """
     valid_check(check)
-    b = b if type(b) is np.ndarray else dense_vectors(b)
-    dtype = common_type(type_of_matrix(A), scalar_type(b.dtype, "b"))
+    vectors = b if type(b) is np.ndarray else dense_vectors(b)
+    dtype = common_type(type_of_matrix(A), scalar_type(vectors.dtype, "b"))
     if M is not None:
         if method == "auto":
             raise BadOption("M needs an iterative method by name: 'cg', 'minres', 'bicgstab' or 'gmres'", "M")
@@ -190,12 +191,12 @@ def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, devi
     if callback is not None:
         request.set_callback(_progress(callback))
     matrix = as_matrix(A, dtype)
-    rhs = as_vectors(b, matrix.rows, dtype)
+    rhs = as_vectors(vectors, matrix.rows, dtype)
     if x0 is not None:
         request.set_initial_guess(as_vectors(x0, matrix.columns, dtype, "x0"))
     x = result_like(rhs, matrix.columns, out)
     report = core_of(dtype).solve_once(matrix, rhs, x, request)
-    return _finished(x, report, check, return_report, out is None)
+    return _finished(b, x, out, report, check, return_report)
 
 
 def choose(A: Any, *, device: str | None = None) -> list[Candidate]:
@@ -446,9 +447,9 @@ class Solver:
                 request.use_initial_guess = True
             report = self._core.solve_as(rhs, x, request)
         self._last.report = report
-        if report.solved and not return_report and not log.isEnabledFor(logging.INFO):
+        if x is out and report.solved and not return_report and not log.isEnabledFor(logging.INFO):
             return x
-        return _finished(x, report, check, return_report, out is None)
+        return _finished(b, x, out, report, check, return_report)
 
     @staticmethod
     def _request(callback: Callback | None) -> Any:
