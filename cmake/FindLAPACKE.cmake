@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# LAPACKE and CBLAS of OpenBLAS: the target LAPACKE::LAPACKE.
+# LAPACKE and CBLAS of OpenBLAS: the target LAPACKE::LAPACKE; with ECHELON_STATIC_BLAS the static libraries of Debian.
 find_path(LAPACKE_INCLUDE_DIR NAMES lapacke.h PATH_SUFFIXES openblas)
 find_path(CBLAS_INCLUDE_DIR NAMES cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu aarch64-linux-gnu)
-find_library(LAPACKE_LIBRARY NAMES lapacke)
-find_library(OPENBLAS_LIBRARY NAMES openblas)
+if(ECHELON_STATIC_BLAS)
+  find_library(LAPACKE_LIBRARY NAMES liblapacke.a REQUIRED)
+  find_library(OPENBLAS_LIBRARY NAMES libopenblas.a PATH_SUFFIXES x86_64-linux-gnu/openblas-openmp aarch64-linux-gnu/openblas-openmp)
+  find_library(GFORTRAN_LIBRARY NAMES libgfortran.so.5 REQUIRED)
+  mark_as_advanced(GFORTRAN_LIBRARY)
+else()
+  find_library(LAPACKE_LIBRARY NAMES lapacke)
+  find_library(OPENBLAS_LIBRARY NAMES openblas)
+endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LAPACKE
@@ -16,6 +23,6 @@ if(LAPACKE_FOUND AND NOT TARGET LAPACKE::LAPACKE)
   target_include_directories(LAPACKE::LAPACKE INTERFACE ${LAPACKE_INCLUDE_DIR} ${CBLAS_INCLUDE_DIR})
   # OpenBLAS may contain LAPACKE; a separate library takes precedence.
   target_link_libraries(LAPACKE::LAPACKE INTERFACE $<$<BOOL:${LAPACKE_LIBRARY}>:${LAPACKE_LIBRARY}>
-                                                   ${OPENBLAS_LIBRARY})
+                                                   ${OPENBLAS_LIBRARY} ${GFORTRAN_LIBRARY})
 endif()
 mark_as_advanced(LAPACKE_INCLUDE_DIR CBLAS_INCLUDE_DIR LAPACKE_LIBRARY OPENBLAS_LIBRARY)
