@@ -302,7 +302,7 @@ class Solver:
         """Analyse the pattern of A only; `setup` follows. The analysis is kept while the pattern stays."""
         self._take(A, type_of_matrix(A))
         self._core = self._make(self.method, self._options)
-        self._note(self._core.analyze(self._matrix))
+        self._prepare(self._core.analyze)
         return self
 
     def setup(self, A: Any, *, check: str = "raise", callback: Callback | None = None) -> Solver:
@@ -324,10 +324,10 @@ class Solver:
             A matrix of the same pattern, or the values of a sparse one in the order of the matrix of the last set-up.
         """
         valid_check(check)
-        self._make_ready()
+        if self._core is None or self._pending:
+            self._make_ready()
         self._take_update(A_or_values)
-        report = self._core.update(self._matrix, self._request(callback))
-        return self._ready(report, check)
+        return self._checked(self._prepare(self._core.update, self._request(callback)), check)
 
     def _take(self, A: Any, dtype: np.dtype[Any]) -> None:
         matrix = as_matrix(A, dtype)
@@ -337,8 +337,9 @@ class Solver:
         self.shape = (matrix.rows, matrix.columns)
 
     def _take_update(self, A: Any) -> None:
-        old = self._A
+        old: Any = self._A if self._matrix is not None else None
         if isinstance(A, np.ndarray) and A.ndim == 1:
+            self._make_ready()
             self._matrix.update_values(np.ascontiguousarray(A, self._dtype))
         elif (is_sparse(A) and is_sparse(old) and A.format == old.format and A.format in ("csr", "csc")
               and A.indptr is old.indptr and A.indices is old.indices):
@@ -366,8 +367,8 @@ class Solver:
         else:
             if self._core is None:
                 self._core = self._make(self.method, self._options)
-            report = self._core.setup(self._matrix, request)
-        return self._ready(report, check)
+            report = self._prepare(self._core.setup, request)
+        return self._checked(report, check)
 
     def _set_up_candidates(self, request: Any) -> Any:
         """Sets up the first candidate for the matrix that can be set up."""
@@ -381,13 +382,21 @@ class Solver:
             raise Error(f"'auto' has no {self._kind} method for this matrix; name one")
         for method, options in candidates:
             self._core = self._make(method, options)
-            report = self._core.setup(self._matrix, request)
+            report = self._prepare(self._core.setup, request)
             if report.ready or report.status == "cancelled":
                 break
         return report
 
-    def _ready(self, report: Any, check: str) -> Solver:
-        self._note(report)
+    def _prepare(self, phase: Any, *request: Any) -> Any:
+        """Calls a phase of the extension's solver with the matrix. After an exception there is none."""
+        try:
+            self._last.report = phase(self._matrix, *request)
+        except BaseException:
+            self._matrix = None
+            raise
+        return self._last.report
+
+    def _checked(self, report: Any, check: str) -> Solver:
         _log(report)
         check_outcome(Report(report), report.ready, None, check)
         return self
@@ -535,9 +544,6 @@ class Solver:
     def __repr__(self) -> str:
         state = f"{self.shape[0]} x {self.shape[1]}, {self._dtype}" if self._A is not None else "not set up"
         return f"<Solver {self.describe()}, {state}>"
-
-    def _note(self, report: Any) -> None:
-        self._last.report = report
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _copied, (self.method, self._arguments, self._A, self._dtype, self.shape)
