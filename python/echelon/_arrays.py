@@ -179,6 +179,8 @@ def preconditioner_function(M: Any, dtype: np.dtype[Any]) -> Any:
 
 def as_numpy(a: Any) -> NDArray[Any]:
     """A dense array of any package, or lists, as an array of NumPy: in place where that is possible."""
+    if isinstance(a, np.ma.MaskedArray):
+        raise TypeError("a masked array has elements that are not known: pass a.filled(value)")
     if hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray):
         try:
             return np.from_dlpack(a)
