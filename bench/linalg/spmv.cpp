@@ -43,10 +43,10 @@ double eigen_seconds(const ec::Csr<T>& A, const std::vector<T>& x, int threads, 
 }
 #endif
 
-template <class T, class Backend>
+template <class T>
 void compare(const ec::Csr<T>& A, const std::vector<T>& x, const ec::Device& device) {
   std::vector<T> y(x.size());
-  Backend backend(device);
+  ec::Host backend(device);
   const double floor = ec::bench::product_bytes(A) / ec::bench::triad_bandwidth(device.threads());
   const double ours = ec::bench::median_seconds(
       runs, [&] { ec::multiply(backend, T{1}, ec::MatrixRef<T>(A), x.data(), T{0}, y.data()); });
@@ -74,8 +74,8 @@ void compare_all(std::int64_t side) {
   const ec::Csr<T> A = ec::bench::poisson_3d<T>(side);
   std::vector<T> x(static_cast<std::size_t>(A.columns()));
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(1 + i % 17) / T{17};
-  compare<T, ec::Host>(A, x, ec::Device::serial());
-  if (omp_get_max_threads() > 1) compare<T, ec::Host>(A, x, ec::Device::openmp());
+  compare<T>(A, x, ec::Device::serial());
+  if (omp_get_max_threads() > 1) compare<T>(A, x, ec::Device::openmp());
 }
 
 }  // namespace

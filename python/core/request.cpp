@@ -89,10 +89,10 @@ void bind_solve_options(nb::module_& module) {
 
 Options options_of(const nb::dict& values) {
   Options options;
-  for (const auto& [name, value] : values) {
-    using Value = std::variant<bool, std::int64_t, double, std::string>;
-    std::visit([&](const auto& held) { options.set(nb::cast<std::string>(name), held); },
-               nb::cast<Value>(value));
+  for (const auto& entry : values) {
+    const auto name = nb::cast<std::string>(entry.first);
+    const auto value = nb::cast<std::variant<bool, std::int64_t, double, std::string>>(entry.second);
+    std::visit([&](const auto& held) { options.set(name, held); }, value);
   }
   return options;
 }

@@ -23,8 +23,7 @@ namespace echelon::python {
 
 namespace {
 
-/// Solver<T> of the extension. It refers to the matrices and preconditioners that it is given, which the
-/// Python object keeps.
+/// Solver<T> of the extension, which keeps the matrix and the preconditioner that it refers to.
 template <class T>
 class PythonSolver {
  public:
@@ -34,18 +33,18 @@ class PythonSolver {
   PythonSolver(const std::string& method, const std::string& device, const nb::dict& options)
       : solver_(make_solver<T>(method, Device::parse(device), options_of(options))) {}
 
-  Report analyze(const PythonMatrix<T>& A) {
-    const nb::gil_scoped_release release;
-    return solver_.analyze(A.ref());
+  Report analyze(const nb::object& A) {
+    return prepare(A, {}, [&](MatrixRef<T> matrix, const Control&) { return solver_.analyze(matrix); });
   }
-  Report setup(const PythonMatrix<T>& A, const Request& request) {
-    idle_applications_.clear();
-    return run(A.work(), request, [&](const Control& control) { return solver_.setup(A.ref(), control); });
+  Report setup(const nb::object& A, const Request& request) {
+    return prepare(A, request, [&](MatrixRef<T> matrix, const Control& control) {
+      return solver_.setup(matrix, control);
+    });
   }
-  Report update(const PythonMatrix<T>& A, const Request& request) {
-    idle_applications_.clear();
-    return run(A.work(), request,
-               [&](const Control& control) { return solver_.update_values(A.ref(), control); });
+  Report update(const nb::object& A, const Request& request) {
+    return prepare(A, request, [&](MatrixRef<T> matrix, const Control& control) {
+      return solver_.update_values(matrix, control);
+    });
   }
   Report solve(const ConstVectors& B, const Vectors& X) const {
     const auto b = view_of<const T>(B);
@@ -113,6 +112,19 @@ class PythonSolver {
     return compute(elements, [&](std::atomic<bool>& flag) { return f(connected(request, flag, token)); });
   }
 
+  /// Prepares for a PythonMatrix<T>. The matrices before it are kept until f has returned: after an exception
+  /// the solver may still refer to them.
+  template <class F>
+  Report prepare(const nb::object& A, const Request& request, const F& f) {
+    const auto& matrix = nb::cast<const PythonMatrix<T>&>(A);
+    idle_applications_.clear();
+    matrices_.push_back(A);
+    Report report =
+        run(matrix.work(), request, [&](const Control& control) { return f(matrix.ref(), control); });
+    matrices_ = {A};
+    return report;
+  }
+
   // Python's lock protects the list.
   std::unique_ptr<PreconditionerApplication<T>> take_application(std::int64_t rows) {
     if (idle_applications_.empty() || rows != rows_of_applications_) {
@@ -125,6 +137,7 @@ class PythonSolver {
     return application;
   }
 
+  std::vector<nb::object> matrices_;
   Solver<T> solver_;
   std::stop_source stop_;
   std::vector<std::unique_ptr<PreconditionerApplication<T>>> idle_applications_;

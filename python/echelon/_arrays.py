@@ -4,6 +4,7 @@
 Arrays are used in place where their layout allows it, and copied otherwise; they are never written to, except `out`."""
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any, NamedTuple
 
@@ -86,7 +87,7 @@ def type_of_matrix(A: Any) -> np.dtype[Any]:
         A = A.matrix
     if is_operator(A):
         return scalar_type(getattr(A, "dtype", None) or FLOAT64, "A")
-    return scalar_type(A.dtype if hasattr(A, "dtype") else np.asarray(A).dtype, "A")
+    return scalar_type(A.dtype if is_sparse(A) else as_numpy(A).dtype, "A")
 
 
 def _has_view(array: NDArray[Any]) -> bool:
@@ -161,7 +162,7 @@ def as_matrix(A: Any, dtype: np.dtype[Any]) -> Any:
         return _sparse_matrix(A, dtype, "all")
     if is_operator(A):
         return _operator(A, dtype)
-    array = np.asarray(A)
+    array = as_numpy(A)
     if array.ndim != 2:
         raise DimensionMismatch(f"A has {array.ndim} dimensions; a matrix has 2")
     return core_of(dtype).Matrix.dense(_usable(array, dtype))
@@ -176,9 +177,29 @@ def preconditioner_function(M: Any, dtype: np.dtype[Any]) -> Any:
     return _product(lambda r: M @ r, dtype)
 
 
+def as_numpy(a: Any) -> NDArray[Any]:
+    """A dense array of any package, or lists, as an array of NumPy: in place where that is possible."""
+    if isinstance(a, np.ma.MaskedArray):
+        raise TypeError("a masked array has elements that are not known: pass a.filled(value)")
+    if hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray):
+        try:
+            return np.from_dlpack(a)
+        except (TypeError, RuntimeError, BufferError):
+            pass  # what NumPy cannot import in this way it may convert
+    return np.asarray(a)
+
+
+def in_family_of(b: Any, x: NDArray[Any]) -> Any:
+    """x as an array of the package that b comes from; of NumPy for lists and sparse matrices."""
+    if isinstance(b, np.ndarray) or not hasattr(b, "__dlpack__"):
+        return x
+    package = b.__array_namespace__() if hasattr(b, "__array_namespace__") else sys.modules[type(b).__module__.partition(".")[0]]
+    return package.from_dlpack(x)
+
+
 def dense_vectors(b: Any) -> NDArray[Any]:
     """b as an array of NumPy."""
-    return np.asarray(b.toarray() if is_sparse(b) else b)
+    return np.asarray(b.toarray()) if is_sparse(b) else as_numpy(b)
 
 
 def is_plain_vector(b: Any, rows: int, dtype: np.dtype[Any]) -> bool:

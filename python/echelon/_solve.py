@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import (FLOAT64, as_matrix, as_vectors, common_type, core_of, dense_vectors, is_plain_vector, is_sparse,
+from ._arrays import (FLOAT64, as_matrix, as_vectors, common_type, core_of, dense_vectors, in_family_of, is_plain_vector, is_sparse,
                       preconditioner_function, result_like, scalar_type, type_of_matrix)
 from ._errors import BadOption, Error, check_outcome, valid_check
 from ._report import Report
@@ -85,14 +85,15 @@ def _log(report: Any) -> None:
         log.info("%r", Report(report))
 
 
-def _finished(x: NDArray[Any], report: Any, check: str, return_report: bool, fill: bool) -> Any:
-    """What a solve returns, or raises."""
+def _finished(b: Any, x: NDArray[Any], out: Any, report: Any, check: str, return_report: bool) -> Any:
+    """What a solve with b returns, or raises."""
     _log(report)
+    if out is None and not report.computed:
+        x.fill(np.nan)
+    result = in_family_of(b, x) if out is None else out
     if not report.solved:
-        if fill and not report.computed:
-            x.fill(np.nan)
-        check_outcome(Report(report), False, x, check)
-    return Solution(x, Report(report)) if return_report else x
+        check_outcome(Report(report), False, result, check)
+    return Solution(result, Report(report)) if return_report else result
 
 
 def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, device: str | None = None,
@@ -166,8 +167,8 @@ def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, devi
     'direct'
     """
     valid_check(check)
-    b = b if type(b) is np.ndarray else dense_vectors(b)
-    dtype = common_type(type_of_matrix(A), scalar_type(b.dtype, "b"))
+    vectors = b if type(b) is np.ndarray else dense_vectors(b)
+    dtype = common_type(type_of_matrix(A), scalar_type(vectors.dtype, "b"))
     if M is not None:
         if method == "auto":
             raise BadOption("M needs an iterative method by name: 'cg', 'minres', 'bicgstab' or 'gmres'", "M")
@@ -190,12 +191,12 @@ def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, devi
     if callback is not None:
         request.set_callback(_progress(callback))
     matrix = as_matrix(A, dtype)
-    rhs = as_vectors(b, matrix.rows, dtype)
+    rhs = as_vectors(vectors, matrix.rows, dtype)
     if x0 is not None:
         request.set_initial_guess(as_vectors(x0, matrix.columns, dtype, "x0"))
     x = result_like(rhs, matrix.columns, out)
     report = core_of(dtype).solve_once(matrix, rhs, x, request)
-    return _finished(x, report, check, return_report, out is None)
+    return _finished(b, x, out, report, check, return_report)
 
 
 def choose(A: Any, *, device: str | None = None) -> list[Candidate]:
@@ -301,7 +302,7 @@ class Solver:
         """Analyse the pattern of A only; `setup` follows. The analysis is kept while the pattern stays."""
         self._take(A, type_of_matrix(A))
         self._core = self._make(self.method, self._options)
-        self._note(self._core.analyze(self._matrix))
+        self._prepare(self._core.analyze)
         return self
 
     def setup(self, A: Any, *, check: str = "raise", callback: Callback | None = None) -> Solver:
@@ -323,10 +324,10 @@ class Solver:
             A matrix of the same pattern, or the values of a sparse one in the order of the matrix of the last set-up.
         """
         valid_check(check)
-        self._make_ready()
+        if self._core is None or self._pending:
+            self._make_ready()
         self._take_update(A_or_values)
-        report = self._core.update(self._matrix, self._request(callback))
-        return self._ready(report, check)
+        return self._checked(self._prepare(self._core.update, self._request(callback)), check)
 
     def _take(self, A: Any, dtype: np.dtype[Any]) -> None:
         matrix = as_matrix(A, dtype)
@@ -336,8 +337,9 @@ class Solver:
         self.shape = (matrix.rows, matrix.columns)
 
     def _take_update(self, A: Any) -> None:
-        old = self._A
+        old: Any = self._A if self._matrix is not None else None
         if isinstance(A, np.ndarray) and A.ndim == 1:
+            self._make_ready()
             self._matrix.update_values(np.ascontiguousarray(A, self._dtype))
         elif (is_sparse(A) and is_sparse(old) and A.format == old.format and A.format in ("csr", "csc")
               and A.indptr is old.indptr and A.indices is old.indices):
@@ -365,8 +367,8 @@ class Solver:
         else:
             if self._core is None:
                 self._core = self._make(self.method, self._options)
-            report = self._core.setup(self._matrix, request)
-        return self._ready(report, check)
+            report = self._prepare(self._core.setup, request)
+        return self._checked(report, check)
 
     def _set_up_candidates(self, request: Any) -> Any:
         """Sets up the first candidate for the matrix that can be set up."""
@@ -380,13 +382,21 @@ class Solver:
             raise Error(f"'auto' has no {self._kind} method for this matrix; name one")
         for method, options in candidates:
             self._core = self._make(method, options)
-            report = self._core.setup(self._matrix, request)
+            report = self._prepare(self._core.setup, request)
             if report.ready or report.status == "cancelled":
                 break
         return report
 
-    def _ready(self, report: Any, check: str) -> Solver:
-        self._note(report)
+    def _prepare(self, phase: Any, *request: Any) -> Any:
+        """Calls a phase of the extension's solver with the matrix. After an exception there is none."""
+        try:
+            self._last.report = phase(self._matrix, *request)
+        except BaseException:
+            self._matrix = None
+            raise
+        return self._last.report
+
+    def _checked(self, report: Any, check: str) -> Solver:
         _log(report)
         check_outcome(Report(report), report.ready, None, check)
         return self
@@ -446,9 +456,9 @@ class Solver:
                 request.use_initial_guess = True
             report = self._core.solve_as(rhs, x, request)
         self._last.report = report
-        if report.solved and not return_report and not log.isEnabledFor(logging.INFO):
+        if x is out and report.solved and not return_report and not log.isEnabledFor(logging.INFO):
             return x
-        return _finished(x, report, check, return_report, out is None)
+        return _finished(b, x, out, report, check, return_report)
 
     @staticmethod
     def _request(callback: Callback | None) -> Any:
@@ -534,9 +544,6 @@ class Solver:
     def __repr__(self) -> str:
         state = f"{self.shape[0]} x {self.shape[1]}, {self._dtype}" if self._A is not None else "not set up"
         return f"<Solver {self.describe()}, {state}>"
-
-    def _note(self, report: Any) -> None:
-        self._last.report = report
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _copied, (self.method, self._arguments, self._A, self._dtype, self.shape)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every container of A, type of numbers and of indices, and order of b."""
+import importlib.util
 import itertools
 import unittest
 import warnings
@@ -173,6 +174,20 @@ class RightHandSides(unittest.TestCase):
                         self.assertEqual(got.shape, form.shape)
                         if form.flags.c_contiguous or form.flags.f_contiguous:
                             self.assertEqual(got.flags.c_contiguous, form.flags.c_contiguous)
+
+    @unittest.skipIf(importlib.util.find_spec("array_api_strict") is None, "array-api-strict is missing")
+    def test_arrays_of_other_packages(self):
+        import array_api_strict as xp
+        A = self.A.toarray()
+        x = known_solution(self.n, 2)
+        b = xp.asarray(A @ x)
+        for got in (echelon.solve(self.A, b), echelon.solve(xp.asarray(A), b), echelon.factor(xp.asarray(A)).solve(b),
+                    echelon.solve(A, b, return_report=True).x):
+            self.assertIs(type(got), type(b))
+            self.assertLess(float(xp.max(xp.abs(got - xp.asarray(x)))), 1e-6)
+        self.assertIs(type(echelon.solve(A, (A @ x).tolist())), np.ndarray)
+        out = np.zeros((self.n, 2))
+        self.assertIs(echelon.solve(A, b, out=out), out)
 
     def test_promotion(self):
         for a, b in itertools.product((np.float32, np.float64), repeat=2):

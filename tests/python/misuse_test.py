@@ -38,6 +38,9 @@ class Misuse(unittest.TestCase):
             echelon.solve(sp.eye(3, format="csr") * 1j, np.ones(3))
         with self.assertRaises(TypeError):
             echelon.solve("A", np.ones(3))
+        for A, b in ((np.ma.array(np.eye(3)), np.ones(3)), (np.eye(3), np.ma.array(np.ones(3), mask=[0, 1, 0]))):
+            with self.assertRaisesRegex(TypeError, "masked"):
+                echelon.solve(A, b)
 
     def test_complex_product(self):
         import scipy.sparse.linalg as sla

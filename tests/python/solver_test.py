@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solvers as objects: phases, transposes, preconditioners, reports, copies."""
 import copy
+import gc
 import json
 import logging
 import pickle
@@ -49,6 +50,26 @@ class Phases(unittest.TestCase):
         solver = echelon.factor(A)
         A.data *= 2
         np.testing.assert_allclose(solver.update(A).solve(A @ x), x, rtol=1e-9)
+
+    def test_failed_phases_leave_no_matrix(self):
+        A = poisson()
+        solver = echelon.factor(A, method="sparse-lu")
+        with self.assertRaises(echelon.DimensionMismatch):
+            solver.setup(sp.csr_matrix(np.ones((2, 3))))
+        for call in (lambda: solver.solve(np.ones(144)), lambda: solver.update(A.data), lambda: solver.apply(np.ones(144))):
+            with self.assertRaisesRegex(echelon.Error, "setup"):
+                call()
+        for again in (solver.update, solver.setup):
+            again(A)
+            np.testing.assert_allclose(A @ solver.solve(np.ones(144)), 1, rtol=1e-9)
+
+    def test_preconditioner_keeps_its_matrix(self):
+        A = poisson()
+        M = echelon.Solver("ic0").setup(A.copy())
+        solver = echelon.Solver("cg", M=M).setup(A)
+        M.setup(A.astype(np.float32))
+        gc.collect()
+        np.testing.assert_allclose(A @ solver.solve(np.ones(144)), 1, rtol=1e-5)
 
     def test_analyze_then_setup(self):
         A = poisson()
