@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-<<<<<<< HEAD
 # LAPACKE and CBLAS: the target LAPACKE::LAPACKE. OpenBLAS is preferred; BLA_VENDOR, or BLAS_LIBRARIES and LAPACK_LIBRARIES,
-# as CMake's FindBLAS and FindLAPACK take them, choose another BLAS.
-if(NOT BLA_VENDOR AND NOT BLAS_LIBRARIES)
+# as CMake's FindBLAS and FindLAPACK take them, choose another BLAS. ECHELON_STATIC_BLAS takes Debian's static OpenBLAS and
+# LAPACKE, and the run time of Fortran that these need.
+set(lapacke_names lapacke)
+if(ECHELON_STATIC_BLAS)
+  set(lapacke_names liblapacke.a)
+  find_library(OPENBLAS_LIBRARY NAMES libopenblas.a REQUIRED
+               PATH_SUFFIXES x86_64-linux-gnu/openblas-openmp aarch64-linux-gnu/openblas-openmp)
+  find_library(GFORTRAN_LIBRARY NAMES libgfortran.so.5 REQUIRED)
+elseif(NOT BLA_VENDOR AND NOT BLAS_LIBRARIES)
   find_library(OPENBLAS_LIBRARY NAMES openblas)
-  mark_as_advanced(OPENBLAS_LIBRARY)
 endif()
+mark_as_advanced(OPENBLAS_LIBRARY GFORTRAN_LIBRARY)
 if(OPENBLAS_LIBRARY)
   set(BLAS_LIBRARIES ${OPENBLAS_LIBRARY})
   set(LAPACK_LIBRARIES ${OPENBLAS_LIBRARY})
@@ -14,39 +20,19 @@ else()
   find_package(LAPACK QUIET)
 endif()
 # BLAS and LAPACK may contain their C interfaces; separate libraries take precedence.
-||||||| 691dfdb3
-# LAPACKE and CBLAS of OpenBLAS: the target LAPACKE::LAPACKE.
-=======
-# LAPACKE and CBLAS of OpenBLAS: the target LAPACKE::LAPACKE; with ECHELON_STATIC_BLAS the static libraries of Debian.
->>>>>>> 8c1658eeb05564d84e03111fc3fb811420075e7f
 find_path(LAPACKE_INCLUDE_DIR NAMES lapacke.h PATH_SUFFIXES openblas)
 find_path(CBLAS_INCLUDE_DIR NAMES cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu aarch64-linux-gnu)
-<<<<<<< HEAD
-find_library(LAPACKE_LIBRARY NAMES lapacke)
+find_library(LAPACKE_LIBRARY NAMES ${lapacke_names})
 find_library(CBLAS_LIBRARY NAMES cblas)
 mark_as_advanced(LAPACKE_INCLUDE_DIR CBLAS_INCLUDE_DIR LAPACKE_LIBRARY CBLAS_LIBRARY)
 
 set(lapacke_libraries)
-foreach(library ${LAPACKE_LIBRARY} ${LAPACK_LIBRARIES} ${CBLAS_LIBRARY} ${BLAS_LIBRARIES})
+foreach(library ${LAPACKE_LIBRARY} ${LAPACK_LIBRARIES} ${CBLAS_LIBRARY} ${BLAS_LIBRARIES} ${GFORTRAN_LIBRARY})
   if(NOT library MATCHES "NOTFOUND$")
     list(APPEND lapacke_libraries ${library})
   endif()
 endforeach()
 list(REMOVE_DUPLICATES lapacke_libraries)
-||||||| 691dfdb3
-find_library(LAPACKE_LIBRARY NAMES lapacke)
-find_library(OPENBLAS_LIBRARY NAMES openblas)
-=======
-if(ECHELON_STATIC_BLAS)
-  find_library(LAPACKE_LIBRARY NAMES liblapacke.a REQUIRED)
-  find_library(OPENBLAS_LIBRARY NAMES libopenblas.a PATH_SUFFIXES x86_64-linux-gnu/openblas-openmp aarch64-linux-gnu/openblas-openmp)
-  find_library(GFORTRAN_LIBRARY NAMES libgfortran.so.5 REQUIRED)
-  mark_as_advanced(GFORTRAN_LIBRARY)
-else()
-  find_library(LAPACKE_LIBRARY NAMES lapacke)
-  find_library(OPENBLAS_LIBRARY NAMES openblas)
-endif()
->>>>>>> 8c1658eeb05564d84e03111fc3fb811420075e7f
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LAPACKE
@@ -77,15 +63,5 @@ endif()
 if(LAPACKE_FOUND AND NOT TARGET LAPACKE::LAPACKE)
   add_library(LAPACKE::LAPACKE INTERFACE IMPORTED)
   target_include_directories(LAPACKE::LAPACKE INTERFACE ${LAPACKE_INCLUDE_DIR} ${CBLAS_INCLUDE_DIR})
-<<<<<<< HEAD
   target_link_libraries(LAPACKE::LAPACKE INTERFACE ${lapacke_libraries})
-||||||| 691dfdb3
-  # OpenBLAS may contain LAPACKE; a separate library takes precedence.
-  target_link_libraries(LAPACKE::LAPACKE INTERFACE $<$<BOOL:${LAPACKE_LIBRARY}>:${LAPACKE_LIBRARY}>
-                                                   ${OPENBLAS_LIBRARY})
-=======
-  # OpenBLAS may contain LAPACKE; a separate library takes precedence.
-  target_link_libraries(LAPACKE::LAPACKE INTERFACE $<$<BOOL:${LAPACKE_LIBRARY}>:${LAPACKE_LIBRARY}>
-                                                   ${OPENBLAS_LIBRARY} ${GFORTRAN_LIBRARY})
->>>>>>> 8c1658eeb05564d84e03111fc3fb811420075e7f
 endif()

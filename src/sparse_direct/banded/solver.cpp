@@ -247,7 +247,7 @@ class BandedLuFactorization {
     return rank;
   }
 
-  /// What growth of elements did to the factors; empty if they are accurate.
+  /// Says how growth of elements spoilt the factors; empty if they are accurate.
   [[nodiscard]] std::string find_growth_failure(const Context& context, const BandFacts& facts) const {
     if (growth_ <= direct::harmless_growth(band_.n) || context.control.stop_requested()) return {};
     const bool repairable = growth_ <= acceptable_growth<T>(band_.n);

@@ -204,7 +204,7 @@ std::vector<std::pair<std::string, Options>> iterative_methods() {
           {"lamg", {}}};
 }
 
-TYPED_TEST(Iterate, EqualsXOfAShorterSolve) {
+TYPED_TEST(Iterate, ShorterSolve_HasTheSameX) {
   using T = TypeParam;
   for (const double scale : {1.0, 1e-30}) {
     Csr<T> A = path_with_shift<T>(120);
@@ -242,7 +242,7 @@ TYPED_TEST(Iterate, EqualsXOfAShorterSolve) {
   }
 }
 
-TEST(IterateOfColumns, IsThatOfTheRightHandSide) {
+TEST(IterateOfColumns, EachColumn_HasItsOwn) {
   const Csr<double> A = path_with_shift<double>(90);
   Dense<double> B(Device(), 90, 3);
   for (std::int64_t j = 0; j < 3; ++j) {
