@@ -210,11 +210,11 @@ def is_plain_vector(b: Any, rows: int, dtype: np.dtype[Any]) -> bool:
 def as_vectors(b: Any, rows: int, dtype: np.dtype[Any], name: str = "b") -> NDArray[Any]:
     """Vectors of `rows` elements as the library can use them: b itself or a copy."""
     array = b if type(b) is np.ndarray else dense_vectors(b)
+    if array.dtype is not dtype:
+        scalar_type(array.dtype, name)
     if array.ndim not in (1, 2) or array.shape[0] != rows:
         raise DimensionMismatch(f"{name} has the shape {array.shape}; it should be a vector of {rows} elements, or a matrix "
                                 f"of {rows} rows")
-    if array.dtype is not dtype:
-        scalar_type(array.dtype, name)
     return _usable(array, dtype)
 
 
