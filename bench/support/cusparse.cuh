@@ -8,12 +8,13 @@
 
 #include <string>
 
-namespace echelon {
-
-/// Throws CudaError unless a call of cuSPARSE succeeded.
+/// Throws CudaError unless a call of cuSPARSE succeeded. In the namespace of cusparseStatus_t, where the
+/// template make_owned finds it.
 inline void check(cusparseStatus_t status) {
   if (status == CUSPARSE_STATUS_SUCCESS) return;
-  throw CudaError(std::string("cuSPARSE: ") + cusparseGetErrorString(status));
+  throw echelon::CudaError(std::string("cuSPARSE: ") + cusparseGetErrorString(status));
 }
 
+namespace echelon {
+using ::check;
 }  // namespace echelon
