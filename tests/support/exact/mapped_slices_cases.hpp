@@ -10,8 +10,8 @@ inline std::int64_t count_of(const Report& report, std::string_view statistic) {
   return std::get<std::int64_t>(report.find_statistic(statistic)->value);
 }
 
-/// Solves A x = b in slices on a device, and holds the answer against that of rounds over all rows on one
-/// core. Returns the number of slices that were eliminated in the memory of one multiprocessor or thread.
+/// Solves A x = b in slices on a device, and holds the answer against that of one core. Returns the number of
+/// slices that were eliminated in the memory of one multiprocessor or thread.
 inline std::int64_t check_local_slices(const Device& device, const Csr<double>& A,
                                        const MappedSolution<double>& serial, const Dense<double>& b) {
   SCOPED_TRACE(device.name());
@@ -22,7 +22,6 @@ inline std::int64_t check_local_slices(const Device& device, const Csr<double>& 
   for (const char* statistic : {"rounds", "levels", "reductions", "factor_elements"}) {
     EXPECT_EQ(count_of(solution.report, statistic), count_of(serial.report, statistic)) << statistic;
   }
-  EXPECT_EQ(count_of(serial.report, "local_slices"), 0);
   return count_of(solution.report, "local_slices");
 }
 
