@@ -8,7 +8,6 @@
 
 #include <echelon/methods/multigrid/near_null_space.hpp>
 #include <echelon/preconditioner.hpp>
-#include <echelon/solve.hpp>
 #include <echelon/solver.hpp>
 #include <echelon/solver/preconditioner_application.hpp>
 
@@ -151,34 +150,17 @@ class HeldSolver {
       throw Refusal(ECHELON_NOT_SET_UP, "the solver has not been set up: call echelon_setup before");
   }
 
-  /// Calls `step` for the first of the candidates for A with which it succeeds. A method by name is its one
-  /// candidate, and its Solver is kept, with the analysis, until options change.
+  /// Calls `step` with the Solver, which is kept, with its analysis, until the settings change.
   template <class Step>
   Report prepare(const SolverSettings& settings, const std::shared_ptr<const HeldMatrix<T>>& A,
                  const Step& step) {
-    if (settings.method != "auto") {
-      if (prepared_ == nullptr || changes_ != settings.changes)
-        make(settings, {.method = settings.method,
-                        .device = settings.device,
-                        .parameters = settings.options,
-                        .reason = {}});
-      return refer_to(A, step);
-    }
-    const std::vector<Candidate> candidates = choose<T>(A->ref(), settings.device);
-    if (candidates.empty()) throw Refusal(ECHELON_BAD_ARGUMENT, "auto has no method for A on this device");
-    Report report;
-    for (const Candidate& candidate : candidates) {
-      make(settings, candidate);
-      report = refer_to(A, step);
-      report.reason = candidate.reason;
-      if (report.ready() || report.status == Status::cancelled) break;
-    }
-    return report;
+    if (prepared_ == nullptr || changes_ != settings.changes) make(settings);
+    return refer_to(A, step);
   }
 
-  void make(const SolverSettings& settings, const Candidate& candidate) {
+  void make(const SolverSettings& settings) {
     auto made = std::make_shared<PreparedSolver<T>>(
-        make_solver<T>(candidate.method, candidate.device, candidate.parameters));
+        make_solver<T>(settings.method, settings.device, settings.options));
     if (settings.near_null_space) set_near_null_space(made->solver, *settings.near_null_space);
     if (product_ != nullptr) {
       made->solver.set_preconditioner(

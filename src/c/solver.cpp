@@ -41,9 +41,6 @@ std::int32_t set_option(echelon_solver solver, const char* option, const auto& m
     require_pointer(option, "option");
     const OptionValue value = make_value();
     if (set_control(settings.control, option, value)) return ECHELON_SOLVED;
-    if (settings.method == "auto")
-      throw BadOption(option,
-                      "the method auto has no options of its own: create the solver by a method's name");
     Options options = settings.options;
     options.set(option, value);
     find_method(settings.method).check_options(settings.device, options);
@@ -137,8 +134,7 @@ std::int32_t echelon_create(const char* method, std::int32_t scalar, const char*
     made->settings.method = method;
     made->settings.device = c::device_of(device);
     echelon::require(made->settings.device);
-    if (made->settings.method != "auto")
-      echelon::find_method(method).check_options(made->settings.device, {});
+    echelon::find_method(method).check_options(made->settings.device, {});
     c::with_scalar(scalar, [&]<class T>() { made->held = std::make_shared<c::HeldSolver<T>>(); });
     *solver = made.release();
     return ECHELON_SOLVED;

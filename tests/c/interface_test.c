@@ -294,7 +294,9 @@ static void test_options(void) {
   echelon_free(solver);
 
   solver = make_solver("auto");
-  CHECK_REFUSED(echelon_set(solver, "restart", "3"), ECHELON_BAD_OPTION, "auto");
+  CHECK_REFUSED(echelon_set(solver, "restart", "3"), ECHELON_BAD_OPTION, "restart");
+  CHECK_REFUSED(echelon_set(solver, "methods", "fast"), ECHELON_BAD_OPTION, "fast");
+  CHECK(echelon_set(solver, "methods", "direct") == ECHELON_SOLVED);
   CHECK(echelon_set(solver, "rtol", "1e-10") == ECHELON_SOLVED);
   CHECK(echelon_setup(solver, A, &report) == ECHELON_SOLVED);
   CHECK(strlen(echelon_report_text(report, "reason")) > 0);
