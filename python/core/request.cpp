@@ -23,12 +23,6 @@ Operation operation_of(const std::string& name) {
   throw BadOption("trans", "trans is 'N', 'T' or 'H', not '" + name + "'");
 }
 
-MethodKind kind_of(const std::string& name) {
-  if (name == "direct") return MethodKind::direct;
-  if (name == "iterative") return MethodKind::iterative;
-  throw BadOption("kind", "kind is 'direct' or 'iterative', not '" + name + "'");
-}
-
 Dense<double> copied(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& array) {
   Dense<double> result(Device(), static_cast<std::int64_t>(array.shape(0)),
                        static_cast<std::int64_t>(array.shape(1)));
@@ -70,7 +64,6 @@ void bind_solve_options(nb::module_& module) {
       .def_rw("least_squares", &SolveRequest::least_squares)
       .def_rw("measure_error", &SolveRequest::measure_error)
       .def_rw("certify", &SolveRequest::certify)
-      .def("set_kind", [](SolveRequest& r, const std::string& name) { r.kind = kind_of(name); })
       .def("set_device", [](SolveRequest& r, const std::string& name) { r.device = Device::parse(name); })
       .def("set_parameters",
            [](SolveRequest& r, const nb::dict& values) { r.parameters = options_of(values); })

@@ -96,8 +96,8 @@ def _finished(b: Any, x: NDArray[Any], out: Any, report: Any, check: str, return
     return Solution(result, Report(report)) if return_report else result
 
 
-def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, device: str | None = None,
-          rtol: float | None = None, atol: float | None = None, maxiter: int | None = None, x0: Any = None, M: Any = None,
+def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rtol: float | None = None,
+          atol: float | None = None, maxiter: int | None = None, x0: Any = None, M: Any = None,
           near_null_space: Any = None, least_squares: bool = False, measure_error: bool = True, certify: bool = False,
           out: NDArray[Any] | None = None, callback: Callback | None = None, check: str = "raise",
           return_report: bool = False, **options: Any) -> Any:
@@ -112,8 +112,6 @@ def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, devi
         Right-hand sides. The computation is in float32 if both A and b are, else in float64.
     method : str
         "auto", or a name from `methods`.
-    kind : {"direct", "iterative"}, optional
-        Limits "auto" to methods of this kind.
     device : str, optional
         "serial", "openmp", "openmp:4" or "cuda:0"; default: the fastest.
     rtol, atol : float, optional
@@ -142,7 +140,7 @@ def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, devi
     return_report : bool
         Return a `Solution` of x and a `Report`.
     **options
-        Options of the method. Those of a nested method are a dictionary:
+        Options of the method, such as ``methods="direct"`` of "auto". Those of a nested method are a dictionary:
         ``preconditioner=dict(method="amg", coarsening="classical")``.
 
     Returns
@@ -178,8 +176,6 @@ def solve(A: Any, b: Any, *, method: str = "auto", kind: str | None = None, devi
         return solver.solve(b, x0=x0, out=out, check=check, callback=callback, return_report=return_report)
     request = _core.SolveRequest()
     request.method = method_name(method)
-    if kind is not None:
-        request.set_kind(kind)
     if device is not None:
         request.set_device(device)
     request.rtol, request.atol, request.max_iterations = rtol, atol, maxiter
@@ -224,7 +220,9 @@ def factor(A: Any, *, method: str = "auto", device: str | None = None, **options
     >>> F.update(np.array([[2.0, 0.0], [0.0, 2.0]])).solve(np.array([2.0, 4.0]))
     array([1., 2.])
     """
-    return Solver(method, device=device, kind="direct" if method == "auto" else None, **options).setup(A)
+    if method == "auto":
+        options.setdefault("methods", "direct")
+    return Solver(method, device=device, **options).setup(A)
 
 
 def _as_columns(vectors: Any) -> NDArray[np.float64]:
@@ -250,8 +248,6 @@ class Solver:
         Preconditioner, in place of the option `preconditioner`.
     near_null_space : array of shape (n, k), optional
         As in `solve`.
-    kind : {"direct", "iterative"}, optional
-        Limits "auto".
     **options
         Options of the method.
 
@@ -273,16 +269,17 @@ class Solver:
 
     def __init__(self, method: str = "auto", *, device: str | None = None, rtol: float | None = None,
                  atol: float | None = None, maxiter: int | None = None, M: Any = None, near_null_space: Any = None,
-                 kind: str | None = None, **options: Any) -> None:
+                 **options: Any) -> None:
         self._arguments: dict[str, Any] = dict(device=device, rtol=rtol, atol=atol, maxiter=maxiter, M=M,
-                                               near_null_space=near_null_space, kind=kind, **options)
+                                               near_null_space=near_null_space, **options)
         self.method = method_name(method)
         self._device = device or "openmp"
-        self._kind = kind
         self._M = M
         self._near_null_space = near_null_space
-        named = dict(options, rtol=rtol, atol=atol, max_iterations=maxiter)
-        self._options = flat_options({name: value for name, value in named.items() if value is not None})
+        stop = {name: value for name, value in dict(rtol=rtol, atol=atol, max_iterations=maxiter).items() if value is not None}
+        # The stopping criterion is an option of a method, but no option of "auto", which has it in each solve.
+        self._stop = stop if self.method == "auto" else {}
+        self._options = flat_options(options if self._stop else {**options, **stop})
         self._A: Any = None
         self._matrix: Any = None
         self._core: Any = None
@@ -290,18 +287,14 @@ class Solver:
         self._dtype = FLOAT64
         self.shape = (0, 0)
         self._last = threading.local()
-        if self.method == "auto":
-            if self._options:
-                raise BadOption(f"'auto' takes no options of a method: {', '.join(self._options)}", next(iter(self._options)))
-        else:
-            _core.float64.Solver(self.method, self._device, self._options)  # raises for options that do not exist
+        _core.float64.Solver(self.method, self._device, self._options)  # raises for options that do not exist
 
     # Set-up
 
     def analyze(self, A: Any) -> Solver:
         """Analyse the pattern of A only; `setup` follows. The analysis is kept while the pattern stays."""
         self._take(A, type_of_matrix(A))
-        self._core = self._make(self.method, self._options)
+        self._core = self._make()
         self._prepare(self._core.analyze)
         return self
 
@@ -348,8 +341,8 @@ class Solver:
         else:
             self._take(A, self._dtype)
 
-    def _make(self, method: str, options: dict[str, Any]) -> Any:
-        core = core_of(self._dtype).Solver(method, self._device, options)
+    def _make(self) -> Any:
+        core = core_of(self._dtype).Solver(self.method, self._device, self._options)
         if self._near_null_space is not None:
             core.set_near_null_space(_as_columns(self._near_null_space))
         if isinstance(self._M, Solver) and self._M._dtype == self._dtype:
@@ -362,30 +355,10 @@ class Solver:
     def _set_up(self, A: Any, dtype: np.dtype[Any], check: str, callback: Callback | None) -> Solver:
         self._take(A, dtype)
         request = self._request(callback)
-        if self.method == "auto":
-            report = self._set_up_candidates(request)
-        else:
-            if self._core is None:
-                self._core = self._make(self.method, self._options)
-            report = self._prepare(self._core.setup, request)
+        if self._core is None:
+            self._core = self._make()
+        report = self._prepare(self._core.setup, request)
         return self._checked(report, check)
-
-    def _set_up_candidates(self, request: Any) -> Any:
-        """Sets up the first candidate for the matrix that can be set up."""
-        direct = {name for name, _, kind, *_ in _core.methods() if kind == "direct"}
-        found = core_of(self._dtype).choose(self._matrix, self._arguments["device"] or "")
-        candidates = [(method, options) for method, _, options, *_ in found
-                      if self._kind is None or (method in direct) == (self._kind == "direct")]
-        if not candidates and self._kind == "direct":
-            candidates = [("sparse-lu" if self._matrix.is_sparse else "lu", {})]
-        if not candidates:
-            raise Error(f"'auto' has no {self._kind} method for this matrix; name one")
-        for method, options in candidates:
-            self._core = self._make(method, options)
-            report = self._prepare(self._core.setup, request)
-            if report.ready or report.status == "cancelled":
-                break
-        return report
 
     def _prepare(self, phase: Any, *request: Any) -> Any:
         """Calls a phase of the extension's solver with the matrix. After an exception there is none."""
@@ -442,12 +415,14 @@ class Solver:
         x: NDArray[Any] = (out if is_plain_vector(out, columns, self._dtype) and rhs.ndim == 1  # type: ignore[assignment]
                            else result_like(rhs, columns, out))
         if (x0 is None and trans == "N" and callback is None and rtol is None and atol is None and maxiter is None
-                and measure_error and not least_squares):
+                and measure_error and not least_squares and not self._stop):
             report = self._core.solve(rhs, x)
         else:
             request = self._request(callback)
             request.set_operation(trans)
-            request.rtol, request.atol, request.max_iterations = rtol, atol, maxiter
+            request.rtol = self._stop.get("rtol") if rtol is None else rtol
+            request.atol = self._stop.get("atol") if atol is None else atol
+            request.max_iterations = self._stop.get("max_iterations") if maxiter is None else maxiter
             request.least_squares, request.measure_error = least_squares, measure_error
             if x0 is not None:
                 guess = as_vectors(x0, columns, self._dtype, "x0")

@@ -66,7 +66,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
     if is_vector:
         rhs = rhs.reshape(-1)
     ordering = _ordering(permc_spec)
-    x = solve(A, rhs, method="sparse-lu", **ordering) if ordering else solve(A, rhs, kind="direct")
+    x = solve(A, rhs, method="sparse-lu", **ordering) if ordering else solve(A, rhs, methods="direct")
     return type(b)(x) if is_sparse(b) and not is_vector else x
 
 

@@ -112,12 +112,16 @@ class Phases(unittest.TestCase):
 
     def test_auto(self):
         A = poisson(20)
-        for kind in (None, "direct", "iterative"):
-            with self.subTest(kind=kind):
-                x, report = echelon.Solver(kind=kind).setup(A).solve(np.ones(400), return_report=True)
+        for methods in ("any", "direct", "iterative"):
+            with self.subTest(methods=methods):
+                solver = echelon.Solver(methods=methods).setup(A)
+                x, report = solver.solve(np.ones(400), return_report=True)
                 np.testing.assert_allclose(A @ x, 1, rtol=1e-6)
-                if kind:
-                    self.assertEqual(report.status, "direct" if kind == "direct" else "converged")
+                if methods != "any":
+                    self.assertEqual(report.status, "direct" if methods == "direct" else "converged")
+        loose = echelon.Solver(methods="iterative", rtol=1e-2).setup(A)
+        few = loose.solve(np.ones(400), return_report=True)[1].iterations
+        self.assertLess(few, loose.solve(np.ones(400), rtol=1e-10, return_report=True)[1].iterations)
         self.assertEqual(echelon.factor(unsymmetric()).report.status, "ready")
 
     def test_near_null_space(self):
