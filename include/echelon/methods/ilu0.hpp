@@ -20,10 +20,8 @@ struct ECHELON_API Ilu0Options {
 /// Incomplete LU without fill: L U agrees with A on the pattern of A. A preconditioner, for sparse A whose
 /// diagonal stays nonzero in the elimination; otherwise a breakdown names the row.
 /// Meijerink and van der Vorst, Math. Comp. 31 (1977); Saad, Iterative Methods, alg. 10.4.
-/// The host keeps a copy of A's values and, if rows depend on other rows, the levels of both triangles; it
-/// refers to A's pattern. A GPU factors by cuSPARSE's csrilu02, solves by its SpSV, and keeps a copy of A (at
-/// most 2^31 - 1 nonzeros, InvalidMatrix otherwise) and SpSV's analysis of both triangles, one for each
-/// concurrent solve; update_values keeps the analysis.
+/// Keeps L and U in the pattern of A, 12 bytes a nonzero in double, and the levels of their rows where they are
+/// used (on a GPU always); refers to A in the set-up only. update_values keeps what depends on the pattern.
 template <class T>
 using Ilu0 = SolverOf<T, Ilu0Options>;
 
