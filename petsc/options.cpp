@@ -95,7 +95,7 @@ PetscErrorCode OptionReader::read_own(std::vector<TextOption> options) {
   std::vector<OptionInfo> rows;
   rows.reserve(options.size());
   for (const TextOption& option : options)
-    rows.push_back({option.key, "text", *option.value, {}, option.help});
+    rows.push_back({.name = option.key, .fallback = *option.value, .help = option.help});
   Options found;
   PetscCall(read_rows(title_, rows, found));
   for (const auto& [name, text] : found.entries()) {

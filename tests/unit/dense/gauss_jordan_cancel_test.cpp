@@ -18,13 +18,13 @@ TEST(GaussJordanCancel, RequestedStop_EndsTheElimination) {
   EliminationWorkspace<Host> workspace(Device::serial());
   EliminatedSystem<Host, double> system(workspace, {.block = 32});
   std::stop_source source;
-  workspace.cancel = source.get_token();
+  workspace.control = SetupControl(source.get_token());
   EXPECT_TRUE(system.factor(MatrixRef<double>(a)).ok());
   EXPECT_EQ(system.rank(), 200);
   source.request_stop();
   EXPECT_EQ(system.factor(MatrixRef<double>(a)).status, Status::cancelled);
   EXPECT_EQ(system.rank(), 0);
-  workspace.cancel = {};
+  workspace.control = {};
   EXPECT_TRUE(system.factor(MatrixRef<double>(a)).ok());
   EXPECT_EQ(system.rank(), 200);
 }

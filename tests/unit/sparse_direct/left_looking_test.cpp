@@ -252,9 +252,10 @@ TEST(LeftLooking, Ends_OfEveryKind) {
             LeftLookingEnd::too_much_fill);
   std::stop_source source;
   source.request_stop();
-  EXPECT_EQ(factor_left_looking(grid, f.diagonal.scaling, f.order, {.cancel = source.get_token()}, f.factors),
+  const SetupControl stopped(source.get_token());
+  EXPECT_EQ(factor_left_looking(grid, f.diagonal.scaling, f.order, {.control = stopped}, f.factors),
             LeftLookingEnd::cancelled);
-  EXPECT_EQ(refactor_left_looking(grid, f.diagonal.scaling, {.cancel = source.get_token()}, f.factors),
+  EXPECT_EQ(refactor_left_looking(grid, f.diagonal.scaling, {.control = stopped}, f.factors),
             LeftLookingEnd::cancelled);
 }
 
