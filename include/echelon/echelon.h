@@ -30,11 +30,17 @@ typedef struct echelon_report_object* echelon_report;
  * have the scalar type of the matrix. Returns 0, or another number after a failure: the call then ends with
  * ECHELON_CALLBACK_FAILED. */
 typedef int32_t (*echelon_product)(void* user, const void* x, void* y);
-/* Called on the calling thread at every convergence check. Returns 0 to go on; otherwise the call ends with
+/* Called on the calling thread at every convergence check of a solve, and from time to time in a set-up.
+ * `phase` is ECHELON_ANALYSIS, ECHELON_SETUP or ECHELON_SOLVE, and `fraction` the share of its work that is
+ * done, from 0 to 1, or -1 in a solve, whose end is not known. In a set-up `iteration` is 0,
+ * `relative_residual` 1 and `tolerance` 0. Returns 0 to go on; otherwise the call ends with
  * ECHELON_CANCELLED. */
-typedef int32_t (*echelon_progress)(void* user, int64_t iteration, double relative_residual,
-                                    double tolerance);
+typedef int32_t (*echelon_progress)(void* user, int32_t phase, double fraction, int64_t iteration,
+                                    double relative_residual, double tolerance);
 /* NOLINTEND(modernize-use-using) */
+
+/* Phases of a solver's work. */
+enum { ECHELON_ANALYSIS = 0, ECHELON_SETUP = 1, ECHELON_SOLVE = 2 };
 
 /* Codes. echelon_code_name() has their names, "not_spd" for ECHELON_NOT_SPD. */
 enum {

@@ -8,6 +8,7 @@
 #include <echelon/solver.hpp>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 
 #include <atomic>
@@ -35,7 +36,8 @@ template <class R>
   if (request.callback) {
     request.on_progress = [callback = request.callback, &flag](const Progress& progress) {
       const nb::gil_scoped_acquire lock;
-      const nb::object answer = callback.get()(progress.method, progress.right_hand_side, progress.iteration,
+      const nb::object answer = callback.get()(progress.method, to_string(progress.phase), progress.fraction,
+                                               progress.right_hand_side, progress.iteration,
                                                progress.relative_residual, progress.tolerance);
       if (answer.is(nb::handle(Py_True))) flag = true;
     };

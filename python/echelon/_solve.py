@@ -20,9 +20,15 @@ log = logging.getLogger("echelon")
 
 
 class Progress(NamedTuple):
-    """State of a running solve, for callbacks. `tolerance` is the relative residual to reach."""
+    """State of a set-up or a solve, for callbacks. `tolerance` is the relative residual to reach.
+
+    `phase` is "analysis", "setup" or "solve", and `fraction` the share of its work that is done, from 0 to 1, or None in a
+    solve, whose end is not known. In a set-up `iteration` is 0, `relative_residual` 1 and `tolerance` 0.
+    """
 
     method: str
+    phase: str
+    fraction: float | None
     right_hand_side: int
     iteration: int
     relative_residual: float
@@ -134,7 +140,8 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
     out : array, optional
         Array for x.
     callback : callable, optional
-        Called with a `Progress` at every convergence check; the solve ends when it returns True.
+        Called with a `Progress` at every convergence check, and from time to time in a set-up; the solve ends when it
+        returns True.
     check : {"raise", "warn", "ignore"}
         What to do when the system is not solved.
     return_report : bool

@@ -144,7 +144,8 @@ def _scalar_callback(callback: Any, callback_type: str | None) -> Any:
                         "echelon.solve takes a callback that gets the residual")
 
     def call(progress: Progress) -> bool:
-        callback(progress.relative_residual)
+        if progress.phase == "solve":
+            callback(progress.relative_residual)
         return False
     return call
 

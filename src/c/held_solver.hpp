@@ -61,7 +61,10 @@ class RunningCall {
       stop_ = std::stop_source();
       control.on_progress = [this, progress = settings.progress,
                              user = settings.progress_user](const Progress& p) {
-        if (progress(user, p.iteration, p.relative_residual, p.tolerance) != 0) stop_.request_stop();
+        if (progress(user, static_cast<std::int32_t>(p.phase), p.fraction.value_or(-1), p.iteration,
+                     p.relative_residual, p.tolerance) != 0) {
+          stop_.request_stop();
+        }
       };
     }
     control.cancel = CancellationToken(stop_.get_token(), cancellation_.flag());

@@ -409,10 +409,16 @@ struct stopping {
   int calls;
   int by_cancel;
 };
-static int32_t stop(void* user, int64_t iteration, double relative_residual, double tolerance) {
+static int32_t stop(void* user, int32_t phase, double fraction, int64_t iteration, double relative_residual,
+                    double tolerance) {
   struct stopping* const stopping = user;
+  if (phase != ECHELON_SOLVE) {
+    CHECK(phase == ECHELON_ANALYSIS || phase == ECHELON_SETUP);
+    CHECK(fraction >= 0 && fraction <= 1 && iteration == 0 && relative_residual == 1);
+    return 0;
+  }
   ++stopping->calls;
-  CHECK(iteration >= 0 && relative_residual >= 0 && tolerance > 0);
+  CHECK(fraction == -1 && iteration >= 0 && relative_residual >= 0 && tolerance > 0);
   if (!stopping->by_cancel) return 1;
   echelon_cancel(stopping->solver);
   return 0;
