@@ -367,25 +367,25 @@ void step_cg(B& backend, std::int64_t n, std::span<const CgColumn<V>> columns, c
   }
 }
 
-/// Contributes to p^T A p and |p|^T |A| |p|.
+/// Contributes to p^H A p, which is real for a Hermitian A, and |p|^T |A| |p|.
 template <class Rows, class V>
 struct CurvatureAndMagnitude {
   Rows A;
   const V* p;
   ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
-    double sum = 0;
-    double magnitude = 0;
+    Dot<V> sum{};
+    double magnitudes = 0;
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
-      const double term = static_cast<double>(A.value(i, k)) * static_cast<double>(p[A.column(k)]);
+      const auto term = static_cast<Dot<V>>(A.value(i, k)) * static_cast<Dot<V>>(p[A.column(k)]);
       sum += term;
-      magnitude += std::fabs(term);
+      magnitudes += magnitude(term);
     }
-    const auto value = static_cast<double>(p[i]);
-    return {value * sum, std::fabs(value) * magnitude};
+    const auto value = static_cast<Dot<V>>(p[i]);
+    return {real(conj(value) * sum), magnitude(value) * magnitudes};
   }
 };
 
-/// Computes p^T A p / (|p|^T |A| |p|) from the elements of A, without the rounding errors of a recurrence;
+/// Computes p^H A p / (|p|^T |A| |p|) from the elements of A, without the rounding errors of a recurrence;
 /// empty for an operator. Costs a product with A; waits.
 template <class B, class T, class V>
 std::optional<double> relative_curvature(B& backend, const MatrixRef<T>& A, const V* p) {

@@ -261,7 +261,7 @@ class Reports(unittest.TestCase):
         self.assertAlmostEqual(report.residual_norm, np.linalg.norm(b - A @ self.x), delta=1e-12)
 
     def test_forms(self):
-        self.assertTrue(str(self.report).startswith("converged"))
+        self.assertTrue(str(self.report).startswith("Solved: cg"))
         self.assertIn("iterations=", repr(self.report))
         self.assertEqual(self.report.to_dict(), json.loads(self.report.to_json()))
         self.assertEqual(self.report.to_dict()["iterations"], self.report.iterations)

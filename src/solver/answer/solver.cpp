@@ -578,7 +578,7 @@ Report solve_conjugated(const Solver<T>& solver, DenseView<const T> B, DenseView
   assign<T>(X, x);
   conjugate(b);
   conjugate(x);
-  const Report report = solver.solve(b, x, control);
+  Report report = solver.solve(b, x, control);
   conjugate(x);
   assign<T>(x, X);
   return report;

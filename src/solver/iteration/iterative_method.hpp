@@ -20,6 +20,7 @@
 #include "solver/rounding_level.hpp"
 #include "support/hypotenuse.hpp"
 #include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -378,8 +379,8 @@ class IterativeMethod : public SolverImplementation<T> {
   /// indefinite, since rounding errors explain it. With (r, z) <= 0 the preconditioner is indefinite.
   bool is_curvature_of_rounding(const SolvedColumn& column) const {
     SolveWorkspace& workspace = *column.workspace;
-    const IterationState& state = workspace.host_state;
-    if (state.phase != Phase::not_spd || !(state.rho > 0)) return false;
+    const auto& state = workspace.host_state;
+    if (state.phase != Phase::not_spd || !(real(state.rho) > 0)) return false;
     if (!is_progress(column.job->history.front(), column.norm)) return false;
     const std::optional<double> curvature = relative_curvature(workspace);
     return curvature && *curvature > -rounding_level<T>;

@@ -316,7 +316,7 @@ std::shared_ptr<PlacedSolver<T>> MethodChoice<T>::set_up_next(bool doubtful, con
 template <class T>
 std::shared_ptr<PlacedSolver<T>> MethodChoice<T>::next(const Attempts& attempts, const Control& control) {
   const std::lock_guard<std::mutex> lock(advancing_);
-  const SolverPointer present = chosen();
+  SolverPointer present = chosen();
   if (!attempts.has_tried(present)) return present;  // which another thread has found
   Report setup;
   return set_up_next(attempts.is_doubtful(), control, setup);

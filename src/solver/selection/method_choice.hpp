@@ -43,8 +43,7 @@ template <class T>
 class MethodChoice final : public MethodChooser<T> {
  public:
   /// `device`, `kind`: those that the choice is limited to, if set.
-  MethodChoice(std::optional<Device> device, std::optional<MethodKind> kind)
-      : device_(std::move(device)), kind_(kind) {}
+  MethodChoice(std::optional<Device> device, std::optional<MethodKind> kind) : device_(device), kind_(kind) {}
 
   /// Keeps near-null-space vectors of A for later set-ups.
   void set_near_null_space(const Dense<double>& vectors) { near_null_space_ = vectors; }
