@@ -6,8 +6,8 @@
 
 namespace echelon {
 
-/// sqrt(a^2 + b^2), whose squares neither overflow nor underflow. std::hypot would require GLIBC_2.35 where it
-/// was compiled with that version or a later one.
+/// sqrt(a^2 + b^2), whose squares neither overflow nor underflow. std::hypot would require GLIBC_2.35 where
+/// it was compiled with that version or a later one.
 [[nodiscard]] inline double hypotenuse(double a, double b) {
   a = std::abs(a);
   b = std::abs(b);

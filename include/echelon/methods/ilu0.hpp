@@ -20,8 +20,9 @@ struct ECHELON_API Ilu0Options {
 /// Incomplete LU without fill: L U agrees with A on the pattern of A. A preconditioner, for sparse A whose
 /// diagonal stays nonzero in the elimination; otherwise a breakdown names the row.
 /// Meijerink and van der Vorst, Math. Comp. 31 (1977); Saad, Iterative Methods, alg. 10.4.
-/// Keeps L and U in the pattern of A, 12 bytes a nonzero in double, and the levels of their rows where they are
-/// used (on a GPU always); refers to A in the set-up only. update_values keeps what depends on the pattern.
+/// Keeps L and U in the pattern of A, 12 bytes a nonzero in double, and the levels of their rows where they
+/// are used (on a GPU always); refers to A in the set-up only. update_values keeps what depends on the
+/// pattern.
 template <class T>
 using Ilu0 = SolverOf<T, Ilu0Options>;
 
