@@ -106,7 +106,7 @@ ECHELON_API const char* echelon_version(void);
 /* Explanation of the last negative code that this thread got; "" before the first. Valid until the next one.
  */
 ECHELON_API const char* echelon_last_error(void);
-/* Name of a code, "unknown" for a number that is none; static text. */
+/* Name of a code, "unknown" for any other number; static text. */
 ECHELON_API const char* echelon_code_name(int32_t code);
 /* The methods of this build with their options as a JSON list; NULL without memory. Static text. */
 ECHELON_API const char* echelon_methods_json(void);

@@ -47,8 +47,9 @@ template <class Object>
 Object& object(Object* handle, const char* name) {
   require_pointer(handle, name);
   if (!handle->tag.valid()) {
-    throw Refusal(ECHELON_BAD_ARGUMENT,
-                  std::string(name) + " is no handle of this kind: it was freed, or is one of another kind");
+    throw Refusal(
+        ECHELON_BAD_ARGUMENT,
+        std::string(name) + " is not a handle of this kind: it was freed, or is one of another kind");
   }
   return *handle;
 }
