@@ -6,7 +6,7 @@
 //
 // prints a table in Markdown. Times are medians of wall times, in ms; "equal" compares the maps and the
 // records of the reductions of both.
-#include "exact/mapped_echelon/system.hpp"
+#include "mapped_echelon/system.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.cuh"
 

@@ -8,13 +8,13 @@
 #include "c/held_solver.hpp"
 
 #include <echelon/report.hpp>
+#include <echelon/solver/any_solver.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <variant>
 
 namespace echelon::c {
 
@@ -39,8 +39,10 @@ class Tag {
   volatile Kind value_ = kind;  // volatile: the compiler would omit the last assignment
 };
 
-template <template <class> class Held>
-using OfScalar = std::variant<std::shared_ptr<Held<float>>, std::shared_ptr<Held<double>>>;
+template <class T>
+using SharedMatrix = std::shared_ptr<HeldMatrix<T>>;
+template <class T>
+using SharedSolver = std::shared_ptr<HeldSolver<T>>;
 
 /// The object of a handle. Throws Refusal.
 template <class Object>
@@ -66,18 +68,13 @@ void free_object(Object* handle) noexcept {
 /// Calls f.operator()<T>() for the element type that `scalar` names.
 template <class F>
 decltype(auto) with_scalar(std::int32_t scalar, const F& f) {
-  switch (scalar) {
-    case ECHELON_FLOAT:
-      return f.template operator()<float>();
-    case ECHELON_DOUBLE:
-      return f.template operator()<double>();
-    case ECHELON_COMPLEX_FLOAT:
-    case ECHELON_COMPLEX_DOUBLE:
-      throw Refusal(ECHELON_NOT_BUILT, "complex elements are not supported");
-    default:
-      throw Refusal(ECHELON_BAD_ARGUMENT,
-                    "scalar is " + std::to_string(scalar) + ": use ECHELON_FLOAT or ECHELON_DOUBLE");
+  if (scalar == ECHELON_COMPLEX_FLOAT || scalar == ECHELON_COMPLEX_DOUBLE)
+    throw Refusal(ECHELON_NOT_BUILT, "complex elements are not supported");
+  if (scalar != ECHELON_FLOAT && scalar != ECHELON_DOUBLE) {
+    throw Refusal(ECHELON_BAD_ARGUMENT,
+                  "scalar is " + std::to_string(scalar) + ": use ECHELON_FLOAT or ECHELON_DOUBLE");
   }
+  return echelon::with_scalar(scalar == ECHELON_FLOAT ? Scalar::float32 : Scalar::float64, f);
 }
 
 /// The device of a name; null and empty: the host.
@@ -97,13 +94,13 @@ template <class T>
 
 struct echelon_matrix_object {
   echelon::c::Tag<echelon::c::Kind::matrix> tag;
-  echelon::c::OfScalar<echelon::c::HeldMatrix> held;
+  echelon::OfAnyScalar<echelon::c::SharedMatrix> held;
 };
 
 struct echelon_solver_object {
   echelon::c::Tag<echelon::c::Kind::solver> tag;
   echelon::c::SolverSettings settings;
-  echelon::c::OfScalar<echelon::c::HeldSolver> held;
+  echelon::OfAnyScalar<echelon::c::SharedSolver> held;
 };
 
 template <class T>

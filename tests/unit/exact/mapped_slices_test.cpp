@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped-echelon with order=slices, on the host.
-#include "exact/mapped_echelon/system.hpp"
+#include "mapped_echelon/system.hpp"
 #include "support/exact/mapped_slices_cases.hpp"
 
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 /// Arguments of a single solve: the operation, tolerances, a flag that cancels, a kind of methods, memory
 /// for x.
 #include "support/problems.hpp"
+#include "support/solver/unsymmetric.hpp"
 
 #include <echelon/echelon.hpp>
 #include <echelon/matrix/transform.hpp>
@@ -25,18 +26,6 @@ std::vector<double> random_numbers(std::size_t n, unsigned seed) {
   std::vector<double> x(n);
   for (double& element : x) element = uniform(random);
   return x;
-}
-
-/// A convection-diffusion-like matrix: unsymmetric, strictly dominant by rows and columns.
-Csr<double> unsymmetric(std::int32_t n) {
-  std::vector<Triplet<double>> triplets;
-  for (std::int32_t i = 0; i < n; ++i) {
-    triplets.push_back({i, i, 5.0 + i % 3});
-    if (i + 1 < n) triplets.push_back({i, i + 1, -1});
-    if (i > 0) triplets.push_back({i, i - 1, -2});
-    if (i + 7 < n) triplets.push_back({i, i + 7, 0.5});
-  }
-  return Csr<double>::from_triplets(n, n, triplets);
 }
 
 Csr<double> symmetric(std::int32_t n) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// `auto` as a solver: set-ups, repeated solves, new values, transposed and concurrent solves.
+#include "support/solver/unsymmetric.hpp"
+
 #include <echelon/echelon.hpp>
 #include <echelon/matrix/transform.hpp>
 #include <echelon/methods/auto.hpp>
@@ -25,17 +27,6 @@ Csr<double> generated(const std::string& name, const Options& options) {
 }
 Csr<double> laplacian() {
   return generated("poisson-2d", {{"nx", 30}, {"ny", 20}});
-}
-/// Unsymmetric, and dominant by rows and columns.
-Csr<double> unsymmetric(std::int32_t n) {
-  std::vector<Triplet<double>> triplets;
-  for (std::int32_t i = 0; i < n; ++i) {
-    triplets.push_back({i, i, 5.0 + i % 3});
-    if (i + 1 < n) triplets.push_back({i, i + 1, -1});
-    if (i > 0) triplets.push_back({i, i - 1, -2});
-    if (i + 7 < n) triplets.push_back({i, i + 7, 0.5});
-  }
-  return Csr<double>::from_triplets(n, n, triplets);
 }
 /// A with every second diagonal element negative.
 Csr<double> indefinite(Csr<double> A) {

@@ -2,7 +2,7 @@
 /// Test whether pivots are more than rounding errors. Host code.
 #pragma once
 
-#include "exact/mapped_echelon/form.hpp"
+#include "mapped_echelon/form.hpp"
 
 #include <echelon/matrix/csr.hpp>
 

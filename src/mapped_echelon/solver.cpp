@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elimination to mapped echelon form as a Solver.
 #include "exact/integers.hpp"
-#include "exact/mapped_echelon/system.hpp"
 #include "exact/prime.hpp"
+#include "mapped_echelon/system.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/mapped_echelon.hpp>

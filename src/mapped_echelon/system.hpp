@@ -4,11 +4,11 @@
 
 #include "exact/decide_rank.hpp"
 #include "exact/integers.hpp"
-#include "exact/mapped_echelon/combination.hpp"
-#include "exact/mapped_echelon/dependent_unknowns.hpp"
-#include "exact/mapped_echelon/form.hpp"
 #include "linalg/doubled_sum.hpp"
 #include "linalg/vector/functors.hpp"
+#include "mapped_echelon/combination.hpp"
+#include "mapped_echelon/dependent_unknowns.hpp"
+#include "mapped_echelon/form.hpp"
 #include "solver/implementation.hpp"
 #include "support/text.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "backend/store.hpp"
 #include "exact/elimination.hpp"
-#include "exact/mapped_echelon/factor.hpp"
-#include "exact/mapped_echelon/solution.hpp"
+#include "mapped_echelon/factor.hpp"
+#include "mapped_echelon/solution.hpp"
 
 #include <echelon/array.hpp>
 
