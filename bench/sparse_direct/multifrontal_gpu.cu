@@ -3,7 +3,7 @@
 // is measured with. Columns: analysis on the host, first and repeated factorisation, solve of one right-hand
 // side, and the normwise backward error without refinement.
 //
-//   bench_multifrontal_gpu [--ordering automatic|amd|dissection|metis] [--threads N] [PROBLEM...]
+//   bench_multifrontal_gpu [--ordering auto|amd|dissection|metis] [--threads N] [PROBLEM...]
 //
 // A problem is grid2:N, grid3:N, convection2:N or convection3:N.
 #include "backend/cuda/cuda.cuh"
@@ -139,8 +139,8 @@ void measure(const std::string& name, const HostCsr& a, bool symmetric,
 
 int main(int argc, char** argv) {
   bench::Arguments arguments(argc, argv,
-                             "[--ordering automatic|amd|dissection|metis] [--threads N] [PROBLEM]...");
-  const auto asked = arguments.option("--ordering", std::string("automatic"));
+                             "[--ordering auto|amd|dissection|metis] [--threads N] [PROBLEM]...");
+  const auto asked = arguments.option("--ordering", std::string("auto"));
   std::optional<Ordering> ordering;
   for (const Ordering candidate :
        {Ordering::automatic, Ordering::amd, Ordering::dissection, Ordering::metis}) {
