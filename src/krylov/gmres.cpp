@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace echelon {
 
@@ -81,7 +82,8 @@ struct FinishOrthogonalization {
   }
 };
 
-/// Solves H y = g for the steps taken.
+/// Solves H y = g for the steps taken. A column that depends on those before it up to rounding errors, as at
+/// a breakdown with a singular A M^-1, has no part in the solution.
 template <class T>
 struct SolveTriangle {
   const IterationState* state;
@@ -93,8 +95,11 @@ struct SolveTriangle {
       for (std::int64_t k = i + 1; k < state->inner; ++k) {
         sum -= small.h[k * (small.restart + 1) + i] * small.y[k];
       }
-      const double diagonal = small.h[i * (small.restart + 1) + i];
-      small.y[i] = diagonal != 0 ? sum / diagonal : 0;
+      const double* column = small.h + i * (small.restart + 1);
+      double squares = 0;
+      for (std::int64_t k = 0; k <= i; ++k) squares += column[k] * column[k];
+      constexpr double unit_roundoff = std::numeric_limits<T>::epsilon() / 2;
+      small.y[i] = std::fabs(column[i]) > unit_roundoff * std::sqrt(squares) ? sum / column[i] : 0;
       y[i] = static_cast<T>(small.y[i]);
     }
   }

@@ -63,6 +63,31 @@ TEST(Gmres, SingularPreconditioner_WarnsOnly) {
   }
 }
 
+// The right-hand side and the first guess of the last two cases have parts that the preconditioner cannot
+// reach.
+TEST(Gmres, SingularPreconditioner_TakesTheBestOfItsRange) {
+  const auto A = Csr<double>::from_triplets(3, 3, {{0, 0, 2}, {1, 1, 3}, {2, 2, 4}});
+  const std::vector<double> M = {1, 1, 0};
+  for (const bool from_guess : {false, true}) {
+    for (const double unreachable : {0.0, 1.0}) {
+      SCOPED_TRACE(testing::Message() << from_guess << ' ' << unreachable);
+      const std::vector<double> b = {0, 1, unreachable};
+      std::vector<double> x = {1, 0, 0};
+      Gmres<double> gmres;
+      gmres.set_preconditioner(Preconditioner<double>([&](const double* r, double* z) {
+        for (std::size_t i = 0; i < 3; ++i) z[i] = M[i] * r[i];
+      }));
+      gmres.setup(A);
+      Control control;
+      control.use_initial_guess = from_guess;
+      EXPECT_EQ(gmres.solve(b, x, control).solved(), unreachable == 0);
+      EXPECT_NEAR(x[0], 0, 1e-14);
+      EXPECT_NEAR(x[1], 1.0 / 3, 1e-14);
+      EXPECT_EQ(x[2], 0);
+    }
+  }
+}
+
 TEST(Gmres, Overflow_DivergesWithFiniteX) {
   const auto A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {1, 1, 1e-320}});
   const std::vector<double> b = {1, 1};
