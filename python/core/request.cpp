@@ -9,8 +9,10 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
+#include <functional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace echelon::python {
 
@@ -39,7 +41,19 @@ void set_initial_guess(SolveRequest& request, const nb::ndarray<const T>& x) {
   request.initial_guess_array = SharedObject(nb::cast(x));
 }
 
+/// NumPy array with the elements of an x on the host.
+nb::object copied_vector(std::monostate /*none*/) {
+  throw Error("a set-up has no iterate");
+}
+template <class T>
+nb::object copied_vector(const std::function<DenseView<const T>()>& form) {
+  const DenseView<const T> x = form();
+  if (!x.device().on_host()) throw Error("the iterate of a solve on a GPU is not copied to the host");
+  return numpy_array(std::vector<T>(x.data(), x.data() + x.rows()));
+}
+
 void bind_control(nb::module_& module) {
+  nb::class_<Iterate>(module, "Iterate").def("__call__", &Iterate::vector);
   nb::class_<Request>(module, "Request")
       .def(nb::init<>())
       .def_rw("rtol", &Request::rtol, nb::arg().none())
@@ -79,6 +93,11 @@ void bind_solve_options(nb::module_& module) {
 }
 
 }  // namespace
+
+nb::object Iterate::vector() const {
+  if (progress_ == nullptr) throw Error("an iterate can be asked for only while the callback runs");
+  return std::visit([](const auto& form) { return copied_vector(form); }, progress_->source);
+}
 
 Options options_of(const nb::dict& values) {
   Options options;

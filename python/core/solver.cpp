@@ -144,6 +144,33 @@ class PythonSolver {
   std::int64_t rows_of_applications_ = 0;
 };
 
+nb::tuple determinant_of(const Determinant& determinant) {
+  return nb::make_tuple(determinant.sign, determinant.log_abs());
+}
+
+nb::tuple inertia_of(const Inertia& inertia) {
+  return nb::make_tuple(inertia.positive, inertia.negative, inertia.zero);
+}
+
+/// (form, L, U, F, D, its subdiagonal, row and column permutations, row and column scales, exponent)
+template <class T>
+nb::tuple factors_of(MatrixFactors<T> factors) {
+  return nb::make_tuple(to_string(factors.form), python_matrix(std::move(factors.lower)),
+                        python_matrix(std::move(factors.upper)), csr_arrays(std::move(factors.coupling)),
+                        numpy_array(std::move(factors.diagonal)), numpy_array(std::move(factors.subdiagonal)),
+                        numpy_array(std::move(factors.row_permutation)),
+                        numpy_array(std::move(factors.column_permutation)),
+                        numpy_array(std::move(factors.row_scales)),
+                        numpy_array(std::move(factors.column_scales)), factors.exponent);
+}
+
+/// Result of a function of a solver that runs without Python's lock.
+template <class T, class F>
+auto unlocked(const PythonSolver<T>& solver, const F& f) {
+  const nb::gil_scoped_release release;
+  return f(solver.solver());
+}
+
 template <class T>
 Report solve_once(const PythonMatrix<T>& A, const nb::ndarray<const T>& B, const nb::ndarray<T>& X,
                   const SolveRequest& request) {
@@ -189,6 +216,18 @@ void bind_solvers(nb::module_& module) {
       .def("precondition_by_function", &S::precondition_by_function)
       .def("set_near_null_space", &S::set_near_null_space)
       .def("cancel", &S::cancel)
+      .def("determinant",
+           [](const S& s) {
+             return determinant_of(unlocked(s, [](const Solver<T>& solver) { return solver.determinant(); }));
+           })
+      .def("inertia",
+           [](const S& s) {
+             return inertia_of(unlocked(s, [](const Solver<T>& solver) { return solver.inertia(); }));
+           })
+      .def("factors",
+           [](const S& s) {
+             return factors_of<T>(unlocked(s, [](const Solver<T>& solver) { return solver.factors(); }));
+           })
       .def_prop_ro("nbytes", [](const S& s) { return s.solver().bytes(); })
       .def_prop_ro("device", [](const S& s) { return s.solver().device().name(); })
       .def("describe", [](const S& s) { return s.solver().describe(); });

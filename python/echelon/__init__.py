@@ -16,15 +16,17 @@ from ._errors import (BadOption, Cancelled, CudaError, DeviceMismatch, Dimension
                       InvalidMatrix, NoDevice, NotANumber, NotBuilt, NotConverged, NotPositiveDefinite, OutOfMemory,
                       OverlappingOperands, ParseError, SingularMatrix, SolveError, SolveWarning)
 from ._report import Certificate, Report, Status
-from ._solve import Candidate, Progress, Solution, Solver, choose, factor, solve
+from ._solve import (Candidate, Factors, Inertia, LogDeterminant, Progress, Solution, Solver, choose, factor,
+                     solve)
 from ._tools import (EchelonForm, Generator, MatrixFile, MatrixInfo, Method, OptionInfo, SchurComplement, certify, generate,
                      generators, info, invert, methods, rank, read, read_file, rref, schur_complement, write)
 
 __all__ = [
     "BadOption", "Cancelled", "Candidate", "Certificate", "CudaError", "DeviceMismatch", "DimensionMismatch", "EchelonForm",
-    "EfficiencyWarning", "Error", "Generator", "InvalidMatrix", "MatrixFile", "MatrixInfo", "Method", "NoDevice",
-    "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OptionInfo", "OutOfMemory", "OverlappingOperands",
-    "ParseError", "Progress", "Report", "SchurComplement", "SingularMatrix", "Solution", "SolveError", "SolveWarning",
-    "Solver", "Status", "Symmetric", "__version__", "certify", "choose", "factor", "generate", "generators", "graph", "info",
-    "invert", "linalg", "methods", "rank", "read", "read_file", "rref", "schur_complement", "solve", "symmetric", "write",
+    "EfficiencyWarning", "Error", "Factors", "Generator", "Inertia", "InvalidMatrix", "LogDeterminant", "MatrixFile",
+    "MatrixInfo", "Method", "NoDevice", "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OptionInfo",
+    "OutOfMemory", "OverlappingOperands", "ParseError", "Progress", "Report", "SchurComplement", "SingularMatrix",
+    "Solution", "SolveError", "SolveWarning", "Solver", "Status", "Symmetric", "__version__", "certify", "choose", "factor",
+    "generate", "generators", "graph", "info", "invert", "linalg", "methods", "rank", "read", "read_file", "rref",
+    "schur_complement", "solve", "symmetric", "write",
 ]

@@ -109,8 +109,8 @@ class SolveError(Error, np.linalg.LinAlgError):
         return str(self.args[0])
 
 
-class SingularMatrix(SolveError):
-    """A is singular, or no x satisfies the equations."""
+class SingularMatrix(SolveError, RuntimeError):
+    """A is singular, or no x satisfies the equations. It is a RuntimeError as well, which scipy.sparse.linalg raises."""
 
 
 class NotConverged(SolveError):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arrays import (FLOAT64, as_matrix, as_vectors, common_type, core_of, dense_vectors, in_family_of, is_plain_vector, is_sparse,
-                      preconditioner_function, result_like, scalar_type, type_of_matrix)
+                      preconditioner_function, python_matrix, result_like, scalar_type, type_of_matrix)
 from ._errors import BadOption, Error, check_outcome, valid_check
 from ._report import Report
 
@@ -24,6 +24,9 @@ class Progress(NamedTuple):
 
     `phase` is "analysis", "setup" or "solve", and `fraction` the share of its work that is done, from 0 to 1, or None in a
     solve, whose end is not known. In a set-up `iteration` is 0, `relative_residual` 1 and `tolerance` 0.
+
+    ``iterate()`` is a copy of the x of a solve on the host after `iteration` iterations, formed when it is asked for, during
+    the call only. It raises `Error` in a set-up.
     """
 
     method: str
@@ -33,6 +36,51 @@ class Progress(NamedTuple):
     iteration: int
     relative_residual: float
     tolerance: float
+    iterate: Callable[[], NDArray[Any]]
+
+
+class Factors(NamedTuple):
+    """Factors of a matrix, scaled and permuted, by `Solver.factors`.
+
+    With ``p = row_permutation`` and ``q = column_permutation``,
+    ``S = 2.0**exponent * row_scales[p, None] * A[p][:, q] * column_scales[q]`` is ``L @ U + coupling`` if `form` is "lu",
+    ``L @ L.T`` if it is "cholesky", and ``L @ D @ L.T`` if it is "ldlt", up to rounding errors. L, U and `coupling` are
+    sparse where A is; all diagonals are stored.
+
+    Attributes
+    ----------
+    coupling : sparse array
+        Elements right of the diagonal blocks of a block triangular S, which are not eliminated; otherwise without elements.
+    diagonal, subdiagonal : array
+        D: its diagonal, and the elements below the diagonal, which are not zero for pivots of order two; empty without D.
+    """
+
+    form: str
+    L: Any
+    U: Any
+    coupling: Any
+    diagonal: NDArray[Any]
+    subdiagonal: NDArray[Any]
+    row_permutation: NDArray[np.int64]
+    column_permutation: NDArray[np.int64]
+    row_scales: NDArray[np.float64]
+    column_scales: NDArray[np.float64]
+    exponent: int
+
+
+class LogDeterminant(NamedTuple):
+    """Sign and natural logarithm of the magnitude of a determinant, as numpy.linalg.slogdet returns them."""
+
+    sign: int
+    logabsdet: float
+
+
+class Inertia(NamedTuple):
+    """Numbers of the eigenvalues of a symmetric matrix by their sign."""
+
+    positive: int
+    negative: int
+    zero: int
 
 
 class Solution(NamedTuple):
@@ -493,6 +541,39 @@ class Solver:
     def aspreconditioner(self) -> Solver:
         """The solver itself, which is an operator."""
         return self
+
+    # What a factorisation knows
+
+    def slogdet(self) -> LogDeterminant:
+        """Sign and logarithm of the determinant of A, by the factors of a direct method.
+
+        Examples
+        --------
+        >>> import numpy as np, echelon
+        >>> echelon.Solver("lu").setup(np.diag([2.0, -1.0])).slogdet().sign
+        -1
+        """
+        self._make_ready()
+        return LogDeterminant(*self._core.determinant())
+
+    def inertia(self) -> Inertia:
+        """Numbers of positive, negative and zero eigenvalues of a symmetric A, by a factorisation for symmetric matrices."""
+        self._make_ready()
+        return Inertia(*self._core.inertia())
+
+    def factors(self) -> Factors:
+        """Copies of the factors of a direct method, on the host.
+
+        Raises
+        ------
+        Error
+            The method has no factors, or A has a lower rank than n.
+        """
+        self._make_ready()
+        form, L, U, coupling, *rest = self._core.factors()
+        if coupling[0] == (0, 0):
+            coupling = (L[0] if isinstance(L, tuple) else L.shape, np.zeros(self.shape[0] + 1, np.int64), *coupling[2:])
+        return Factors(form, python_matrix(L), python_matrix(U), python_matrix(coupling), *rest)
 
     # What it is
 

@@ -2,7 +2,7 @@
 """Functions with the signatures of scipy.sparse.linalg.
 
 They differ in this: a singular matrix raises `echelon.SingularMatrix`, a numpy.linalg.LinAlgError, rather than giving NaN
-with a warning, and the factors L and U are not given out.
+with a warning; gmres preconditions from the right, so that its residuals are those of A; and spilu factors without fill-in.
 
 Examples
 --------
@@ -19,14 +19,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import common_type, dense_vectors, is_operator, is_sparse, scalar_type, type_of_matrix
+from ._arrays import (common_type, dense_vectors, is_operator, is_sparse, preconditioner_function, scalar_type,
+                      type_of_matrix)
 from ._errors import BadOption
-from ._solve import Progress, Solver, factor, solve
+from ._solve import Factors, Progress, Solver, factor, solve
 
 __all__ = ["LU", "bicgstab", "cg", "factorized", "gmres", "minres", "spilu", "splu", "spsolve"]
 
@@ -78,6 +80,11 @@ class LU:
     shape : tuple of int
     nnz : int
         Elements of the factors.
+    L, U : csc_array
+        Triangles with ``L @ U == (Pr @ A) @ Pc`` up to rounding errors, where the permutations are those of `perm_r` and
+        `perm_c`. They are formed when they are asked for.
+    perm_r, perm_c : array of int
+        Row i of A is row ``perm_r[i]`` of L, and column j of A is column ``perm_c[j]`` of U.
     """
 
     def __init__(self, A: Any, method: str, **options: Any) -> None:
@@ -91,13 +98,53 @@ class LU:
         x: NDArray[Any] = self._solver.solve(rhs, trans=trans)
         return x
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("L", "U", "perm_r", "perm_c"):
-            raise AttributeError(f"the factor {name} of a factorisation by fronts is not given out; use solve()")
-        raise AttributeError(f"a factorisation has no {name!r}")
+    @cached_property
+    def _factors(self) -> Factors:
+        return self._solver.factors()
+
+    @cached_property
+    def _triangles(self) -> tuple[Any, Any]:
+        """L and U of A, out of those of A with scaled rows and columns."""
+        from scipy.sparse import csc_array, diags
+        from scipy.sparse.linalg import spsolve_triangular
+        f = self._factors
+        L, U = csc_array(f.L), csc_array(f.U)
+        if f.coupling.nnz > 0:  # the rows of U between the diagonal blocks
+            U = U + csc_array(spsolve_triangular(L.tocsr(), f.coupling.toarray()))
+        row_scales = f.row_scales[f.row_permutation]
+        pivots = L.diagonal()
+        L = diags(1 / row_scales) @ (L @ diags(1 / pivots)) @ diags(row_scales)
+        L.setdiag(1)
+        U = diags(pivots / row_scales) @ U @ diags(2.0 ** -f.exponent / f.column_scales[f.column_permutation])
+        return csc_array(L, dtype=f.L.dtype), csc_array(U, dtype=f.L.dtype)
+
+    @property
+    def L(self) -> Any:
+        return self._triangles[0]
+
+    @property
+    def U(self) -> Any:
+        return self._triangles[1]
+
+    @cached_property
+    def perm_r(self) -> NDArray[np.int32]:
+        return np.argsort(self._factors.row_permutation).astype(np.int32)
+
+    @cached_property
+    def perm_c(self) -> NDArray[np.int32]:
+        return np.argsort(self._factors.column_permutation).astype(np.int32)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (type(self), self._solver, self.shape, self.nnz)
 
     def __repr__(self) -> str:
         return f"<LU of {self.shape[0]} x {self.shape[1]} by {self._solver.describe()}>"
+
+
+def _unpickled(kind: type[LU], solver: Solver, shape: tuple[int, int], nnz: int) -> LU:
+    lu = kind.__new__(kind)
+    lu._solver, lu.shape, lu.nnz = solver, shape, nnz
+    return lu
 
 
 def splu(A: Any, permc_spec: str | None = None, diag_pivot_thresh: float | None = None, relax: int | None = None,
@@ -124,6 +171,16 @@ class _IncompleteLU(LU):
             raise BadOption("an incomplete factorisation solves with A only: trans='N'", "trans")
         return self._solver.apply(rhs)
 
+    @property
+    def _triangles(self) -> tuple[Any, Any]:
+        raise AttributeError("the triangles of an incomplete factorisation are not given out")
+
+    @property
+    def perm_c(self) -> NDArray[np.int32]:
+        return np.arange(self.shape[0], dtype=np.int32)
+
+    perm_r = perm_c
+
 
 def spilu(A: Any, drop_tol: float | None = None, fill_factor: float | None = None, drop_rule: str | None = None,
           permc_spec: str | None = None, diag_pivot_thresh: float | None = None, relax: int | None = None,
@@ -135,62 +192,138 @@ def spilu(A: Any, drop_tol: float | None = None, fill_factor: float | None = Non
     return _IncompleteLU(A, "ilu0")
 
 
-def _scalar_callback(callback: Any, callback_type: str | None) -> Any:
-    """The callback of this package for SciPy's. The iterate is not known to it, only the residual."""
-    if callback is None:
-        return None
-    if callback_type != "pr_norm":
-        raise TypeError("the iterate is not known during an iteration: only gmres with callback_type='pr_norm' calls back; "
-                        "echelon.solve takes a callback that gets the residual")
+class _Callback:
+    """SciPy's callback of a solve: `function` gets the iterate or the residual after each `interval`-th iteration."""
 
-    def call(progress: Progress) -> bool:
-        if progress.phase == "solve":
-            callback(progress.relative_residual)
+    def __init__(self, function: Callable[[Any], Any], wants_iterate: bool, interval: int = 1) -> None:
+        self._function = function
+        self._wants_iterate = wants_iterate
+        self._interval = interval
+        self._last = 0
+
+    def __call__(self, progress: Progress) -> bool:
+        if progress.phase == "solve" and progress.iteration > self._last and progress.iteration % self._interval == 0:
+            self._last = progress.iteration
+            self._function(progress.iterate() if self._wants_iterate else np.float64(progress.relative_residual))
         return False
-    return call
+
+    def finish(self, x: NDArray[Any], iterations: int) -> None:
+        """The call for the x of a last interval that is not complete."""
+        if self._wants_iterate and iterations > self._last:
+            self._function(x)
 
 
-def _iterate(method: str, A: Any, b: Any, x0: Any, rtol: float, atol: float, maxiter: int | None, M: Any, callback: Any,
-             **options: Any) -> tuple[NDArray[Any], int]:
+def _first_guess(x0: Any, M: Any, rhs: NDArray[Any]) -> Any:
+    """The guess of SciPy's `x0`, where "Mb" stands for M b."""
+    if not isinstance(x0, str):
+        return x0
+    if x0 != "Mb":
+        raise ValueError(f"x0 is a vector, None or 'Mb', not {x0!r}")
+    return rhs.copy() if M is None else preconditioner_function(M, rhs.dtype)(rhs)
+
+
+def _absolute_tolerance(atol: Any) -> float:
+    if isinstance(atol, str) or atol is None or not atol >= 0:
+        raise ValueError(f"atol is a number of at least 0, not {atol!r}")
+    return float(atol)
+
+
+def _iterate(method: str, A: Any, b: Any, x0: Any, rtol: float, atol: Any, maxiter: int | None, M: Any,
+             callback: _Callback | None, **options: Any) -> tuple[NDArray[Any], int]:
     """x, and 0 if it meets the tolerance, or else the number of iterations."""
+    atol = _absolute_tolerance(atol)
     rhs = dense_vectors(b)
     if rhs.ndim == 2 and rhs.shape[1] == 1:
         rhs = rhs.reshape(-1)
     dtype = common_type(type_of_matrix(A), scalar_type(rhs.dtype, "b"))
+    if M is None and hasattr(A, "psolve"):  # SciPy takes it as the preconditioner
+        M = A.psolve
+    guess = _first_guess(x0, M, rhs.astype(dtype, copy=False))
     A = A if is_sparse(A) or is_operator(A) else np.asarray(A)
+    if np.isinf(max(rtol, atol)):  # any x will do
+        return np.zeros(A.shape[1], dtype) if guess is None else np.array(guess, dtype).reshape(-1), 0
     count = 10 * A.shape[0] if maxiter is None else maxiter
     solver = Solver(method, M=M, **options)._set_up(A, dtype, "ignore", None)
-    x, report = solver.solve(rhs, x0=x0, rtol=rtol, atol=atol, maxiter=count, measure_error=False, check="ignore",
+    x, report = solver.solve(rhs, x0=guess, rtol=min(rtol, 1.0), atol=atol, maxiter=count, measure_error=False, check="ignore",
                              callback=callback, return_report=True)
+    if callback is not None:
+        callback.finish(x, report.iterations)
     return x, 0 if report.solved else max(report.iterations, 1)
+
+
+def _each_iterate(callback: Callable[[Any], Any] | None) -> _Callback | None:
+    return None if callback is None else _Callback(callback, wants_iterate=True)
 
 
 def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None,
        callback: Any = None) -> tuple[NDArray[Any], int]:
     """Conjugate gradients for a symmetric positive definite A: (x, info), where info is 0 if x meets the tolerance
-    ``norm(b - A @ x) <= max(rtol * norm(b), atol)``, or else the number of iterations."""
-    return _iterate("cg", A, b, x0, rtol, atol, maxiter, M, _scalar_callback(callback, None))
+    ``norm(b - A @ x) <= max(rtol * norm(b), atol)``, or else the number of iterations. `callback` is called with x after
+    each iteration."""
+    return _iterate("cg", A, b, x0, rtol, atol, maxiter, M, _each_iterate(callback))
 
 
 def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None,
              M: Any = None, callback: Any = None) -> tuple[NDArray[Any], int]:
     """BiCGStab for any A: (x, info) as in `cg`."""
-    return _iterate("bicgstab", A, b, x0, rtol, atol, maxiter, M, _scalar_callback(callback, None))
+    return _iterate("bicgstab", A, b, x0, rtol, atol, maxiter, M, _each_iterate(callback))
+
+
+def _shifted(A: Any, shift: float) -> Any:
+    """A - shift I."""
+    if is_operator(A):
+        from scipy.sparse.linalg import LinearOperator
+        return LinearOperator(A.shape, lambda x: A.matvec(x) - shift * x, dtype=type_of_matrix(A))
+    if is_sparse(A):
+        from scipy.sparse import eye
+        return (A - shift * eye(A.shape[0], dtype=A.dtype)).tocsr()
+    return np.asarray(A) - shift * np.eye(np.shape(A)[0])
+
+
+def _check_symmetry(A: Any) -> None:
+    """ValueError unless two products show A to be symmetric up to rounding errors."""
+    product = A.matvec if is_operator(A) else lambda x: A @ x
+    generator = np.random.default_rng(0)
+    x, y = generator.standard_normal((2, A.shape[0]))
+    Ax, Ay = product(x), product(y)
+    tolerance = np.finfo(type_of_matrix(A)).eps ** (1 / 3) * np.linalg.norm(Ax) * np.linalg.norm(y)
+    if abs(y @ Ax - x @ Ay) > tolerance:
+        raise ValueError("A is not symmetric")
 
 
 def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float = 0.0, maxiter: int | None = None,
            M: Any = None, callback: Any = None, show: bool = False, check: bool = False) -> tuple[NDArray[Any], int]:
-    """MINRES for a symmetric A: (x, info) as in `cg`. `show` and `check` have no effect; a `shift` is refused."""
-    if shift != 0:
-        raise BadOption("minres takes no shift; pass A - shift * identity", "shift")
-    return _iterate("minres", A, b, x0, rtol, 0.0, maxiter, M, _scalar_callback(callback, None))
+    """MINRES for a symmetric A, or for ``A - shift * I``: (x, info) as in `cg`. With `check`, an A that is not symmetric
+    raises ValueError. `show` has no effect."""
+    A = A if is_sparse(A) or is_operator(A) else np.asarray(A)
+    if check:
+        _check_symmetry(A)
+    return _iterate("minres", A if shift == 0 else _shifted(A, shift), b, x0, rtol, 0.0, maxiter, M, _each_iterate(callback))
 
 
 def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, restart: int | None = None,
           maxiter: int | None = None, M: Any = None, callback: Any = None,
           callback_type: str | None = None) -> tuple[NDArray[Any], int]:
-    """GMRES for any A: (x, info) as in `cg`. `restart` is 20 by default, and `maxiter` counts cycles of that length. M
-    preconditions from the right, so that residuals are those of A."""
-    restart = min(20 if restart is None else restart, max(np.shape(A)[0], 1))
-    iterations = None if maxiter is None else maxiter * restart
-    return _iterate("gmres", A, b, x0, rtol, atol, iterations, M, _scalar_callback(callback, callback_type), restart=restart)
+    """GMRES for any A: (x, info) as in `cg`. `restart` is 20 by default, and `maxiter` counts cycles of that length, as
+    does info. M preconditions from the right, so that residuals are those of A.
+
+    Parameters
+    ----------
+    callback_type : {"x", "pr_norm", "legacy"}
+        `callback` gets x after each cycle, or the relative residual after each iteration. With "legacy", the default, it
+        gets the relative residual as well, and `maxiter` counts iterations.
+    """
+    if callback is not None and callback_type is None:
+        warnings.warn("gmres was called without specifying `callback_type`: by default, 'legacy', maxiter counts iterations, by "
+                      "'pr_norm' and 'x' cycles", DeprecationWarning, stacklevel=2)
+        callback_type = "legacy"
+    if callback_type not in (None, "x", "pr_norm", "legacy"):
+        raise ValueError(f"callback_type is 'x', 'pr_norm' or 'legacy', not {callback_type!r}")
+    n = np.shape(A)[0]
+    restart = min(20 if restart is None else restart, max(n, 1))
+    unit = 1 if callback_type == "legacy" else restart
+    adapted = None
+    if callback is not None:
+        adapted = _Callback(callback, callback_type == "x", restart if callback_type == "x" else 1)
+    x, info = _iterate("gmres", A, b, x0, rtol, atol, None if maxiter is None else maxiter * unit, M, adapted, restart=restart)
+    return x, -(-info // unit)

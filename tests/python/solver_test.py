@@ -138,6 +138,50 @@ class Phases(unittest.TestCase):
         self.assertLess(report.error_bound, 1e-14)
 
 
+class Factorisations(unittest.TestCase):
+    """Determinant, inertia and factors."""
+
+    def test_numbers(self):
+        for dtype in (np.float32, np.float64):
+            A = unsymmetric(dtype=dtype)
+            sign, logarithm = np.linalg.slogdet(A.toarray().astype(float))
+            for method in ("lu", "sparse-lu"):
+                found = echelon.Solver(method).setup(A).slogdet()
+                self.assertEqual(found.sign, sign)
+                self.assertAlmostEqual(found.logabsdet, logarithm, delta=1e-4 if dtype == np.float32 else 1e-10)
+            S = poisson(6).astype(dtype) - sp.identity(36, dtype=dtype)
+            values = np.linalg.eigvalsh(S.toarray())
+            for method in ("ldlt", "sparse-ldlt"):
+                self.assertEqual(echelon.Solver(method).setup(S).inertia(), (np.sum(values > 0), np.sum(values < 0), 0))
+        with self.assertRaisesRegex(echelon.Error, "cg"):
+            echelon.Solver("cg").setup(poisson()).slogdet()
+
+    def test_factors(self):
+        def scaled(A, f):
+            p, q = f.row_permutation, f.column_permutation
+            return 2.0**f.exponent * f.row_scales[p, None] * A.toarray()[p][:, q] * f.column_scales[q]
+
+        for A, method, form in ((unsymmetric(), "lu", "lu"), (unsymmetric(), "sparse-lu", "lu"),
+                                (poisson(6), "cholesky", "cholesky"), (poisson(6), "sparse-cholesky", "cholesky"),
+                                (poisson(6) - sp.identity(36), "ldlt", "ldlt"),
+                                (poisson(6) - sp.identity(36), "sparse-ldlt", "ldlt")):
+            f = echelon.Solver(method).setup(A).factors()
+            self.assertEqual(f.form, form)
+            self.assertEqual(sp.issparse(f.L), method.startswith("sparse"))
+            L = f.L.toarray() if sp.issparse(f.L) else f.L
+            if form == "lu":
+                product = L @ (f.U.toarray() if sp.issparse(f.U) else f.U) + f.coupling.toarray()
+            elif form == "cholesky":
+                product = L @ L.T
+            else:
+                D = np.diag(f.diagonal) + np.diag(f.subdiagonal[:-1], -1) + np.diag(f.subdiagonal[:-1], 1)
+                product = L @ D @ L.T
+            np.testing.assert_allclose(product, scaled(A, f), rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(np.tril(L), L)
+        with self.assertRaisesRegex(echelon.Error, "no matrix"):
+            echelon.Solver("lu").factors()
+
+
 class Preconditioners(unittest.TestCase):
     def setUp(self):
         self.A = poisson(30)
@@ -204,6 +248,26 @@ class Callbacks(unittest.TestCase):
         self.assertEqual([p.method for p in seen], ["cg"] * len(seen))
         self.assertEqual(seen[-1].iteration, report.iterations)
         self.assertGreater(seen[0].relative_residual, seen[-1].relative_residual)
+
+    def test_iterate(self):
+        """The x of each iteration is that of a solve that ends there."""
+        A, b = poisson(), np.ones(144)
+        for method in ("cg", "minres", "bicgstab", "gmres"):
+            iterates, kept = {}, []
+
+            def callback(progress):
+                kept.append(progress)
+                if progress.phase == "solve":
+                    iterates[progress.iteration] = progress.iterate()
+                else:
+                    with self.assertRaisesRegex(echelon.Error, "set-up"):
+                        progress.iterate()
+            echelon.solve(A, b, method=method, callback=callback)
+            for count in (12, 15):
+                x = echelon.solve(A, b, method=method, maxiter=count, check="ignore")
+                np.testing.assert_array_equal(iterates[count], x, method)
+            with self.assertRaisesRegex(echelon.Error, "while the callback runs"):
+                kept[-1].iterate()
 
     def test_true_stops(self):
         A, b = poisson(30), np.ones(900)

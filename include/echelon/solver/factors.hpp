@@ -2,10 +2,12 @@
 /// Factors of a matrix, for callers that need L, U, D and the permutations themselves.
 #pragma once
 
+#include <echelon/enum_words.hpp>
 #include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/matrix.hpp>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +19,9 @@ enum class FactorForm {
   cholesky,  ///< S = L L^T
   ldlt,      ///< S = L D L^T
 };
+constexpr std::array<EnumWord<FactorForm>, 3> words_of(FactorForm /*kind*/) {
+  return {{{FactorForm::lu, "lu"}, {FactorForm::cholesky, "cholesky"}, {FactorForm::ldlt, "ldlt"}}};
+}
 
 /// Factors of the n by n matrix S, which is A scaled and permuted:
 ///
