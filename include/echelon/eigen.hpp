@@ -111,20 +111,6 @@ class ECHELON_API EigenMatrixHolder {
       view_.emplace(eigen_view(A));
     }
   }
-  /// Takes a matrix with the pattern of the last one, whose conversion is kept.
-  template <class Derived>
-  void update(const Derived& A) {
-    if constexpr (is_sparse) {
-      const auto& matrix = compressed(A);
-      const Csr<Scalar>& held = view_->csr();
-      if (!view_->is_in_place() && held.rows() == matrix.rows() && held.columns() == matrix.cols() &&
-          held.nonzeros() == matrix.nonZeros()) {
-        view_->update_values(matrix.valuePtr());
-        return;
-      }
-    }
-    assign(A);
-  }
   void end_set_up() { previous_.reset(); }
   [[nodiscard]] MatrixRef<Scalar> ref() const { return *view_; }
   [[nodiscard]] Eigen::Index rows() const { return view_ ? ref().rows() : 0; }
@@ -161,7 +147,8 @@ class TransposedSolverForEigen;
 ///     if (solver.info() != Eigen::Success) std::cerr << solver.report();
 ///
 /// A is referred to, as by Eigen's iterative solvers: it stays until the last solve and the end of the next
-/// factorize(), and is converted once if it is sparse and column-major. One thread at a time calls an object.
+/// factorize(). Each set-up converts a sparse A that cannot stay in place, see eigen_view(). One thread at a
+/// time calls an object.
 /// Misuse throws Error.
 template <class MatrixType>
 class ECHELON_API SolverForEigen : public Eigen::SparseSolverBase<SolverForEigen<MatrixType>> {
@@ -195,7 +182,7 @@ class ECHELON_API SolverForEigen : public Eigen::SparseSolverBase<SolverForEigen
   template <class Derived>
   SolverForEigen& factorize(const Eigen::EigenBase<Derived>& A) {
     if (!Base::m_isInitialized) return compute(A);
-    matrix_.update(A.derived());
+    matrix_.assign(A.derived());
     Report report =
         is_set_up_ ? solver_.update_values(matrix_.ref(), control_) : solver_.setup(matrix_.ref(), control_);
     is_set_up_ = true;

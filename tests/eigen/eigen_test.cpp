@@ -88,6 +88,17 @@ TYPED_TEST(SparseEigen, NewValues_KeepTheAnalysis) {
     const Vector x = solver.solve(b);
     EXPECT_LE((*A * x - b).norm(), 1e-5 * b.norm());
   }
+  // A matrix with another pattern and as many elements has its own solution.
+  TypeParam other = first.transpose();
+  other.coeffRef(0, 1) = 0;
+  other.prune([](auto, auto, const auto& value) { return value != 0; });
+  other.coeffRef(0, 30) = 1;
+  other.makeCompressed();
+  ASSERT_EQ(other.nonZeros(), first.nonZeros());
+  solver.factorize(other);
+  ASSERT_EQ(solver.info(), Eigen::Success);
+  const Vector z = solver.solve(b);
+  EXPECT_LE((other * z - b).norm(), 1e-5 * b.norm());
   // A larger matrix is a new one.
   const TypeParam larger = five_diagonals<TypeParam>(90);
   solver.compute(larger);
