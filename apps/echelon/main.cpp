@@ -2,11 +2,13 @@
 #include "arguments/method_options.hpp"
 #include "commands/commands.hpp"
 #include "output/failure.hpp"
+#include "output/json.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/wait_policy.hpp"
 #include "version.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/io/file_info.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -68,6 +70,15 @@ Example:
 )";
 }
 
+/// Names of commands and file formats, for scripts/manual.
+Json description() {
+  Json json = {{"version", ECHELON_VERSION}, {"help", help()}, {"formats", file_format_names()}};
+  for (const Command& command : commands) {
+    json["commands"].push_back({{"name", command.name}, {"summary", command.summary}});
+  }
+  return json;
+}
+
 const Command& find_command(const std::string& name) {
   const auto* const found =
       std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
@@ -90,6 +101,7 @@ ExitCode run(const Arguments& arguments) {
   const std::string& first = arguments.front();
   if (first == "--help" && arguments.size() == 2 && arguments[1] == "ranks") return print_distributed_help();
   if (first == "--help" || first == "-h" || first == "help") return print_result(help()), exit_solved;
+  if (arguments == Arguments{"--describe"}) return print_json(description()), exit_solved;
   if (first == "--version") return print_result(version_text()), exit_solved;
   return find_command(first).run({arguments.begin() + 1, arguments.end()});
 }

@@ -2,17 +2,30 @@
 /// Gauss-Seidel sweeps in natural order: exact, without colouring and without an analysis of the matrix.
 #pragma once
 
+#include <echelon/enum_words.hpp>
 #include <echelon/export.h>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/matrix.hpp>
-#include <echelon/sweep_kind.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 namespace echelon {
+
+/// Orders in which a sweep may take the rows.
+enum class SweepKind {
+  forward,    ///< rows 0, 1, ..., n - 1
+  backward,   ///< rows n - 1, ..., 0
+  symmetric,  ///< forward, then backward: counts as one sweep
+};
+constexpr std::array<EnumWord<SweepKind>, 3> words_of(SweepKind) {
+  return {{{SweepKind::forward, "forward"},
+           {SweepKind::backward, "backward"},
+           {SweepKind::symmetric, "symmetric"}}};
+}
 
 /// Options of a call of GaussSeidelSweep.
 struct ECHELON_API SweepOptions {

@@ -30,7 +30,7 @@ class Documents(unittest.TestCase):
         self.assertGreater(attempted, 40)
 
     def test_guide(self):
-        for page in ("docs/python.md", "README.md"):
+        for page in ("docs/python.md", "docs/coming-from.md", "README.md"):
             with self.subTest(page):
                 blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
                 examples = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)

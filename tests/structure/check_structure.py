@@ -4,7 +4,8 @@
 
   - files of src/ include only folders below their own, in the order of layers.txt, every included file exists, and no files
     include each other in a circle;
-  - public headers include only public headers and the standard library, in the same order (headers.txt);
+  - public headers include only public headers and the standard library, in the same order (headers.txt); an adapter to
+    another library includes that one, and is included by no other header;
   - public headers export what they declare: each class and each function without a body is marked ECHELON_API;
   - the command-line tool, the examples, the plug-in for PETSc and the Python package include only public headers and
     their own files;
@@ -30,6 +31,8 @@ MOST_WORDS = 5  # of a test's name without underscores
 SELF_CONTAINED = ["apps/echelon", "examples", "petsc", "python/core"]
 # Headers of the standard library have no suffix; of the system's, public headers use none.
 STANDARD = re.compile(r"[a-z_]+")
+# Public headers that adapt the library to another one, whose headers they include. No other header includes them.
+ADAPTERS = {"echelon/eigen.hpp": re.compile(r"Eigen/\w+")}
 
 HERE = Path(__file__).resolve().parent
 
@@ -147,7 +150,9 @@ class Structure:
             name = path.relative_to(include).as_posix()
             layer = self.layers.of_header(name)
             for line, quote, included in includes(path):
-                if quote == '"' or not (STANDARD.fullmatch(included) or included.startswith("echelon/")):
+                adapted = name in ADAPTERS and ADAPTERS[name].fullmatch(included)
+                if quote == '"' or included in ADAPTERS or not (STANDARD.fullmatch(included) or adapted
+                                                                or included.startswith("echelon/")):
                     self.fault(path, line, f"public headers include public and standard headers only, not {included}")
                 lower = self.layers.of_header(included)
                 if name != "echelon/echelon.hpp" and layer is not None and lower is not None:

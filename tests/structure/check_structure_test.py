@@ -79,6 +79,12 @@ class CheckStructure(unittest.TestCase):
     def test_other_header_in_a_public_header(self):
         self.expect({"include/echelon/solver.hpp": "#include <fmt/format.h>\n"}, "include/echelon/solver.hpp:1: public")
 
+    def test_adapter_to_another_library(self):
+        adapter = {"include/echelon/eigen.hpp": "#include <Eigen/Core>\n"}
+        self.assertEqual(self.faults(adapter), [])
+        self.expect({**adapter, "include/echelon/other.hpp": "#include <echelon/eigen.hpp>\n"}, "include/echelon/other.hpp:1: public")
+        self.expect({"include/echelon/eigen.hpp": "#include <fmt/format.h>\n"}, "include/echelon/eigen.hpp:1: public")
+
     def test_benchmark_of_another_folder(self):
         self.expect({"bench/spmv/a.cpp": '#include "spgemm/b.hpp"\n', "bench/spgemm/b.hpp": ""}, "bench/spmv/a.cpp:1: ")
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments/command_line.hpp"
 
+#include "output/json.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 
@@ -42,6 +43,23 @@ class HelpFormatter : public CLI::Formatter {
                   nearest_name(name, names));
 }
 
+/// The arguments of a command as JSON, from which scripts/manual makes manual pages and completions.
+Json description(const CLI::App& app) {
+  Json options = Json::array();
+  for (const CLI::Option* option : app.get_options()) {
+    std::vector<std::string> names;
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    options.push_back({{"names", names},
+                       {"argument", names.empty() ? option->get_name() : ""},
+                       {"value", option->get_items_expected_max() > 0 ? option->get_type_name() : ""},
+                       {"group", option->get_group()},
+                       {"required", option->get_required()},
+                       {"help", option->get_description()}});
+  }
+  return {{"name", app.get_name()}, {"summary", app.get_description()}, {"options", options}};
+}
+
 template <class Number>
 Number parse_up_to(const std::string& option, const std::string& text, Number high, const std::string& what) {
   Number value{};
@@ -75,6 +93,10 @@ CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::strin
 }
 
 bool parse(CLI::App& app, const Arguments& arguments) {
+  if (arguments == Arguments{"--describe"}) {
+    print_json(description(app));
+    return false;
+  }
   try {
     app.parse(Arguments(arguments.rbegin(), arguments.rend()));  // CLI11 expects them in reverse order
   } catch (const CLI::CallForHelp&) {

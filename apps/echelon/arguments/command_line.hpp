@@ -20,8 +20,8 @@ void set_style(CLI::App& app);
 CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& path,
                              const std::string& help);
 
-/// Parses the arguments. Returns false if help was requested and has been printed. Throws BadOption, with the
-/// nearest name for an option that does not exist.
+/// Parses the arguments. Returns false if help, or by `--describe` alone a description in JSON, was requested
+/// and has been printed. Throws BadOption, with the nearest name for an option that does not exist.
 [[nodiscard]] bool parse(CLI::App& app, const Arguments& arguments);
 
 /// Finds the index of `word` in `names`. Throws BadOption, with the nearest name, if it is not there.

@@ -42,7 +42,7 @@ void add_input_options(CLI::App& app, InputOptions& options) {
          },
          "laplacian: take the Laplacian of the graph whose adjacency matrix is read; adjacency: take the "
          "magnitudes of the off-diagonal elements")
-      ->type_name("KIND")
+      ->type_name("laplacian|adjacency")
       ->group(group);
   app.add_flag("--symmetrise", options.laplacian.symmetrise,
                "with --as laplacian: symmetrise A first, (A + A^T) / 2")
@@ -59,7 +59,7 @@ void add_input_options(CLI::App& app, InputOptions& options) {
          "vertices of an edge list: compact (default) renumbers those that occur; zero, one: vertex numbers "
          "are row "
          "numbers from 0 or 1")
-      ->type_name("KIND")
+      ->type_name("compact|zero|one")
       ->group(group);
 }
 

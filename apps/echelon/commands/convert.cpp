@@ -57,7 +57,7 @@ void add_options(CLI::App& app, Conversion& conversion) {
          "--to", [&](const std::string& name) { conversion.output.format = parse_file_format(name); },
          "the format of OUT, if its name does not tell; - is Matrix Market by default")
       ->type_name("FORMAT");
-  app.add_option("--precision", conversion.precision, "double (default) or float")->type_name("TYPE");
+  app.add_option("--precision", conversion.precision, "double by default")->type_name("double|float");
   auto* const sparse =
       app.add_flag("--sparse", conversion.sparse, "write a sparse matrix, of the nonzero elements");
   app.add_flag("--dense", conversion.dense, "write a dense matrix")->excludes(sparse);
@@ -71,8 +71,8 @@ void add_options(CLI::App& app, Conversion& conversion) {
          "the largest size of a sparse matrix after conversion to dense; default 1")
       ->type_name("GIB");
   app.add_option("--index-bits", conversion.output.petsc.index_bits,
-                 "width of the indices in a PETSc file: 32 (default) or 64")
-      ->type_name("BITS");
+                 "width of the indices in a PETSc file; 32 by default")
+      ->type_name("32|64");
   add_file_option(app, "--labels", conversion.labels,
                   "write the vertex numbers of an edge list, one a line, in the order of the rows");
   add_file_option(app, "--rhs", conversion.right_hand_sides, "write the right-hand sides in IN");

@@ -51,7 +51,7 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
          [&](const std::string& text) { request.options.tolerance = parse_number("--tolerance", text, 1); },
          "a pivot of at most X ||A||_inf is rejected; default 4 sqrt(max(m, n)) eps")
       ->type_name("X");
-  app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
+  app.add_option("--precision", request.precision, "double by default")->type_name("double|float");
   app.add_flag("--json", request.json, "print the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "print no progress");
   add_input_options(app, request.input);

@@ -54,10 +54,8 @@ std::string amount(double flops) {
 }  // namespace
 
 void add_factor_options(CLI::App& app, FactorOptions& options) {
-  app.add_option(
-         "--order", options.order,
-         fmt::format("ordering for the predicted factor and the plots: {}", fmt::join(order_words(), ", ")))
-      ->type_name("NAME");
+  app.add_option("--order", options.order, "ordering for the predicted factor and the plots")
+      ->type_name(fmt::format("{}", fmt::join(order_words(), "|")));
   app.add_flag("--factor", options.predict, "predict the factor of a large matrix, too");
   add_file_option(app, "--plot-factor", options.factor_plot, "draw the pattern of the factor")
       ->type_name("FILE.svg");

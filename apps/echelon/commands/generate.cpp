@@ -164,7 +164,7 @@ std::string outcome_text(const GenerateRequest& request, const Generator& genera
 }
 
 void add_options(CLI::App& app, GenerateRequest& request) {
-  app.add_option("NAME", request.name, "the generator's name; see --list")->type_name("NAME");
+  app.add_option("NAME", request.name, "the generator's name; see --list")->type_name("GENERATOR");
   app.add_flag("--list", request.list, "list the generators; with --json, their options as well");
   app.add_option("--rows", request.rows, "number of rows; approximate if the family has certain sizes only")
       ->type_name("N");
@@ -173,7 +173,7 @@ void add_options(CLI::App& app, GenerateRequest& request) {
                  "an option of the generator, see 'echelon --help generator:NAME'; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
+  app.add_option("--precision", request.precision, "double by default")->type_name("double|float");
   add_file_option(
       app, "-o,--output", request.output,
       "write the matrix, in the format of the name's ending; - for standard output, as Matrix Market");

@@ -58,7 +58,7 @@ void add_common(CLI::App& app, GraphRequest& request) {
 void add_solver(CLI::App& app, GraphRequest& request) {
   app.add_option("--method", request.solve.method,
                  "method for the Laplacian systems (approximate-cholesky; on a GPU lamg)")
-      ->type_name("NAME");
+      ->type_name("METHOD");
   app.add_option_function<std::string>(
          "--device",
          [&](const std::string& name) {
@@ -508,6 +508,7 @@ ExitCode run_graph(const Arguments& arguments) {
   const Arguments rest(arguments.begin() + 1, arguments.end());
   if (command == "--help" || command == "-h") return print_result(graph_help), exit_solved;
   const std::vector<std::string> names = {"components", "resistance", "potential", "fiedler"};
+  if (arguments == Arguments{"--describe"}) return print_json({{"commands", names}}), exit_solved;
   switch (parse_word("COMMAND", command, names)) {
     case 0:
       return run_components(rest);

@@ -126,8 +126,8 @@ ExitCode run_rank(const Arguments& arguments) {
   set_style(app);
   add_elimination_options(app, request);
   app.add_option("--method", request.method,
-                 "gauss-jordan (dense; default), or mapped-echelon (sparse; default with -p)")
-      ->type_name("NAME");
+                 "dense elimination by default, sparse elimination, mapped-echelon, with -p")
+      ->type_name("gauss-jordan|mapped-echelon");
   app.add_option_function<std::vector<std::string>>(
          "-p,--parameter",
          [&](const std::vector<std::string>& texts) {

@@ -62,8 +62,8 @@ void add_word_option(CLI::App& app, const std::string& name, E& value, const std
          [name, &value](const std::string& word) {
            value = words_of(E{})[parse_word(name, word, words<E>())].value;
          },
-         fmt::format("{}: {}", help, fmt::join(words<E>(), ", ")))
-      ->type_name("NAME");
+         help)
+      ->type_name(fmt::format("{}", fmt::join(words<E>(), "|")));
 }
 
 /// Reads a dense matrix from a file of any format; what is not recognised by its name is text.
@@ -243,7 +243,7 @@ ExitCode run_schur(const Arguments& arguments) {
          },
          "auto (default, all cores), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
       ->type_name("DEVICE");
-  app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
+  app.add_option("--precision", request.precision, "double by default")->type_name("double|float");
   app.add_flag("--json", request.json, "print the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "print no progress");
   add_input_options(app, request.input);

@@ -72,14 +72,14 @@ void add_system_options(CLI::App& app, SolveRequest& request) {
   add_near_null_space_options(app, request.near_null_space);
   add_file_option(app, "--partition", request.partition,
                   "text file with the subdomain of each row, from 0, for bddc");
-  app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
+  app.add_option("--precision", request.precision, "double by default")->type_name("double|float");
   add_input_options(app, request.input);
 }
 
 void add_method_options(CLI::App& app, SolveRequest& request) {
   SolveOptions& options = request.options;
   app.add_option("--method", options.method, "auto (default), or a name that 'echelon methods' lists")
-      ->type_name("NAME");
+      ->type_name("METHOD");
   app.add_option_function<std::string>(
          "--device", [&](const std::string& name) { set_device(options, name); },
          "auto (default), serial, openmp, openmp:THREADS, cuda or cuda:GPU")

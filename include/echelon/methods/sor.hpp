@@ -3,7 +3,7 @@
 
 #include <echelon/export.h>
 #include <echelon/solver.hpp>
-#include <echelon/sweep_kind.hpp>
+#include <echelon/sweep.hpp>
 
 #include <cstdint>
 #include <string_view>
