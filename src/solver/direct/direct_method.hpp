@@ -147,17 +147,17 @@ class DirectMethod final : public SolverImplementation<T> {
   }
 
   Outcome analyze(const MatrixRef<T>& A) override {
-    if constexpr (requires { factorization_.analyze(*A.csr()); }) {
+    if constexpr (requires { factorization_.analyze(*A.csr(), this->control()); }) {
       take(A);
-      return factorization_.analyze(*A_.csr());
+      return factorization_.analyze(*A_.csr(), this->control());
     } else {
       return {};
     }
   }
   [[nodiscard]] std::optional<CostPrediction> predict_cost(const MatrixRef<T>& A) override {
-    if constexpr (requires { factorization_.predict_cost(*A.csr()); }) {
+    if constexpr (requires { factorization_.predict_cost(*A.csr(), this->control()); }) {
       take(A);
-      return factorization_.predict_cost(*A_.csr());
+      return factorization_.predict_cost(*A_.csr(), this->control());
     } else {
       return std::nullopt;
     }

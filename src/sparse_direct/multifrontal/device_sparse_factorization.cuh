@@ -70,7 +70,11 @@ class DeviceSparseFactorization {
   direct::Factored factor(const Context& context) {
     const Csr<T> host = context.A.csr()->to(Device::serial());
     if (!factorization_) {
-      if (std::optional<direct::Factored> end = prepare(context, host)) return *std::move(end);
+      try {
+        if (std::optional<direct::Factored> end = prepare(context, host)) return *std::move(end);
+      } catch (const AnalysisCancelled&) {
+        return cancelled_factorization();
+      }
     }
     norm_ = scaled_norm_one(host, row_scale_, column_scale_);
     return factor_values(context);
@@ -109,7 +113,7 @@ class DeviceSparseFactorization {
     if (Method::is_quicker_on_host(host, options_))
       return direct::Factored::on_host(
           "few flops per entry are predicted, which a core computes column by column");
-    DeviceAnalysis<T> analysis = analyze_for_device(host, kind, options_.ordering);
+    DeviceAnalysis<T> analysis = analyze_for_device(host, kind, options_.ordering, context.control);
     if (analysis.is_final) return std::move(analysis.outcome);
     if (!analysis.outcome.ok()) return on_host_after(std::move(analysis.outcome), context.control);
     context.control.report(SolverPhase::analysis, 1);
