@@ -12,11 +12,11 @@ namespace echelon::lu {
 
 namespace {
 
-/// Blocks of columns, between which a request to stop is tested: several of those that LAPACK reflects
-/// together.
+/// Tests for a request to stop between blocks of columns. LAPACK factors the last 128 columns of each one by
+/// one: with blocks of 512, n = 1000 takes 4 % longer than in one call, and with blocks of 128 20 %.
 template <class T>
 bool factor_on_host(const Device& device, DenseView<T> A, T* tau, const SetupControl& control) {
-  constexpr int block = 128;
+  constexpr int block = 512;
   const int n = blas::dimension(A.rows());
   const blas::Threads threads(device, n);
   for (int first = 0; first < n; first += block) {

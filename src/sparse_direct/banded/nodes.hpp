@@ -31,8 +31,9 @@ struct EliminationControl {
 
   /// Reports that the columns before `column` are eliminated, and returns whether a stop is requested.
   [[nodiscard]] bool stops_at(std::int64_t column) const {
-    return control != nullptr &&
-           control->stops_at(static_cast<double>(column) / static_cast<double>(columns));
+    if (control == nullptr) return false;
+    if (!control->reports()) return control->stop_requested();
+    return control->stops_at(static_cast<double>(column) / static_cast<double>(columns));
   }
 };
 
