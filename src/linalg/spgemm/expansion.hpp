@@ -60,6 +60,16 @@ struct ListTerms {
   }
 };
 
+/// Places at which two arrays differ, for the first of which to search.
+template <class Index>
+struct Difference {
+  const Index* a;
+  const Index* b;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t k) const {
+    return a[k] == b[k] ? FirstIndex{} : FirstIndex{k};
+  }
+};
+
 }  // namespace expansion
 
 /// A B. Temporary memory: about 40 bytes for each product of two elements. Waits.
@@ -113,19 +123,11 @@ class ExpansionPlan final : public ProductPlan<T> {
   }
 
  private:
-  /// First place at which two arrays differ.
-  template <class Index>
-  struct Difference {
-    const Index* a;
-    const Index* b;
-    ECHELON_ANYWHERE FirstIndex operator()(std::int64_t k) const {
-      return a[k] == b[k] ? FirstIndex{} : FirstIndex{k};
-    }
-  };
   template <class Index>
   [[nodiscard]] bool are_equal(const Array<Index>& a, const Array<Index>& b) {
     Array<FirstIndex> first(backend_.device(), 1);
-    backend_.reduce(a.size(), Difference<Index>{a.data(), b.data()}, Store<FirstIndex>{first.data()});
+    backend_.reduce(a.size(), expansion::Difference<Index>{a.data(), b.data()},
+                    Store<FirstIndex>{first.data()});
     return backend_.read(first.data()).value == FirstIndex::none;
   }
   [[nodiscard]] bool has_pattern(const Csr<T>& product) {
