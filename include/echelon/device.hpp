@@ -27,7 +27,8 @@ class ECHELON_API Device {
   static Device parse(std::string_view text);
 
   [[nodiscard]] DeviceKind kind() const { return kind_; }
-  [[nodiscard]] bool on_host() const { return kind_ != DeviceKind::cuda; }
+  /// Whether this is `serial` or `openmp`.
+  [[nodiscard]] bool on_host() const { return kind_ == DeviceKind::serial || kind_ == DeviceKind::openmp; }
   /// Number of OpenMP threads; 1 for `serial`. Meaningless for a GPU.
   [[nodiscard]] int threads() const;
   /// Number of the GPU; meaningless on the host.

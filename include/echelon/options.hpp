@@ -65,7 +65,7 @@ enum class OptionKind {
   integer,
   number,
   word,    ///< one of the words
-  method,  ///< the name of a method, or one of the words
+  method,  ///< the name of a method
   path,    ///< the name of a file
   text,    ///< any other text
   nested,  ///< an option of a nested method, whose name takes the place of NAME
@@ -94,7 +94,7 @@ struct ECHELON_API OptionInfo {
   std::string name;  ///< key of the option
   OptionKind kind = OptionKind::text;
   std::string fallback;  ///< the default, as text
-  /// All words that a `word` takes; for other kinds, words that are taken in place of a value.
+  /// All words that a `word` or `method` takes; for other kinds, words that are taken in place of a value.
   std::vector<std::string> words = {};
   Range range = {};  ///< of an integer or a number
   std::string help;  ///< one line about the meaning

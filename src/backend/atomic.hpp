@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Atomic operations for loop bodies, on the host and on a GPU. All are relaxed: loops are separated by
-/// barriers, so no operation has to make other data visible.
+/// Atomic operations for loop bodies, on the host and on a GPU. All but load_acquire and store_release are
+/// relaxed: loops are separated by barriers, so no operation has to make other data visible.
 #pragma once
 
 #include <echelon/annotate.hpp>
@@ -75,6 +75,25 @@ ECHELON_ANYWHERE inline void atomic_store(std::int32_t* target, std::int32_t val
   *static_cast<volatile std::int32_t*>(target) = value;
 #else
   std::atomic_ref<std::int32_t>(*target).store(value, std::memory_order_relaxed);
+#endif
+}
+
+/// Value of *flag. A thread that reads what store_release wrote also sees what its writer wrote before, on
+/// the whole device.
+ECHELON_ANYWHERE inline std::int32_t load_acquire(std::int32_t* flag) {
+#ifdef __CUDA_ARCH__
+  std::int32_t value = 0;
+  asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+#else
+  return std::atomic_ref<std::int32_t>(*flag).load(std::memory_order_acquire);
+#endif
+}
+ECHELON_ANYWHERE inline void store_release(std::int32_t* flag, std::int32_t value) {
+#ifdef __CUDA_ARCH__
+  asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+#else
+  std::atomic_ref<std::int32_t>(*flag).store(value, std::memory_order_release);
 #endif
 }
 

@@ -21,22 +21,17 @@ namespace echelon {
 
 #ifdef __CUDACC__
 using ThisTarget = CudaTarget;
-static_assert(Backend<Cuda>);
-
-/// Calls f with the backend type of `device`, as f.template operator()<Cuda>().
-template <class F>
-auto on_backend(const Device&, F&& f) {
-  return f.template operator()<Cuda>();
-}
 #else
 using ThisTarget = HostTarget;
-static_assert(Backend<Host>);
-
-/// Calls f with the backend type of `device`, as f.template operator()<Host>().
-template <class F>
-auto on_backend(const Device&, F&& f) {
-  return f.template operator()<Host>();
-}
 #endif
+static_assert(Backend<ThisTarget::Backend>);
+
+/// Calls f with the target's backend type, as f.template operator()<Host>(). Throws Error for a device of
+/// another target.
+template <class F>
+auto on_backend(const Device& device, F&& f) {
+  if (!ThisTarget::includes(device)) throw_wrong_target(device);
+  return f.template operator()<ThisTarget::Backend>();
+}
 
 }  // namespace echelon

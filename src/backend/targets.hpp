@@ -2,9 +2,25 @@
 /// Compilation targets. Code is instantiated once for each; on_target() selects one at run time.
 #pragma once
 
+#include <echelon/device.hpp>
+
 namespace echelon {
 
-struct HostTarget {};  ///< compiled by the host's compiler: backend Host
-struct CudaTarget {};  ///< compiled by nvcc: backend Cuda
+class Host;
+class Cuda;
+
+/// Compiled by the host's compiler.
+struct HostTarget {
+  using Backend = Host;
+  static bool includes(const Device& device) { return device.on_host(); }
+};
+/// Compiled by nvcc.
+struct CudaTarget {
+  using Backend = Cuda;
+  static bool includes(const Device& device) { return device.kind() == DeviceKind::cuda; }
+};
+
+/// Throws Error, which names the device: the code of another target was called for it.
+[[noreturn]] void throw_wrong_target(const Device& device);
 
 }  // namespace echelon

@@ -3,7 +3,7 @@
 /// how a multiple is subtracted, and which of two rows is the better owner of an unknown.
 #pragma once
 
-#include "support/rounded.hpp"
+#include "backend/rounded.hpp"
 
 #include <echelon/annotate.hpp>
 

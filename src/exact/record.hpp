@@ -4,8 +4,8 @@
 #pragma once
 
 #include "backend/lower_bound.hpp"
+#include "backend/steps.hpp"
 #include "exact/reduction.hpp"
-#include "exact/steps.hpp"
 
 #include <echelon/array.hpp>
 

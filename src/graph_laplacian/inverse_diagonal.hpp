@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/lower_bound.hpp"
-#include "support/rounded.hpp"
+#include "backend/rounded.hpp"
 
 #include <echelon/annotate.hpp>
 #include <echelon/matrix/csr.hpp>

@@ -88,4 +88,22 @@ struct CholeskyElimination {
   }
 };
 
+/// Ends row i, from which all products have been subtracted; returns whether its pivot is accepted.
+template <class Elimination>
+ECHELON_ANYWHERE bool finish_row(const Elimination& elimination, std::int64_t i) {
+  using T = typename Elimination::Real;
+  const TriangleRows<T> rows = elimination.triangles;
+  const std::int64_t lower = rows.lower_diagonal(i);
+  const std::int64_t upper = rows.upper_diagonal(i);
+  const T pivot = rows.upper_values[upper];
+  if (!elimination.accepts(pivot, rows.lower_values[lower])) return false;
+  const FinishedPivot<T> finished = elimination.finish(pivot);
+  for (std::int64_t m = upper + 1; Elimination::divides_rows && m < rows.upper_offsets[i + 1]; ++m) {
+    rows.upper_values[m] /= finished.divisor;
+  }
+  rows.upper_values[upper] = finished.upper_diagonal;
+  rows.lower_values[lower] = finished.lower_diagonal;
+  return true;
+}
+
 }  // namespace echelon::incomplete

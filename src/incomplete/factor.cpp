@@ -17,23 +17,9 @@ namespace echelon::incomplete {
 
 namespace {
 
-/// Ends row i, from which all products have been subtracted; returns whether its pivot is accepted.
-template <class Elimination>
-bool finish_row(const Elimination& elimination, std::int64_t i) {
-  using T = typename Elimination::Real;
-  const TriangleRows<T> rows = elimination.triangles;
-  const std::int64_t lower = rows.lower_diagonal(i);
-  const std::int64_t upper = rows.upper_diagonal(i);
-  const T pivot = rows.upper_values[upper];
-  if (!elimination.accepts(pivot, rows.lower_values[lower])) return false;
-  const FinishedPivot<T> finished = elimination.finish(pivot);
-  for (std::int64_t m = upper + 1; Elimination::divides_rows && m < rows.upper_offsets[i + 1]; ++m) {
-    rows.upper_values[m] /= finished.divisor;
-  }
-  rows.upper_values[upper] = finished.upper_diagonal;
-  rows.lower_values[lower] = finished.lower_diagonal;
-  return true;
-}
+/// Average number of rows between two barriers that makes them worthwhile: a barrier costs a few
+/// microseconds.
+constexpr std::int64_t worthwhile_rows = 1000;
 
 /// Computes row i and returns whether its pivot is accepted. position[j] is the place of the row's element in
 /// column j, counted from the beginning of the row; before and after the call it is -1 for all columns.
@@ -90,7 +76,8 @@ FirstIndex factor_in_order(const Elimination& elimination, std::int64_t rows) {
 template <class T>
 RowOrder<Host>::RowOrder(Host& backend, const Csr<T>& lower) {
   if (backend.threads() < 2) return;
-  levels = Levels(lower.rows(), lower.row_offsets().data(), lower.column_indices().data());
+  levels =
+      Levels(lower.rows(), lower.row_offsets().data(), lower.column_indices().data(), false, worthwhile_rows);
 }
 template RowOrder<Host>::RowOrder(Host&, const Csr<float>&);
 template RowOrder<Host>::RowOrder(Host&, const Csr<double>&);

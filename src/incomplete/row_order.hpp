@@ -2,7 +2,7 @@
 /// Order in which a backend computes the rows of a factorisation, each after the rows that it depends on.
 #pragma once
 
-#include "incomplete/level_schedule.hpp"
+#include "relaxation/gauss_seidel/level_schedule.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>

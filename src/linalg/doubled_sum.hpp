@@ -2,7 +2,7 @@
 /// Sums of products in about twice the precision of double.
 #pragma once
 
-#include "support/rounded.hpp"
+#include "backend/rounded.hpp"
 
 #include <echelon/annotate.hpp>
 #include <echelon/matrix/scalar.hpp>

@@ -2,9 +2,9 @@
 /// Mapped echelon form of a matrix, for back substitution.
 #pragma once
 
+#include "backend/steps.hpp"
 #include "exact/lanes.hpp"
 #include "exact/reduction.hpp"
-#include "exact/steps.hpp"
 
 #include <echelon/array.hpp>
 

@@ -135,8 +135,7 @@ std::string OptionInfo::type() const {
 }
 
 std::string OptionInfo::allowed() const {
-  const std::string text = allowed_text(range, words);
-  return kind == OptionKind::method && !text.empty() ? text + ", or a method" : text;
+  return allowed_text(range, words);
 }
 
 FieldText field_text(const bool& field) {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,41 @@ std::vector<Method> all_methods() {
   return all;
 }
 
+/// Words that the option `preconditioner` takes.
+std::vector<std::string> names_of_preconditioners(const std::vector<Method>& methods) {
+  std::vector<std::string> names = {"none"};
+  for (const Method& method : methods) {
+    if (method.usable_as_preconditioner) names.push_back(method.name);
+  }
+  return names;
+}
+
+/// All methods, with the words of options that take a preconditioner.
+std::vector<Method> complete_methods() {
+  std::vector<Method> all = all_methods();
+  const std::vector<std::string> preconditioners = names_of_preconditioners(all);
+  for (Method& method : all) {
+    for (OptionInfo& option : method.options) {
+      if (option.kind == OptionKind::method) option.words = preconditioners;
+    }
+  }
+  return all;
+}
+
+/// Returns f(). The path of a BadOption becomes that of an option of the preconditioner.
+template <class F>
+auto with_preconditioner_path(const F& f) {
+  try {
+    return f();
+  } catch (const BadOption& error) {
+    const std::string hint =
+        error.did_you_mean().empty() ? "" : fmt::format("; did you mean '{}'?", error.did_you_mean());
+    std::string reason = error.what();
+    if (!hint.empty() && reason.ends_with(hint)) reason.resize(reason.size() - hint.size());
+    throw BadOption("preconditioner." + error.path(), reason, error.did_you_mean());
+  }
+}
+
 std::vector<std::string> complex_methods() {
   std::vector<std::string> names;
   for (const Method& method : methods()) {
@@ -47,7 +83,7 @@ std::vector<std::string> complex_methods() {
 }  // namespace registry
 
 std::span<const Method> methods() {
-  static const std::vector<Method> rows = registry::all_methods();
+  static const std::vector<Method> rows = registry::complete_methods();
   return rows;
 }
 
@@ -66,9 +102,29 @@ const Method* find_preconditioner(const std::string& name, const Options& option
     throw BadOption("preconditioner." + options.entries().front().first,
                     "options are given for a preconditioner, but there is none");
   }
-  const Method& method = find_method(name);
-  if (method.usable_as_preconditioner) return &method;
-  throw BadOption("preconditioner", fmt::format("method '{}' cannot be used as a preconditioner", name));
+  const std::vector<std::string> names =
+      registry::names_of_preconditioners({methods().begin(), methods().end()});
+  for (const Method& method : methods()) {
+    if (method.name != name) continue;
+    if (method.usable_as_preconditioner) return &method;
+    throw BadOption("preconditioner", fmt::format("method '{}' cannot be used as a preconditioner: {} can",
+                                                  name, fmt::join(names.begin() + 1, names.end(), ", ")));
+  }
+  throw BadOption("preconditioner", fmt::format("there is no method '{}'", name), nearest_name(name, names));
+}
+
+void check_preconditioner(const std::string& name, const Device& device, const Options& options) {
+  const Method* const method = find_preconditioner(name, options);
+  if (method == nullptr) return;
+  registry::with_preconditioner_path([&] { method->check_options(device, options); });
+}
+
+template <class T>
+std::optional<Solver<T>> make_preconditioner(const std::string& name, const Device& device,
+                                             const Options& options) {
+  const Method* const method = find_preconditioner(name, options);
+  if (method == nullptr) return std::nullopt;
+  return registry::with_preconditioner_path([&] { return make_solver<T>(method->name, device, options); });
 }
 
 bool Method::runs_on(const Device& device) const {
@@ -95,8 +151,9 @@ Solver<T> make_solver(std::string_view method, const Device& device, const Optio
   });
 }
 
-#define ECHELON_INSTANTIATE(T) \
-  template Solver<T> make_solver(std::string_view, const Device&, const Options&);
+#define ECHELON_INSTANTIATE(T)                                                     \
+  template Solver<T> make_solver(std::string_view, const Device&, const Options&); \
+  template std::optional<Solver<T>> make_preconditioner(const std::string&, const Device&, const Options&);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

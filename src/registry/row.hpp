@@ -38,8 +38,7 @@ void check_options(const Device& device, const Options& options) {
   const O parsed = parse_options<O>(std::string(O::name), options);
   check_device<O>(device);
   if constexpr (requires { parsed.preconditioner_options; }) {
-    const Method* nested = find_preconditioner(parsed.preconditioner, parsed.preconditioner_options);
-    if (nested != nullptr) nested->check_options(device, parsed.preconditioner_options);
+    check_preconditioner(parsed.preconditioner, device, parsed.preconditioner_options);
   }
 }
 

@@ -20,8 +20,6 @@
 
 namespace echelon {
 
-namespace {
-
 std::string grouped(std::int64_t number) {
   std::string digits = fmt::format("{}", number);
   const std::ptrdiff_t first = number < 0 ? 1 : 0;
@@ -36,6 +34,8 @@ std::string duration(double seconds) {
   const auto whole = std::llround(seconds);
   return fmt::format("{} min {} s", whole / 60, whole % 60);
 }
+
+namespace {
 
 std::string iterations_text(std::int64_t count) {
   return count == 1 ? "1 iteration" : grouped(count) + " iterations";

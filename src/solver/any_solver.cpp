@@ -50,6 +50,30 @@ Report AnySolver::update_values(const OfAnyScalar<MatrixRef>& A, const Control& 
       solver_);
 }
 
+Report AnySolver::update_values(const OfAnyScalar<ConstSpan>& values, const Control& control) {
+  return std::visit(
+      [&]<class S>(S& solver) {
+        return solver.update_values(operand_of<ScalarOf<S>, ConstSpan>(values, "the array of values"),
+                                    control);
+      },
+      solver_);
+}
+
+void AnySolver::set_preconditioner(const OfAnyScalar<Preconditioner>& preconditioner) {
+  std::visit(
+      [&]<class S>(S& solver) {
+        solver.set_preconditioner(
+            operand_of<ScalarOf<S>, Preconditioner>(preconditioner, "the preconditioner"));
+      },
+      solver_);
+}
+
+void AnySolver::set_preconditioner(const AnySolver& solver) {
+  set_preconditioner(std::visit(
+      []<class S>(const S& of) { return OfAnyScalar<Preconditioner>(Preconditioner<ScalarOf<S>>(of)); },
+      solver.get()));
+}
+
 Report AnySolver::solve(const OfAnyScalar<ConstDenseView>& B, const OfAnyScalar<DenseView>& X,
                         const Control& control) const {
   return std::visit(

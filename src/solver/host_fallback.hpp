@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,8 +23,8 @@ namespace echelon {
 template <class T>
 class HostFallback {
  public:
-  /// `method` runs on the host.
-  explicit HostFallback(Solver<T> method) : method_(std::move(method)) {}
+  /// `make` makes the method, which runs on the host.
+  explicit HostFallback(std::function<Solver<T>()> make) : make_(std::move(make)), method_(make_()) {}
 
   [[nodiscard]] bool active() const { return active_; }
   /// The method on the host, set up while `active()`.
@@ -44,6 +45,15 @@ class HostFallback {
   template <class M>
   Outcome update_values(M matrix, const SetupControl& control) {
     return factor(&SolverImplementation<T>::update_values, std::move(matrix), control);
+  }
+
+  /// The method on the host, set up for a Dense or Csr matrix on the host, which it refers to: for results
+  /// that the factors on a GPU do not give.
+  template <class M>
+  [[nodiscard]] Solver<T> factored(const M& matrix) const {
+    Solver<T> solver = make_();
+    solver.setup(MatrixRef<T>(matrix));
+    return solver;
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const { return method().make_workspace(); }
@@ -95,6 +105,7 @@ class HostFallback {
     return outcome;
   }
 
+  std::function<Solver<T>()> make_;
   Solver<T> method_;
   bool active_ = false;
   std::shared_ptr<const void> matrix_;  // the method refers to it

@@ -15,6 +15,7 @@ from check_structure import HERE, code_files, includes, resolve, table
 
 NO_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*')
 CAST = re.compile(r"\b(?:find_interface|dynamic_cast)<(?:const )?([\w:]*)")
+COMPILER = re.compile(r"^#.*\b__CUDA(?:CC|_ARCH)__", re.M)
 CUDA = re.compile(r"\bis_same_v<[^<>]*\bCuda>")
 PROGRESS = re.compile(r"\bon_progress\s*\(")
 # Head of a loop over steps of iterative refinement: its upper bound is an option or member of such a name.
@@ -66,6 +67,11 @@ class Counts:
             if not self.inside(path, *excluded):
                 for found in pattern.finditer(text):
                     yield path, text, found
+
+    def count_compiler_macros(self, places):
+        for path, text, found in self.matches(COMPILER, "src/backend"):
+            if path.suffix in (".hpp", ".cpp"):
+                places.append(self.place(path, text, found.start(), found[0]))
 
     def count_progress_files(self, places):
         found_in = {}

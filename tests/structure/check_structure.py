@@ -11,6 +11,7 @@
     their own files;
   - a benchmark includes no other folder of bench/ than bench/support;
   - no folder has more than 24 files;
+  - the lists of src/source_lists.cmake name the files that they are for;
   - host files that may be compiled together (ECHELON_UNITY) define no type or constant of one name in unnamed namespaces;
   - counts of what the tree should have fewer of are those of counts.txt (check_counts.py);
   - with --words, doc comments begin with a noun or a verb, metaphors are no names (words.txt), and the name of a test is
@@ -94,6 +95,14 @@ def resolve(root, path, name):
         if (base / name).is_file():
             return (base / name).resolve()
     return None
+
+
+# What the files of each list of src/source_lists.cmake have, and no other .cpp of src/.
+LISTED = {
+    "sources_of_targets": r"\bThisTarget\b",
+    "sources_that_dispatch": r'#include "(backend/dispatch|matrix/(assign|views/gather))\.hpp"',
+    "sources_of_scalars": r'#include (<support/scalar_list|"registry/row)\.hpp[>"]',
+}
 
 
 class Structure:
@@ -192,6 +201,24 @@ class Structure:
                     continue
                 if target.parent not in (path.parent, bench / "support"):
                     self.fault(path, line, f"a benchmark includes its own folder and bench/support, not {name}")
+
+    def check_source_lists(self):
+        """CMake does not read sources, so that it notices what changes."""
+        lists = self.root / "src/source_lists.cmake"
+        if not lists.is_file():
+            return
+        text = lists.read_text()
+        for name, mark in LISTED.items():
+            found = re.search(rf"^set\({name}\n([^)]*)\)", text, re.M)
+            listed = found[1].split() if found else []
+            marked = [path.relative_to(self.root / "src").as_posix() for path in code_files(self.root, "src")
+                      if path.suffix == ".cpp" and re.search(mark, path.read_text())]
+            for missing in sorted(set(marked) - set(listed)):
+                self.fault(lists, 1, f"{name} lacks {missing}")
+            for extra in sorted(set(listed) - set(marked)):
+                self.fault(lists, 1, f"{name} has {extra}, which does not belong there")
+            if listed != sorted(listed):
+                self.fault(lists, 1, f"{name} is not in order")
 
     def check_files(self):
         """Includes of files that do not exist, and files that include each other, which #pragma once would hide."""
@@ -298,6 +325,7 @@ class Structure:
         self.check_exports()
         self.check_self_contained()
         self.check_benchmarks()
+        self.check_source_lists()
         self.check_files()
         self.check_folder_sizes()
         self.check_united_files()

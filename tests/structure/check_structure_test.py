@@ -50,6 +50,15 @@ class CheckStructure(unittest.TestCase):
         self.expect({"src/backend/memory.cpp": "#include <echelon/solver.hpp>\n", "include/echelon/solver.hpp": ""},
                     "src/backend/memory.cpp:1: backend may not include solver")
 
+    def test_source_lists(self):
+        files = {"src/krylov/cg.cpp": "template int make<ThisTarget>();\n", "src/source_lists.cmake":
+                 "set(sources_of_targets\n  krylov/cg.cpp\n)\nset(sources_that_dispatch\n)\nset(sources_of_scalars\n)\n"}
+        self.assertEqual(self.faults(files), [])
+        self.expect(files | {"src/krylov/cr.cpp": "template int make<ThisTarget>();\n"},
+                    "src/source_lists.cmake:1: sources_of_targets lacks krylov/cr.cpp")
+        self.expect(files | {"src/krylov/cg.cpp": ""},
+                    "src/source_lists.cmake:1: sources_of_targets has krylov/cg.cpp")
+
     def test_names_that_are_not_exported(self):
         header = ("namespace echelon {\nclass ECHELON_API Csr {\n  int rows();\n};\nclass Dense;\ninline int one() { return 1; }\n"
                   "template <class T>\n[[nodiscard]] ECHELON_API T solve(T b,\n    Options o = {});\n}\n")

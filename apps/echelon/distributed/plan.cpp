@@ -90,6 +90,15 @@ void check_factor(const DistributedOptions& chosen) {
   method.check_options(Device(), chosen.factor_options);
 }
 
+/// Words that the option `factor` takes.
+std::vector<std::string> factor_words() {
+  std::vector<std::string> words = {"auto"};
+  for (const Method& method : methods()) {
+    if (method.kind == MethodKind::direct) words.push_back(method.name);
+  }
+  return words;
+}
+
 /// PETSc's options for the factorisation in a place, which their prefix names.
 void add_factor(std::vector<std::string>& arguments, const std::string& prefix, bool symmetric,
                 const DistributedOptions& chosen, const SolveOptions& options) {
@@ -203,7 +212,7 @@ const std::vector<OptionInfo>& distributed_options_table() {
       {"factor",
        OptionKind::method,
        "auto",
-       {"auto"},
+       factor_words(),
        {},
        "factorisation of subdomains and of the coarse problem; auto: sparse-ldlt if A is symmetric, else "
        "sparse-lu"},

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iterator>
 
 namespace echelon::tool {
@@ -26,13 +25,6 @@ std::string short_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-std::string grouped(std::int64_t number) {
-  std::string digits = fmt::format("{}", number);
-  const std::ptrdiff_t first = number < 0 ? 1 : 0;
-  for (auto i = std::ssize(digits) - 3; i > first; i -= 3) digits.insert(static_cast<std::size_t>(i), 1, ',');
-  return digits;
-}
-
 std::string counted(std::int64_t count, std::string_view noun, std::string_view plural) {
   if (count == 1) return fmt::format("1 {}", noun);
   return plural.empty() ? fmt::format("{} {}s", grouped(count), noun)
@@ -45,14 +37,6 @@ std::string byte_count(std::size_t bytes) {
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units.at(unit));
-}
-
-std::string duration(double seconds) {
-  if (seconds < 0.9995e-3) return fmt::format("{:.0f} us", seconds * 1e6);
-  if (seconds < 0.9995) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (seconds < 59.995) return fmt::format("{:.2f} s", seconds);
-  const auto whole = std::llround(seconds);
-  return fmt::format("{} min {} s", whole / 60, whole % 60);
 }
 
 std::string aligned(const std::vector<Row>& rows) {

@@ -2,6 +2,8 @@
 /// Numbers, sizes and tables as text for a person.
 #pragma once
 
+#include <echelon/solver/report_rows.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,14 +15,12 @@ namespace echelon::tool {
 
 /// "1.23e-09": three significant digits.
 [[nodiscard]] std::string short_number(double value);
-/// "1,234,567".
-[[nodiscard]] std::string grouped(std::int64_t number);
+using echelon::duration;
+using echelon::grouped;
 /// "1 edge", "1,234 edges"; `plural` where it is not the noun with an s.
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view noun, std::string_view plural = {});
 /// "1.5 GiB".
 [[nodiscard]] std::string byte_count(std::size_t bytes);
-/// "120 us", "12.3 ms", "3.45 s", "2 min 5 s".
-[[nodiscard]] std::string duration(double seconds);
 
 /// The width of help texts and reports, in characters.
 inline constexpr std::size_t line_width = 100;

@@ -4,11 +4,13 @@
 
 #include <echelon/enum_words.hpp>
 #include <echelon/export.h>
+#include <echelon/preconditioner.hpp>
 #include <echelon/solver.hpp>
 #include <echelon/solver/factors.hpp>
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +40,8 @@ decltype(auto) with_scalar(Scalar scalar, F&& f) {
 
 template <class T>
 using ConstDenseView = DenseView<const T>;
+template <class T>
+using ConstSpan = std::span<const T>;
 
 /// A Solver<T> whose T is chosen at run time. Each function is that of Solver, which its documentation
 /// describes; it throws Error in addition where operands have another scalar type than the solver. Matrices
@@ -56,6 +60,10 @@ class ECHELON_API AnySolver {
   Report analyze(const OfAnyScalar<MatrixRef>& A);
   Report setup(const OfAnyScalar<MatrixRef>& A, const Control& control = {});
   Report update_values(const OfAnyScalar<MatrixRef>& A, const Control& control = {});
+  Report update_values(const OfAnyScalar<ConstSpan>& values, const Control& control = {});
+  void set_preconditioner(const OfAnyScalar<Preconditioner>& preconditioner);
+  /// Preconditions with a solver that has been set up and must outlive this one without moving.
+  void set_preconditioner(const AnySolver& solver);
   /// Solves op(A) X = B with the operation of `control`.
   [[nodiscard]] Report solve(const OfAnyScalar<ConstDenseView>& B, const OfAnyScalar<DenseView>& X,
                              const Control& control = {}) const;

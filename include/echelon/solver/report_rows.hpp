@@ -7,6 +7,7 @@
 #include <echelon/report.hpp>
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,5 +41,10 @@ struct ECHELON_API ReportRow {
 /// "relative residual", "backward error", "condition", "accuracy", "statistics", "time", "memory"; and
 /// "warning", one for each. Rows without a value are left out.
 [[nodiscard]] ECHELON_API std::vector<ReportRow> report_rows(const Report& report);
+
+/// A number as the rows write it: "1,234,567".
+[[nodiscard]] ECHELON_API std::string grouped(std::int64_t number);
+/// A time as the rows write it: "120 us", "12.3 ms", "3.45 s", "2 min 5 s".
+[[nodiscard]] ECHELON_API std::string duration(double seconds);
 
 }  // namespace echelon

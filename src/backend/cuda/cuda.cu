@@ -54,7 +54,17 @@ std::int64_t grid_limit(int id) {
 }
 }  // namespace
 
-Cuda::Cuda(const Device& device) : device_(device), max_blocks_(grid_limit(device.id())) {}
+namespace {
+
+const Device& checked(const Device& device) {
+  if (device.kind() == DeviceKind::cuda) return device;
+  throw DeviceMismatch("a GPU cannot work in the memory of " + device.name() +
+                       ": move the operand with to(device), or run on " + device.name());
+}
+
+}  // namespace
+
+Cuda::Cuda(const Device& device) : device_(checked(device)), max_blocks_(grid_limit(device.id())) {}
 
 void* Cuda::scratch(std::size_t bytes) {
   constexpr std::size_t min_bytes = std::size_t{1} << 18;  // enough for reductions: allocated once

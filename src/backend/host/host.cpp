@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/host/host.hpp"
 
+#include <echelon/error.hpp>
+
 #include <omp.h>
 
 #include <algorithm>
@@ -15,6 +17,12 @@ namespace {
 
 bool may_choose_threads(const Device& device) {
   return device == Device::openmp() && std::getenv("OMP_NUM_THREADS") == nullptr;
+}
+
+const Device& checked(const Device& device) {
+  if (device.on_host()) return device;
+  throw DeviceMismatch("serial and openmp cannot work in the memory of " + device.name() +
+                       ": move the operand with to(device), or run on " + device.name());
 }
 
 /// offsets[i] = `sum` and the counts in [begin, i) for the elements of a part. Returns the sum with all
@@ -32,7 +40,9 @@ std::int64_t scan_part(std::int64_t begin, std::int64_t end, std::int64_t sum, c
 }  // namespace
 
 Host::Host(const Device& device)
-    : device_(device), threads_(device.threads()), throttle_(threads_ > 1 && may_choose_threads(device)) {}
+    : device_(checked(device)),
+      threads_(device.threads()),
+      throttle_(threads_ > 1 && may_choose_threads(device)) {}
 
 bool Host::is_throttled() const {
   return throttle_.is_enabled() && throttle_.is_serial(std::chrono::steady_clock::now());

@@ -27,6 +27,7 @@ namespace echelon {
 class Host {
  public:
   static constexpr bool on_host = true;
+  /// Throws DeviceMismatch for a device that is not of the host: its memory cannot be read here.
   explicit Host(const Device& device);
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] int threads() const { return threads_; }

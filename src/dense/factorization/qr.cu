@@ -5,8 +5,10 @@
 namespace echelon::lu {
 
 template <class T>
-void factor_qr(Cuda& backend, DenseView<T> A, T* tau) {
+bool factor_qr(Cuda& backend, DenseView<T> A, T* tau, const SetupControl& control) {
+  if (control.stops_at(0)) return false;
   Cusolver(backend.device()).factor_qr(backend, A.rows(), A.data(), tau);
+  return true;
 }
 
 /// Factors A = Q R with a handle and a workspace for each call: QR is the last resort of LU.
@@ -19,8 +21,8 @@ void substitute_qr(Cuda& backend, bool transposed, DenseView<const T> factors, c
   backend.synchronize();  // before the workspace is released
 }
 
-template void factor_qr(Cuda&, DenseView<float>, float*);
-template void factor_qr(Cuda&, DenseView<double>, double*);
+template bool factor_qr(Cuda&, DenseView<float>, float*, const SetupControl&);
+template bool factor_qr(Cuda&, DenseView<double>, double*, const SetupControl&);
 template void substitute_qr(Cuda&, bool, DenseView<const float>, const float*, DenseView<float>);
 template void substitute_qr(Cuda&, bool, DenseView<const double>, const double*, DenseView<double>);
 

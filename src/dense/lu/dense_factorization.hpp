@@ -204,7 +204,6 @@ class DenseFactorization {
       outcome.warnings.push_back(failure + ": factored after random butterfly transformations instead");
       return outcome;
     }
-    if (context.control.stop_requested()) return cancelled_factorization();
     return factor_by_qr(context, failure);
   }
 
@@ -214,7 +213,8 @@ class DenseFactorization {
     restore_scaled(context, factors_);
     kind_ = Kind::qr;
     tau_ = Array<T>(context.backend.device(), order());
-    factor_qr<T>(context.backend, factors_.view(), tau_.data());
+    if (!factor_qr<T>(context.backend, factors_.view(), tau_.data(), context.control))
+      return cancelled_factorization();
     if (const std::int64_t zero = first_zero_on_diagonal(context.backend, factors_); zero >= 0)
       return zero_pivot(zero);
     Outcome outcome;

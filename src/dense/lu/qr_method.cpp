@@ -27,8 +27,8 @@ class QrFactorization {
   Outcome factor(const direct::FactorContext<B, T>& context) {
     if (Outcome scaled = copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok()) return scaled;
     tau_ = Array<T>(context.backend.device(), factors_.rows());
-    if (context.control.stop_requested()) return cancelled_factorization();
-    factor_qr<T>(context.backend, factors_.view(), tau_.data());
+    if (!factor_qr<T>(context.backend, factors_.view(), tau_.data(), context.control))
+      return cancelled_factorization();
     const std::int64_t zero = first_zero_on_diagonal(context.backend, factors_);
     return zero >= 0 ? zero_pivot(zero) : Outcome();
   }

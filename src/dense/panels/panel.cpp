@@ -3,6 +3,7 @@
 
 #include "backend/host/host.hpp"
 #include "dense/panels/apply_panel.hpp"
+#include "dense/panels/panel_loops.hpp"
 
 #include <algorithm>
 #include <array>
@@ -121,21 +122,10 @@ void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int
 
 template <class T>
 void take_rows(int threads, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
-  const std::int64_t count = range.count();
+  const panel_loops::TakePivotRows<T> take{X, range, rows, W};
 #pragma omp parallel for num_threads(threads) \
-    schedule(static) if (X.columns() * count > min_parallel_elements)
-  for (std::int64_t j = 0; j < X.columns(); ++j) {
-    T* column = X.column(j);
-    for (std::int64_t k = range.first; k < range.last; ++k) std::swap(column[k], column[rows[k]]);
-    std::copy_n(column + range.first, count, W + j * count);
-    std::fill_n(column + range.first, count, T{0});
-  }
-}
-
-template <class T>
-void put_back_rows(PivotRange range, const std::int64_t* rows, const T* products, T* x) {
-  std::copy_n(products, range.count(), x + range.first);
-  for (std::int64_t k = range.last; k-- > range.first;) std::swap(x[k], x[rows[k]]);
+    schedule(static) if (X.columns() * range.count() > min_parallel_elements)
+  for (std::int64_t j = 0; j < X.columns(); ++j) take(j);
 }
 
 /// Rows of a block in loops over the rows of a column-major matrix, so that the parts of columns stay in
@@ -217,9 +207,8 @@ void take_pivot_rows(Host& backend, DenseView<T> X, PivotRange range, const std:
   take_rows(backend.threads(), X, range, rows, W);
 }
 template <class T>
-void put_back_pivot_rows(Host& /*backend*/, PivotRange range, const std::int64_t* rows, const T* products,
-                         T* x) {
-  put_back_rows(range, rows, products, x);
+void put_back_pivot_rows(Host& backend, PivotRange range, const std::int64_t* rows, const T* products, T* x) {
+  put_back_pivot_rows_in_order(backend, range, rows, products, x);
 }
 template <class T>
 void put_back_columns(Host& backend, DenseView<T> A, const std::int64_t* rows,

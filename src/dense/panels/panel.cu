@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of Gauss-Jordan elimination on a GPU: panels, look-ahead, and exchanges of rows and columns.
-#include "dense/panels/column_by_column.hpp"
 #include "dense/panels/leaf.cuh"
 #include "dense/panels/panel.hpp"
+#include "dense/panels/panel_loops.hpp"
 #include "dense/panels/row_exchange.cuh"
 #include "dense/panels/workspace.cuh"
 

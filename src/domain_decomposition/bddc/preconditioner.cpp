@@ -6,6 +6,7 @@
 #include <echelon/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <string>
 #include <utility>
@@ -39,7 +40,7 @@ Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, st
   if (!outcome.ok()) return outcome;
   set_weights(settings.scaling);
   const LocalSettings local = local_settings(settings);
-  outcome = for_all(threads_,
+  outcome = for_all(settings.control, 0.5, 0.95,
                     [&](std::int64_t s) { return locals_[s].setup_constrained(constraints_of(s), local); });
   if (!outcome.ok()) return outcome;
   return setup_coarse(unknowns, vectors, settings);
@@ -66,7 +67,7 @@ Outcome Preconditioner::setup_subdomains(const std::vector<SubdomainMatrix>& sub
     interface_place[interface_.unknowns[i]] = static_cast<std::int32_t>(i);
   }
   const LocalSettings local = local_settings(settings);
-  Outcome outcome = for_all(threads_, [&](std::int64_t s) {
+  Outcome outcome = for_all(settings.control, 0, 0.5, [&](std::int64_t s) {
     return locals_[s].setup_interior(LocalMatrix(subdomains[s], interface_place), local);
   });
   if (!outcome.ok()) return outcome;
@@ -93,9 +94,15 @@ Outcome Preconditioner::setup_coarse(std::int64_t unknowns, const Dense<double>&
   return coarse_.setup(coarse_matrix(), kernel, settings.local.cancel);
 }
 
-Outcome Preconditioner::for_all(int threads, const std::function<Outcome(std::int64_t)>& setup_one) const {
+Outcome Preconditioner::for_all(const SetupControl& control, double begin, double end,
+                                const std::function<Outcome(std::int64_t)>& setup_one) const {
   std::vector<Outcome> outcomes(locals_.size());
-  for_subdomains(threads, subdomains(), [&](std::int64_t s) { outcomes[s] = setup_one(s); });
+  std::atomic<std::int64_t> done = 0;
+  for_subdomains(threads_, subdomains(), [&](std::int64_t s) {
+    outcomes[s] = setup_one(s);
+    const double share = static_cast<double>(++done) / static_cast<double>(subdomains());
+    control.report(SolverPhase::setup, begin + (end - begin) * share);
+  });
   for (std::size_t s = 0; s < outcomes.size(); ++s) {
     if (!outcomes[s].ok()) return in_subdomain(static_cast<std::int64_t>(s), std::move(outcomes[s]));
   }

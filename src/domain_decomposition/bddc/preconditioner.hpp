@@ -15,6 +15,7 @@
 #include "domain_decomposition/bddc/scaling.hpp"
 #include "domain_decomposition/bddc/subdomains/interface.hpp"
 #include "domain_decomposition/bddc/subdomains/subdomains.hpp"
+#include "support/setup_control.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,7 @@ struct PreconditionerSettings {
   bool edge_ends = false;
   bool singular = false;  ///< whether A maps combinations of the vectors of the constraints to zero
   LocalSettings local;
+  SetupControl control = {};  ///< told of each subdomain; `local` has its request to stop
   int threads = 1;
   Device device = {};  ///< of the vectors; the set-up is the host's
 };
@@ -96,7 +98,9 @@ class Preconditioner {
   [[nodiscard]] const Gather& coarse_gather() const { return coarse_gather_; }
   /// Calls setup_one(s) for all subdomains on up to `threads` threads, and returns the outcome of the first
   /// that fails, which names the subdomain.
-  [[nodiscard]] Outcome for_all(int threads, const std::function<Outcome(std::int64_t)>& setup_one) const;
+  /// Sets up all subdomains, which is the share from `begin` to `end` of the set-up.
+  [[nodiscard]] Outcome for_all(const SetupControl& control, double begin, double end,
+                                const std::function<Outcome(std::int64_t)>& setup_one) const;
   /// An outcome with the name of the subdomain in its message.
   [[nodiscard]] Outcome in_subdomain(std::int64_t s, Outcome outcome) const;
 

@@ -230,6 +230,7 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
                       .schur = options_.schur,
                       .schur_tolerance = options_.schur_tolerance,
                       .cancel = this->control()},
+            .control = this->control(),
             .threads = this->device().on_host() ? this->device().threads() : Device().threads(),
             .device = this->device()};
   }

@@ -4,16 +4,10 @@
 #pragma once
 
 #include "backend/target.hpp"
+#include "backend/unroll.hpp"
 
 #include <algorithm>
 #include <cstdint>
-
-// Arrays whose loops are unrolled are in registers on a GPU.
-#ifdef __CUDA_ARCH__
-#define ECHELON_UNROLL _Pragma("unroll")
-#else
-#define ECHELON_UNROLL
-#endif
 
 namespace echelon::affinity_multigrid {
 
@@ -135,5 +129,3 @@ void invert_in_place(B& backend, std::int64_t n, Array<double>& matrix) {
 }
 
 }  // namespace echelon::affinity_multigrid
-
-#undef ECHELON_UNROLL

@@ -11,9 +11,8 @@
 #include "multigrid/estimates/spectral_radius.hpp"
 #include "multigrid/smoothers/chebyshev.hpp"
 #include "multigrid/smoothers/jacobi.hpp"
+#include "support/setup_control.hpp"
 #include "support/stopwatch.hpp"
-
-#include <echelon/cancellation.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -53,14 +52,18 @@ class ParallelHierarchy {
  public:
   /// Coarsens the graph with the Laplacian `finest`. Takes the aggregates of `previous`, unless it is null:
   /// the hierarchy of a graph with the same edges and other weights, which is then of no further use. Ends
-  /// early once `cancel` requests it. Waits.
-  ParallelHierarchy(B& backend, Csr<T> finest, const HierarchyOptions& options,
-                    const CancellationToken& cancel, ParallelHierarchy* previous = nullptr)
+  /// early once a stop is requested. Reports by nonzeros that are left. Waits.
+  ParallelHierarchy(B& backend, Csr<T> finest, const HierarchyOptions& options, const SetupControl& control,
+                    ParallelHierarchy* previous = nullptr)
       : options_(options), previous_(previous) {
     levels_.emplace_back();
     levels_.back().own = std::move(finest);
     diagonals_.emplace_back();
-    while (!cancel.stop_requested() && add_level(backend)) {
+    const auto nonzeros = [this] {
+      return static_cast<double>(std::max<std::int64_t>(levels_.back().own.nonzeros(), 1));
+    };
+    const double all = nonzeros();
+    while (!control.stops_at(1 - nonzeros() / all) && add_level(backend)) {
     }
     nonzeros_.push_back(levels_.back().own.nonzeros());
     for (auto& level : levels_) level.A = &level.own;

@@ -117,11 +117,11 @@ class PreconditionerIn final : public Preconditioner<B, T> {
  public:
   /// Sets up for the Laplacian A, whose pattern has to stay. Takes the aggregates of `previous`, unless it is
   /// null, as ParallelHierarchy does. Waits.
-  PreconditionerIn(B& backend, const Csr<T>& A, const HierarchyOptions& options,
-                   const CancellationToken& cancel, ParallelHierarchy<B, H>* previous = nullptr)
+  PreconditionerIn(B& backend, const Csr<T>& A, const HierarchyOptions& options, const SetupControl& control,
+                   ParallelHierarchy<B, H>* previous = nullptr)
       : device_(backend.device()), n_(A.rows()) {
     hierarchy_ =
-        std::make_unique<ParallelHierarchy<B, H>>(backend, matrix(backend, A), options, cancel, previous);
+        std::make_unique<ParallelHierarchy<B, H>>(backend, matrix(backend, A), options, control, previous);
     cycle_ = hierarchy_->make_cycle(backend);
   }
 
@@ -246,7 +246,7 @@ struct RangeOfElement {
 template <class B, class T>
 std::unique_ptr<Preconditioner<B, T>> make_preconditioner(B& backend, const Csr<T>& A,
                                                           const HierarchyOptions& options,
-                                                          const CancellationToken& cancel,
+                                                          const SetupControl& control,
                                                           Preconditioner<B, T>* previous) {
   constexpr double float_range = 1e8;
   if constexpr (std::is_same_v<T, double>) {
@@ -255,11 +255,11 @@ std::unique_ptr<Preconditioner<B, T>> make_preconditioner(B& backend, const Csr<
     const MagnitudeRange range = backend.read(found.data());
     if (!(range.largest > float_range * range.smallest)) {
       return std::make_unique<PreconditionerIn<B, T, float>>(
-          backend, A, options, cancel, previous != nullptr ? previous->rounded_levels() : nullptr);
+          backend, A, options, control, previous != nullptr ? previous->rounded_levels() : nullptr);
     }
   }
   return std::make_unique<PreconditionerIn<B, T, T>>(
-      backend, A, options, cancel, previous != nullptr ? previous->working_levels() : nullptr);
+      backend, A, options, control, previous != nullptr ? previous->working_levels() : nullptr);
 }
 
 }  // namespace echelon::affinity_multigrid

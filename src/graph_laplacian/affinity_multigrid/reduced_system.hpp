@@ -94,7 +94,7 @@ class ReducedSystem {
   /// Sets up for the Laplacian L, which has to outlive the system. Takes the aggregates of `previous`, unless
   /// it is null: the system of a graph with the same edges and other weights, which is then of no further
   /// use. Waits.
-  ReducedSystem(B& backend, const Csr<T>& L, const HierarchyOptions& options, const CancellationToken& cancel,
+  ReducedSystem(B& backend, const Csr<T>& L, const HierarchyOptions& options, const SetupControl& control,
                 ReducedSystem* previous = nullptr)
       : L_(&L) {
     if (options.jacobi_iterations > 0 && (previous == nullptr || previous->diagonal_suffices_)) {
@@ -102,8 +102,8 @@ class ReducedSystem {
       diagonal_suffices_ = predicted_iterations(backend) <= static_cast<double>(options.jacobi_iterations);
       if (diagonal_suffices_) return;
     }
-    eliminate_finest(backend, options, cancel);
-    preconditioner_ = make_preconditioner(backend, matrix(), options, cancel,
+    eliminate_finest(backend, options, control);
+    preconditioner_ = make_preconditioner(backend, matrix(), options, control,
                                           previous != nullptr ? previous->preconditioner_.get() : nullptr);
   }
 
@@ -260,8 +260,8 @@ class ReducedSystem {
     return {};
   }
 
-  void eliminate_finest(B& backend, const HierarchyOptions& options, const CancellationToken& cancel) {
-    while (stages_.size() < finest_rounds && matrix().rows() > 0 && !cancel.stop_requested()) {
+  void eliminate_finest(B& backend, const HierarchyOptions& options, const SetupControl& control) {
+    while (stages_.size() < finest_rounds && matrix().rows() > 0 && !control.stop_requested()) {
       EliminationStage<T> stage;
       Csr<T> coarse;
       const Array<std::int32_t> order = stages_.empty() ? order_of_finest(backend) : Array<std::int32_t>();

@@ -6,6 +6,7 @@
 #include "graph_laplacian/approximate_cholesky/for_nodes.hpp"
 #include "graph_laplacian/approximate_cholesky/star.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <utility>
 
@@ -48,6 +49,7 @@ struct SharedGraph {
   std::vector<Vertex<F>> vertices;
   std::vector<std::vector<PassedEdge>> passed;  ///< by node: edges for its ancestors
   ApproximateFactor<F>* factor;
+  std::atomic<std::int64_t> eliminated{0};  ///< vertices, in the units of tests for a request to stop
 };
 
 /// Elimination of one node of the tree: the edges of A, read in place, and the sampled edges in lists that
@@ -75,11 +77,11 @@ class NodeElimination {
     place_ancestors();
   }
 
-  void run(const CancellationToken& cancel) {
+  void run(const SetupControl& control) {
     receive();
     start();
-    eliminate(cancel);
-    if (cancel.stop_requested()) return;
+    eliminate(control);
+    if (control.stop_requested()) return;
     number_rows();
   }
 
@@ -163,8 +165,8 @@ class NodeElimination {
     return static_cast<std::size_t>(nonzeros * 3 / 2);
   }
 
-  void eliminate(const CancellationToken& cancel) {
-    constexpr std::int64_t steps_per_check = 65536;
+  void eliminate(const SetupControl& control) {
+    constexpr std::int64_t steps_per_check = 8192;
     const auto bucket_of = [this](std::int32_t v) -> DegreeQueue::Bucket& { return at(v).bucket; };
     for (std::int32_t v = queue_.take(bucket_of); v >= 0; v = queue_.take(bucket_of)) {
       collect_star(v);
@@ -175,7 +177,9 @@ class NodeElimination {
       sample_clique(star_, options_.seed, v, options_.split, suffix_,
                     [this](std::size_t i, std::size_t j, double weight) { join(i, j, weight); });
       update_degrees();
-      if (factor_->vertices() % steps_per_check == 0 && cancel.stop_requested()) return;
+      if (factor_->vertices() % steps_per_check != 0) continue;
+      const std::int64_t done = graph_->eliminated += steps_per_check;  // by all threads
+      if (control.stops_at(static_cast<double>(done) / static_cast<double>(n_))) return;
     }
   }
 
@@ -313,20 +317,20 @@ class NodeElimination {
 template <class F, class B>
 ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const double* excess,
                                          const EliminationTree& tree, const SamplingOptions& options,
-                                         const CancellationToken& cancel) {
+                                         const SetupControl& control) {
   ApproximateFactor<F> factor;
   factor.levels = tree.levels;
   const auto nodes = static_cast<std::size_t>(tree.nodes());
   factor.nodes.resize(nodes);
-  SharedGraph<F> graph{&A, excess, options, &tree, {}, {}, &factor};
+  SharedGraph<F> graph{&A, excess, options, &tree, {}, {}, &factor, {}};
   graph.vertices.resize(static_cast<std::size_t>(A.rows()));
   backend.for_each(A.rows(), SetLevel<F>{tree.level_of.data(), graph.vertices.data()});
   graph.passed.resize(nodes);
   for (int level = 0; level < tree.levels; ++level) {
     for_nodes(backend, tree.width(level), [&](std::int32_t k) {
-      NodeElimination<F>(graph, tree.first_node(level) + k, level).run(cancel);
+      NodeElimination<F>(graph, tree.first_node(level) + k, level).run(control);
     });
-    if (cancel.stop_requested()) return {};
+    if (control.stop_requested()) return {};
   }
   factor.place_blocks();
   return factor;
@@ -334,9 +338,9 @@ ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const
 
 template ApproximateFactor<float> eliminate_by_degree(Host&, const Csr<double>&, const double*,
                                                       const EliminationTree&, const SamplingOptions&,
-                                                      const CancellationToken&);
+                                                      const SetupControl&);
 template ApproximateFactor<double> eliminate_by_degree(Host&, const Csr<double>&, const double*,
                                                        const EliminationTree&, const SamplingOptions&,
-                                                       const CancellationToken&);
+                                                       const SetupControl&);
 
 }  // namespace echelon::graph_laplacian

@@ -14,8 +14,8 @@
 #pragma once
 
 #include "graph_laplacian/approximate_cholesky/elimination_tree.hpp"
+#include "support/setup_control.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -103,6 +103,6 @@ template <class F, class B>
 [[nodiscard]] ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const double* excess,
                                                        const EliminationTree& tree,
                                                        const SamplingOptions& options,
-                                                       const CancellationToken& cancel = {});
+                                                       const SetupControl& control = {});
 
 }  // namespace echelon::graph_laplacian

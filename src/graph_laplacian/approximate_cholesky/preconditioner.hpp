@@ -8,7 +8,6 @@
 #include "graph_laplacian/approximate_cholesky/substitution.hpp"
 #include "solver/implementation.hpp"
 
-#include <echelon/cancellation.hpp>
 #include <echelon/methods/approximate_cholesky.hpp>
 #include <echelon/solver.hpp>
 
@@ -81,7 +80,7 @@ class ApproximateCholeskyPreconditioner {
   /// Factors A, whose rows sum to `excess`; false when asked to stop. A has to outlive the preconditioner.
   template <class B>
   [[nodiscard]] bool setup(B& backend, const Csr<double>& A, const std::vector<double>& excess,
-                           const ApproximateCholeskyOptions& options, const CancellationToken& cancel) {
+                           const ApproximateCholeskyOptions& options, const SetupControl& control) {
     A_ = &A;
     reduction_ = eliminate_low_degrees(backend, A, excess);
     const std::vector<double>& core_excess = is_reduced() ? reduction_.core_excess : excess;
@@ -91,9 +90,9 @@ class ApproximateCholeskyPreconditioner {
                                    range.largest > 0 ? std::ldexp(1.0, -std::ilogb(range.largest)) : 1.0};
     const EliminationTree tree = dissect(backend, core());
     if (in_double_) {
-      double_ = eliminate_by_degree<double>(backend, core(), core_excess.data(), tree, sampling, cancel);
+      double_ = eliminate_by_degree<double>(backend, core(), core_excess.data(), tree, sampling, control);
     } else {
-      single_ = eliminate_by_degree<float>(backend, core(), core_excess.data(), tree, sampling, cancel);
+      single_ = eliminate_by_degree<float>(backend, core(), core_excess.data(), tree, sampling, control);
     }
     return with_factor([](const auto& f) { return f.vertices(); }) == core().rows();
   }

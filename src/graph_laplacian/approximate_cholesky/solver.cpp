@@ -117,9 +117,9 @@ class ApproximateCholeskyMethod final : public LaplacianMethod<B, T, double> {
 
   /// Factors the matrix; false when asked to stop. Called by set-up, or by the first solve that needs the
   /// factor.
-  bool factor(B& backend, const CancellationToken& cancel) const {
+  bool factor(B& backend, const SetupControl& control) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!factored_) factored_ = factor_.setup(backend, *matrix_, excess_, options_, cancel);
+    if (!factored_) factored_ = factor_.setup(backend, *matrix_, excess_, options_, control);
     return factored_;
   }
 

@@ -21,12 +21,13 @@ constexpr double interpolated_part = 0.3;
 template <class T>
 class Setup {
  public:
-  Setup(const SetupOptions& options, const CancellationToken& cancel, const Hierarchy<T>* previous)
-      : options_(options), cancel_(cancel), previous_(previous) {}
+  Setup(const SetupOptions& options, const SetupControl& control, const Hierarchy<T>* previous)
+      : options_(options), control_(control), previous_(previous) {}
 
   Hierarchy<T> run(Graph<T> graph) {
     hierarchy_.order = local_order(graph.offsets.data(), graph.neighbours.data(), graph.n);
     if (!hierarchy_.order.empty()) graph = renumbered(graph, hierarchy_.order);
+    finest_ends_ = std::max<std::int64_t>(graph.ends(), 1);
     while (add_level(graph)) {
     }
     set_cycle_indices();
@@ -77,7 +78,8 @@ class Setup {
     if (graph.n == 0) return end(graph, "elimination left no vertex", true);
     if (graph.n <= options_.coarse_size) return end(graph, "the level is small", true);
     if (l + 1 >= options_.max_levels) return end(graph, "the number of levels is limited", false);
-    if (cancel_.stop_requested()) return end(graph, "stopped by the caller", false);
+    const double left = static_cast<double>(graph.ends()) / static_cast<double>(finest_ends_);
+    if (control_.stops_at(1 - left)) return end(graph, "stopped by the caller", false);
     TestVectors vectors = make_test_vectors(graph, options_.test_sweeps, l);
     if (vectors.reduction <= options_.fast_relaxation &&
         late_reduction(graph, vectors, options_.late_sweeps) <= options_.fast_relaxation) {
@@ -107,7 +109,8 @@ class Setup {
   }
 
   SetupOptions options_;
-  CancellationToken cancel_;
+  const SetupControl& control_;
+  std::int64_t finest_ends_ = 1;
   const Hierarchy<T>* previous_;
   Hierarchy<T> hierarchy_;
 };
@@ -115,14 +118,14 @@ class Setup {
 }  // namespace
 
 template <class T>
-Hierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options, const CancellationToken& cancel,
+Hierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options, const SetupControl& control,
                             const Hierarchy<T>* previous) {
-  return Setup<T>(options, cancel, previous).run(std::move(graph));
+  return Setup<T>(options, control, previous).run(std::move(graph));
 }
 
-template Hierarchy<float> make_hierarchy(Graph<float>, const SetupOptions&, const CancellationToken&,
+template Hierarchy<float> make_hierarchy(Graph<float>, const SetupOptions&, const SetupControl&,
                                          const Hierarchy<float>*);
-template Hierarchy<double> make_hierarchy(Graph<double>, const SetupOptions&, const CancellationToken&,
+template Hierarchy<double> make_hierarchy(Graph<double>, const SetupOptions&, const SetupControl&,
                                           const Hierarchy<double>*);
 
 }  // namespace echelon::lamg

@@ -6,8 +6,7 @@
 #include "graph_laplacian/lamg/dense_elimination.hpp"
 #include "graph_laplacian/lamg/elimination.hpp"
 #include "graph_laplacian/lamg/interpolation.hpp"
-
-#include <echelon/cancellation.hpp>
+#include "support/setup_control.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -68,10 +67,10 @@ struct Hierarchy {
 };
 
 /// Builds the hierarchy of a graph. If `previous` is given, the hierarchy of a graph with the same edges and
-/// other weights, its aggregates are reused. Ends early once `cancel` requests it.
+/// other weights, its aggregates are reused. Ends early once a stop is requested.
 template <class T>
 [[nodiscard]] Hierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options,
-                                          const CancellationToken& cancel,
+                                          const SetupControl& control,
                                           const Hierarchy<T>* previous = nullptr);
 
 }  // namespace echelon::lamg

@@ -113,33 +113,32 @@ int with_workspace(const F& f) {
 
 }  // namespace
 
-void geqrf(int n, float* a, float* tau) {
+void geqrf(int rows, int columns, float* a, int leading, float* tau) {
   const auto factor = [&](float* work, int size) {
-    return LAPACKE_sgeqrf_work(LAPACK_COL_MAJOR, n, n, a, n, tau, work, size);
+    return LAPACKE_sgeqrf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, tau, work, size);
   };
   checked_info(with_workspace<float>(factor), "sgeqrf");
 }
-void geqrf(int n, double* a, double* tau) {
+void geqrf(int rows, int columns, double* a, int leading, double* tau) {
   const auto factor = [&](double* work, int size) {
-    return LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, n, n, a, n, tau, work, size);
+    return LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, tau, work, size);
   };
   checked_info(with_workspace<double>(factor), "dgeqrf");
 }
 
-void multiply_by_q(bool transposed, int n, int columns, const float* qr, const float* tau, float* b,
-                   int leading) {
+void multiply_by_q(bool transposed, int n, int columns, const Reflections<float>& q, float* b, int leading) {
   const auto multiply = [&](float* work, int size) {
-    return LAPACKE_sormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b,
-                               leading, work, size);
+    return LAPACKE_sormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, q.count, q.vectors,
+                               q.leading, q.tau, b, leading, work, size);
   };
   checked_info(with_workspace<float>(multiply), "sormqr");
 }
 
-void multiply_by_q(bool transposed, int n, int columns, const double* qr, const double* tau, double* b,
+void multiply_by_q(bool transposed, int n, int columns, const Reflections<double>& q, double* b,
                    int leading) {
   const auto multiply = [&](double* work, int size) {
-    return LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b,
-                               leading, work, size);
+    return LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, q.count, q.vectors,
+                               q.leading, q.tau, b, leading, work, size);
   };
   checked_info(with_workspace<double>(multiply), "dormqr");
 }

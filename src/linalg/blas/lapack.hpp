@@ -50,15 +50,21 @@ SymmetricStep sytf2_rook(int n, double* a, int leading, int* pivots);
 void sytrs_rook(int n, int columns, const float* ldl, const int* pivots, float* b, int leading);
 void sytrs_rook(int n, int columns, const double* ldl, const int* pivots, double* b, int leading);
 
-/// Replaces a by its QR factors, R above n Householder vectors with factors tau.
-void geqrf(int n, float* a, float* tau);
-void geqrf(int n, double* a, double* tau);
+/// Replaces the rows-by-columns matrix a by its QR factors, R above Householder vectors with factors tau.
+void geqrf(int rows, int columns, float* a, int leading, float* tau);
+void geqrf(int rows, int columns, double* a, int leading, double* tau);
 
+/// Q as a product of reflections, which geqrf has left in this many columns.
+template <class T>
+struct Reflections {
+  int count;
+  const T* vectors;
+  int leading;
+  const T* tau;
+};
 /// b = Q^T b, or Q b, for b of n rows.
-void multiply_by_q(bool transposed, int n, int columns, const float* qr, const float* tau, float* b,
-                   int leading);
-void multiply_by_q(bool transposed, int n, int columns, const double* qr, const double* tau, double* b,
-                   int leading);
+void multiply_by_q(bool transposed, int n, int columns, const Reflections<float>& q, float* b, int leading);
+void multiply_by_q(bool transposed, int n, int columns, const Reflections<double>& q, double* b, int leading);
 
 /// Estimated 1 / (||A||_1 ||A^-1||_1) from the factors and ||A||_1.
 double reciprocal_condition(int n, const float* lu, float norm_one);

@@ -7,9 +7,9 @@
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
 #include "backend/lower_bound.hpp"
+#include "backend/rounded.hpp"
 #include "backend/targets.hpp"
 #include "linalg/spadd/sum.hpp"
-#include "support/rounded.hpp"
 
 #include <cuda/std/limits>
 

@@ -5,7 +5,7 @@
 
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/shared_memory.cuh"
-#include "support/rounded.hpp"
+#include "backend/rounded.hpp"
 
 #include <echelon/matrix/csr.hpp>
 

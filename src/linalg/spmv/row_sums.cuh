@@ -5,8 +5,8 @@
 
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
+#include "backend/rounded.hpp"
 #include "matrix/row_blocks.hpp"
-#include "support/rounded.hpp"
 
 namespace echelon::row_sums {
 

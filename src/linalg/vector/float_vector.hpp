@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "backend/rounded.hpp"
 #include "linalg/vector/multi_vector.hpp"
-#include "support/rounded.hpp"
 
 #include <cmath>
 #include <cstdint>

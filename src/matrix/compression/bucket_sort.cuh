@@ -12,12 +12,11 @@
 
 #include "backend/cuda/cuda.cuh"
 #include "backend/lower_bound.hpp"
-#include "matrix/compression/compress.hpp"
+#include "matrix/compression/radix.hpp"
 
 #include <cub/block/block_scan.cuh>
 #include <cuda/functional>
 
-#include <bit>
 #include <cstdint>
 
 namespace echelon::bucket_sort {
@@ -30,10 +29,7 @@ struct alignas(16) PackedEntry {
   T value;
 };
 
-/// Number of bits of the numbers 0, ..., n - 1.
-inline int bits_below(std::int64_t n) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n > 0 ? n - 1 : 0)));
-}
+using radix_compression::bits_below;
 
 struct Plan {
   static constexpr std::int64_t most_buckets = 28 * 1024;  ///< two blocks' counters fit into shared memory

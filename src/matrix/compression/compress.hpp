@@ -108,10 +108,15 @@ struct CompressedRows {
   Array<T> values;
   bool repeated = false;  ///< some entries are repeated and remain to be summed
 };
+template <class T>
+CompressedRows<T> uninitialised_rows(const Device& device, std::int64_t rows, std::int64_t entries) {
+  return {Array<std::int64_t>(device, rows + 1), Array<std::int32_t>(device, entries),
+          Array<T>(device, entries)};
+}
 
 /// Sorts entries into a matrix of `rows` by `columns`; they must lie within. Defined in host.cpp for Host,
 /// which sums repeated entries, and in cuda.cu for Cuda, which synchronises to find out whether the entries
-/// are sorted already and whether any are repeated.
+/// are sorted already and whether any are repeated. Other backends have compress_by_radix (radix.hpp).
 template <class Backend, class Entries>
 CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
                                                  std::int64_t columns);

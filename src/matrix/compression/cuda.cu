@@ -5,7 +5,7 @@
 #include "backend/lower_bound.hpp"
 #include "backend/store.hpp"
 #include "matrix/compression/bucket_sort.cuh"
-#include "matrix/compression/compress.hpp"
+#include "matrix/compression/radix.hpp"
 #include "matrix/compression/symmetric_transpose.cuh"
 
 #include <algorithm>
@@ -14,106 +14,6 @@
 namespace echelon {
 
 namespace {
-
-/// keys[k] = row and column of entry k in the result, as one number that sorts by row first.
-template <class T>
-struct KeyOfEntry {
-  CooEntries<T> entries;
-  int column_bits;
-  std::uint64_t* keys;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    keys[k] = static_cast<std::uint64_t>(entries.rows[k]) << column_bits |
-              static_cast<std::uint64_t>(entries.columns[k]);
-  }
-};
-
-/// The last i < n with offsets[i] <= k.
-ECHELON_ANYWHERE inline std::int64_t row_of(std::int64_t k, std::int64_t n, const std::int64_t* offsets) {
-  return lower_bound(offsets, 0, n, k + 1) - 1;
-}
-
-template <class T>
-struct KeyOfTransposed {
-  TransposedEntries<T> entries;
-  int column_bits;
-  std::uint64_t* keys;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    keys[k] = static_cast<std::uint64_t>(entries.rows[k]) << column_bits |
-              static_cast<std::uint64_t>(row_of(k, entries.offset_count, entries.offsets));
-  }
-};
-
-template <class T>
-KeyOfEntry<T> key_maker(const CooEntries<T>& entries, int column_bits, std::uint64_t* keys) {
-  return {entries, column_bits, keys};
-}
-template <class T>
-KeyOfTransposed<T> key_maker(const TransposedEntries<T>& entries, int column_bits, std::uint64_t* keys) {
-  return {entries, column_bits, keys};
-}
-
-/// offsets[i] = the number of keys whose rows are less than i.
-struct FindOffset {
-  std::int64_t count;
-  const std::uint64_t* keys;
-  int column_bits;
-  std::int64_t* offsets;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    offsets[i] = lower_bound(keys, 0, count, static_cast<std::uint64_t>(i) << column_bits);
-  }
-};
-
-struct ColumnOfKey {
-  const std::uint64_t* keys;
-  std::uint64_t mask;
-  std::int32_t* columns;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    columns[k] = static_cast<std::int32_t>(keys[k] & mask);
-  }
-};
-
-struct Repetition {
-  const std::uint64_t* keys;
-  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t k) const {
-    return keys[k] == keys[k + 1] ? FirstIndex{k} : FirstIndex{};
-  }
-};
-
-bool any_repeated(Cuda& backend, std::int64_t count, const std::uint64_t* keys) {
-  Array<FirstIndex> first(backend.device(), 1);
-  backend.reduce(count - 1, Repetition{keys}, Store<FirstIndex>{first.data()});
-  return backend.read(first.data()).value != FirstIndex::none;
-}
-
-using bucket_sort::bits_below;
-
-template <class T>
-CompressedRows<T> uninitialised(const Device& device, std::int64_t rows, std::int64_t entries) {
-  return {Array<std::int64_t>(device, rows + 1), Array<std::int32_t>(device, entries),
-          Array<T>(device, entries)};
-}
-
-/// Compresses by a radix sort over all bits of row and column.
-template <class Entries>
-CompressedRows<typename Entries::Value> compress_by_radix(Cuda& backend, const Entries& entries,
-                                                          std::int64_t rows, std::int64_t columns) {
-  const Device& device = backend.device();
-  const int column_bits = bits_below(columns);
-  const int row_bits = bits_below(rows);
-  Array<std::uint64_t> keys(device, entries.count);
-  Array<std::uint64_t> sorted(device, entries.count);
-  auto result = uninitialised<typename Entries::Value>(device, rows, entries.count);
-  backend.for_each(entries.count, key_maker(entries, column_bits, keys.data()));
-  backend.sort_by_key(entries.count, Entries::columns_ascend ? column_bits : 0, column_bits + row_bits,
-                      keys.data(), sorted.data(), entries.values, result.values.data());
-  backend.for_each(rows + 1, FindOffset{entries.count, sorted.data(), column_bits, result.offsets.data()});
-  backend.for_each(entries.count,
-                   ColumnOfKey{sorted.data(), (std::uint64_t{1} << column_bits) - 1, result.columns.data()});
-  if (!Entries::columns_ascend && entries.count > 1) {
-    result.repeated = any_repeated(backend, entries.count, sorted.data());
-  }
-  return result;
-}
 
 /// Grid size: the number of resident blocks of a kernel, at most `most`.
 template <class Kernel>
@@ -179,7 +79,7 @@ class BucketSort {
     if (largest > bucket_sort::Plan::most_capacity) return std::nullopt;
     plan_.capacity = static_cast<int>(largest);
     fill_buckets();
-    auto result = uninitialised<T>(backend_.device(), rows_, entries_.count);
+    auto result = uninitialised_rows<T>(backend_.device(), rows_, entries_.count);
     backend_.write(entries_.count, result.offsets.data() + rows_);
     Array<std::int64_t> sizes(backend_.device(), plan_.buckets + 1);
     sort_buckets(result, sizes);
@@ -260,7 +160,7 @@ class BucketSort {
 template <class T>
 std::optional<CompressedRows<T>> compress_by_mirror(Cuda& backend, const TransposedEntries<T>& entries) {
   const CurrentDevice current(backend.device().id());
-  auto result = uninitialised<T>(backend.device(), entries.offset_count, entries.count);
+  auto result = uninitialised_rows<T>(backend.device(), entries.offset_count, entries.count);
   const std::int64_t tiles = tiles_of(entries.count);
   const Array<std::int32_t> tile_rows = rows_of_tiles(backend, entries, tiles);
   Array<unsigned> missing(backend.device(), 1);

@@ -25,12 +25,6 @@ namespace echelon {
 
 namespace {
 
-template <class T>
-CompressedRows<T> uninitialised(const Device& device, std::int64_t rows, std::int64_t entries) {
-  return {Array<std::int64_t>(device, rows + 1), Array<std::int32_t>(device, entries),
-          Array<T>(device, entries)};
-}
-
 /// Stores an entry in two arrays.
 template <class T>
 struct PutEntry {
@@ -181,7 +175,7 @@ CompressedRows<typename Entries::Value> compress_serially(const Device& device, 
                                                           std::int64_t rows) {
   using T = typename Entries::Value;
   if constexpr (Entries::columns_ascend) {
-    auto result = uninitialised<T>(device, rows, entries.count);
+    auto result = uninitialised_rows<T>(device, rows, entries.count);
     result.offsets[0] = 0;
     place_entries(entries, 0, rows, 0, result.offsets.data(),
                   PutEntry<T>{result.columns.data(), result.values.data()});
@@ -401,7 +395,7 @@ CompressedRows<typename Entries::Value> compress_by_buckets(const Device& device
   InBuckets<T> buckets{BucketPlan(rows, entries.count),
                        {},
                        Array<std::int32_t>(device, entries.count),
-                       uninitialised<T>(device, rows, entries.count)};
+                       uninitialised_rows<T>(device, rows, entries.count)};
   buckets.starts = fill_buckets(threads, entries, buckets.plan, buckets.rows.data(),
                                 PutEntry<T>{buckets.arrays.columns.data(), buckets.arrays.values.data()});
   return BucketCompression<Entries>(device, rows, std::move(buckets))(threads);
@@ -442,7 +436,7 @@ CompressedRows<typename Entries::Value> compress_directly(Host& backend, const E
                                                           std::int64_t rows) {
   using T = typename Entries::Value;
   const int threads = backend.threads();
-  auto result = uninitialised<T>(backend.device(), rows, entries.count);
+  auto result = uninitialised_rows<T>(backend.device(), rows, entries.count);
   std::vector<RowCounts> parts(static_cast<std::size_t>(threads));
   const auto range = [&](int t) {
     return std::pair(part_begin(entries.count, t, threads), part_begin(entries.count, t + 1, threads));
@@ -534,7 +528,7 @@ std::optional<CompressedRows<T>> compress_by_mirror(Host& backend, const Transpo
   constexpr std::int64_t block = 1024;
   const std::int64_t rows = entries.offset_count;
   const std::int64_t blocks = (rows + block - 1) / block;
-  auto result = uninitialised<T>(backend.device(), rows, entries.count);
+  auto result = uninitialised_rows<T>(backend.device(), rows, entries.count);
   std::atomic<bool> missing = false;
 #pragma omp parallel for num_threads(backend.threads()) schedule(dynamic)
   for (std::int64_t b = 0; b < blocks; ++b) {

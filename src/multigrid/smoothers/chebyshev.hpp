@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "backend/rounded.hpp"
 #include "multigrid/estimates/spectral_radius.hpp"
 #include "multigrid/smoothers/smoother.hpp"
-#include "support/rounded.hpp"
 
 #include <array>
 #include <cmath>

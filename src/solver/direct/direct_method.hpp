@@ -52,7 +52,7 @@ requires requires {
 struct HostMethodOf<F, T> : HostFallback<T> {
   template <class MethodOptions>
   explicit HostMethodOf(const MethodOptions& options)
-      : HostFallback<T>(typename F::HostMethod(Device(), options)) {}
+      : HostFallback<T>([options] { return Solver<T>(typename F::HostMethod(Device(), options)); }) {}
 };
 
 }  // namespace direct
@@ -92,6 +92,7 @@ class TransposedMethod final : public SolverImplementation<T> {
 ///   check(backend, space)          called at the end of a solve;
 ///   determinant(backend)           of the matrix that substitute() inverts, from complete factors; waits;
 ///   inertia()                      of a symmetric A, from complete factors;
+///   known_inertia()                the same where pivots are not copied, or nothing;
 ///   factors(backend)               copies of them: without scales, unless F scales itself, and without a
 ///                                  permutation where it is the identity;
 ///   check_matrix(backend, A)       static: whether A has what rounding it to float may bring about;
@@ -147,17 +148,17 @@ class DirectMethod final : public SolverImplementation<T> {
   }
 
   Outcome analyze(const MatrixRef<T>& A) override {
-    if constexpr (requires { factorization_.analyze(*A.csr()); }) {
+    if constexpr (requires { factorization_.analyze(*A.csr(), this->control()); }) {
       take(A);
-      return factorization_.analyze(*A_.csr());
+      return factorization_.analyze(*A_.csr(), this->control());
     } else {
       return {};
     }
   }
   [[nodiscard]] std::optional<CostPrediction> predict_cost(const MatrixRef<T>& A) override {
-    if constexpr (requires { factorization_.predict_cost(*A.csr()); }) {
+    if constexpr (requires { factorization_.predict_cost(*A.csr(), this->control()); }) {
       take(A);
-      return factorization_.predict_cost(*A_.csr());
+      return factorization_.predict_cost(*A_.csr(), this->control());
     } else {
       return std::nullopt;
     }
@@ -205,6 +206,8 @@ class DirectMethod final : public SolverImplementation<T> {
       product.divide_by_all(scales_.rows.to_vector());
       product.divide_by_all(scales_.columns.to_vector());
       return product.value();
+    } else if constexpr (has_host_method) {
+      return of_host_factors([](const Solver<T>& solver) { return solver.determinant(); });
     } else {
       return SolverImplementation<T>::determinant();
     }
@@ -213,11 +216,17 @@ class DirectMethod final : public SolverImplementation<T> {
     if constexpr (has_host_method) {
       if (host_.active()) return host_.method().inertia();
     }
+    if constexpr (requires { factorization_.known_inertia(); }) {
+      check_eliminated();
+      if (const std::optional<Inertia> known = factorization_.known_inertia()) return *known;
+    }
     if constexpr (requires { factorization_.inertia(); }) {
       if (A_.rows() == 0) return {};
       check_eliminated();
       if (outcome().row) throw Error("there is no inertia without factors: " + outcome().message);
       return factorization_.inertia();
+    } else if constexpr (has_host_method) {
+      return of_host_factors([](const Solver<T>& solver) { return solver.inertia(); });
     } else {
       return SolverImplementation<T>::inertia();
     }
@@ -232,6 +241,8 @@ class DirectMethod final : public SolverImplementation<T> {
       if (!has_full_rank()) throw Error("there are no complete factors: " + outcome().message);
       B backend(this->device());
       return direct::complete(factorization_.factors(backend), scales_, A_.rows());
+    } else if constexpr (has_host_method) {
+      return of_host_factors([](const Solver<T>& solver) { return solver.factors(); });
     } else {
       return SolverImplementation<T>::factors();
     }
@@ -355,6 +366,14 @@ class DirectMethod final : public SolverImplementation<T> {
   template <class U>
   [[nodiscard]] DenseView<U> vector(U* elements) const {
     return {elements, A_.rows(), 1, A_.rows(), this->device()};
+  }
+
+  /// A result that F does not give: that of the method on the host, which factors a copy of A once more.
+  template <class Result>
+  [[nodiscard]] auto of_host_factors(const Result& result) const {
+    check_eliminated();
+    const auto matrix = F::host_copy(A_);
+    return result(host_.factored(matrix));
   }
 
   /// Calls f with the matrix of transposed equations in CSR form, or with null.

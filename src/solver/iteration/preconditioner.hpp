@@ -22,8 +22,7 @@ class MethodPreconditioner {
 
   /// Makes the preconditioner that an option names; none for "none".
   void make(const std::string& name, const Options& options) {
-    const Method* method = find_preconditioner(name, options);
-    if (method != nullptr) named_ = make_solver<T>(method->name, device_, options);
+    named_ = make_preconditioner<T>(name, device_, options);
   }
   /// Takes a user's preconditioner in place of the named one.
   void replace(const Preconditioner<T>& preconditioner) {

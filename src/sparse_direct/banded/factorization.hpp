@@ -71,9 +71,9 @@ class BandFactorizationOn {
   }
 
   /// Factors A, of the shape prepared for. Queued; does not wait. The factors are unusable after a cancel.
-  void factor(B& backend, const BandMatrices<T>& A, const CancellationToken& cancel = {}) {
+  void factor(B& backend, const BandMatrices<T>& A, const SetupControl& control = {}) {
     FactorBatch<T> batch = batch_;
-    batch.cancel = &cancel;
+    batch.control = {&control, plan_.n};
     for (std::int64_t level = 0; level < plan_.levels(); ++level) eliminate_nodes(backend, batch, A, level);
     backend.for_each(shape_.count + 1, Multiples{nodes_.size(), offsets_.data()});
     backend.segmented_reduce(shape_.count, offsets_.data(), FactsOfNode{node_facts_.data()}, facts_.data());

@@ -3,8 +3,9 @@
 #pragma once
 
 #include "sparse_direct/banded/factors.hpp"
+#include "support/setup_control.hpp"
 
-#include <echelon/cancellation.hpp>
+#include <echelon/annotate.hpp>
 
 #include <cstdint>
 
@@ -23,6 +24,19 @@ struct BandMatrices {
   }
 };
 
+/// Request to stop an elimination on the host, and the receiver of its progress.
+struct EliminationControl {
+  const SetupControl* control = nullptr;  ///< null for neither
+  std::int64_t columns = 1;               ///< of the whole matrix
+
+  /// Reports that the columns before `column` are eliminated, and returns whether a stop is requested.
+  [[nodiscard]] bool stops_at(std::int64_t column) const {
+    if (control == nullptr) return false;
+    if (!control->reports()) return control->stop_requested();
+    return control->stops_at(static_cast<double>(column) / static_cast<double>(columns));
+  }
+};
+
 /// Factors of a batch, where the backend works, with the plan that all matrices share.
 template <class T>
 struct FactorBatch {
@@ -37,7 +51,7 @@ struct FactorBatch {
   std::int64_t k = 0;  ///< columns of an interface
   std::int64_t block_rows = 0;
   std::int64_t node_count = 0;
-  const CancellationToken* cancel = nullptr;  ///< tested on the host during an elimination; may be null
+  EliminationControl control;
 
   [[nodiscard]] ECHELON_ANYWHERE FactorView<T> of(std::int64_t matrix) const {
     return {first.pivots + matrix * n, first.lower + matrix * lower_stride,

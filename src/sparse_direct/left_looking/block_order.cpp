@@ -93,6 +93,7 @@ class BlockOrdering {
       const std::int32_t begin = blocks_.block_begin[b];
       const std::int32_t size = blocks_.block_begin[b + 1] - begin;
       if (size == 1) continue;
+      test_for_stop(options.cancel);
       const Pattern pattern = collect(begin, size);
       const OrderedBlock block = ordered(pattern, options);
       for (std::int32_t k = 0; k < size; ++k) {

@@ -15,8 +15,9 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-AnalysisOptions options_for_device(Ordering ordering) {
-  return {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}};
+AnalysisOptions options_for_device(Ordering ordering, const CancellationToken& cancel) {
+  return {
+      .ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true, .cancel = cancel}};
 }
 
 /// First row whose diagonal element is not positive, if any; sets scale[i] = 1 / sqrt(a_ii) otherwise.
@@ -34,7 +35,7 @@ std::optional<std::int64_t> scale_by_diagonal(const Csr<T>& A, std::vector<doubl
 }
 
 template <class T>
-DeviceAnalysis<T> analyze_cholesky(const Csr<T>& A, Ordering ordering) {
+DeviceAnalysis<T> analyze_cholesky(const Csr<T>& A, Ordering ordering, const CancellationToken& cancel) {
   DeviceAnalysis<T> result;
   if (const auto place = find_asymmetry(A, Device())) {
     result.outcome = not_symmetric(*place);
@@ -45,13 +46,13 @@ DeviceAnalysis<T> analyze_cholesky(const Csr<T>& A, Ordering ordering) {
     result.outcome = not_positive(*row, "at most its diagonal element, which is not positive");
     return result;
   }
-  result.tree = analyze_symmetric(A, options_for_device(ordering));
+  result.tree = analyze_symmetric(A, options_for_device(ordering, cancel));
   result.row_scale = result.column_scale = powers_of_two<T>(scale);
   return result;
 }
 
 template <class T>
-DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, Ordering ordering) {
+DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, Ordering ordering, const CancellationToken& cancel) {
   DeviceAnalysis<T> result;
   if (const auto place = find_asymmetry(A, Device())) {
     result.outcome = not_symmetric(*place, Status::breakdown);
@@ -63,7 +64,7 @@ DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, Ordering ordering) {
     result.outcome = rank_deficient("A", A.rows(), matching.structural_rank, matching.unmatched_rows, true);
     return result;
   }
-  AnalysisOptions options = options_for_device(ordering);
+  AnalysisOptions options = options_for_device(ordering, cancel);
   options.partner = matching.partner;
   result.tree = analyze_symmetric(A, options);
   result.row_scale = result.column_scale = powers_of_two<T>(matching.scale);
@@ -72,7 +73,7 @@ DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, Ordering ordering) {
 }
 
 template <class T>
-DeviceAnalysis<T> analyze_lu(const Csr<T>& A, Ordering ordering) {
+DeviceAnalysis<T> analyze_lu(const Csr<T>& A, Ordering ordering, const CancellationToken& cancel) {
   DeviceAnalysis<T> result;
   const LargeDiagonal diagonal = large_diagonal(A);
   if (diagonal.structural_rank < A.rows()) {
@@ -81,7 +82,7 @@ DeviceAnalysis<T> analyze_lu(const Csr<T>& A, Ordering ordering) {
     return result;
   }
   const PatternStorage pattern = symmetrized_pattern(A, diagonal.row_permutation);
-  result.tree = analyze_symmetric(pattern.view(), options_for_device(ordering));
+  result.tree = analyze_symmetric(pattern.view(), options_for_device(ordering, cancel));
   result.row_permutation = diagonal.row_permutation;
   result.row_scale = powers_of_two<T>(diagonal.scaling.rows);
   result.column_scale = powers_of_two<T>(diagonal.scaling.columns);
@@ -91,19 +92,22 @@ DeviceAnalysis<T> analyze_lu(const Csr<T>& A, Ordering ordering) {
 }  // namespace
 
 template <class T>
-DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, Ordering ordering) {
+DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, Ordering ordering,
+                                     const CancellationToken& cancel) {
   switch (kind) {
     case FactorKind::cholesky:
-      return analyze_cholesky(A, ordering);
+      return analyze_cholesky(A, ordering, cancel);
     case FactorKind::ldlt:
-      return analyze_ldlt(A, ordering);
+      return analyze_ldlt(A, ordering, cancel);
     case FactorKind::lu:
-      return analyze_lu(A, ordering);
+      return analyze_lu(A, ordering, cancel);
   }
   return {};
 }
 
-template DeviceAnalysis<float> analyze_for_device(const Csr<float>&, FactorKind, Ordering);
-template DeviceAnalysis<double> analyze_for_device(const Csr<double>&, FactorKind, Ordering);
+template DeviceAnalysis<float> analyze_for_device(const Csr<float>&, FactorKind, Ordering,
+                                                  const CancellationToken&);
+template DeviceAnalysis<double> analyze_for_device(const Csr<double>&, FactorKind, Ordering,
+                                                   const CancellationToken&);
 
 }  // namespace echelon::sparse_direct

@@ -30,6 +30,7 @@ struct DeviceAnalysis {
 /// Analyses a square A on the host. For cholesky it has to be symmetric with a positive diagonal, for ldlt
 /// symmetric, and of full structural rank for ldlt and lu; another A is the outcome.
 template <class T>
-[[nodiscard]] DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, Ordering ordering);
+[[nodiscard]] DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, Ordering ordering,
+                                                   const CancellationToken& cancel);
 
 }  // namespace echelon::sparse_direct

@@ -14,6 +14,7 @@
 
 #include <echelon/array.hpp>
 #include <echelon/cancellation.hpp>
+#include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
@@ -70,7 +71,11 @@ class DeviceSparseFactorization {
   direct::Factored factor(const Context& context) {
     const Csr<T> host = context.A.csr()->to(Device::serial());
     if (!factorization_) {
-      if (std::optional<direct::Factored> end = prepare(context, host)) return *std::move(end);
+      try {
+        if (std::optional<direct::Factored> end = prepare(context, host)) return *std::move(end);
+      } catch (const AnalysisCancelled&) {
+        return cancelled_factorization();
+      }
     }
     norm_ = scaled_norm_one(host, row_scale_, column_scale_);
     return factor_values(context);
@@ -100,6 +105,8 @@ class DeviceSparseFactorization {
   }
 
   [[nodiscard]] double norm() const { return norm_; }
+  /// Nothing for factors whose pivots do not give the signs of eigenvalues.
+  [[nodiscard]] std::optional<Inertia> known_inertia() const { return inertia_; }
   [[nodiscard]] std::int64_t refinement_steps() const { return steps_; }
   [[nodiscard]] std::size_t bytes() const { return factorization_ ? factorization_->bytes() : 0; }
 
@@ -109,7 +116,7 @@ class DeviceSparseFactorization {
     if (Method::is_quicker_on_host(host, options_))
       return direct::Factored::on_host(
           "few flops per entry are predicted, which a core computes column by column");
-    DeviceAnalysis<T> analysis = analyze_for_device(host, kind, options_.ordering);
+    DeviceAnalysis<T> analysis = analyze_for_device(host, kind, options_.ordering, context.control);
     if (analysis.is_final) return std::move(analysis.outcome);
     if (!analysis.outcome.ok()) return on_host_after(std::move(analysis.outcome), context.control);
     context.control.report(SolverPhase::analysis, 1);
@@ -145,6 +152,9 @@ class DeviceSparseFactorization {
       factorization_.reset();
       return on_host_after(std::move(outcome), context.control);
     }
+    inertia_.reset();
+    if (has_inertia) inertia_ = Inertia{facts.positive, facts.negative, 0};
+    if (kind == FactorKind::cholesky) inertia_ = Inertia{A.rows(), 0, 0};
     Outcome outcome;
     outcome.statistics = statistics_;
     if (has_pivoting) outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
@@ -228,6 +238,7 @@ class DeviceSparseFactorization {
   std::string scaling_;
   std::vector<Statistic> statistics_;
   std::int64_t steps_ = 0;  ///< of refinement
+  std::optional<Inertia> inertia_;
   std::vector<T> row_scale_, column_scale_;
   double norm_ = 0;  ///< ||A||_1 of the scaled matrix
 };

@@ -4,6 +4,7 @@
 
 #include "matrix/column_range.hpp"
 #include "solver/direct/factorization.hpp"
+#include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
 #include "sparse_direct/matching/scaling.hpp"
 #include "sparse_direct/multifrontal/componentwise_refinement.hpp"
@@ -63,16 +64,16 @@ class SparseFactorization {
   SparseFactorization(const SparseFactorization&) = delete;
   SparseFactorization& operator=(const SparseFactorization&) = delete;
 
-  Outcome analyze(const Csr<T>& A) {
-    return guarded([&] { return analyze_by(A, pattern_key(A), options_.ordering); });
+  Outcome analyze(const Csr<T>& A, const CancellationToken& cancel) {
+    return guarded([&] { return analyze_by(A, pattern_key(A), options_.ordering, cancel); });
   }
 
   /// Predicts by AMD in place of an automatic ordering, of which a set-up computes the tree again where
   /// dissection may save its own time.
-  [[nodiscard]] std::optional<CostPrediction> predict_cost(const Csr<T>& A) {
+  [[nodiscard]] std::optional<CostPrediction> predict_cost(const Csr<T>& A, const CancellationToken& cancel) {
     const bool automatic = options_.ordering == Ordering::automatic;
-    const Outcome outcome =
-        guarded([&] { return analyze_by(A, pattern_key(A), automatic ? Ordering::amd : options_.ordering); });
+    const Outcome outcome = guarded(
+        [&] { return analyze_by(A, pattern_key(A), automatic ? Ordering::amd : options_.ordering, cancel); });
     if (!outcome.ok()) return std::nullopt;
     const SymbolicFactor* const tree = analyzed_tree();
     const CostPrediction cost = analyzed_cost();
@@ -87,6 +88,7 @@ class SparseFactorization {
     return guarded([&] {
       const Csr<T>& A = *context.A.csr();
       const PatternKey key = pattern_key(A);
+      cancel_ = context.control;
       const bool updates = context.same_pattern && analysis_.is_of(key);
       const bool outdated = !context.same_pattern && analysis_depends_on_values() && !analysis_.is_unused();
       if (updates) {
@@ -171,7 +173,10 @@ class SparseFactorization {
   [[nodiscard]] int threads() const { return device_.threads(); }
   [[nodiscard]] const SparseOptions& options() const { return options_; }
   [[nodiscard]] AnalysisRequest request(Ordering ordering, bool same_pattern) const {
-    return {{.ordering = ordering, .minimum_degree = analysis_.minimum_degree(), .threads = threads()},
+    return {{.ordering = ordering,
+             .minimum_degree = analysis_.minimum_degree(),
+             .threads = threads(),
+             .cancel = cancel_},
             same_pattern};
   }
 
@@ -197,7 +202,9 @@ class SparseFactorization {
     const Scaling* scaling = nullptr;
   };
 
-  Outcome analyze_by(const Csr<T>& A, const PatternKey& key, Ordering ordering) {
+  Outcome analyze_by(const Csr<T>& A, const PatternKey& key, Ordering ordering,
+                     const CancellationToken& cancel) {
+    cancel_ = cancel;
     renew_analysis(A, key, ordering);
     return {};
   }
@@ -205,7 +212,8 @@ class SparseFactorization {
     analysis_.renew(key, [&](bool same_pattern) { analyze_matrix(A, request(ordering, same_pattern)); });
   }
 
-  /// Returns work(). A lack of memory becomes an outcome, and leaves the object usable.
+  /// Returns work(). A lack of memory, or an analysis that was cancelled, becomes an outcome, and leaves the
+  /// object usable.
   template <class F>
   Outcome guarded(const F& work) {
     try {
@@ -213,6 +221,9 @@ class SparseFactorization {
     } catch (const OutOfMemory& error) {
       release_factors();
       return {Status::out_of_memory, error.what()};
+    } catch (const AnalysisCancelled&) {
+      release_factors();
+      return cancelled_factorization();
     }
   }
 
@@ -242,6 +253,7 @@ class SparseFactorization {
   Device device_;
   SparseOptions options_;
   KeptAnalysis analysis_;
+  CancellationToken cancel_;  // of the analysis in progress
   UpdatedCondition condition_;
   Conditioned conditioned_;
 };

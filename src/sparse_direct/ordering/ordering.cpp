@@ -35,13 +35,14 @@ std::vector<std::int32_t> given_ordering(std::int64_t n, std::span<const std::in
 
 std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options) {
   if (!options.permutation.empty()) return given_ordering(a.n, options.permutation);
+  test_for_stop(options.cancel);
   switch (options.ordering) {
     case Ordering::automatic:
       break;
     case Ordering::amd:
       return minimum_degree_ordering(a);
     case Ordering::dissection:
-      return nested_dissection_ordering(a, {.threads = options.threads});
+      return nested_dissection_ordering(a, {.threads = options.threads, .cancel = options.cancel});
     case Ordering::metis:
       return with_dense_rows_last(a, metis_ordering);
     case Ordering::rcm:

@@ -2,8 +2,10 @@
 /// Orderings that reduce the fill of a symmetric factorisation.
 #pragma once
 
+#include "sparse_direct/pattern/analysis_cancelled.hpp"
 #include "sparse_direct/pattern/pattern.hpp"
 
+#include <echelon/cancellation.hpp>
 #include <echelon/ordering.hpp>
 
 #include <cstdint>
@@ -18,12 +20,13 @@ struct OrderingOptions {
   std::span<const std::int32_t> permutation = {};
   /// The rows in the order of AMD, if that is known: `automatic` takes it instead of computing it.
   std::span<const std::int32_t> minimum_degree = {};
-  int threads = 1;       ///< for dissection, whose result does not depend on it
-  bool for_gpu = false;  ///< for `automatic`: where the factorisation takes place
+  int threads = 1;                ///< for dissection, whose result does not depend on it
+  bool for_gpu = false;           ///< for `automatic`: where the factorisation takes place
+  CancellationToken cancel = {};  ///< tested between orderings, and by dissection between parts of the graph
 };
 
 /// The rows of a pattern in the order of elimination, by any ordering but `automatic`. Throws BadOption if
-/// `permutation` is not a permutation, OutOfMemory.
+/// `permutation` is not a permutation, OutOfMemory, AnalysisCancelled.
 [[nodiscard]] std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options);
 
 }  // namespace echelon::sparse_direct

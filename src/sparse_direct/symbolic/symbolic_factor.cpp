@@ -175,13 +175,14 @@ bool is_three_dimensional(const Pattern& a) {
 /// GPU, flops take less time than an ordering, and low trees matter: dissection comes first for all large
 /// meshes. The other ordering is tried afterwards if the fill leaves a doubt.
 OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
+  const auto of_kind = [&](Ordering ordering) {
+    return OrderingOptions{.ordering = ordering, .threads = options.threads, .cancel = options.cancel};
+  };
   const auto forest_of = [&](Ordering ordering) {
     const bool known = ordering == Ordering::amd && !options.minimum_degree.empty();
-    return OrderedForest{
-        known ? elimination_forest(a, options.minimum_degree, options.threads)
-              : elimination_forest(a, order(a, {.ordering = ordering, .threads = options.threads}),
-                                   options.threads),
-        std::string(to_string(ordering))};
+    return OrderedForest{known ? elimination_forest(a, options.minimum_degree, options.threads)
+                               : elimination_forest(a, order(a, of_kind(ordering)), options.threads),
+                         std::string(to_string(ordering))};
   };
   const bool dissection_first =
       is_large_mesh(a) && (options.for_gpu || (options.minimum_degree.empty() && is_three_dimensional(a)));
@@ -220,6 +221,7 @@ SymbolicFactor assembly_tree(const Pattern& a, const SupernodeForest& supernodes
 }
 
 SymbolicFactor factor_of(const Pattern& a, const OrderedForest& ordered, const AnalysisOptions& options) {
+  test_for_stop(options.ordering.cancel);
   const int threads = options.ordering.threads;
   const EliminationForest& forest = ordered.forest;
   SymbolicFactor factor = assembly_tree(

@@ -3,34 +3,21 @@
 /// finished.
 #pragma once
 
+#include "backend/atomic.hpp"
 #include "backend/target.hpp"
 #include "relaxation/gauss_seidel/row.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
-#ifdef __CUDACC__
-#include <cuda/atomic>
-#endif
-#include <atomic>
-
 namespace echelon::gauss_seidel {
 
-/// Flag of a row. Acquire and release order: a thread that reads a set flag also reads the row's new value.
-ECHELON_ANYWHERE inline bool is_finished(std::int32_t& flag) {
-#ifdef __CUDA_ARCH__
-  return cuda::atomic_ref<std::int32_t, cuda::thread_scope_device>(flag).load(cuda::memory_order_acquire) !=
-         0;
-#else
-  return std::atomic_ref(flag).load(std::memory_order_acquire) != 0;
-#endif
+/// Flags of rows. A thread that reads a set flag also reads the row's new value.
+ECHELON_ANYWHERE inline bool is_finished(std::int32_t* flag) {
+  return load_acquire(flag) != 0;
 }
-ECHELON_ANYWHERE inline void set_flag(std::int32_t& flag) {
-#ifdef __CUDA_ARCH__
-  cuda::atomic_ref<std::int32_t, cuda::thread_scope_device>(flag).store(1, cuda::memory_order_release);
-#else
-  std::atomic_ref(flag).store(1, std::memory_order_release);
-#endif
+ECHELON_ANYWHERE inline void set_flag(std::int32_t* flag) {
+  store_release(flag, 1);
 }
 
 /// Finishes row i if all earlier rows that it depends on are finished; sets *unfinished otherwise.
@@ -52,15 +39,15 @@ struct FinishRowIfReady {
   };
 
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if ((state != nullptr && !state->running()) || is_finished(finished[i])) return;
+    if ((state != nullptr && !state->running()) || is_finished(finished + i)) return;
     const RowSplit parts = split_row(column_indices, row_offsets[i], row_offsets[i + 1], i);
     for (std::int64_t k = parts.begin; k < parts.diagonal; ++k) {
-      if (is_finished(finished[column_indices[k]])) continue;
-      set_flag(*unfinished);
+      if (is_finished(finished + column_indices[k])) continue;
+      set_flag(unfinished);
       return;
     }
     y[i] = canonical(new_value(i, parts));
-    set_flag(finished[i]);
+    set_flag(finished + i);
   }
 
   ECHELON_ANYWHERE T new_value(std::int64_t i, const RowSplit& parts) const {

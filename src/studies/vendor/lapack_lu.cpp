@@ -88,8 +88,8 @@ class LapackFactorization {
   Outcome factor_qr(const direct::FactorContext<B, T>& context, double growth) {
     lu::restore_scaled(context, factors_);
     tau_ = Array<T>(context.backend.device(), factors_.rows());
-    if (context.control.stop_requested()) return cancelled_factorization();
-    lu::factor_qr<T>(context.backend, factors_.view(), tau_.data());
+    if (!lu::factor_qr<T>(context.backend, factors_.view(), tau_.data(), context.control))
+      return cancelled_factorization();
     if (const std::int64_t zero = lu::first_zero_on_diagonal(context.backend, factors_); zero >= 0)
       return zero_pivot(zero);
     Outcome outcome = assess_condition<T>(context.reciprocal_condition());

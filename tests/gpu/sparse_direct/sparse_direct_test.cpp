@@ -301,6 +301,30 @@ TYPED_TEST(GpuSparseDirectOf, Ldlt_DensePattern_SolvedWithInertia) {
   }
 }
 
+TYPED_TEST(GpuSparseDirectOf, DeterminantInertiaFactors_ThoseOfHost) {
+  using T = TypeParam;
+  const Csr<T> spd = poisson_2d<T>(20, 30);
+  const Csr<T> saddle = saddle_point_on_grid<T>(8, true);
+  for (const char* method : {"sparse-cholesky", "sparse-ldlt", "sparse-lu", "ldlt"}) {
+    SCOPED_TRACE(method);
+    const Csr<T>& a = method == std::string("sparse-ldlt") ? saddle : spd;
+    const Csr<T> on_gpu = a.to(this->gpu);
+    Solver<T> there = make_solver<T>(method, this->gpu);
+    Solver<T> host = make_solver<T>(method, Device());
+    EXPECT_THROW((void)there.determinant(), Error) << "before the set-up";
+    ASSERT_TRUE(there.setup(on_gpu).ready());
+    ASSERT_TRUE(host.setup(a).ready());
+    EXPECT_EQ(there.determinant().sign, host.determinant().sign);
+    EXPECT_NEAR(there.determinant().log_abs(), host.determinant().log_abs(), 1e-3);
+    EXPECT_EQ(there.factors().row_permutation, host.factors().row_permutation);
+    if (method == std::string("sparse-lu")) {
+      EXPECT_THROW((void)there.inertia(), Error);
+    } else {
+      EXPECT_EQ(there.inertia(), host.inertia());
+    }
+  }
+}
+
 TYPED_TEST(GpuSparseDirectOf, Ldlt_Singular_IsFactoredOnTheHost) {
   using T = TypeParam;
   // Equal constraints: singular by values.

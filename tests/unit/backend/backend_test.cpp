@@ -2,7 +2,10 @@
 #include "backend/backend.hpp"
 
 #include "backend/host/host.hpp"
+#include "backend/target.hpp"
 #include "support/backend/serial.hpp"
+
+#include <echelon/error.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,6 +15,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace echelon::test {
@@ -36,6 +40,23 @@ void on_every_backend(F&& f) {
     EXPECT_EQ(host.threads(), device.threads());
     f(host);
   }
+}
+
+TEST(HostBackend, OtherMemory_Refused) {
+  try {
+    const Host host(Device::cuda(1));
+    FAIL() << "accepted";
+  } catch (const DeviceMismatch& error) {
+    EXPECT_NE(std::string(error.what()).find("the memory of cuda:1"), std::string::npos) << error.what();
+  }
+}
+
+TEST(HostTarget, OtherDevice_Refused) {
+  const auto count = []<class B>() { return B(Device()).threads(); };
+  EXPECT_EQ(on_backend(Device::serial(), count), Device().threads());
+  EXPECT_THROW(on_backend(Device::cuda(), count), Error);
+  EXPECT_TRUE(HostTarget::includes(Device::openmp(3)));
+  EXPECT_FALSE(CudaTarget::includes(Device::serial()));
 }
 
 std::vector<double> random_values(std::int64_t n) {

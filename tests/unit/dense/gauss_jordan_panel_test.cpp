@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Elimination of a panel column by column, compared with the one of the host, and magnitudes as integers.
 #include "backend/host/host.hpp"
-#include "dense/panels/column_by_column.hpp"
+#include "dense/panels/panel_loops.hpp"
 #include "dense/panels/magnitude_bits.hpp"
 #include "support/exact_elimination.hpp"
 

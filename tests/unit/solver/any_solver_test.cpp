@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 namespace {
@@ -51,6 +53,40 @@ TEST(AnySolver, Results_AreThoseOfTyped) {
   EXPECT_EQ(any.determinant().log_abs(), typed.determinant().log_abs());
   EXPECT_EQ(any.inertia(), typed.inertia());
   EXPECT_EQ(std::get<MatrixFactors<float>>(any.factors()).diagonal, typed.factors().diagonal);
+}
+
+TEST(AnySolver, ValuesAndPreconditioner_ThoseOfTyped) {
+  const Csr<double> A = generate::tridiagonal<double>(40, -1, 2.5, -1);
+  std::vector<double> values(A.values().data(), A.values().data() + A.nonzeros());
+  for (double& value : values) value *= value < 0 ? 0.5 : 1;
+  const Dense<double> b = test::random_dense<double>(40, 1, 2);
+  AnySolver ilu("ilu0", Device(), Scalar::float64);
+  AnySolver any("cg", Device(), Scalar::float64);
+  Solver<double> typed_ilu = make_solver<double>("ilu0", Device());
+  Solver<double> typed = make_solver<double>("cg", Device());
+  ASSERT_TRUE(ilu.setup(MatrixRef<double>(A)).ready());
+  ASSERT_TRUE(typed_ilu.setup(A).ready());
+  any.set_preconditioner(ilu);
+  typed.set_preconditioner(typed_ilu);
+  ASSERT_TRUE(any.setup(MatrixRef<double>(A)).ready());
+  ASSERT_TRUE(typed.setup(A).ready());
+  ASSERT_TRUE(any.update_values(ConstSpan<double>(values)).ready());
+  ASSERT_TRUE(typed.update_values(ConstSpan<double>(values)).ready());
+  Dense<double> x(Device(), 40, 1);
+  Dense<double> y(Device(), 40, 1);
+  const Report report = any.solve(ConstDenseView<double>(b), x.view());
+  EXPECT_EQ(report.iterations, typed.solve(b, y).iterations);
+  EXPECT_EQ(x.to_vector(), y.to_vector());
+  any.set_preconditioner(Preconditioner<double>([](const double* r, double* z) { std::copy_n(r, 40, z); }));
+  EXPECT_NE(any.solve(ConstDenseView<double>(b), x.view()).iterations, report.iterations);
+}
+
+TEST(AnySolver, OtherScalarOfValuesOrPreconditioner_Refused) {
+  AnySolver solver("cg", Device(), Scalar::float64);
+  const std::vector<float> values(3);
+  EXPECT_THROW(solver.update_values(ConstSpan<float>(values)), Error);
+  EXPECT_THROW(solver.set_preconditioner(AnySolver("jacobi", Device(), Scalar::float32)), Error);
+  EXPECT_THROW(solver.set_preconditioner(Preconditioner<float>([](const float*, float*) {})), Error);
 }
 
 TEST(AnySolver, Options_Checked) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <new>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,71 @@ TEST_F(Misuse, MovedFromSolver) {
   EXPECT_THROW((void)solver.bytes(), Error);
   EXPECT_THROW((void)solver.device(), Error);
   EXPECT_THROW(solver.set_preconditioner(other), Error);
+}
+
+/// A copy of A whose arrays are said to be in the memory of a GPU.
+struct SaidToBeOnGpu {
+  explicit SaidToBeOnGpu(const Csr<double>& A)
+      : offsets(A.row_offsets().to_vector()),
+        columns(A.column_indices().to_vector()),
+        values(A.values().to_vector()) {
+    const Device gpu = Device::cuda();
+    matrix = Csr<double>::unchecked(A.rows(), A.columns(),
+                                    Array<std::int64_t>::borrow(gpu, offsets.data(), std::ssize(offsets)),
+                                    Array<std::int32_t>::borrow(gpu, columns.data(), std::ssize(columns)),
+                                    Array<double>::borrow(gpu, values.data(), std::ssize(values)));
+  }
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+  Csr<double> matrix;
+};
+
+/// The message of the DeviceMismatch that f throws, which names both devices and says what to do.
+template <class F>
+void expect_mismatch(const F& f, const std::string& operand) {
+  try {
+    f();
+    ADD_FAILURE() << operand << " was accepted";
+  } catch (const DeviceMismatch& error) {
+    const std::string text = error.what();
+    for (const std::string& part :
+         {operand + " is on cuda", std::string("is on serial"), std::string("to(device)")})
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+}
+
+TEST_F(Misuse, MemoryOfGpu_RefusedByEveryMethod) {
+  const SaidToBeOnGpu copy(A);
+  const Csr<double>& elsewhere = copy.matrix;
+  const DenseView<double> there(x.data(), n, 1, n, Device::cuda());
+  for (const Method& method : methods()) {
+    if (!method.serial || method.name == "auto") continue;  // auto moves the matrix
+    SCOPED_TRACE(method.name);
+    Solver<double> solver = make_solver<double>(method.name, Device::serial());
+    expect_mismatch([&] { (void)solver.setup(elsewhere); }, "A");
+    expect_mismatch([&] { (void)solver.analyze(elsewhere); }, "A");
+    (void)solver.setup(A);
+    expect_mismatch([&] { (void)solver.update_values(elsewhere); }, "A");
+    expect_mismatch([&] { (void)solver.solve(b, there); }, "X");
+    expect_mismatch([&] { (void)solver.solve(there, x); }, "B");
+  }
+}
+
+TEST_F(Misuse, MemoryOfGpu_RefusedByAlgebra) {
+  const SaidToBeOnGpu copy(A);
+  const Csr<double>& elsewhere = copy.matrix;
+  const Csr<double> here = A.to(Device::serial());
+  const DenseView<double> there(x.data(), n, 1, n, Device::cuda());
+  Csr<double> C = add(1.0, here, 1.0, here);
+  Dense<double> y(Device::serial(), n, 1);
+  const SparseSum<double> sum(here, here);
+  expect_mismatch([&] { (void)add(1.0, here, 1.0, elsewhere); }, "B");
+  expect_mismatch([&] { sum.update(1.0, here, 1.0, elsewhere, C); }, "B");
+  expect_mismatch([&] { (void)multiply(here, elsewhere); }, "factor 2");
+  expect_mismatch([&] { multiply<double>(1.0, here, there, 0.0, y.view()); }, "X");
+  expect_mismatch([&] { GaussSeidelSweep<double>(Device::serial()).sweep(elsewhere, y, y); }, "A");
+  EXPECT_THROW((void)elsewhere.to(Device::serial()), NotBuilt) << "without CUDA nothing can be moved";
 }
 
 TEST_F(Misuse, PreconditionedByItself) {

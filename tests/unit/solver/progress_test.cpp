@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -87,7 +88,7 @@ TEST(SetupProgress, EveryMethod_BeginsAndEnds) {
 
 /// Dense methods, and numbers of rows that they factor in several steps.
 std::vector<std::pair<std::string, std::int64_t>> dense_methods() {
-  return {{"lu", 400}, {"cholesky", 1100}, {"ldlt", 400}, {"lapack-lu", 1100}};
+  return {{"lu", 400}, {"cholesky", 1100}, {"ldlt", 400}, {"lapack-lu", 1100}, {"qr", 2100}};
 }
 
 TEST(SetupProgress, Factorizations_ReportTheirWork) {
@@ -111,6 +112,15 @@ TEST(SetupProgress, Factorizations_ReportTheirWork) {
       EXPECT_NE(std::find(calls.all.begin(), calls.all.end(), std::pair(SolverPhase::analysis, 1.0)),
                 calls.all.end())
           << "the ordering is a phase";
+    }
+    for (const char* method : {"banded-lu", "bddc", "lamg", "approximate-cholesky"}) {
+      SCOPED_TRACE(method);
+      Calls calls;
+      const Options options =
+          method == std::string("approximate-cholesky") ? Options{{"jacobi_iterations", 0}} : Options{};
+      Solver<double> solver = make_solver<double>(method, device, options);
+      ASSERT_TRUE(solver.setup(grid, calls.control()).ready());
+      EXPECT_GE(calls.inside(SolverPhase::setup), 1);
     }
     for (const auto& [method, options] :
          std::vector<std::pair<std::string, Options>>{{"amg", {}}, {"cg", {{"preconditioner", "amg"}}}}) {
@@ -146,6 +156,28 @@ TEST(SetupProgress, RequestToStop_EndsTheSetup) {
                           .cancel = stop.get_token()};
     EXPECT_EQ(solver.setup(dense, control).status, Status::cancelled) << method;
     EXPECT_TRUE(solver.setup(dense).ready()) << method;
+  }
+}
+
+/// A request during the analysis ends it: no factorisation begins, and a later set-up is not impaired.
+TEST(SetupProgress, RequestToStop_EndsTheAnalysis) {
+  const Csr<double> grid = generated("poisson-2d", {{"nx", 60}, {"ny", 60}});
+  const std::vector<double> b(3600, 1.0);
+  std::vector<double> x(3600);
+  for (const char* method : {"sparse-cholesky", "sparse-ldlt", "sparse-lu"}) {
+    for (const char* ordering : {"auto", "amd", "dissection", "metis"}) {
+      SCOPED_TRACE(std::string(method) + " " + ordering);
+      const std::atomic<bool> stop = true;
+      Solver<double> solver = make_solver<double>(method, Device::openmp(2), {{"ordering", ordering}});
+      Calls calls;
+      Control control = calls.control();
+      control.cancel = &stop;
+      EXPECT_EQ(solver.setup(grid, control).status, Status::cancelled);
+      EXPECT_EQ(calls.inside(SolverPhase::setup), 0);
+      EXPECT_EQ(solver.analyze(grid, {.cancel = &stop}).status, Status::cancelled);
+      ASSERT_TRUE(solver.setup(grid).ready());
+      EXPECT_TRUE(solver.solve(b, x).solved());
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include "sparse_direct/ordering/dissection/nested_dissection.hpp"
 #include "sparse_direct/ordering/dissection/separator_refinement.hpp"
 #include "sparse_direct/ordering/dissection/separator_tree.hpp"
+#include "sparse_direct/pattern/analysis_cancelled.hpp"
 #include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 #include "support/patterns.hpp"
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -173,6 +175,22 @@ TEST(AutomaticOrdering, LongFactorization_Metis) {
   EXPECT_LE(flops_of(pattern, Ordering::automatic), metis);
   const SymbolicFactor without = analyze_symmetric(pattern.view(), {.ordering = {.for_gpu = true}});
   EXPECT_NE(without.ordering, "metis");
+}
+
+TEST(NestedDissection, RequestToStop_NoOrdering) {
+  const PatternStorage grid = grid_pattern(120, 90);
+  const std::atomic<bool> stop = true;
+  for (const int threads : {1, 3}) {
+    EXPECT_THROW((void)nested_dissection_ordering(grid.view(), {.threads = threads, .cancel = &stop}),
+                 AnalysisCancelled);
+    for (const Ordering ordering :
+         {Ordering::automatic, Ordering::amd, Ordering::dissection, Ordering::metis})
+      EXPECT_THROW(
+          (void)analyze_symmetric(grid.view(),
+                                  {.ordering = {.ordering = ordering, .threads = threads, .cancel = &stop}}),
+          AnalysisCancelled)
+          << to_string(ordering);
+  }
 }
 
 TEST(NestedDissection, ManyComponents) {

@@ -2,7 +2,7 @@
 /// Sums of weights by coarse column, for one row of a prolongation, and the choice of those that are kept.
 #pragma once
 
-#include "support/rounded.hpp"
+#include "backend/rounded.hpp"
 
 #include <echelon/annotate.hpp>
 

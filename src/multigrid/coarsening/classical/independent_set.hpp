@@ -244,24 +244,18 @@ void decide_by_dependences(B& backend, const DependenceView& graph, std::int64_t
   backend.copy(n, decisions.data(), states);
 }
 
-template <class B>
-void decide_points(B& backend, const DependenceView& graph, std::int64_t n, std::int32_t* states) {
-  decide_by_dependences(backend, graph, n, states);
-}
-#ifdef __CUDACC__
-inline void decide_points(Cuda& backend, const DependenceView& graph, std::int64_t n, std::int32_t* states) {
-  decide_in_rounds(backend, graph, n, states);
-}
-#endif
-
 /// Splits the n points of a graph. `states` holds the number of dependents of each point on entry and its
-/// state on return. On a GPU it waits, see decide_in_rounds().
+/// state on return. Elsewhere than on the host it waits, see decide_in_rounds().
 template <class B>
 void split_points(B& backend, const DependenceView& graph, std::int64_t n, const std::uint8_t* is_isolated,
                   bool isolated_become_coarse, std::int32_t* states) {
   backend.for_each(n, InitialState{is_isolated, isolated_become_coarse, states});
   if (isolated_become_coarse) backend.for_each(n, ExcludeDependents{graph, states});
-  decide_points(backend, graph, n, states);
+  if constexpr (B::on_host) {
+    decide_by_dependences(backend, graph, n, states);
+  } else {
+    decide_in_rounds(backend, graph, n, states);
+  }
 }
 
 /// Coarse points of a splitting, numbered in ascending order.

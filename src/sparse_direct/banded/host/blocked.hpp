@@ -7,8 +7,6 @@
 #include "sparse_direct/banded/host/vector.hpp"
 #include "sparse_direct/banded/partition_rule.hpp"
 
-#include <echelon/cancellation.hpp>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -33,11 +31,10 @@ class BlockedElimination {
   static constexpr std::int64_t lanes = Types::lanes;
 
  public:
-  /// `cancel`: may be null.
   BlockedElimination(const BandNode& node, const Loader& rows, const FactorView<T>& factors, std::int64_t k,
-                     const CancellationToken* cancel)
+                     const EliminationControl& control)
       : node_(node),
-        cancel_(cancel),
+        control_(control),
         rows_(rows),
         k_(k),
         pivots_(factors.pivots + node.first_step),
@@ -62,12 +59,12 @@ class BlockedElimination {
     std::int64_t step = 0;
     if constexpr (fixed_slots > 0) {
       for (; node_.left == 0 && step + block_columns + overrun <= node_.steps; step += block_columns) {
-        if (cancel_ != nullptr && cancel_->stop_requested()) return facts_;
+        if (control_.stops_at(node_.first_step + step)) return facts_;
         eliminate_block(step);
       }
     }
     for (; step < node_.steps; step += block_columns) {
-      if (cancel_ != nullptr && cancel_->stop_requested()) return facts_;
+      if (control_.stops_at(node_.first_step + step)) return facts_;
       const std::int64_t columns = std::min<std::int64_t>(block_columns, node_.steps - step);
       factor_panel(step, columns);
       update_rows(columns);
@@ -412,7 +409,7 @@ class BlockedElimination {
 
   VectorBits largest_{};  // magnitudes in the pivot rows after the panels
   const BandNode& node_;
-  const CancellationToken* cancel_;
+  EliminationControl control_;
   const Loader& rows_;
   std::int64_t k_;
   std::int32_t* pivots_;

@@ -62,7 +62,7 @@ bool eliminate_narrow(const BandNode& node, const PartitionLoader<T>& rows, cons
 
 template <std::int64_t bytes, class T>
 NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, const FactorView<T>& own,
-                              std::int64_t k, const CancellationToken* cancel) {
+                              std::int64_t k, const EliminationControl& control) {
   const PartitionLoader<T> rows(A, node);
   NodeFacts facts;
   const bool narrow = node.extra_slots == 0 && (eliminate_narrow<T, 2, 3, 0>(node, rows, own, facts) ||
@@ -74,17 +74,17 @@ NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, co
   constexpr std::int64_t slots = 16;
   constexpr std::int64_t ahead = 24;
   if (node.slots <= slots && node.ahead + block_columns - 1 <= ahead) {
-    return BlockedElimination<T, bytes, PartitionLoader<T>, slots, ahead>(node, rows, own, k, cancel)
+    return BlockedElimination<T, bytes, PartitionLoader<T>, slots, ahead>(node, rows, own, k, control)
         .eliminate();
   }
-  return BlockedElimination<T, bytes, PartitionLoader<T>, 0, 0>(node, rows, own, k, cancel).eliminate();
+  return BlockedElimination<T, bytes, PartitionLoader<T>, 0, 0>(node, rows, own, k, control).eliminate();
 }
 
 template <std::int64_t bytes, class T>
 NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, std::int64_t k,
-                              const CancellationToken* cancel) {
+                              const EliminationControl& control) {
   const InterfaceLoader<T> rows(own.blocks, k, node);
-  return BlockedElimination<T, bytes, InterfaceLoader<T>, 0, 0>(node, rows, own, k, cancel).eliminate();
+  return BlockedElimination<T, bytes, InterfaceLoader<T>, 0, 0>(node, rows, own, k, control).eliminate();
 }
 
 /// Adds the children's sums to an interface: the left and right sums of its node begin with those of its
@@ -139,15 +139,15 @@ void eliminate_level(const Device& device, const FactorBatch<T>& factors, const 
                      std::int64_t level) {
   for_each_node<T>(device, *factors.plan, level, factors.count, 0,
                    [&](std::int64_t number, std::int64_t matrix, T* /*scratch*/) {
-                     if (factors.cancel != nullptr && factors.cancel->stop_requested()) return;
+                     if (factors.control.stops_at(factors.nodes[number].first_step)) return;
                      const BandNode& node = factors.nodes[number];
                      const FactorView<T> own = factors.of(matrix);
                      NodeFacts& facts = factors.facts[matrix * factors.node_count + number];
                      with_vector_instructions([&](auto bytes) {
                        facts = level == 0
                                    ? eliminate_partition<bytes()>(node, A.of(matrix), own, factors.k,
-                                                                  factors.cancel)
-                                   : eliminate_interface<bytes()>(node, own, factors.k, factors.cancel);
+                                                                  factors.control)
+                                   : eliminate_interface<bytes()>(node, own, factors.k, factors.control);
                      });
                    });
 }

@@ -6,6 +6,7 @@
 #include "sparse_direct/ordering/dissection/separator_refinement.hpp"
 #include "sparse_direct/ordering/dissection/separator_tree.hpp"
 #include "sparse_direct/ordering/dissection/weighted_graph.hpp"
+#include "sparse_direct/pattern/analysis_cancelled.hpp"
 #include "sparse_direct/pattern/chunks.hpp"
 #include "sparse_direct/pattern/dense_rows.hpp"
 #include "sparse_direct/pattern/row_groups.hpp"
@@ -83,6 +84,7 @@ class DissectionLevel {
 
  private:
   void visit(Node t) {
+    test_for_stop(options_.cancel);
     std::vector<std::int32_t> vertices = take_vertices(t);
     if (tree_.is_split(t)) {
       refine(t, vertices);
@@ -237,6 +239,7 @@ class Dissection {
     // Clusters heavier than this would be too few to choose a separator from.
     const std::int64_t largest_weight = std::max<std::int64_t>(1, 3 * total_weight(graph_) / (2 * coarsest));
     for (WeightedGraph finer = graph_; finer.size() > coarsest;) {
+      test_for_stop(options_.cancel);
       CoarseGraph coarse = coarsened(finer, largest_weight, options_.threads);
       if (10 * coarse.view().size() > 9 * finer.size()) break;
       levels_.push_back(std::move(coarse));
@@ -296,12 +299,14 @@ void list_nodes(const SeparatorTree& tree, Node t, std::vector<Node>& nodes) {
 }
 
 std::vector<std::int32_t> ordering_of_tree(const Pattern& a, const SeparatorTree& tree,
-                                           std::span<const Node> label, int threads) {
+                                           std::span<const Node> label, const DissectionOptions& options) {
+  const int threads = options.threads;
   VerticesByLabel vertices(a.n, tree.nodes(), threads, [&](std::int32_t v) { return label[v]; });
   std::vector<Node> nodes;
   list_nodes(tree, SeparatorTree::root, nodes);
   std::vector<std::int32_t> position(label.size());
   for_each_task(std::ssize(nodes), threads, [&](std::int64_t k) {
+    test_for_stop(options.cancel);
     if (!tree.is_split(nodes[k])) order_leaf(a, label, vertices.of(nodes[k]), position);
   });
   std::vector<std::int32_t> order;
@@ -324,7 +329,7 @@ std::vector<std::int32_t> dissect(const Pattern& a, const DissectionOptions& opt
   const std::vector<std::int32_t> first_row = first_equal_rows(a, options.threads);
   if (are_mostly_alone(first_row)) {
     const Dissection dissection({a, {}, {}}, options);
-    return ordering_of_tree(a, dissection.tree(), dissection.label(), options.threads);
+    return ordering_of_tree(a, dissection.tree(), dissection.label(), options);
   }
   const RowGroups groups = groups_by_first_row(first_row);
   const PatternStorage compressed = compressed_pattern(a, groups);
@@ -335,7 +340,7 @@ std::vector<std::int32_t> dissect(const Pattern& a, const DissectionOptions& opt
   for (std::int64_t g = 0; g < groups.size(); ++g) {
     for (const std::int32_t row : groups.of(g)) label[row] = dissection.label()[g];
   }
-  return ordering_of_tree(a, dissection.tree(), label, options.threads);
+  return ordering_of_tree(a, dissection.tree(), label, options);
 }
 
 }  // namespace

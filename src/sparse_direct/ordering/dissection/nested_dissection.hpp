@@ -3,6 +3,8 @@
 
 #include "sparse_direct/pattern/pattern.hpp"
 
+#include <echelon/cancellation.hpp>
+
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +20,7 @@ struct DissectionOptions {
   int passes_between = 2;
   std::int64_t small_level = 6000;  ///< clusters
   int threads = 1;
+  CancellationToken cancel = {};  ///< tested between parts of the graph
 };
 
 /// Nested dissection: rows in the order of elimination, two halves of the graph first and the separator
@@ -28,6 +31,7 @@ struct DissectionOptions {
 /// A. George, Nested dissection of a regular finite element mesh, SIAM J. Numer. Anal. 10 (1973); multilevel:
 /// G. Karypis, V. Kumar, A fast and high quality multilevel scheme for partitioning irregular graphs, SIAM J.
 /// Sci. Comput. 20 (1998).
+/// Throws AnalysisCancelled.
 [[nodiscard]] std::vector<std::int32_t> nested_dissection_ordering(const Pattern& a,
                                                                    const DissectionOptions& options = {});
 

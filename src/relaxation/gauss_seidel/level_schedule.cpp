@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "incomplete/level_schedule.hpp"
+#include "relaxation/gauss_seidel/level_schedule.hpp"
 
 #include <algorithm>
 
@@ -7,18 +7,16 @@ namespace echelon {
 
 namespace {
 
-/// Average number of rows between two barriers that makes them worthwhile: a barrier costs a few
-/// microseconds.
-constexpr std::int64_t worthwhile_rows = 1000;
-
 /// The level of each row, from 0.
 std::vector<std::int32_t> levels_of(std::int64_t rows, const std::int64_t* row_offsets,
-                                    const std::int32_t* column_indices) {
+                                    const std::int32_t* column_indices, bool backward) {
   std::vector<std::int32_t> level(static_cast<std::size_t>(rows), 0);
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t step = 0; step < rows; ++step) {
+    const std::int64_t i = backward ? rows - 1 - step : step;
     std::int32_t own = 0;
-    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1] && column_indices[k] < i; ++k) {
-      own = std::max(own, level[static_cast<std::size_t>(column_indices[k])] + 1);
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      const std::int64_t j = column_indices[k];
+      if (backward ? j > i : j < i) own = std::max(own, level[static_cast<std::size_t>(j)] + 1);
     }
     level[static_cast<std::size_t>(i)] = own;
   }
@@ -28,11 +26,12 @@ std::vector<std::int32_t> levels_of(std::int64_t rows, const std::int64_t* row_o
 }  // namespace
 
 /// Counting sort of the rows by level, in row order within a level.
-Levels::Levels(std::int64_t rows, const std::int64_t* row_offsets, const std::int32_t* column_indices) {
-  const std::vector<std::int32_t> level = levels_of(rows, row_offsets, column_indices);
+Levels::Levels(std::int64_t rows, const std::int64_t* row_offsets, const std::int32_t* column_indices,
+               bool backward, std::int64_t least_rows) {
+  const std::vector<std::int32_t> level = levels_of(rows, row_offsets, column_indices, backward);
   if (level.empty()) return;
   const std::int32_t count = *std::max_element(level.begin(), level.end()) + 1;
-  if (rows / count < worthwhile_rows) return;
+  if (rows / count < least_rows) return;
   starts_.assign(static_cast<std::size_t>(count) + 1, 0);
   for (const std::int32_t l : level) ++starts_[static_cast<std::size_t>(l) + 1];
   for (std::size_t l = 1; l < starts_.size(); ++l) starts_[l] += starts_[l - 1];

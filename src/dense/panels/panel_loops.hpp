@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Elimination of a panel one column after the other, with three passes over the panel for each column: for
-/// panels of any height on a GPU, where they are too tall for one cluster of thread blocks.
+/// The steps of panel.hpp in the loops of any backend: for panels of any height on a GPU, where they are too
+/// tall for one cluster of thread blocks, and for backends without native steps. A panel is eliminated one
+/// column after the other, with three passes over the panel for each column.
 #pragma once
 
 #include "backend/backend.hpp"
 #include "dense/panels/panel.hpp"
+#include "dense/panels/pivot.hpp"
+#include "dense/panels/scan.hpp"
+
+#include <echelon/annotate.hpp>
+#include <echelon/array.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +19,7 @@
 
 namespace echelon {
 
-namespace panel_by_columns_detail {
+namespace panel_loops {
 
 /// The largest magnitude of a column in the rows without pivots, the upper of two equal ones, and in the rows
 /// with pivots. NaN counts as larger than any number.
@@ -119,13 +126,13 @@ struct EliminateColumn {
   }
 };
 
-}  // namespace panel_by_columns_detail
+}  // namespace panel_loops
 
 /// factor_panel for narrow panels. Queues three kernels for each column.
 template <class B, class T>
 void factor_by_columns(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                        EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {
-  using namespace panel_by_columns_detail;
+  using namespace panel_loops;
   if (A.rows() == 0) return;
   Array<ColumnStep<T>> step(A.device(), 1);
   T* pivot_row = workspace.rows.data();
@@ -138,6 +145,127 @@ void factor_by_columns(B& backend, DenseView<T> A, std::int64_t begin, std::int6
     backend.for_each(A.rows() * (end - begin),
                      EliminateColumn<T>{A, begin, j, step.data(), pivot_row, column});
   }
+}
+
+namespace panel_loops {
+
+/// A MatrixScan of some rows.
+struct RowScan {
+  MatrixScan found;
+  friend ECHELON_ANYWHERE RowScan combine(RowScan a, RowScan b) {
+    RowScan both;
+    both.found.largest = b.found.largest > a.found.largest ? b.found.largest : a.found.largest;
+    both.found.norm_inf = b.found.norm_inf > a.found.norm_inf ? b.found.norm_inf : a.found.norm_inf;
+    const bool first_is_a = a.found.row >= 0 && (b.found.row < 0 || a.found.row < b.found.row);
+    both.found.row = first_is_a ? a.found.row : b.found.row;
+    both.found.column = first_is_a ? a.found.column : b.found.column;
+    return both;
+  }
+};
+
+template <class T>
+struct ScanRow {
+  DenseView<const T> A;
+  double* row_sums;
+  ECHELON_ANYWHERE RowScan operator()(std::int64_t i) const {
+    RowScan row;
+    double sum = 0;
+    for (std::int64_t j = 0; j < A.columns(); ++j) {
+      const double magnitude = std::fabs(static_cast<double>(A.data()[j * A.leading() + i]));
+      sum += magnitude;
+      if (magnitude > row.found.largest) row.found.largest = magnitude;
+      if (row.found.row < 0 && magnitude - magnitude != 0) {
+        row.found.row = i;
+        row.found.column = j;
+      }
+    }
+    row_sums[i] = sum;
+    if (sum > 0) row.found.norm_inf = sum;
+    return row;
+  }
+};
+struct KeepScan {
+  MatrixScan* target;
+  ECHELON_ANYWHERE void operator()(RowScan all) const { *target = all.found; }
+};
+
+template <class T>
+ECHELON_ANYWHERE void exchange(T& a, T& b) {
+  const T kept = a;
+  a = b;
+  b = kept;
+}
+
+/// Exchanges the rows of column j, moves the pivot rows to W, and sets them to zero.
+template <class T>
+struct TakePivotRows {
+  DenseView<T> X;
+  PivotRange range;
+  const std::int64_t* rows;
+  T* W;
+  ECHELON_ANYWHERE void operator()(std::int64_t j) const {
+    T* const column = X.data() + j * X.leading();
+    for (std::int64_t k = range.first; k < range.last; ++k) exchange(column[k], column[rows[k]]);
+    for (std::int64_t k = range.first; k < range.last; ++k) {
+      W[j * range.count() + k - range.first] = column[k];
+      column[k] = T{0};
+    }
+  }
+};
+
+/// One call does all: each exchange depends on those before.
+template <class T>
+struct PutBackPivotRows {
+  PivotRange range;
+  const std::int64_t* rows;
+  const T* products;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t) const {
+    for (std::int64_t k = range.first; k < range.last; ++k) x[k] = products[k - range.first];
+    for (std::int64_t k = range.last; k-- > range.first;) exchange(x[k], x[rows[k]]);
+  }
+};
+
+/// Exchanges the elements of row i.
+template <class T>
+struct PutBackColumns {
+  DenseView<T> A;
+  const std::int64_t* rows;
+  const EliminationState* state;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (state->rank < A.columns()) return;
+    for (std::int64_t k = A.columns(); k-- > 0;)
+      exchange(A.data()[k * A.leading() + i], A.data()[rows[k] * A.leading() + i]);
+  }
+};
+
+}  // namespace panel_loops
+
+/// scan() for any backend.
+template <class B, class T>
+void scan_by_rows(B& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
+  backend.reduce(A.rows(), panel_loops::ScanRow<T>{A, row_sums}, panel_loops::KeepScan{result});
+}
+
+/// take_pivot_rows() for any backend.
+template <class B, class T>
+void take_pivot_rows_by_columns(B& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows,
+                                T* W) {
+  backend.for_each(X.columns(), panel_loops::TakePivotRows<T>{X, range, rows, W});
+}
+
+/// put_back_pivot_rows() for any backend.
+template <class B, class T>
+void put_back_pivot_rows_in_order(B& backend, PivotRange range, const std::int64_t* rows, const T* products,
+                                  T* x) {
+  backend.for_each(1, panel_loops::PutBackPivotRows<T>{range, rows, products, x});
+}
+
+/// put_back_columns() for any backend.
+template <class B, class T>
+void put_back_columns_by_rows(B& backend, DenseView<T> A, const std::int64_t* rows,
+                              const EliminationState* state) {
+  backend.for_each(A.rows(), panel_loops::PutBackColumns<T>{A, rows, state});
 }
 
 }  // namespace echelon
