@@ -53,4 +53,14 @@ python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next_minor})")
   set(CPACK_DEBIAN_PYTHON3_PACKAGE_RECOMMENDS python3-scipy)
   set(CPACK_COMPONENT_PYTHON3_DESCRIPTION "Solves linear systems, and says how well (Python package)")
 endif()
+
+# Debian's packages have their licences in a file of this name.
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE licence)
+file(READ ${PROJECT_SOURCE_DIR}/NOTICE notice)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/copyright CONTENT "${licence}\n${notice}" @ONLY)
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  string(TOUPPER ${component} name)
+  install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME}
+          COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
 include(CPack)

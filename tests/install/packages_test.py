@@ -64,6 +64,9 @@ class Packages(unittest.TestCase):
         for package in self.packages:
             self.assertEqual(self.field(package, "Version"), version)
             self.assertTrue(self.field(package, "Maintainer"))
+            licences = (self.root / f"usr/share/doc/{package}/copyright").read_text()
+            for words in ("BSD 3-Clause License", "nanobind", "SuiteSparse"):
+                self.assertIn(words, licences)
             if package != library:
                 self.assertIn(f"{library} (= {version})", self.field(package, "Depends"))
         self.assertEqual({"echelon", "libechelon-dev", library} - set(self.packages), set())
