@@ -17,6 +17,8 @@
 
 namespace echelon {
 
+struct RowSummary;
+
 /// Time of a sparse factorisation below which it precedes all other methods, even if CG would be faster,
 /// because its accuracy does not depend on the condition number of A as CG's does.
 inline constexpr double direct_first_seconds = 1;
@@ -113,7 +115,7 @@ struct MethodSelection {
   [[nodiscard]] bool may_be_tried() const;
   /// Finds the structure of A as far as the choice needs it.
   template <class T>
-  void describe_structure(const Csr<T>& A);
+  void describe_structure(const Csr<T>& A, const RowSummary& rows, bool known_symmetric);
   /// Finds `band`, perhaps after a renumbering, and unless that is narrow, `factor`.
   template <class T>
   void find_direct_costs(const Csr<T>& A);
