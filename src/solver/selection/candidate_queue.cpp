@@ -75,15 +75,16 @@ std::optional<Candidate> CandidateQueue<T>::next_for_singular() {
 template <class T>
 std::shared_ptr<PlacedSolver<T>> CandidateQueue<T>::make(const Candidate& candidate,
                                                          const std::shared_ptr<PlacedSolver<T>>& known) {
+  const std::optional<CostPrediction> factor = selection_ ? selection_->factor : std::nullopt;
   if (analyzed_ && analyzed_->method == candidate.method && analyzed_->solver.device() == candidate.device &&
       candidate.parameters.empty()) {
     AnalyzedSolver<T> analyzed = std::move(*analyzed_);
     analyzed_.reset();
-    return std::make_shared<PlacedSolver<T>>(candidate, std::move(analyzed.solver), analyzed.seconds);
+    return std::make_shared<PlacedSolver<T>>(candidate, std::move(analyzed.solver), analyzed.seconds, factor);
   }
   if (known != nullptr && same_method(candidate, known->candidate())) return known;
   return std::make_shared<PlacedSolver<T>>(
-      candidate, make_solver<T>(candidate.method, candidate.device, candidate.parameters), 0);
+      candidate, make_solver<T>(candidate.method, candidate.device, candidate.parameters), 0, factor);
 }
 
 template <class T>

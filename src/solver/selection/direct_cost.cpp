@@ -43,7 +43,8 @@ DirectCost dense_cost(const MethodSelection& selection) {
   const double bytes = size * size * static_cast<double>(selection.element_size);
   const double rate =
       selection.device.on_host() ? dense_flops_per_core * selection.device.threads() : dense_flops_per_gpu;
-  return {2.0 / 3.0 * size * size * size / rate, fits_memory(bytes, selection.device, 0.8) && size < 2e9};
+  return {elimination_flops(selection.structure.rows) / rate,
+          fits_memory(bytes, selection.device, 0.8) && size < 2e9};
 }
 
 double ordering_seconds(const MethodSelection& selection) {
@@ -80,6 +81,13 @@ bool quicker_on_host(const MethodSelection& selection) {
 }
 
 }  // namespace
+
+bool has_full_factor(const MethodSelection& selection) {
+  const DirectCost dense = dense_cost(selection);
+  const DirectCost sparse = sparse_cost(selection, factor_device(selection));
+  return dense.fits && dense.seconds <= direct_first_seconds &&
+         (!sparse.fits || dense.seconds <= sparse.seconds - ordering_seconds(selection));
+}
 
 Device factor_device(const MethodSelection& selection) {
   if (selection.device.on_host() || !selection.factor) return selection.device;

@@ -24,6 +24,10 @@ struct DirectCost {
 /// Cost with memory for the factor, and about as much again for update matrices and copies.
 [[nodiscard]] DirectCost sparse_cost(const MethodSelection& selection, const Device& device);
 
+/// Whether dense elimination takes at most direct_first_seconds, and no longer than the flops of a sparse
+/// factorisation, whose factor is then nearly full.
+[[nodiscard]] bool has_full_factor(const MethodSelection& selection);
+
 /// Whether a sparse factorisation takes more than the given time even if `factor` is an estimate, five times
 /// too large.
 [[nodiscard]] bool is_certainly_slow(const MethodSelection& selection, double seconds);

@@ -30,6 +30,13 @@ constexpr std::int64_t sddm_nonzeros = 30'000;
 /// upwind discretisation, and than the method for graphs for a mesh, see docs/benchmarks/choosing.md.
 constexpr std::int64_t upwind_rows = 50'000;
 constexpr std::int64_t mesh_rows = 40'000;
+/// Size of a mesh in three dimensions up to which a simple preconditioner may take less time than multigrid.
+constexpr std::int64_t most_tried_mesh_rows = 200'000;
+/// Ratio of the diagonal elements up to which Jacobi is tried on such a mesh: where coefficients jump, its
+/// residual tells little of the error.
+constexpr double most_uneven = 10;
+/// Exponent of growth from which a graph grows faster than a mesh in two dimensions.
+constexpr double fast_growth = 2.1;
 
 /// Stored elements from which the cost of a factorisation is estimated before it is predicted, which takes a
 /// good part of a second or more: no prediction is needed if the estimate excludes that it comes first.
@@ -57,10 +64,12 @@ void describe_graph(Structure& structure) {
   structure.symmetric_pattern = structure.symmetric_values = true;
   structure.definiteness = Definiteness::positive_semidefinite;
 }
-void describe_sddm(Structure& structure, bool strongly_dominant) {
+void describe_sddm(Structure& structure, const RowSummary& rows) {
   describe_graph(structure);
-  structure.positive_diagonals = structure.weakly_dominant_rows = structure.rows;
-  structure.strictly_dominant_rows = strongly_dominant ? structure.rows : 0;
+  structure.positive_diagonals = rows.positive_diagonals;
+  structure.zero_diagonals = rows.zero_diagonals;
+  structure.weakly_dominant_rows = structure.rows;
+  structure.strictly_dominant_rows = rows.strongly_dominant == structure.rows ? structure.rows : 0;
 }
 
 /// Takes A as symmetric if it differs from its transpose by a few units in the last place of its largest
@@ -105,6 +114,14 @@ bool MethodSelection::is_mesh() const {
   return static_cast<double>(structure.longest_row) <= longest_mesh_row * mean;
 }
 
+bool MethodSelection::is_expander() const {
+  constexpr double hub_degree_ratio = 50;
+  constexpr double expander_degree = 20;  // see docs/benchmarks/laplacians.md
+  const auto rows = static_cast<double>(std::max<std::int64_t>(structure.rows, 1));
+  const double mean = static_cast<double>(structure.nonzeros) / rows;
+  return static_cast<double>(structure.longest_row) > hub_degree_ratio * mean || mean - 1 > expander_degree;
+}
+
 /// A narrow band has factors that take at most 1/32 of the memory of a dense factorisation: a small matrix
 /// with a wide band is better factored as a dense one.
 bool MethodSelection::has_narrow_band() const {
@@ -125,6 +142,8 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
   if (!A.is_sparse()) {
     MethodSelection selection{target, structure_of_dense(copy.matrix().dense()), sizeof(T), false};
     allow_rounding_asymmetry<T>(selection);
+    selection.trial =
+        target.on_host() && selection.plausibly_spd() && elimination_flops(A.rows()) > measuring_flops;
     return selection;
   }
   const Csr<T>& host = *copy.matrix().csr();
@@ -155,23 +174,30 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
   const bool is_graph =
       as_sddm && kind == DominanceKind::sddm && device.on_host() && A.nonzeros() >= sddm_nonzeros;
   const bool is_grid = kind == DominanceKind::sddm && suits_multigrid(structure);
+  grows_fast = growth_exponent(A) >= fast_growth;
+  even_diagonal = rows.largest_diagonal <= most_uneven * rows.smallest_diagonal;
   const auto take_as_graph = [&] {
-    describe_graph(structure);
+    describe_sddm(structure, rows);
     band.reset();
-    factor.reset();
+    factor_deferred = false;
     graph = kind;
+    trial = grows_fast && !is_expander() && may_be_tried();
     strongly_dominant = rows.strongly_dominant == A.rows();
   };
   if (is_graph && !is_grid && A.nonzeros() > most_measured_nonzeros) return take_as_graph();
   if (is_grid) {
-    describe_sddm(structure, rows.strongly_dominant == A.rows());
+    describe_sddm(structure, rows);
   } else {
     describe_structure(A, rows, symmetric);
   }
   order_families(is_grid);
   if (factor_deferred) return;
-  find_direct_costs(A);
+  band = predict_band(A, *band, device);
   if (has_narrow_band()) return;
+  if (A.nonzeros() <= most_measured_nonzeros)
+    factor = estimate_long_factorization(A, structure.symmetric_values, measuring_flops);
+  factor_deferred = factor && may_be_tried();
+  if (!factor || !(factor_deferred || is_graph)) find_factor_cost(A);
   const bool long_factorization = factor->flops > measuring_flops;
   trial = may_be_tried() && long_factorization;
   if (is_graph && long_factorization) take_as_graph();
@@ -181,8 +207,11 @@ void MethodSelection::order_families(bool is_grid) {
   const bool long_ordering = ordering_seconds(*this) > direct_first_seconds;
   iterative_first = is_grid || (is_mesh() && ((plausibly_elliptic() && structure.rows >= upwind_rows) ||
                                               (plausibly_spd() && long_ordering)));
-  // Dominance that is not strict makes Jacobi slow.
-  const bool is_slow = is_grid || (plausibly_elliptic() && structure.strictly_dominant_rows < structure.rows);
+  // Without strict dominance, iterations grow with the mesh, faster in two dimensions than in three.
+  const bool is_large_mesh =
+      is_grid || (plausibly_elliptic() && structure.strictly_dominant_rows < structure.rows);
+  const bool is_slow =
+      is_large_mesh && !(grows_fast && even_diagonal && structure.rows <= most_tried_mesh_rows);
   trial = !is_slow && may_be_tried() && structure.nonzeros > most_measured_nonzeros;
   factor_deferred = iterative_first || trial;
 }
@@ -200,14 +229,10 @@ void MethodSelection::describe_structure(const Csr<T>& A, const RowSummary& rows
 }
 
 template <class T>
-void MethodSelection::find_direct_costs(const Csr<T>& A) {
-  band = predict_band(A, *band, device);
-  if (has_narrow_band()) return;
-  if (A.nonzeros() >= estimated_nonzeros) {
-    factor = estimate_factor_cost(A);
-    if (structure.symmetric_values) factor = CostPrediction{factor->flops / 2, factor->bytes / 2};
-  }
-  if (factor && is_certainly_slow(*this, direct_first_seconds)) return;
+void MethodSelection::find_factor_cost(const Csr<T>& A) {
+  if (factor && has_full_factor(*this)) return;
+  if (A.nonzeros() >= estimated_nonzeros) factor = estimate_factor_cost(A, structure.symmetric_values);
+  if (A.nonzeros() >= estimated_nonzeros && is_certainly_slow(*this, direct_first_seconds)) return;
   const std::string method = plausibly_spd()              ? "sparse-cholesky"
                              : structure.symmetric_values ? "sparse-ldlt"
                                                           : "sparse-lu";
@@ -225,7 +250,8 @@ void MethodSelection::complete(MatrixRef<T> A) {
   if (has_narrow_band()) {
     describe_structure(host, summarize_rows(host), false);
   } else {
-    find_direct_costs(host);
+    band = predict_band(host, *band, device);
+    if (!has_narrow_band()) find_factor_cost(host);
   }
 }
 template void MethodSelection::complete(MatrixRef<float>);

@@ -41,14 +41,17 @@ void describe_row(const SparseRows<T>& rows, std::int64_t i, RowSummary& facts) 
   errors += add_exactly(sum, diagonal);
   const double excess = sum + errors;
   const double dominance = diagonal < 0 ? excess - 2 * diagonal : excess;
-  const double rounding = machine_epsilon<T> * std::max(diagonal, others) * static_cast<double>(length);
+  const double rounding =
+      machine_epsilon<T> * std::max(std::abs(diagonal), others) * static_cast<double>(length);
   constexpr double strong_share = 0.1;
   facts.longest = std::max(facts.longest, length);
   facts.zero_diagonals += diagonal == 0 ? 1 : 0;
   facts.positive_diagonals += diagonal > 0 ? 1 : 0;
-  facts.strictly_dominant += dominance > 0 ? 1 : 0;
+  facts.strictly_dominant += dominance > rounding ? 1 : 0;
   facts.weakly_dominant += dominance >= 0 ? 1 : 0;
   facts.strongly_dominant += excess >= strong_share * diagonal ? 1 : 0;
+  facts.smallest_diagonal = std::min(facts.smallest_diagonal, diagonal);
+  facts.largest_diagonal = std::max(facts.largest_diagonal, diagonal);
   facts.has_positive |= has_positive;
   facts.has_excess |= excess > rounding;
   facts.is_deficient |= !(excess >= -rounding);
@@ -61,6 +64,8 @@ RowSummary combine(const RowSummary& a, const RowSummary& b) {
           a.strictly_dominant + b.strictly_dominant,
           a.weakly_dominant + b.weakly_dominant,
           a.strongly_dominant + b.strongly_dominant,
+          std::min(a.smallest_diagonal, b.smallest_diagonal),
+          std::max(a.largest_diagonal, b.largest_diagonal),
           a.has_positive || b.has_positive,
           a.has_excess || b.has_excess,
           a.is_deficient || b.is_deficient};

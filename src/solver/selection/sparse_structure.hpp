@@ -7,6 +7,7 @@
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/structure.hpp>
 
+#include <cmath>
 #include <cstdint>
 
 namespace echelon {
@@ -17,12 +18,14 @@ struct RowSummary {
   std::int64_t longest = 0;
   std::int64_t zero_diagonals = 0;
   std::int64_t positive_diagonals = 0;
-  std::int64_t strictly_dominant = 0;
+  std::int64_t strictly_dominant = 0;  ///< by more than the rounding of a diagonal element that is a sum
   std::int64_t weakly_dominant = 0;
   std::int64_t strongly_dominant = 0;  ///< by a tenth of a positive diagonal element or more
-  bool has_positive = false;           ///< off the diagonal
-  bool has_excess = false;             ///< a significant one, see DominanceFacts
-  bool is_deficient = false;           ///< a row with a significant negative excess, or with a NaN
+  double smallest_diagonal = INFINITY;
+  double largest_diagonal = -INFINITY;
+  bool has_positive = false;  ///< off the diagonal
+  bool has_excess = false;    ///< a significant one, see DominanceFacts
+  bool is_deficient = false;  ///< a row with a significant negative excess, or with a NaN
 
   /// Class of an A that is symmetric.
   [[nodiscard]] DominanceKind kind() const;
