@@ -29,12 +29,7 @@ CandidateQueue<T>::CandidateQueue(const MatrixRef<T>& A, const std::optional<Dev
     stage_ = Stage::others_completed;
   } else {
     selection_ = MethodSelection::of(A, device);
-    // With a full diagonal the structural rank is n. The methods for Laplacians use the known null space.
-    const bool may_lack_rank =
-        A.is_sparse() && selection_->structure.zero_diagonals > 0 && selection_->graph == DominanceKind::none;
-    const std::int64_t rank = may_lack_rank ? structural_rank(A) : A.rows();
-    if (rank < A.rows()) {
-      deficient_rank_ = rank;
+    if (selection_->deficient_rank) {
       stage_ = Stage::end;
     } else {
       list(*selection_);
@@ -63,6 +58,7 @@ std::optional<Candidate> CandidateQueue<T>::next_for_singular() {
     const Stopwatch stopwatch;
     selection_->complete(A_);
     singular_ = selection_->singular_candidates();
+    if (!analyzed_) analyzed_ = selection_->take_analyzed<T>();
     seconds_ += stopwatch.seconds();
   }
   while (next_singular_ < singular_->size()) {

@@ -63,9 +63,10 @@ double mean_degree(const Structure& structure) {
 class Candidates {
  public:
   explicit Candidates(const MethodSelection& selection)
-      : device_(selection.device),
+      : selection_(selection),
+        device_(selection.device),
         structure_(selection.structure),
-        dense_(dense_cost(selection)),
+        dense_seconds_(dense_seconds(selection)),
         direct_device_(factor_device(selection)),
         direct_(sparse_cost(selection, direct_device_)),
         band_(selection.has_narrow_band() ? selection.band : std::nullopt),
@@ -81,7 +82,6 @@ class Candidates {
         iterative_first_(selection.iterative_first),
         trial_(selection.trial),
         factor_deferred_(selection.factor_deferred),
-        full_factor_(has_full_factor(selection)),
         ordering_seconds_(ordering_seconds(selection)) {}
 
   std::vector<Candidate> take() {
@@ -93,8 +93,10 @@ class Candidates {
   /// that none does.
   std::vector<Candidate> take_singular() {
     if (sparse_ && (band_ || affordable(direct_before_krylov_seconds))) {
-      add(structure_.symmetric_values ? "sparse-ldlt" : "sparse-lu",
-          direct_device_.on_host() ? direct_device_ : Device(), {},
+      // The values of a structurally deficient A decide nothing: LU takes rows and columns of one element
+      // first.
+      const bool pivots = structure_.symmetric_values && !selection_.deficient_rank;
+      add(pivots ? "sparse-ldlt" : "sparse-lu", direct_device_.on_host() ? direct_device_ : Device(), {},
           "A is singular: a factorisation tells its rank, and whether b lies in its range", direct_.seconds);
     }
     // For a dense A elimination determines the rank and consistency at little more than the cost of a
@@ -143,10 +145,10 @@ class Candidates {
   /// Adds a factorisation that is certain and takes little time.
   void factor_first() {
     const double elements = static_cast<double>(structure_.rows) * static_cast<double>(structure_.rows);
-    const bool full_matrix = dense_.seconds <= dense_first_seconds &&
+    const bool full_matrix = dense_seconds_ <= dense_first_seconds &&
                              (structure_.rows <= dense_first_rows ||
                               static_cast<double>(structure_.nonzeros) >= dense_first_share * elements);
-    if (dense_.fits && (full_matrix || full_factor_)) {
+    if ((full_matrix && dense_fits(selection_)) || has_full_factor(selection_)) {
       dense("A is small: elimination is certain and quick");
     }
     if (affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
@@ -157,8 +159,11 @@ class Candidates {
   void trial() {
     const bool symmetric = plausibly_spd_;
     const std::string method = symmetric ? "cg" : "bicgstab";
-    // Jacobi suffices for strong dominance and expanders, and takes less time for large meshes.
-    const bool weak = !sparse_ || is_expander_ || structure_.strictly_dominant_rows == structure_.rows ||
+    // Jacobi suffices for strong dominance and expanders, and takes less time for large meshes. Incomplete
+    // factors pay where a factorisation is known to take long.
+    const bool takes_long = grows_fast_ || factor_;
+    const bool weak = !sparse_ || is_expander_ || !takes_long ||
+                      structure_.strictly_dominant_rows == structure_.rows ||
                       (symmetric && structure_.rows >= least_jacobi_rows);
     const std::string preconditioner = weak ? "jacobi" : symmetric ? "ic0" : "ilu0";
     add(method, {{"preconditioner", preconditioner}},
@@ -168,7 +173,7 @@ class Candidates {
                     weak        ? "Jacobi"
                     : symmetric ? "IC(0)"
                                 : "ILU(0)"));
-    const double direct = !sparse_ ? dense_.seconds : direct_.fits ? direct_.seconds : 0;
+    const double direct = !sparse_ ? dense_seconds_ : direct_.fits ? direct_.seconds : 0;
     const double seconds = trial_share * std::max(direct, sparse_ ? ordering_seconds_ : 0);
     const double passes = (symmetric ? 1 : 2) * (1 + (weak ? passes_of_jacobi : passes_of_ic0));
     const std::int64_t within = iterations_within(seconds, passes);
@@ -260,7 +265,7 @@ class Candidates {
   }
 
   void eliminate_singular() {
-    if (!dense_.fits || dense_.seconds > elimination_seconds) return;
+    if (dense_seconds_ > elimination_seconds || !dense_fits(selection_)) return;
     add("gauss-jordan", {}, "A is singular: its rank, and whether b lies in its range");
   }
 
@@ -275,19 +280,19 @@ class Candidates {
   /// Adds dense factorisations: Cholesky if A may be positive definite, then, as for any other A, one with
   /// pivoting, which exploits symmetry if that is faster.
   void dense(const std::string& why) {
-    if (!dense_.fits) return;
+    if (!dense_fits(selection_)) return;
     const std::string size = fmt::format("{} (n = {})", why, structure_.rows);
     // lu has kernels of its own, and Cholesky those of the BLAS.
     const bool slow_blas = device_.on_host() && structure_.rows >= blas_rows && !host_blas().warning.empty();
     if (plausibly_spd_ && !slow_blas) {
-      add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_.seconds / 2);
+      add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_seconds_ / 2);
       if (structure_.definiteness == Definiteness::positive_definite) return;
     }
     const bool one_thread = device_.on_host() && device_.threads() == 1;
     if (one_thread && structure_.symmetric_values && structure_.rows >= ldlt_rows) {
-      add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_.seconds / 2);
+      add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_seconds_ / 2);
     } else {
-      add("lu", {}, size + ": LU with partial pivoting", dense_.seconds);
+      add("lu", {}, size + ": LU with partial pivoting", dense_seconds_);
     }
   }
 
@@ -363,9 +368,10 @@ class Candidates {
     }
   }
 
+  const MethodSelection& selection_;
   Device device_;
   Structure structure_;
-  DirectCost dense_;
+  double dense_seconds_;
   Device direct_device_;
   DirectCost direct_;
   std::optional<BandPrediction> band_;  // of a narrow band
@@ -381,7 +387,6 @@ class Candidates {
   bool iterative_first_;
   bool trial_;
   bool factor_deferred_;
-  bool full_factor_;
   double ordering_seconds_;
   std::vector<Candidate> list_;
 };

@@ -38,13 +38,16 @@ bool fits_memory(double bytes, const Device& device, double share) {
   return bytes <= always_available || bytes < share * static_cast<double>(memory(device).available);
 }
 
-DirectCost dense_cost(const MethodSelection& selection) {
-  const double size = static_cast<double>(selection.structure.rows);
-  const double bytes = size * size * static_cast<double>(selection.element_size);
+double dense_seconds(const MethodSelection& selection) {
   const double rate =
       selection.device.on_host() ? dense_flops_per_core * selection.device.threads() : dense_flops_per_gpu;
-  return {elimination_flops(selection.structure.rows) / rate,
-          fits_memory(bytes, selection.device, 0.8) && size < 2e9};
+  return elimination_flops(selection.structure.rows) / rate;
+}
+
+bool dense_fits(const MethodSelection& selection) {
+  const double size = static_cast<double>(selection.structure.rows);
+  const double bytes = size * size * static_cast<double>(selection.element_size);
+  return size < 2e9 && fits_memory(bytes, selection.device, 0.8);
 }
 
 double ordering_seconds(const MethodSelection& selection) {
@@ -83,10 +86,11 @@ bool quicker_on_host(const MethodSelection& selection) {
 }  // namespace
 
 bool has_full_factor(const MethodSelection& selection) {
-  const DirectCost dense = dense_cost(selection);
+  const double seconds = dense_seconds(selection);
+  if (seconds > direct_first_seconds) return false;
   const DirectCost sparse = sparse_cost(selection, factor_device(selection));
-  return dense.fits && dense.seconds <= direct_first_seconds &&
-         (!sparse.fits || dense.seconds <= sparse.seconds - ordering_seconds(selection));
+  const bool quicker = !sparse.fits || seconds <= sparse.seconds - ordering_seconds(selection);
+  return quicker && dense_fits(selection);
 }
 
 Device factor_device(const MethodSelection& selection) {

@@ -6,7 +6,8 @@
 
 namespace echelon {
 
-/// Cost of a direct method on a device: a rough time estimate, and whether its factors fit into memory.
+/// Cost of a sparse factorisation on a device: a rough time estimate, and whether its factors fit into
+/// memory.
 struct DirectCost {
   double seconds = 0;
   bool fits = false;
@@ -16,7 +17,12 @@ struct DirectCost {
 /// more than a small amount.
 [[nodiscard]] bool fits_memory(double bytes, const Device& device, double share);
 
-[[nodiscard]] DirectCost dense_cost(const MethodSelection& selection);
+/// Seconds of dense elimination.
+[[nodiscard]] double dense_seconds(const MethodSelection& selection);
+
+/// Whether its factors fit into memory. Asks the system, which takes as long as to choose a method for a
+/// small A.
+[[nodiscard]] bool dense_fits(const MethodSelection& selection);
 
 /// Seconds that a fill-reducing ordering and the symbolic factorisation take.
 [[nodiscard]] double ordering_seconds(const MethodSelection& selection);

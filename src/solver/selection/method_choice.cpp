@@ -210,7 +210,7 @@ CandidateQueue<T>& MethodChoice<T>::queue(const Control& control) {
   const MatrixRef<T>& A = matrix_->given();
   queue_.emplace(A, device_, kind_);
   reported.end(SolverPhase::analysis, true);
-  if (const std::optional<std::int64_t>& rank = queue_->deficient_rank()) {
+  if (const std::optional<std::int64_t> rank = queue_->deficient_rank()) {
     set_singular({.message = fmt::format("A is singular whatever its values: its structural rank is {} of {}",
                                          *rank, A.rows()),
                   .certainty = Certainty::proven,

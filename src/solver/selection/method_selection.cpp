@@ -190,8 +190,12 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
   } else {
     describe_structure(A, rows, symmetric);
   }
+  if (structure.zero_diagonals > 0 && kind == DominanceKind::none) {
+    const std::int64_t rank = structural_rank(MatrixRef<T>(A));
+    if (rank < A.rows()) deficient_rank = rank;
+  }
   order_families(is_grid);
-  if (factor_deferred) return;
+  if (factor_deferred || deficient_rank) return;
   band = predict_band(A, *band, device);
   if (has_narrow_band()) return;
   if (A.nonzeros() <= most_measured_nonzeros)
@@ -233,9 +237,9 @@ void MethodSelection::find_factor_cost(const Csr<T>& A) {
   if (factor && has_full_factor(*this)) return;
   if (A.nonzeros() >= estimated_nonzeros) factor = estimate_factor_cost(A, structure.symmetric_values);
   if (A.nonzeros() >= estimated_nonzeros && is_certainly_slow(*this, direct_first_seconds)) return;
-  const std::string method = plausibly_spd()              ? "sparse-cholesky"
-                             : structure.symmetric_values ? "sparse-ldlt"
-                                                          : "sparse-lu";
+  const std::string method = deficient_rank || !structure.symmetric_values ? "sparse-lu"
+                             : plausibly_spd()                             ? "sparse-cholesky"
+                                                                           : "sparse-ldlt";
   AnalyzedSolver<T> found = analyze_factorization(method, A, device.on_host() ? device : Device());
   factor = found.cost;
   analyzed = std::move(found);
@@ -243,7 +247,7 @@ void MethodSelection::find_factor_cost(const Csr<T>& A) {
 
 template <class T>
 void MethodSelection::complete(MatrixRef<T> A) {
-  if (!factor_deferred) return;
+  if (!factor_deferred && !(deficient_rank && !factor)) return;
   factor_deferred = false;
   const HostCopy<T> copy(A);
   const Csr<T>& host = *copy.matrix().csr();

@@ -62,6 +62,9 @@ struct MethodSelection {
   bool even_diagonal = false;
   /// Whether `factor` is to be found by complete(), where the candidates before a factorisation have failed.
   bool factor_deferred = false;
+  /// Structural rank of a sparse A with zeros on its diagonal, if that is below the number of rows: A is
+  /// singular whatever its values.
+  std::optional<std::int64_t> deficient_rank = {};
   /// The factorisation, on the host, whose analysis predicted `factor`; none where that is an estimate.
   std::variant<std::monostate, AnalyzedSolver<float>, AnalyzedSolver<double>> analyzed = {};
   /// Class of A if the methods for graphs suit it, a Laplacian or one with excess (SDDM); `band` and `factor`

@@ -169,12 +169,15 @@ template <class T>
 std::optional<CostPrediction> estimate_long_factorization(const Csr<T>& A, bool symmetric, double flops) {
   // Flops of a symmetric factorisation over the cube of a separator's size: 10 to 40 for meshes.
   constexpr double flops_per_cube = 8;
+  // A graph that grows no faster than a plane has small separators, even if its levels are wide.
+  constexpr double least_growth = 2.1;
   constexpr std::int64_t least_rows = 500;
   if (A.rows() < least_rows) return std::nullopt;
   const RowSearch<T> from_middle(A, A.rows() / 2, A.rows());
   const RowSearch<T> from_end(A, from_middle.rows().back(), A.rows());
   const auto width = static_cast<double>(from_end.middle_width());
-  if (flops_per_cube * width * width * width < flops) return std::nullopt;
+  if (flops_per_cube * width * width * width < flops || growth_exponent(A) < least_growth)
+    return std::nullopt;
   std::vector<std::int32_t> rows = from_middle.rows();
   rows.resize(rows.size() / 4);
   const CostPrediction cost = extrapolated_cost(A, symmetric, std::move(rows));
