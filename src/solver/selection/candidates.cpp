@@ -66,7 +66,7 @@ class Candidates {
       : selection_(selection),
         device_(selection.device),
         structure_(selection.structure),
-        dense_seconds_(dense_seconds(selection)),
+        dense_seconds_(dense_seconds(selection.structure.rows, selection.device)),
         direct_device_(factor_device(selection)),
         direct_(sparse_cost(selection, direct_device_)),
         band_(selection.has_narrow_band() ? selection.band : std::nullopt),

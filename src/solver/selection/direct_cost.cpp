@@ -38,10 +38,9 @@ bool fits_memory(double bytes, const Device& device, double share) {
   return bytes <= always_available || bytes < share * static_cast<double>(memory(device).available);
 }
 
-double dense_seconds(const MethodSelection& selection) {
-  const double rate =
-      selection.device.on_host() ? dense_flops_per_core * selection.device.threads() : dense_flops_per_gpu;
-  return elimination_flops(selection.structure.rows) / rate;
+double dense_seconds(std::int64_t rows, const Device& device) {
+  const double rate = device.on_host() ? dense_flops_per_core * device.threads() : dense_flops_per_gpu;
+  return elimination_flops(rows) / rate;
 }
 
 bool dense_fits(const MethodSelection& selection) {
@@ -86,7 +85,7 @@ bool quicker_on_host(const MethodSelection& selection) {
 }  // namespace
 
 bool has_full_factor(const MethodSelection& selection) {
-  const double seconds = dense_seconds(selection);
+  const double seconds = dense_seconds(selection.structure.rows, selection.device);
   if (seconds > direct_first_seconds) return false;
   const DirectCost sparse = sparse_cost(selection, factor_device(selection));
   const bool quicker = !sparse.fits || seconds <= sparse.seconds - ordering_seconds(selection);

@@ -4,6 +4,8 @@
 
 #include "solver/selection/method_selection.hpp"
 
+#include <cstdint>
+
 namespace echelon {
 
 /// Cost of a sparse factorisation on a device: a rough time estimate, and whether its factors fit into
@@ -18,7 +20,7 @@ struct DirectCost {
 [[nodiscard]] bool fits_memory(double bytes, const Device& device, double share);
 
 /// Seconds of dense elimination.
-[[nodiscard]] double dense_seconds(const MethodSelection& selection);
+[[nodiscard]] double dense_seconds(std::int64_t rows, const Device& device);
 
 /// Whether its factors fit into memory. Asks the system, which takes as long as to choose a method for a
 /// small A.

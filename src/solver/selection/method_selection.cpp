@@ -46,7 +46,10 @@ template <class T>
 Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) {
   if (asked) return *asked;
   if (!A.device().on_host()) return A.device();
-  const bool large = A.is_sparse() ? A.nonzeros() >= gpu_nonzeros : A.rows() >= gpu_dense_rows;
+  constexpr double start_seconds = 0.2;  // of CUDA
+  const bool large = A.is_sparse()
+                         ? A.nonzeros() >= gpu_nonzeros
+                         : A.rows() >= gpu_dense_rows && dense_seconds(A.rows(), A.device()) >= start_seconds;
   if (large && cuda_device_count() > 0) return Device::cuda();
   return A.device();
 }
