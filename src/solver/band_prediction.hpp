@@ -35,10 +35,11 @@ struct BandPrediction {
 template <class T>
 [[nodiscard]] BandPrediction predict_natural_band(const Csr<T>& A, const Device& device);
 
-/// Prediction for the given order, or after a reverse Cuthill-McKee numbering if that is faster, the time of
-/// the numbering on the host included. The numbering is not tried if it cannot make banded-lu faster than
+/// The natural prediction of A, or that after a reverse Cuthill-McKee numbering if that is faster, the time
+/// of the numbering on the host included. The numbering is not tried if it cannot make banded-lu faster than
 /// least_sparse_seconds. O(nonzeros). Defined with the method.
 template <class T>
-[[nodiscard]] BandPrediction predict_band(const Csr<T>& A, const Device& device);
+[[nodiscard]] BandPrediction predict_band(const Csr<T>& A, const BandPrediction& natural,
+                                          const Device& device);
 
 }  // namespace echelon

@@ -4,7 +4,7 @@
 #include "backend/host/host.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
-#include "matrix/structure/known_symmetry.hpp"
+#include "matrix/structure/probable_symmetry.hpp"
 #include "support/hash.hpp"
 
 #include <algorithm>
@@ -109,13 +109,10 @@ struct ReadDiagonal {
   void operator()(std::int64_t i) const { diagonal[i] = static_cast<double>(rows.at(i, i)); }
 };
 
-/// Treatment of a_ij and a_ji.
-enum class MirrorRule { compared, equal, different };
-
 template <class Rows>
 struct DescribeRow {
   Rows rows;
-  MirrorRule mirror;
+  bool square;
   std::int64_t diagonal_length;
   const double* diagonal;
   unsigned char* column_is_used;
@@ -131,8 +128,7 @@ struct DescribeRow {
       ++length;
       excess.add(i == j ? -std::abs(a_ij) : std::abs(a_ij));
       describe_element(i, j, a_ij, facts);
-      if (mirror == MirrorRule::compared) compare_with_mirror(i, j, a_ij, facts);
-      if (mirror == MirrorRule::equal && i < j) assess_minor(diagonal[i], diagonal[j], a_ij, facts);
+      if (square) compare_with_mirror(i, j, a_ij, facts);
     }
     facts.zeros += rows.end(i) - rows.begin(i) - length;
     facts.longest = std::max(facts.longest, length);
@@ -248,16 +244,16 @@ RowFacts describe_rows(const Device& device, std::int64_t rows, std::int64_t ele
 }
 
 template <class T, class Rows>
-Structure describe(const MatrixRef<T>& A, const Rows& rows, MirrorRule mirror) {
-  const bool square = A.rows() == A.columns() && mirror != MirrorRule::different;
+Structure describe(const MatrixRef<T>& A, const Rows& rows) {
+  const bool square = A.rows() == A.columns();
   std::vector<double> diagonal(static_cast<std::size_t>(std::min(A.rows(), A.columns())));
   std::vector<unsigned char> used(static_cast<std::size_t>(A.columns()), 0);
   std::vector<unsigned char> strict(static_cast<std::size_t>(A.rows()), 0);
   const auto diagonal_length = static_cast<std::int64_t>(diagonal.size());
   Host(A.device()).for_each(diagonal_length, ReadDiagonal<Rows>{rows, diagonal.data()});
-  const RowFacts facts = describe_rows<Rows>(A.device(), A.rows(), A.nonzeros(),
-                                             {rows, square ? mirror : MirrorRule::different, diagonal_length,
-                                              diagonal.data(), used.data(), strict.data()});
+  const RowFacts facts =
+      describe_rows<Rows>(A.device(), A.rows(), A.nonzeros(),
+                          {rows, square, diagonal_length, diagonal.data(), used.data(), strict.data()});
 
   Structure s;
   s.rows = A.rows();
@@ -309,61 +305,65 @@ template <class T>
 Structure analyze_structure(MatrixRef<T> A) {
   return at_api_boundary([&] {
     const HostCopy<T> host(A);
-    return with_rows(host.matrix(),
-                     [&](const auto& rows) { return describe(host.matrix(), rows, MirrorRule::compared); });
+    return with_rows(host.matrix(), [&](const auto& rows) { return describe(host.matrix(), rows); });
   });
 }
 
 namespace {
 
-/// Sums of hashes of (i, j, a_ij) and of (j, i, a_ij), modulo 2^64.
-struct HashSums {
-  std::uint64_t own = 0;
-  std::uint64_t transposed = 0;
-  friend HashSums combine(HashSums a, HashSums b) { return {a.own + b.own, a.transposed + b.transposed}; }
+/// Odd random numbers r, one for each row.
+struct RandomNumbers {
+  std::uint64_t* r;
+  void operator()(std::int64_t i) const {
+    r[i] = hash_bits(static_cast<std::uint64_t>(i) * golden_ratio_64 + golden_ratio_64) | 1U;
+  }
 };
 
+/// Part of row i in the sum of h(a_ij) (r_i s_j - s_i r_j) with s_i = r_i^2 and a hash h that maps 0 to 0,
+/// which is zero modulo 2^64 if A is symmetric.
 template <class T>
-struct HashRow {
+struct AsymmetryOfRow {
   SparseRows<T> rows;
-  HashSums operator()(std::int64_t i) const {
-    HashSums sums;
+  const std::uint64_t* r;
+
+  std::uint64_t operator()(std::int64_t i) const {
+    std::uint64_t by_r = 0;
+    std::uint64_t by_s = 0;
     for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
-      const auto value = static_cast<double>(rows.value(i, k));
-      if (value == 0) continue;
-      sums.own += hash(i, rows.column(k), value);
-      sums.transposed += hash(rows.column(k), i, value);
+      const double value = static_cast<double>(rows.values[k]) + 0.0;  // -0 becomes 0
+      const std::uint64_t r_j = r[rows.column(k)];
+      const std::uint64_t term = hash_bits(std::bit_cast<std::uint64_t>(value)) * r_j;
+      by_r += term;
+      by_s += term * r_j;
     }
-    return sums;
+    return r[i] * (by_s - r[i] * by_r);
   }
-  static std::uint64_t hash(std::int64_t i, std::int64_t j, double value) {
-    const auto place = static_cast<std::uint64_t>(i) * golden_ratio_64 + static_cast<std::uint64_t>(j);
-    return hash_bits(hash_bits(place + golden_ratio_64) ^ std::bit_cast<std::uint64_t>(value));
-  }
+};
+
+/// Sum modulo 2^64.
+struct WrappedSum {
+  std::uint64_t value = 0;
+  friend WrappedSum combine(WrappedSum a, WrappedSum b) { return {a.value + b.value}; }
 };
 
 }  // namespace
 
 template <class T>
 bool is_probably_symmetric(const Csr<T>& A) {
-  HashSums sums;
-  Host(A.device()).reduce(A.rows(), HashRow<T>{SparseRows<T>(A)}, [&](const HashSums& all) { sums = all; });
-  return sums.own == sums.transposed;
-}
-
-template <class T>
-Structure structure_with_known_symmetry(MatrixRef<T> A, bool is_symmetric) {
-  const HostCopy<T> host(A);
-  return with_rows(host.matrix(), [&](const auto& rows) {
-    return describe(host.matrix(), rows, is_symmetric ? MirrorRule::equal : MirrorRule::different);
-  });
+  Host backend(A.device());
+  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(A.rows()));
+  backend.for_each(A.rows(), RandomNumbers{numbers.data()});
+  const AsymmetryOfRow<T> asymmetry{SparseRows<T>(A), numbers.data()};
+  WrappedSum sum;
+  backend.reduce(
+      A.rows(), [&asymmetry](std::int64_t i) { return WrappedSum{asymmetry(i)}; },
+      [&](const WrappedSum& all) { sum = all; });
+  return sum.value == 0;
 }
 
 template Structure analyze_structure(MatrixRef<float>);
 template Structure analyze_structure(MatrixRef<double>);
 template bool is_probably_symmetric(const Csr<float>&);
 template bool is_probably_symmetric(const Csr<double>&);
-template Structure structure_with_known_symmetry(MatrixRef<float>, bool);
-template Structure structure_with_known_symmetry(MatrixRef<double>, bool);
 
 }  // namespace echelon

@@ -29,12 +29,7 @@ CandidateQueue<T>::CandidateQueue(const MatrixRef<T>& A, const std::optional<Dev
     stage_ = Stage::others_completed;
   } else {
     selection_ = MethodSelection::of(A, device);
-    // With a full diagonal the structural rank is n. The methods for Laplacians use the known null space.
-    const bool may_lack_rank =
-        A.is_sparse() && selection_->structure.zero_diagonals > 0 && selection_->graph == DominanceKind::none;
-    const std::int64_t rank = may_lack_rank ? structural_rank(A) : A.rows();
-    if (rank < A.rows()) {
-      deficient_rank_ = rank;
+    if (selection_->deficient_rank) {
       stage_ = Stage::end;
     } else {
       list(*selection_);
@@ -63,6 +58,7 @@ std::optional<Candidate> CandidateQueue<T>::next_for_singular() {
     const Stopwatch stopwatch;
     selection_->complete(A_);
     singular_ = selection_->singular_candidates();
+    if (!analyzed_) analyzed_ = selection_->take_analyzed<T>();
     seconds_ += stopwatch.seconds();
   }
   while (next_singular_ < singular_->size()) {
@@ -75,15 +71,16 @@ std::optional<Candidate> CandidateQueue<T>::next_for_singular() {
 template <class T>
 std::shared_ptr<PlacedSolver<T>> CandidateQueue<T>::make(const Candidate& candidate,
                                                          const std::shared_ptr<PlacedSolver<T>>& known) {
+  const std::optional<CostPrediction> factor = selection_ ? selection_->factor : std::nullopt;
   if (analyzed_ && analyzed_->method == candidate.method && analyzed_->solver.device() == candidate.device &&
       candidate.parameters.empty()) {
     AnalyzedSolver<T> analyzed = std::move(*analyzed_);
     analyzed_.reset();
-    return std::make_shared<PlacedSolver<T>>(candidate, std::move(analyzed.solver), analyzed.seconds);
+    return std::make_shared<PlacedSolver<T>>(candidate, std::move(analyzed.solver), analyzed.seconds, factor);
   }
   if (known != nullptr && same_method(candidate, known->candidate())) return known;
   return std::make_shared<PlacedSolver<T>>(
-      candidate, make_solver<T>(candidate.method, candidate.device, candidate.parameters), 0);
+      candidate, make_solver<T>(candidate.method, candidate.device, candidate.parameters), 0, factor);
 }
 
 template <class T>

@@ -26,7 +26,9 @@ class CandidateQueue {
   CandidateQueue(const MatrixRef<T>& A, const std::optional<Device>& device, std::optional<MethodKind> kind);
 
   /// The structural rank of an A that is singular whatever its values.
-  [[nodiscard]] const std::optional<std::int64_t>& deficient_rank() const { return deficient_rank_; }
+  [[nodiscard]] std::optional<std::int64_t> deficient_rank() const {
+    return selection_ ? selection_->deficient_rank : std::nullopt;
+  }
   /// The next candidate, best first, that `accepts` takes; none at the end.
   [[nodiscard]] std::optional<Candidate> next(const std::function<bool(const Candidate&)>& accepts);
   /// The next candidate for an A that has turned out to be singular.
@@ -56,7 +58,6 @@ class CandidateQueue {
   std::optional<MethodKind> kind_;
   std::optional<MethodSelection> selection_;  // none for an operator
   std::optional<MethodSelection> others_;     // for an SDDM matrix, without the methods for graphs
-  std::optional<std::int64_t> deficient_rank_;
   Stage stage_ = Stage::listed;
   std::vector<Candidate> list_;  // of one stage
   std::size_t next_ = 0;

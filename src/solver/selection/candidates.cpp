@@ -37,11 +37,7 @@ constexpr std::int64_t ldlt_rows = 1500;
 /// Number of rows from which the instructions that the BLAS uses decide between Cholesky and lu.
 constexpr std::int64_t blas_rows = 100;
 
-/// Limits for graphs that are expanders: a largest degree of this multiple of the mean degree (hubs), or a
-/// mean degree of this size. CG with a diagonal preconditioner needs few iterations on them, see
-/// docs/benchmarks/laplacians.md.
-constexpr double hub_degree_ratio = 50;
-constexpr double expander_degree = 20;
+/// Iterations of CG with a diagonal preconditioner that are tried on graphs that are expanders.
 constexpr std::int64_t laplacian_jacobi_iterations = 80;
 
 /// Sizes from which multigrid is the first preconditioner if it is likely to suit A; on smaller matrices
@@ -51,6 +47,8 @@ constexpr std::int64_t multigrid_rows = 20'000;
 constexpr std::int64_t least_iterations = 30;
 /// Share of the time of a factorisation that a trial of a Krylov method may take.
 constexpr double trial_share = 0.25;
+/// Rows of a symmetric A from which a trial with Jacobi takes less time than one with incomplete factors.
+constexpr std::int64_t least_jacobi_rows = 40'000;
 /// Number of iterations after which multigrid, or Jacobi for a dominant A, is considered to have failed.
 constexpr std::int64_t multigrid_iterations = 200;
 constexpr std::int64_t dominant_iterations = 100;
@@ -61,19 +59,14 @@ double mean_degree(const Structure& structure) {
   const auto rows = static_cast<double>(std::max<std::int64_t>(structure.rows, 1));
   return static_cast<double>(structure.nonzeros) / rows - 1;
 }
-bool is_expander(const Structure& structure) {
-  const double degree = mean_degree(structure);
-  return static_cast<double>(structure.longest_row) > hub_degree_ratio * (degree + 1) ||
-         degree > expander_degree;
-}
-
 /// Collects candidates for one matrix on one device.
 class Candidates {
  public:
   explicit Candidates(const MethodSelection& selection)
-      : device_(selection.device),
+      : selection_(selection),
+        device_(selection.device),
         structure_(selection.structure),
-        dense_(dense_cost(selection)),
+        dense_seconds_(dense_seconds(selection.structure.rows, selection.device)),
         direct_device_(factor_device(selection)),
         direct_(sparse_cost(selection, direct_device_)),
         band_(selection.has_narrow_band() ? selection.band : std::nullopt),
@@ -84,6 +77,8 @@ class Candidates {
         plausibly_spd_(selection.plausibly_spd()),
         plausibly_elliptic_(selection.plausibly_elliptic()),
         is_mesh_(selection.is_mesh()),
+        is_expander_(selection.is_expander()),
+        grows_fast_(selection.grows_fast),
         iterative_first_(selection.iterative_first),
         trial_(selection.trial),
         factor_deferred_(selection.factor_deferred),
@@ -98,8 +93,10 @@ class Candidates {
   /// that none does.
   std::vector<Candidate> take_singular() {
     if (sparse_ && (band_ || affordable(direct_before_krylov_seconds))) {
-      add(structure_.symmetric_values ? "sparse-ldlt" : "sparse-lu",
-          direct_device_.on_host() ? direct_device_ : Device(), {},
+      // The values of a structurally deficient A decide nothing: LU takes rows and columns of one element
+      // first.
+      const bool pivots = structure_.symmetric_values && !selection_.deficient_rank;
+      add(pivots ? "sparse-ldlt" : "sparse-lu", direct_device_.on_host() ? direct_device_ : Device(), {},
           "A is singular: a factorisation tells its rank, and whether b lies in its range", direct_.seconds);
     }
     // For a dense A elimination determines the rank and consistency at little more than the cost of a
@@ -114,6 +111,7 @@ class Candidates {
 
  private:
   void list_methods() {
+    if (trial_) trial();
     if (!sparse_) {
       dense("A is dense");
       krylov();
@@ -124,7 +122,6 @@ class Candidates {
       if (graph_ == DominanceKind::laplacian) krylov();
       return;
     }
-    if (trial_) trial();
     if (band_) banded();
     if (!iterative_first_ && !factor_deferred_) factor_first();
     if (factor_deferred_ && band_) return;
@@ -148,27 +145,56 @@ class Candidates {
   /// Adds a factorisation that is certain and takes little time.
   void factor_first() {
     const double elements = static_cast<double>(structure_.rows) * static_cast<double>(structure_.rows);
-    // The ordering has been computed.
-    const bool full_factor = !direct_.fits || dense_.seconds <= direct_.seconds - ordering_seconds_;
-    const bool full_matrix = dense_.seconds <= dense_first_seconds &&
+    const bool full_matrix = dense_seconds_ <= dense_first_seconds &&
                              (structure_.rows <= dense_first_rows ||
                               static_cast<double>(structure_.nonzeros) >= dense_first_share * elements);
-    if (dense_.fits && (full_matrix || (full_factor && dense_.seconds <= direct_first_seconds))) {
+    if ((full_matrix && dense_fits(selection_)) || has_full_factor(selection_)) {
       dense("A is small: elimination is certain and quick");
     }
     if (affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
   }
 
-  /// Adds a Krylov method with Jacobi that is given up unless it converges in a small part of the time of a
+  /// Adds a Krylov method that is given up unless it converges in a small part of the time of a
   /// factorisation, or of its ordering where that is all that is known.
   void trial() {
     const bool symmetric = plausibly_spd_;
-    const double passes = symmetric ? 1 : 2;
-    add(symmetric ? "cg" : "bicgstab", {{"preconditioner", "jacobi"}},
-        symmetric ? "A is symmetric with a positive diagonal: a trial of CG with Jacobi"
-                  : "A has a full diagonal: a trial of BiCGStab with Jacobi");
-    const double seconds = direct_.fits ? std::max(direct_.seconds, ordering_seconds_) : ordering_seconds_;
-    list_.back().trial_iterations = iterations_within(trial_share * seconds, passes);
+    const std::string method = symmetric ? "cg" : "bicgstab";
+    // Jacobi suffices for strong dominance and expanders, and takes less time for large meshes. Incomplete
+    // factors pay where a factorisation is known to take long.
+    const bool takes_long = grows_fast_ || factor_;
+    const bool weak = !sparse_ || is_expander_ || !takes_long ||
+                      structure_.strictly_dominant_rows == structure_.rows ||
+                      (symmetric && structure_.rows >= least_jacobi_rows);
+    const std::string preconditioner = weak ? "jacobi" : symmetric ? "ic0" : "ilu0";
+    add(method, {{"preconditioner", preconditioner}},
+        fmt::format("{}: a trial of {} with {}",
+                    symmetric ? "A is symmetric with a positive diagonal" : "A has a full diagonal",
+                    symmetric ? "CG" : "BiCGStab",
+                    weak        ? "Jacobi"
+                    : symmetric ? "IC(0)"
+                                : "ILU(0)"));
+    const double direct = !sparse_ ? dense_seconds_ : direct_.fits ? direct_.seconds : 0;
+    const double seconds = trial_share * std::max(direct, sparse_ ? ordering_seconds_ : 0);
+    const double passes = (symmetric ? 1 : 2) * (1 + (weak ? passes_of_jacobi : passes_of_ic0));
+    const std::int64_t within = iterations_within(seconds, passes);
+    const TrialLimits least = trial_limits(weak);
+    Candidate& trial = list_.back();
+    trial.trial_iterations = std::max(least.expected, within);
+    trial.parameters.set("max_iterations", std::max(least.most, within));
+  }
+
+  /// Limits of the iterations of a trial: their number, and the one expected by the fall of the residual,
+  /// which is slow at first on meshes.
+  struct TrialLimits {
+    std::int64_t expected;
+    std::int64_t most;
+  };
+  /// Those that a trial is allowed whatever the predicted times are. On graphs that grow fast, multigrid and
+  /// approximate factors take as long as these.
+  [[nodiscard]] TrialLimits trial_limits(bool weak) const {
+    if (!sparse_) return {30, 30};
+    if (!weak) return {120, 50};
+    return grows_fast_ ? TrialLimits{300, 150} : TrialLimits{least_iterations, least_iterations};
   }
 
   /// Adds a Krylov method that multiplies `products` times by A in each iteration, and has a preconditioner
@@ -182,7 +208,8 @@ class Candidates {
     const bool comes_first = iterative_first_ && most.has_value();
     const bool is_followed = iterative_first_ || !affordable(direct_first_seconds);
     if (!comes_first && is_followed && affordable(direct_at_last_seconds)) {
-      const std::int64_t within = iterations_within(direct_.seconds, products * (1 + passes));
+      const std::int64_t within =
+          std::max(least_iterations, iterations_within(direct_.seconds, products * (1 + passes)));
       most = std::min(most.value_or(within), within);
     }
     if (most) parameters.set("max_iterations", *most);
@@ -199,7 +226,7 @@ class Candidates {
         passes * (12 * static_cast<double>(structure_.nonzeros) + 80 * static_cast<double>(structure_.rows));
     const double rate = device_.on_host() ? bytes_per_second_of_core * std::pow(device_.threads(), 0.7)
                                           : bytes_per_second_of_gpu;
-    return std::max(least_iterations, static_cast<std::int64_t>(std::min(seconds * rate / bytes, 1e6)));
+    return static_cast<std::int64_t>(std::min(seconds * rate / bytes, 1e6));
   }
 
   /// Largest time of dense LU for which Gauss-Jordan elimination is tried on a singular matrix.
@@ -219,7 +246,6 @@ class Candidates {
   /// component without excess.
   void graph() {
     const double degree = mean_degree(structure_);
-    const bool expands = is_expander(structure_);
     Options parameters;
     std::string why = fmt::format("A is the Laplacian of a graph of mean degree {:.2g}", degree);
     if (graph_ == DominanceKind::sddm) why += ", with excess on its diagonal";
@@ -228,9 +254,9 @@ class Candidates {
           why + ": CG with its diagonal if a trial shows that it suffices, else lean algebraic multigrid",
           {});
     }
-    if (expands || strongly_dominant_) {
+    if (is_expander_ || strongly_dominant_) {
       parameters.set("jacobi_iterations", laplacian_jacobi_iterations);
-      why += expands ? ", dense or with hubs" : " in every row";
+      why += is_expander_ ? ", dense or with hubs" : " in every row";
       why += ": CG with its diagonal, then with an approximate Cholesky factor";
     } else {
       why += ": CG with an approximate Cholesky factor";
@@ -239,7 +265,7 @@ class Candidates {
   }
 
   void eliminate_singular() {
-    if (!dense_.fits || dense_.seconds > elimination_seconds) return;
+    if (dense_seconds_ > elimination_seconds || !dense_fits(selection_)) return;
     add("gauss-jordan", {}, "A is singular: its rank, and whether b lies in its range");
   }
 
@@ -254,19 +280,19 @@ class Candidates {
   /// Adds dense factorisations: Cholesky if A may be positive definite, then, as for any other A, one with
   /// pivoting, which exploits symmetry if that is faster.
   void dense(const std::string& why) {
-    if (!dense_.fits) return;
+    if (!dense_fits(selection_)) return;
     const std::string size = fmt::format("{} (n = {})", why, structure_.rows);
     // lu has kernels of its own, and Cholesky those of the BLAS.
     const bool slow_blas = device_.on_host() && structure_.rows >= blas_rows && !host_blas().warning.empty();
     if (plausibly_spd_ && !slow_blas) {
-      add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_.seconds / 2);
+      add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_seconds_ / 2);
       if (structure_.definiteness == Definiteness::positive_definite) return;
     }
     const bool one_thread = device_.on_host() && device_.threads() == 1;
     if (one_thread && structure_.symmetric_values && structure_.rows >= ldlt_rows) {
-      add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_.seconds / 2);
+      add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_seconds_ / 2);
     } else {
-      add("lu", {}, size + ": LU with partial pivoting", dense_.seconds);
+      add("lu", {}, size + ": LU with partial pivoting", dense_seconds_);
     }
   }
 
@@ -342,9 +368,10 @@ class Candidates {
     }
   }
 
+  const MethodSelection& selection_;
   Device device_;
   Structure structure_;
-  DirectCost dense_;
+  double dense_seconds_;
   Device direct_device_;
   DirectCost direct_;
   std::optional<BandPrediction> band_;  // of a narrow band
@@ -355,6 +382,8 @@ class Candidates {
   bool plausibly_spd_;
   bool plausibly_elliptic_;
   bool is_mesh_;
+  bool is_expander_;
+  bool grows_fast_;
   bool iterative_first_;
   bool trial_;
   bool factor_deferred_;

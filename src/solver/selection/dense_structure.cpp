@@ -5,6 +5,8 @@
 #include "backend/host/host.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -18,18 +20,10 @@ namespace {
 /// Rows and columns of the squares that are compared with their mirror images in the cache.
 constexpr std::int64_t side = 64;
 
+/// Facts about pairs a_ij, a_ji.
 struct PairFacts {
-  double largest = 0;         // |a_ij|
-  double half_asymmetry = 0;  // |a_ij - a_ji| / 2
   bool unequal = false;
   bool minor_negative = false;
-
-  void add(const PairFacts& other) {
-    largest = std::max(largest, other.largest);
-    half_asymmetry = std::max(half_asymmetry, other.half_asymmetry);
-    unequal |= other.unequal;
-    minor_negative |= other.minor_negative;
-  }
 };
 
 /// sqrt(|a_ii|), whose products stay within the range.
@@ -41,43 +35,104 @@ std::vector<double> roots_of_diagonal(DenseView<const T> A) {
   return roots;
 }
 
-/// Compares the elements (i, j) and (j, i) of the rows from `top` on and the columns from `first` on, i > j.
+/// A square below the diagonal, or on it, and its mirror image. Rows and columns may change places.
 template <class T>
-PairFacts compare_square(DenseView<const T> A, const double* roots, std::int64_t top, std::int64_t first) {
-  constexpr double rounding = 1 + 8 * static_cast<double>(std::numeric_limits<T>::epsilon());
-  const std::int64_t n = A.rows();
-  PairFacts facts;
-  for (std::int64_t j = first; j < std::min(first + side, n); ++j) {
-    const double bound = rounding * roots[j];
-    for (std::int64_t i = std::max(top, j + 1); i < std::min(top + side, n); ++i) {
-      const auto below = static_cast<double>(A(i, j));
-      const auto above = static_cast<double>(A(j, i));
-      facts.largest = std::max({facts.largest, std::abs(below), std::abs(above)});
-      facts.half_asymmetry = std::max(facts.half_asymmetry, std::abs(below / 2 - above / 2));
-      facts.unequal |= below != above;
-      facts.minor_negative |= std::abs(below) > bound * roots[i];
+class Squares {
+ public:
+  Squares(DenseView<const T> A, std::int64_t row, std::int64_t column)
+      : below_(A.data() + row * side + column * side * A.leading()),
+        above_(A.data() + column * side + row * side * A.leading()),
+        leading_(A.leading()),
+        rows_(std::min(side, A.rows() - row * side)),
+        columns_(std::min(side, A.rows() - column * side)) {}
+
+  /// Compares the two; `row_roots` and `column_roots` begin with those of the first row and column.
+  [[nodiscard]] PairFacts compare(const double* row_roots, const double* column_roots) const {
+    constexpr double rounding = 1 + 8 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    std::array<T, static_cast<std::size_t>(side * side)> mirror;
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      for (std::int64_t j = 0; j < columns_; ++j)
+        mirror[static_cast<std::size_t>(j * side + i)] = above_[j + i * leading_];
+    }
+    // Counts of 64 bits, as the elements have, are vectorised.
+    std::int64_t unequal = 0;
+    std::int64_t negative = 0;
+    for (std::int64_t j = 0; j < columns_; ++j) {
+      const double bound = rounding * column_roots[j];
+      const T* const below = below_ + j * leading_;
+      const T* const above = mirror.data() + j * side;
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        unequal += below[i] != above[i] ? 1 : 0;
+        negative += std::abs(static_cast<double>(below[i])) > bound * row_roots[i] ? 1 : 0;
+      }
+    }
+    return {unequal > 0, negative > 0};
+  }
+
+  /// Adds max |a_ij| and max |a_ij - a_ji| / 2.
+  void measure(double& largest, double& half_asymmetry) const {
+    for (std::int64_t j = 0; j < columns_; ++j) {
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        const auto below = static_cast<double>(below_[i + j * leading_]);
+        const auto above = static_cast<double>(above_[j + i * leading_]);
+        largest = std::max({largest, std::abs(below), std::abs(above)});
+        half_asymmetry = std::max(half_asymmetry, std::abs(below / 2 - above / 2));
+      }
     }
   }
-  return facts;
+
+ private:
+  const T* below_;
+  const T* above_;
+  std::int64_t leading_;
+  std::int64_t rows_;
+  std::int64_t columns_;
+};
+
+/// Calls f(row, column) for all squares on and below the diagonal while it returns true.
+template <class F>
+void for_each_square(std::int64_t n, const F& f) {
+  const std::int64_t squares = (n + side - 1) / side;
+  constexpr std::int64_t rows_for_threads = 256;
+  std::atomic<bool> ended = false;
+  Host backend{Device()};
+  backend.parallel(n > rows_for_threads, [&](int part, int parts) {
+    for (std::int64_t row = part; row < squares; row += parts) {
+      for (std::int64_t column = 0; column <= row && !ended.load(std::memory_order_relaxed); ++column) {
+        if (!f(row, column)) ended = true;
+      }
+    }
+  });
 }
 
 template <class T>
 PairFacts compare_pairs(DenseView<const T> A) {
-  const std::int64_t squares = (A.rows() + side - 1) / side;
-  const auto count = static_cast<std::size_t>(squares);
   const std::vector<double> roots = roots_of_diagonal(A);
-  std::vector<PairFacts> of_row(count);
-  constexpr std::int64_t rows_for_threads = 256;
-  Host backend{Device()};
-  backend.parallel(A.rows() > rows_for_threads, [&](int part, int parts) {
-    for (std::int64_t row = part; row < squares; row += parts) {
-      for (std::int64_t column = 0; column <= row; ++column)
-        of_row[static_cast<std::size_t>(row)].add(compare_square(A, roots.data(), row * side, column * side));
-    }
+  std::atomic<bool> unequal = false;
+  std::atomic<bool> negative = false;
+  for_each_square(A.rows(), [&](std::int64_t row, std::int64_t column) {
+    const PairFacts facts =
+        Squares<T>(A, row, column).compare(roots.data() + row * side, roots.data() + column * side);
+    if (facts.minor_negative) negative = true;
+    if (facts.unequal) unequal = true;
+    return !facts.unequal;
   });
-  PairFacts all;
-  for (const PairFacts& facts : of_row) all.add(facts);
-  return all;
+  return {unequal, negative};
+}
+
+/// max |a_ij - a_ji| / max |a_ij|, or infinity if the first rows and columns show that it is not slight.
+template <class T>
+double asymmetry_of(DenseView<const T> A) {
+  constexpr double slight = 1e-6;
+  double largest = 0;
+  double half_asymmetry = 0;
+  const std::int64_t squares = (A.rows() + side - 1) / side;
+  for (std::int64_t row = 0; row < squares; ++row) {
+    for (std::int64_t column = 0; column <= row; ++column)
+      Squares<T>(A, row, column).measure(largest, half_asymmetry);
+    if (half_asymmetry > slight * largest) return std::numeric_limits<double>::infinity();
+  }
+  return 2 * (half_asymmetry / largest);
 }
 
 }  // namespace
@@ -94,12 +149,10 @@ Structure structure_of_dense(DenseView<const T> A) {
     s.zero_diagonals += A(i, i) == 0 ? 1 : 0;
     s.positive_diagonals += A(i, i) > 0 ? 1 : 0;
     has_negative |= A(i, i) < 0;
-    s.largest_magnitude = std::max(s.largest_magnitude, std::abs(static_cast<double>(A(i, i))));
   }
   const PairFacts facts = compare_pairs(A);
-  s.largest_magnitude = std::max(s.largest_magnitude, facts.largest);
   s.symmetric_values = !facts.unequal;
-  s.asymmetry = facts.half_asymmetry == 0 ? 0 : 2 * (facts.half_asymmetry / s.largest_magnitude);
+  s.asymmetry = facts.unequal ? asymmetry_of(A) : 0;
   const bool mixed = s.positive_diagonals > 0 && has_negative;
   if (facts.minor_negative || mixed) s.definiteness = Definiteness::indefinite;
   return s;

@@ -8,7 +8,8 @@
 namespace echelon {
 
 /// Symmetry, diagonal and definiteness of a square dense A on the host, in one pass over the elements in
-/// parallel; the other properties, which take several passes, stay unset. Definiteness is `indefinite` if a
+/// parallel, which ends where A turns out to be unsymmetric; the other properties stay unset. `asymmetry` is
+/// infinity unless it is slight, below 1e-6 or so. Definiteness of a symmetric A is `indefinite` if a
 /// diagonal element or a 2-by-2 minor shows it, otherwise `unknown`.
 template <class T>
 [[nodiscard]] Structure structure_of_dense(DenseView<const T> A);

@@ -38,12 +38,15 @@ bool fits_memory(double bytes, const Device& device, double share) {
   return bytes <= always_available || bytes < share * static_cast<double>(memory(device).available);
 }
 
-DirectCost dense_cost(const MethodSelection& selection) {
+double dense_seconds(std::int64_t rows, const Device& device) {
+  const double rate = device.on_host() ? dense_flops_per_core * device.threads() : dense_flops_per_gpu;
+  return elimination_flops(rows) / rate;
+}
+
+bool dense_fits(const MethodSelection& selection) {
   const double size = static_cast<double>(selection.structure.rows);
   const double bytes = size * size * static_cast<double>(selection.element_size);
-  const double rate =
-      selection.device.on_host() ? dense_flops_per_core * selection.device.threads() : dense_flops_per_gpu;
-  return {2.0 / 3.0 * size * size * size / rate, fits_memory(bytes, selection.device, 0.8) && size < 2e9};
+  return size < 2e9 && fits_memory(bytes, selection.device, 0.8);
 }
 
 double ordering_seconds(const MethodSelection& selection) {
@@ -80,6 +83,14 @@ bool quicker_on_host(const MethodSelection& selection) {
 }
 
 }  // namespace
+
+bool has_full_factor(const MethodSelection& selection) {
+  const double seconds = dense_seconds(selection.structure.rows, selection.device);
+  if (seconds > direct_first_seconds) return false;
+  const DirectCost sparse = sparse_cost(selection, factor_device(selection));
+  const bool quicker = !sparse.fits || seconds <= sparse.seconds - ordering_seconds(selection);
+  return quicker && dense_fits(selection);
+}
 
 Device factor_device(const MethodSelection& selection) {
   if (selection.device.on_host() || !selection.factor) return selection.device;

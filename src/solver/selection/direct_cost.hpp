@@ -4,9 +4,12 @@
 
 #include "solver/selection/method_selection.hpp"
 
+#include <cstdint>
+
 namespace echelon {
 
-/// Cost of a direct method on a device: a rough time estimate, and whether its factors fit into memory.
+/// Cost of a sparse factorisation on a device: a rough time estimate, and whether its factors fit into
+/// memory.
 struct DirectCost {
   double seconds = 0;
   bool fits = false;
@@ -16,13 +19,22 @@ struct DirectCost {
 /// more than a small amount.
 [[nodiscard]] bool fits_memory(double bytes, const Device& device, double share);
 
-[[nodiscard]] DirectCost dense_cost(const MethodSelection& selection);
+/// Seconds of dense elimination.
+[[nodiscard]] double dense_seconds(std::int64_t rows, const Device& device);
+
+/// Whether its factors fit into memory. Asks the system, which takes as long as to choose a method for a
+/// small A.
+[[nodiscard]] bool dense_fits(const MethodSelection& selection);
 
 /// Seconds that a fill-reducing ordering and the symbolic factorisation take.
 [[nodiscard]] double ordering_seconds(const MethodSelection& selection);
 
 /// Cost with memory for the factor, and about as much again for update matrices and copies.
 [[nodiscard]] DirectCost sparse_cost(const MethodSelection& selection, const Device& device);
+
+/// Whether dense elimination takes at most direct_first_seconds, and no longer than the flops of a sparse
+/// factorisation, whose factor is then nearly full.
+[[nodiscard]] bool has_full_factor(const MethodSelection& selection);
 
 /// Whether a sparse factorisation takes more than the given time even if `factor` is an estimate, five times
 /// too large.

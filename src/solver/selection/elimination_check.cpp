@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/selection/elimination_check.hpp"
 
+#include "solver/factor_estimate.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/selection/method_selection.hpp"
 
@@ -19,16 +20,16 @@ template <class T>
 std::optional<Solver<T>> quick_elimination(const MatrixRef<T>& A, const Device& device, MethodNeeds needs) {
   constexpr std::int64_t dense_rows = 256;
   if (A.is_operator() || A.rows() == 0) return std::nullopt;
-  const auto n = static_cast<double>(A.rows());
-  if (A.rows() <= dense_rows || (!A.is_sparse() && 2.0 / 3 * n * n * n <= measuring_flops))
+  if (A.rows() <= dense_rows || (!A.is_sparse() && elimination_flops(A.rows()) <= measuring_flops))
     return make_solver<T>("lu", device);
   if (!A.is_sparse() || A.nonzeros() > most_measured_nonzeros) return std::nullopt;
   const Device host = device.on_host() ? device : Device();
   const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(host);
   const bool symmetric = needs == MethodNeeds::symmetric || needs == MethodNeeds::diagonally_dominant ||
                          needs == MethodNeeds::symmetric_positive_definite;
-  AnalyzedSolver<T> direct = analyze_factorization(symmetric ? "sparse-ldlt" : "sparse-lu",
-                                                   A.device().on_host() ? *A.csr() : copy, host);
+  const Csr<T>& on_host = A.device().on_host() ? *A.csr() : copy;
+  if (estimate_long_factorization(on_host, symmetric, measuring_flops)) return std::nullopt;
+  AnalyzedSolver<T> direct = analyze_factorization(symmetric ? "sparse-ldlt" : "sparse-lu", on_host, host);
   return direct.cost.flops <= measuring_flops ? std::optional(std::move(direct.solver)) : std::nullopt;
 }
 
@@ -48,7 +49,9 @@ double relative_distance(const T* x, const T* y, std::int64_t n) {
 
 template <class T>
 EliminationCheck<T>::EliminationCheck(PlacedMatrix<T>& A, const Device& device, MethodNeeds needs,
-                                      const Dense<double>& near_null_space) {
+                                      const Dense<double>& near_null_space,
+                                      const std::optional<CostPrediction>& factor) {
+  if (factor && factor->flops > measuring_flops) return;
   double seconds = 0;
   direct_ = quick_elimination(A.on(device, seconds), device, needs);
   if (!direct_) return;

@@ -16,9 +16,10 @@ namespace echelon {
 template <class T>
 class EliminationCheck {
  public:
-  /// Factors A for a method on `device`, unless it takes longer.
+  /// Factors A for a method on `device`, unless it takes longer. `factor`: its predicted cost, if that is
+  /// known.
   EliminationCheck(PlacedMatrix<T>& A, const Device& device, MethodNeeds needs,
-                   const Dense<double>& near_null_space);
+                   const Dense<double>& near_null_space, const std::optional<CostPrediction>& factor);
 
   /// Estimates the error of each x by its distance from that of the direct solver, whose own error is
   /// measured and added: 1 where that finds no x. No estimate remains where A is singular and its null

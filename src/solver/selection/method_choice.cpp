@@ -102,8 +102,9 @@ class MethodChoice<T>::Attempts {
     const bool goes_on = control_.least_squares && report.status == Status::inconsistent;
     std::optional<Singularity> found;
     if (direct && (report.status == Status::singular || goes_on)) found = singularity_of(report);
-    doubtful_ = report.solved() && report.expected_digits() == 0;
-    finished_ = is_final(report) && !goes_on && (direct || singular || found || !doubtful_);
+    const bool without_digit = report.solved() && report.expected_digits() == 0;
+    doubtful_ = without_digit && solver->candidate().trial_iterations == 0;
+    finished_ = is_final(report) && !goes_on && (direct || singular || found || !without_digit);
     const double seconds = solver->setup_seconds() + stopwatch.seconds();
     tried_.push_back({{report.method, report.status, report.message, seconds}, solver});
     if (best_ == nullptr || is_better(report)) {
@@ -209,7 +210,7 @@ CandidateQueue<T>& MethodChoice<T>::queue(const Control& control) {
   const MatrixRef<T>& A = matrix_->given();
   queue_.emplace(A, device_, kind_);
   reported.end(SolverPhase::analysis, true);
-  if (const std::optional<std::int64_t>& rank = queue_->deficient_rank()) {
+  if (const std::optional<std::int64_t> rank = queue_->deficient_rank()) {
     set_singular({.message = fmt::format("A is singular whatever its values: its structural rank is {} of {}",
                                          *rank, A.rows()),
                   .certainty = Certainty::proven,

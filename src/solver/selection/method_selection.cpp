@@ -2,27 +2,21 @@
 /// The facts about a matrix on which the choice of methods depends.
 #include "solver/selection/method_selection.hpp"
 
-#include "backend/backend.hpp"
-#include "backend/host/host.hpp"
-#include "linalg/dominance.hpp"
 #include "matrix/host_copy.hpp"
-#include "matrix/rows.hpp"
-#include "matrix/structure/known_symmetry.hpp"
 #include "solver/factor_estimate.hpp"
 #include "solver/implementation.hpp"
 #include "solver/selection/dense_structure.hpp"
 #include "solver/selection/direct_cost.hpp"
+#include "solver/selection/sparse_structure.hpp"
 #include "support/stopwatch.hpp"
 
 #include <echelon/matrix/structure.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace echelon {
 
@@ -36,6 +30,13 @@ constexpr std::int64_t sddm_nonzeros = 30'000;
 /// upwind discretisation, and than the method for graphs for a mesh, see docs/benchmarks/choosing.md.
 constexpr std::int64_t upwind_rows = 50'000;
 constexpr std::int64_t mesh_rows = 40'000;
+/// Size of a mesh in three dimensions up to which a simple preconditioner may take less time than multigrid.
+constexpr std::int64_t most_tried_mesh_rows = 200'000;
+/// Ratio of the diagonal elements up to which Jacobi is tried on such a mesh: where coefficients jump, its
+/// residual tells little of the error.
+constexpr double most_uneven = 10;
+/// Exponent of growth from which a graph grows faster than a mesh in two dimensions.
+constexpr double fast_growth = 2.1;
 
 /// Stored elements from which the cost of a factorisation is estimated before it is predicted, which takes a
 /// good part of a second or more: no prediction is needed if the estimate excludes that it comes first.
@@ -45,96 +46,12 @@ template <class T>
 Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) {
   if (asked) return *asked;
   if (!A.device().on_host()) return A.device();
-  const bool large = A.is_sparse() ? A.nonzeros() >= gpu_nonzeros : A.rows() >= gpu_dense_rows;
+  constexpr double start_seconds = 0.2;  // of CUDA
+  const bool large = A.is_sparse()
+                         ? A.nonzeros() >= gpu_nonzeros
+                         : A.rows() >= gpu_dense_rows && dense_seconds(A.rows(), A.device()) >= start_seconds;
   if (large && cuda_device_count() > 0) return Device::cuda();
   return A.device();
-}
-
-/// Rows at equal distances, of about 10,000 elements.
-template <class T>
-std::vector<std::int64_t> sampled_rows(const Csr<T>& A) {
-  constexpr std::int64_t most_elements = 10'000;
-  const std::int64_t count =
-      A.nonzeros() == 0 ? 0 : std::min(A.rows(), most_elements * A.rows() / A.nonzeros() + 1);
-  std::vector<std::int64_t> rows;
-  for (std::int64_t k = 0; k < count; ++k) rows.push_back(k * A.rows() / count);
-  return rows;
-}
-
-/// Whether the sampled rows have the signs of a Laplacian and the same elements as their columns.
-template <class T>
-bool sample_suits_graph(const Csr<T>& A) {
-  const SparseRows<T> rows(A);
-  for (const std::int64_t i : sampled_rows(A)) {
-    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
-      const T value = rows.value(i, k);
-      const std::int64_t j = rows.column(k);
-      if ((i == j ? value < 0 : value > 0) || value != rows.at(j, i)) return false;
-    }
-  }
-  return true;
-}
-
-/// Whether some rows, of 10,000 elements at most, show that A differs from its transpose by more than
-/// rounding can explain: by more than 1e-6 of the largest element of a row.
-template <class T>
-bool clearly_unsymmetric(const Csr<T>& A) {
-  constexpr double slight = 1e-6;
-  const SparseRows<T> rows(A);
-  for (const std::int64_t i : sampled_rows(A)) {
-    double largest = 0;
-    double difference = 0;
-    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
-      const auto value = static_cast<double>(rows.value(i, k));
-      largest = std::max(largest, std::abs(value));
-      difference = std::max(difference, std::abs(value - static_cast<double>(rows.at(rows.column(k), i))));
-    }
-    if (difference > slight * largest) return true;
-  }
-  return false;
-}
-
-/// Whether the sampled rows are dominant up to the rounding of their elements.
-template <class T>
-bool sample_is_dominant(const Csr<T>& A) {
-  constexpr double rounding = 16 * static_cast<double>(std::numeric_limits<T>::epsilon());
-  const SparseRows<T> rows(A);
-  for (const std::int64_t i : sampled_rows(A)) {
-    double diagonal = 0;
-    double others = 0;
-    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k)
-      (rows.column(k) == i ? diagonal : others) += std::abs(static_cast<double>(rows.value(i, k)));
-    if (diagonal < (1 - rounding) * others) return false;
-  }
-  return true;
-}
-
-/// Class of a host matrix: a Laplacian, SDDM, or none of these. Symmetry is tested on some rows only: the
-/// methods for graphs test the others. `excess` has an element for each row.
-template <class T>
-DominanceKind graph_kind(const Csr<T>& A, Array<T>& excess) {
-  const auto is_nonzero = [](T value) { return value != T{0}; };
-  if (std::none_of(A.values().data(), A.values().data() + A.nonzeros(), is_nonzero) ||
-      !sample_suits_graph(A)) {
-    return DominanceKind::none;
-  }
-  Host backend{Device()};
-  const DominanceKind kind = classify_rows(backend, A, excess.data()).kind();
-  return kind == DominanceKind::laplacian || kind == DominanceKind::sddm ? kind : DominanceKind::none;
-}
-
-/// Whether the excess of every row is a tenth of its diagonal element or more.
-template <class T>
-bool is_strongly_dominant(const Csr<T>& A, const Array<T>& excess) {
-  constexpr double share = 0.1;
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    double diagonal = 0;
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      if (A.column_indices()[k] == i) diagonal = static_cast<double>(A.values()[k]);
-    }
-    if (!(static_cast<double>(excess[i]) >= share * diagonal)) return false;
-  }
-  return true;
 }
 
 /// Whether A is so large and all its rows are about as long, as those of a mesh are, that multigrid takes
@@ -145,29 +62,17 @@ bool suits_multigrid(const Structure& structure) {
   return structure.rows >= mesh_rows && static_cast<double>(structure.longest_row) <= evenness * mean;
 }
 
-/// Sizes of A, as far as a choice by the pattern of its rows alone needs them, without a pass over the
-/// elements.
-template <class T>
-Structure sizes_of(const Csr<T>& A) {
-  Structure structure;
-  structure.rows = A.rows();
-  structure.columns = A.columns();
-  structure.nonzeros = A.nonzeros();
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    structure.longest_row = std::max(structure.longest_row, A.row_offsets()[i + 1] - A.row_offsets()[i]);
-  }
-  return structure;
-}
-
 /// Completes the structure of a Laplacian or SDDM matrix by what it is known to be.
 void describe_graph(Structure& structure) {
   structure.symmetric_pattern = structure.symmetric_values = true;
   structure.definiteness = Definiteness::positive_semidefinite;
 }
-void describe_sddm(Structure& structure, bool strongly_dominant) {
+void describe_sddm(Structure& structure, const RowSummary& rows) {
   describe_graph(structure);
-  structure.positive_diagonals = structure.weakly_dominant_rows = structure.rows;
-  structure.strictly_dominant_rows = strongly_dominant ? structure.rows : 0;
+  structure.positive_diagonals = rows.positive_diagonals;
+  structure.zero_diagonals = rows.zero_diagonals;
+  structure.weakly_dominant_rows = structure.rows;
+  structure.strictly_dominant_rows = rows.strongly_dominant == structure.rows ? structure.rows : 0;
 }
 
 /// Takes A as symmetric if it differs from its transpose by a few units in the last place of its largest
@@ -212,6 +117,14 @@ bool MethodSelection::is_mesh() const {
   return static_cast<double>(structure.longest_row) <= longest_mesh_row * mean;
 }
 
+bool MethodSelection::is_expander() const {
+  constexpr double hub_degree_ratio = 50;
+  constexpr double expander_degree = 20;  // see docs/benchmarks/laplacians.md
+  const auto rows = static_cast<double>(std::max<std::int64_t>(structure.rows, 1));
+  const double mean = static_cast<double>(structure.nonzeros) / rows;
+  return static_cast<double>(structure.longest_row) > hub_degree_ratio * mean || mean - 1 > expander_degree;
+}
+
 /// A narrow band has factors that take at most 1/32 of the memory of a dense factorisation: a small matrix
 /// with a wide band is better factored as a dense one.
 bool MethodSelection::has_narrow_band() const {
@@ -232,10 +145,12 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
   if (!A.is_sparse()) {
     MethodSelection selection{target, structure_of_dense(copy.matrix().dense()), sizeof(T), false};
     allow_rounding_asymmetry<T>(selection);
+    selection.trial =
+        target.on_host() && selection.plausibly_spd() && elimination_flops(A.rows()) > measuring_flops;
     return selection;
   }
   const Csr<T>& host = *copy.matrix().csr();
-  MethodSelection selection{target, sizes_of(host), sizeof(T), true};
+  MethodSelection selection{target, {}, sizeof(T), true};
   selection.choose_family(host, as_sddm);
   return selection;
 }
@@ -244,8 +159,11 @@ template MethodSelection MethodSelection::of(MatrixRef<double>, const std::optio
 
 template <class T>
 void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
-  Array<T> excess(Device(), A.rows());
-  const DominanceKind kind = graph_kind(A, excess);
+  const RowSummary rows = summarize_rows(A);
+  structure = sizes_of(A, rows);
+  const bool suits_graph = rows.kind() == DominanceKind::laplacian || rows.kind() == DominanceKind::sddm;
+  const bool symmetric = suits_graph && is_symmetric(A);
+  const DominanceKind kind = symmetric ? rows.kind() : DominanceKind::none;
   if (kind == DominanceKind::laplacian) {
     describe_graph(structure);
     graph = kind;
@@ -258,24 +176,35 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
   }
   const bool is_graph =
       as_sddm && kind == DominanceKind::sddm && device.on_host() && A.nonzeros() >= sddm_nonzeros;
-  const bool is_grid = kind == DominanceKind::sddm && suits_multigrid(structure) && is_probably_symmetric(A);
+  const bool is_grid = kind == DominanceKind::sddm && suits_multigrid(structure);
+  grows_fast = growth_exponent(A) >= fast_growth;
+  even_diagonal = rows.largest_diagonal <= most_uneven * rows.smallest_diagonal;
   const auto take_as_graph = [&] {
-    describe_graph(structure);
+    describe_sddm(structure, rows);
     band.reset();
-    factor.reset();
+    factor_deferred = false;
     graph = kind;
-    strongly_dominant = is_strongly_dominant(A, excess);
+    trial = grows_fast && !is_expander() && may_be_tried();
+    strongly_dominant = rows.strongly_dominant == A.rows();
   };
   if (is_graph && !is_grid && A.nonzeros() > most_measured_nonzeros) return take_as_graph();
   if (is_grid) {
-    describe_sddm(structure, is_strongly_dominant(A, excess));
+    describe_sddm(structure, rows);
   } else {
-    describe_structure(A);
+    describe_structure(A, rows, symmetric);
+  }
+  if (structure.zero_diagonals > 0 && kind == DominanceKind::none) {
+    const std::int64_t rank = structural_rank(MatrixRef<T>(A));
+    if (rank < A.rows()) deficient_rank = rank;
   }
   order_families(is_grid);
-  if (factor_deferred) return;
-  find_direct_costs(A);
+  if (factor_deferred || deficient_rank) return;
+  band = predict_band(A, *band, device);
   if (has_narrow_band()) return;
+  if (A.nonzeros() <= most_measured_nonzeros)
+    factor = estimate_long_factorization(A, structure.symmetric_values, measuring_flops);
+  factor_deferred = factor && may_be_tried();
+  if (!factor || !(factor_deferred || is_graph)) find_factor_cost(A);
   const bool long_factorization = factor->flops > measuring_flops;
   trial = may_be_tried() && long_factorization;
   if (is_graph && long_factorization) take_as_graph();
@@ -285,8 +214,11 @@ void MethodSelection::order_families(bool is_grid) {
   const bool long_ordering = ordering_seconds(*this) > direct_first_seconds;
   iterative_first = is_grid || (is_mesh() && ((plausibly_elliptic() && structure.rows >= upwind_rows) ||
                                               (plausibly_spd() && long_ordering)));
-  // Dominance that is not strict makes Jacobi slow.
-  const bool is_slow = is_grid || (plausibly_elliptic() && structure.strictly_dominant_rows < structure.rows);
+  // Without strict dominance, iterations grow with the mesh, faster in two dimensions than in three.
+  const bool is_large_mesh =
+      is_grid || (plausibly_elliptic() && structure.strictly_dominant_rows < structure.rows);
+  const bool is_slow =
+      is_large_mesh && !(grows_fast && even_diagonal && structure.rows <= most_tried_mesh_rows);
   trial = !is_slow && may_be_tried() && structure.nonzeros > most_measured_nonzeros;
   factor_deferred = iterative_first || trial;
 }
@@ -297,31 +229,20 @@ bool MethodSelection::may_be_tried() const {
 }
 
 template <class T>
-void MethodSelection::describe_structure(const Csr<T>& A) {
-  const MatrixRef<T> matrix(A);
-  if (clearly_unsymmetric(A)) {
-    structure = structure_with_known_symmetry(matrix, false);
-  } else if (is_probably_symmetric(A)) {  // which every method for symmetric matrices tests
-    structure = structure_with_known_symmetry(matrix, true);
-  } else {
-    structure = analyze_structure(matrix);
-  }
+void MethodSelection::describe_structure(const Csr<T>& A, const RowSummary& rows, bool known_symmetric) {
+  structure = structure_of_sparse(A, rows, known_symmetric);
   allow_rounding_asymmetry<T>(*this);
-  dominant_rows = sample_is_dominant(A);
+  dominant_rows = !structure.symmetric_values && sample_is_dominant(A);
 }
 
 template <class T>
-void MethodSelection::find_direct_costs(const Csr<T>& A) {
-  band = predict_band(A, device);
-  if (has_narrow_band()) return;
-  if (A.nonzeros() >= estimated_nonzeros) {
-    factor = estimate_factor_cost(A);
-    if (structure.symmetric_values) factor = CostPrediction{factor->flops / 2, factor->bytes / 2};
-  }
-  if (factor && is_certainly_slow(*this, direct_first_seconds)) return;
-  const std::string method = plausibly_spd()              ? "sparse-cholesky"
-                             : structure.symmetric_values ? "sparse-ldlt"
-                                                          : "sparse-lu";
+void MethodSelection::find_factor_cost(const Csr<T>& A) {
+  if (factor && has_full_factor(*this)) return;
+  if (A.nonzeros() >= estimated_nonzeros) factor = estimate_factor_cost(A, structure.symmetric_values);
+  if (A.nonzeros() >= estimated_nonzeros && is_certainly_slow(*this, direct_first_seconds)) return;
+  const std::string method = deficient_rank || !structure.symmetric_values ? "sparse-lu"
+                             : plausibly_spd()                             ? "sparse-cholesky"
+                                                                           : "sparse-ldlt";
   AnalyzedSolver<T> found = analyze_factorization(method, A, device.on_host() ? device : Device());
   factor = found.cost;
   analyzed = std::move(found);
@@ -329,14 +250,15 @@ void MethodSelection::find_direct_costs(const Csr<T>& A) {
 
 template <class T>
 void MethodSelection::complete(MatrixRef<T> A) {
-  if (!factor_deferred) return;
+  if (!factor_deferred && !(deficient_rank && !factor)) return;
   factor_deferred = false;
   const HostCopy<T> copy(A);
   const Csr<T>& host = *copy.matrix().csr();
   if (has_narrow_band()) {
-    describe_structure(host);
+    describe_structure(host, summarize_rows(host), false);
   } else {
-    find_direct_costs(host);
+    band = predict_band(host, *band, device);
+    if (!has_narrow_band()) find_factor_cost(host);
   }
 }
 template void MethodSelection::complete(MatrixRef<float>);

@@ -17,6 +17,8 @@
 
 namespace echelon {
 
+struct RowSummary;
+
 /// Time of a sparse factorisation below which it precedes all other methods, even if CG would be faster,
 /// because its accuracy does not depend on the condition number of A as CG's does.
 inline constexpr double direct_first_seconds = 1;
@@ -50,10 +52,19 @@ struct MethodSelection {
   /// Whether an iterative method comes before a factorisation: it is expected to take less time, or an
   /// ordering alone takes longer than a factorisation that comes first may.
   bool iterative_first = false;
-  /// Whether a Krylov method with Jacobi is tried for a small part of the time that an ordering takes.
+  /// Whether a Krylov method is tried for a small part of the time that a factorisation, or an ordering,
+  /// takes.
   bool trial = false;
+  /// Whether A's graph grows as that of a mesh in three dimensions, or faster: preconditioned Krylov methods
+  /// take few iterations then, and factors fill.
+  bool grows_fast = false;
+  /// Whether the diagonal elements of a sparse A are positive and of about the same size.
+  bool even_diagonal = false;
   /// Whether `factor` is to be found by complete(), where the candidates before a factorisation have failed.
   bool factor_deferred = false;
+  /// Structural rank of a sparse A with zeros on its diagonal, if that is below the number of rows: A is
+  /// singular whatever its values.
+  std::optional<std::int64_t> deficient_rank = {};
   /// The factorisation, on the host, whose analysis predicted `factor`; none where that is an estimate.
   std::variant<std::monostate, AnalyzedSolver<float>, AnalyzedSolver<double>> analyzed = {};
   /// Class of A if the methods for graphs suit it, a Laplacian or one with excess (SDDM); `band` and `factor`
@@ -101,6 +112,9 @@ struct MethodSelection {
   [[nodiscard]] bool plausibly_elliptic() const;
   /// Whether the rows are of similar length, as those of a mesh are.
   [[nodiscard]] bool is_mesh() const;
+  /// Whether A's graph has hubs or a mean degree above 20: CG with a diagonal preconditioner then needs few
+  /// iterations, and incomplete factors take long.
+  [[nodiscard]] bool is_expander() const;
 
  private:
   /// Completes the selection for a square sparse A on the host.
@@ -109,19 +123,23 @@ struct MethodSelection {
   /// Decides whether iterative methods come before a factorisation; `is_grid`: multigrid suits an SDDM
   /// matrix.
   void order_families(bool is_grid);
-  /// Whether a Krylov method with Jacobi may be tried.
+  /// Whether a Krylov method may be tried.
   [[nodiscard]] bool may_be_tried() const;
   /// Finds the structure of A as far as the choice needs it.
   template <class T>
-  void describe_structure(const Csr<T>& A);
-  /// Finds `band`, perhaps after a renumbering, and unless that is narrow, `factor`.
+  void describe_structure(const Csr<T>& A, const RowSummary& rows, bool known_symmetric);
+  /// Finds `factor`, by an analysis unless an estimate excludes that a sparse factorisation comes first.
   template <class T>
-  void find_direct_costs(const Csr<T>& A);
+  void find_factor_cost(const Csr<T>& A);
 };
 
 /// A sparse factorisation of fewer flops measures the error of an iterative method: that takes as long as to
 /// factor in the first place.
 inline constexpr double measuring_flops = 1e8;
+[[nodiscard]] constexpr double elimination_flops(std::int64_t rows) {
+  const auto n = static_cast<double>(rows);
+  return 2.0 / 3 * n * n * n;
+}
 /// Stored elements of a sparse A above which the error of an iterative method is not measured so.
 inline constexpr std::int64_t most_measured_nonzeros = 120'000;
 

@@ -9,11 +9,13 @@
 namespace echelon {
 
 template <class T>
-PlacedSolver<T>::PlacedSolver(Candidate candidate, Solver<T> solver, double analysis_seconds)
+PlacedSolver<T>::PlacedSolver(Candidate candidate, Solver<T> solver, double analysis_seconds,
+                              std::optional<CostPrediction> factor)
     : candidate_(std::move(candidate)),
       method_(&find_method(candidate_.method)),
       solver_(std::move(solver)),
-      analysis_seconds_(analysis_seconds) {}
+      analysis_seconds_(analysis_seconds),
+      factor_(factor) {}
 
 template <class T>
 Report PlacedSolver<T>::analyze(PlacedMatrix<T>& A, const Control& control) {
@@ -63,7 +65,8 @@ void PlacedSolver<T>::measure_error(DenseView<const T> B, DenseView<const T> X, 
     const std::lock_guard<std::mutex> lock(mutex_);
     if (check_ == nullptr) {
       check_ = std::make_unique<const EliminationCheck<T>>(
-          *matrix_, device(), method_->needs, SolverAccess<T>::implementation(solver_).near_null_space());
+          *matrix_, device(), method_->needs, SolverAccess<T>::implementation(solver_).near_null_space(),
+          factor_);
     }
   }
   check_->measure(B, X, control.operation, report);

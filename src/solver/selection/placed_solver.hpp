@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace echelon {
 
@@ -17,8 +18,10 @@ namespace echelon {
 template <class T>
 class PlacedSolver {
  public:
-  /// `analysis_seconds`: time of an analysis by which the solver was chosen.
-  PlacedSolver(Candidate candidate, Solver<T> solver, double analysis_seconds);
+  /// `analysis_seconds`: time of an analysis by which the solver was chosen; `factor`: cost of a
+  /// factorisation of A, where the choice has predicted it.
+  PlacedSolver(Candidate candidate, Solver<T> solver, double analysis_seconds,
+               std::optional<CostPrediction> factor);
 
   [[nodiscard]] const Candidate& candidate() const { return candidate_; }
   [[nodiscard]] const Solver<T>& solver() const { return solver_; }
@@ -43,6 +46,7 @@ class PlacedSolver {
   const Method* method_;
   Solver<T> solver_;
   double analysis_seconds_ = 0;
+  std::optional<CostPrediction> factor_;
   double setup_seconds_ = 0;
   double transfer_seconds_ = 0;  // of A
   std::shared_ptr<PlacedMatrix<T>> matrix_;

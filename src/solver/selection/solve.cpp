@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -90,7 +91,7 @@ Report solve_by_name(const MatrixRef<T>& A, DenseView<const T> B, DenseView<T> X
   if (!options.device && !method.runs_on(device))
     device = device.on_host() ? Device::cuda() : Device::openmp();
   PlacedSolver<T> solver({method.name, device, options.parameters, "asked for"},
-                         make_solver<T>(method.name, device, options.parameters), 0);
+                         make_solver<T>(method.name, device, options.parameters), 0, std::nullopt);
   if (options.near_null_space.columns() > 0)
     pass_near_null_space(SolverAccess<T>::implementation(solver.solver()), options.near_null_space);
   solver.setup(std::make_shared<PlacedMatrix<T>>(A), false, control);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -18,11 +19,13 @@ namespace echelon {
 class Trial {
  public:
   Trial(const Control& given, std::int64_t iterations) : control_(given), stop_(given.cancel) {
+    const std::int64_t first_look = std::clamp<std::int64_t>(iterations / 4, 4, 8);
     control_.cancel = stop_.token();
-    control_.on_progress = [this, report = given.on_progress, iterations](const Progress& progress) {
+    control_.on_progress = [this, report = given.on_progress, iterations,
+                            first_look](const Progress& progress) {
       if (report) report(progress);
-      if (progress.iteration >= first_look && expected_iterations(progress) > static_cast<double>(iterations))
-        stop_.request();
+      const double expected = expected_iterations(progress);
+      if (progress.iteration >= first_look && expected > static_cast<double>(iterations)) stop_.request();
     };
   }
   [[nodiscard]] const Control& control() const { return control_; }
@@ -39,17 +42,16 @@ class Trial {
   }
 
  private:
-  static constexpr std::int64_t first_look = 8;
-
-  /// Iterations to the tolerance if the residual goes on to fall as it did on average.
-  static double expected_iterations(const Progress& progress) {
-    if (!(progress.relative_residual < 1)) return std::numeric_limits<double>::infinity();
-    return static_cast<double>(progress.iteration) * std::log(progress.tolerance) /
-           std::log(progress.relative_residual);
+  /// Iterations to the tolerance if the residual goes on to fall as it did on average, to its smallest value.
+  double expected_iterations(const Progress& progress) {
+    if (progress.relative_residual < smallest_) smallest_ = progress.relative_residual;
+    if (!(smallest_ < 1)) return std::numeric_limits<double>::infinity();
+    return static_cast<double>(progress.iteration) * std::log(progress.tolerance) / std::log(smallest_);
   }
 
   Control control_;
   LinkedStop stop_;
+  double smallest_ = 1;  // relative residual
 };
 
 }  // namespace echelon

@@ -8,46 +8,96 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace echelon {
 
 namespace {
 
-/// The first `most` rows that a breadth-first search in the graph of A finds, from the middle row on and, in
-/// a component that ends, from the next row that was not found.
+/// Breadth-first search in the graph of A from one row on and, in a component that ends, from the next row
+/// that was not found. Ends once `most` rows are found.
 template <class T>
-std::vector<std::int32_t> rows_of_ball(const Csr<T>& A, std::int64_t most) {
-  std::vector<std::int32_t> ball;
-  std::unordered_map<std::int32_t, bool> found;
-  const auto add = [&](std::int32_t i) {
-    if (std::ssize(ball) < most && found.try_emplace(i, true).second) ball.push_back(i);
-  };
-  const std::int64_t n = A.rows();
-  std::size_t head = 0;
-  for (std::int64_t k = 0; k < n && std::ssize(ball) < most; ++k) {
-    add(static_cast<std::int32_t>((n / 2 + k) % n));
-    for (; head < ball.size() && std::ssize(ball) < most; ++head) {
-      for (std::int64_t e = A.row_offsets()[ball[head]]; e < A.row_offsets()[ball[head] + 1]; ++e)
-        add(A.column_indices()[e]);
+class RowSearch {
+ public:
+  RowSearch(const Csr<T>& A, std::int64_t first, std::int64_t most)
+      : A_(A), found_(static_cast<std::size_t>(A.rows()), 0) {
+    most = std::min(most, A.rows());
+    rows_.reserve(static_cast<std::size_t>(most));
+    for (std::int64_t k = 0; std::ssize(rows_) < most; ++k) {
+      visit(static_cast<std::int32_t>((first + k) % A.rows()));
+      while (std::ssize(rows_) < most && take_step()) {
+      }
     }
+    rows_.resize(static_cast<std::size_t>(most));
   }
-  return ball;
-}
+
+  /// The rows in the order in which they were found.
+  [[nodiscard]] const std::vector<std::int32_t>& rows() const { return rows_; }
+
+  /// Size of the smallest level that has at least a third of the rows before and after it, or of the one that
+  /// has the row in the middle: about that of a separator.
+  [[nodiscard]] std::int64_t middle_width() const {
+    const std::int64_t n = std::ssize(rows_);
+    std::int64_t width = n;
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      const std::int64_t begin = levels_[level];
+      const std::int64_t end = level + 1 < levels_.size() ? levels_[level + 1] : n;
+      const bool splits = 3 * begin >= n && 3 * (n - end) >= n;
+      if (splits || (2 * begin <= n && 2 * end > n)) width = std::min(width, end - begin);
+    }
+    return width;
+  }
+
+  /// d if about s^d rows are within s steps of the first one. Levels of a component that ends do not count.
+  [[nodiscard]] double growth_exponent() const {
+    const auto steps =
+        static_cast<double>(levels_.size() - 1);  // excluding the last level, which may be cut off
+    if (steps < 2) return static_cast<double>(levels_.size());
+    const auto last = static_cast<double>(levels_.back() - levels_[levels_.size() - 2]);
+    return last * (steps - 1) / static_cast<double>(levels_.back());
+  }
+
+ private:
+  /// Visits the neighbours of the last level; false if they contain no new row.
+  bool take_step() {
+    const std::size_t end = rows_.size();
+    for (auto k = static_cast<std::size_t>(levels_.back()); k < end; ++k) {
+      for (std::int64_t e = A_.row_offsets()[rows_[k]]; e < A_.row_offsets()[rows_[k] + 1]; ++e)
+        add(A_.column_indices()[e]);
+    }
+    if (rows_.size() > end) levels_.push_back(static_cast<std::int64_t>(end));
+    return rows_.size() > end;
+  }
+  void visit(std::int32_t row) {
+    if (found_[static_cast<std::size_t>(row)] != 0) return;
+    levels_.push_back(std::ssize(rows_));
+    add(row);
+  }
+  void add(std::int32_t row) {
+    if (std::exchange(found_[static_cast<std::size_t>(row)], 1) == 0) rows_.push_back(row);
+  }
+
+  const Csr<T>& A_;
+  std::vector<unsigned char> found_;
+  std::vector<std::int32_t> rows_;
+  std::vector<std::int64_t> levels_;  // where each begins in rows_
+};
 
 /// The principal submatrix of the given rows, without values.
 template <class T>
 Csr<T> principal_pattern(const Csr<T>& A, std::vector<std::int32_t> rows) {
   std::sort(rows.begin(), rows.end());
-  std::unordered_map<std::int32_t, std::int32_t> place;
-  for (std::size_t k = 0; k < rows.size(); ++k) place[rows[k]] = static_cast<std::int32_t>(k);
+  std::vector<std::int32_t> place(static_cast<std::size_t>(A.rows()), -1);
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    place[static_cast<std::size_t>(rows[k])] = static_cast<std::int32_t>(k);
   std::vector<std::int64_t> offsets = {0};
   std::vector<std::int32_t> columns;
   for (const std::int32_t i : rows) {
     for (std::int64_t e = A.row_offsets()[i]; e < A.row_offsets()[i + 1]; ++e) {
-      const auto found = place.find(A.column_indices()[e]);
-      if (found != place.end()) columns.push_back(found->second);
+      const std::int32_t found = place[static_cast<std::size_t>(A.column_indices()[e])];
+      if (found >= 0) columns.push_back(found);
     }
     offsets.push_back(static_cast<std::int64_t>(columns.size()));
   }
@@ -58,10 +108,15 @@ Csr<T> principal_pattern(const Csr<T>& A, std::vector<std::int32_t> rows) {
 }
 
 struct PartCost {
-  double rows = 0;
+  double elements = 0;  ///< rows and stored elements: a part of an expander has few of its elements
   double flops = 0;
   double entries = 0;
 };
+
+template <class T>
+double elements_of(const Csr<T>& A) {
+  return static_cast<double>(A.rows() + A.nonzeros());
+}
 
 template <class T>
 PartCost cost_of_part(const Csr<T>& A, const std::vector<std::int32_t>& rows) {
@@ -69,33 +124,71 @@ PartCost cost_of_part(const Csr<T>& A, const std::vector<std::int32_t>& rows) {
   const sparse_direct::PatternStorage pattern = sparse_direct::symmetrized_pattern(part);
   const sparse_direct::SymbolicFactor factor =
       sparse_direct::analyze_symmetric(pattern.view(), {.ordering = {.ordering = Ordering::amd}});
-  return {static_cast<double>(part.rows()), factor.flops, static_cast<double>(factor.factor_entries)};
+  return {elements_of(part), factor.flops, static_cast<double>(factor.factor_entries)};
 }
 
-/// The value at `rows` of the power function through those of two parts.
-double extrapolate(double rows, const PartCost& small, const PartCost& large, double PartCost::*value,
+/// The value at `elements` of the power function through those of two parts.
+double extrapolate(double elements, const PartCost& small, const PartCost& large, double PartCost::*value,
                    double most_power) {
-  const double power = std::log((large.*value) / (small.*value)) / std::log(large.rows / small.rows);
-  return large.*value * std::pow(rows / large.rows, std::clamp(power, 1.0, most_power));
+  const double power = std::log((large.*value) / (small.*value)) / std::log(large.elements / small.elements);
+  return large.*value * std::pow(elements / large.elements, std::clamp(power, 1.0, most_power));
+}
+
+/// Cost of a factorisation of A as that of some rows, and of an eighth of them, suggests.
+template <class T>
+CostPrediction extrapolated_cost(const Csr<T>& A, bool symmetric, std::vector<std::int32_t> rows) {
+  constexpr std::size_t parts = 8;
+  const PartCost large = cost_of_part(A, rows);
+  rows.resize(std::max<std::size_t>(rows.size() / parts, 1));
+  const PartCost small = cost_of_part(A, rows);
+  const auto n = static_cast<double>(A.rows());
+  const double elements = elements_of(A);
+  const double flops = std::min(extrapolate(elements, small, large, &PartCost::flops, 3), n * n * n / 3);
+  const double entries = std::min(extrapolate(elements, small, large, &PartCost::entries, 2), n * n / 2);
+  const double triangles = symmetric ? 1 : 2;
+  return {triangles * flops, static_cast<std::size_t>(triangles * entries * sizeof(T))};
 }
 
 }  // namespace
 
 template <class T>
-CostPrediction estimate_factor_cost(const Csr<T>& A) {
+CostPrediction estimate_factor_cost(const Csr<T>& A, bool symmetric) {
   constexpr std::int64_t large_part = 32'768;
-  constexpr std::int64_t small_part = large_part / 8;
-  std::vector<std::int32_t> rows = rows_of_ball(A, large_part);
-  const PartCost large = cost_of_part(A, rows);
-  rows.resize(static_cast<std::size_t>(std::min(small_part, A.rows())));
-  const PartCost small = cost_of_part(A, rows);
-  const auto n = static_cast<double>(A.rows());
-  const double flops = extrapolate(n, small, large, &PartCost::flops, 3);
-  const double entries = extrapolate(n, small, large, &PartCost::entries, 2);
-  return {2 * flops, static_cast<std::size_t>(2 * entries * sizeof(T))};
+  return extrapolated_cost(A, symmetric, RowSearch<T>(A, A.rows() / 2, large_part).rows());
 }
 
-template CostPrediction estimate_factor_cost(const Csr<float>&);
-template CostPrediction estimate_factor_cost(const Csr<double>&);
+template <class T>
+double growth_exponent(const Csr<T>& A) {
+  constexpr std::int64_t most_rows = 4096;
+  const std::int64_t most = std::min(most_rows, A.rows() / 4);
+  const std::int64_t inside = 618 * A.rows() / 1000;  // not at the boundary of a mesh in its usual numbering
+  return most == 0 ? 0 : RowSearch<T>(A, inside, most).growth_exponent();
+}
+
+template <class T>
+std::optional<CostPrediction> estimate_long_factorization(const Csr<T>& A, bool symmetric, double flops) {
+  // Flops of a symmetric factorisation over the cube of a separator's size: 10 to 40 for meshes.
+  constexpr double flops_per_cube = 8;
+  // A graph that grows no faster than a plane has small separators, even if its levels are wide.
+  constexpr double least_growth = 2.1;
+  constexpr std::int64_t least_rows = 500;
+  if (A.rows() < least_rows) return std::nullopt;
+  const RowSearch<T> from_middle(A, A.rows() / 2, A.rows());
+  const RowSearch<T> from_end(A, from_middle.rows().back(), A.rows());
+  const auto width = static_cast<double>(from_end.middle_width());
+  if (flops_per_cube * width * width * width < flops || growth_exponent(A) < least_growth)
+    return std::nullopt;
+  std::vector<std::int32_t> rows = from_middle.rows();
+  rows.resize(rows.size() / 4);
+  const CostPrediction cost = extrapolated_cost(A, symmetric, std::move(rows));
+  return cost.flops >= flops ? std::optional(cost) : std::nullopt;
+}
+
+template CostPrediction estimate_factor_cost(const Csr<float>&, bool);
+template CostPrediction estimate_factor_cost(const Csr<double>&, bool);
+template double growth_exponent(const Csr<float>&);
+template double growth_exponent(const Csr<double>&);
+template std::optional<CostPrediction> estimate_long_factorization(const Csr<float>&, bool, double);
+template std::optional<CostPrediction> estimate_long_factorization(const Csr<double>&, bool, double);
 
 }  // namespace echelon

@@ -54,6 +54,7 @@ template <class T>
 struct BandwidthsOfRow {
   OrderedMatrix<T> A;
   ECHELON_ANYWHERE Bandwidths operator()(std::int64_t i) const {
+    if (A.order == nullptr) return of_ascending_row(i);
     Bandwidths widths;
     const std::int64_t row = A.row(i);
     for (std::int64_t k = A.row_offsets[row]; k < A.row_offsets[row + 1]; ++k) {
@@ -61,6 +62,15 @@ struct BandwidthsOfRow {
       if (A.values[k] != T{0}) widths = combine(widths, Bandwidths{-diagonal, diagonal});
     }
     return widths;
+  }
+  /// From the first and the last nonzero of row i of A itself.
+  ECHELON_ANYWHERE Bandwidths of_ascending_row(std::int64_t i) const {
+    std::int64_t first = A.row_offsets[i];
+    std::int64_t end = A.row_offsets[i + 1];
+    while (first < end && A.values[first] == T{0}) ++first;
+    while (end > first && A.values[end - 1] == T{0}) --end;
+    if (first == end) return {};
+    return combine(Bandwidths{}, Bandwidths{i - A.column_indices[first], A.column_indices[end - 1] - i});
   }
 };
 

@@ -50,9 +50,8 @@ BandPrediction predict_natural_band(const Csr<T>& A, const Device& device) {
 }
 
 template <class T>
-BandPrediction predict_band(const Csr<T>& A, const Device& device) {
+BandPrediction predict_band(const Csr<T>& A, const BandPrediction& natural, const Device& device) {
   const double entries = static_cast<double>(A.rows() + A.nonzeros());
-  const BandPrediction natural = predict_natural_band(A, device);
   // The method computes the numbering a second time.
   const double numbering =
       2 * (device.on_host() ? ordering_seconds(entries) : ordering_seconds_beside_gpu(entries));
@@ -67,7 +66,7 @@ BandPrediction predict_band(const Csr<T>& A, const Device& device) {
 
 template BandPrediction predict_natural_band(const Csr<float>&, const Device&);
 template BandPrediction predict_natural_band(const Csr<double>&, const Device&);
-template BandPrediction predict_band(const Csr<float>&, const Device&);
-template BandPrediction predict_band(const Csr<double>&, const Device&);
+template BandPrediction predict_band(const Csr<float>&, const BandPrediction&, const Device&);
+template BandPrediction predict_band(const Csr<double>&, const BandPrediction&, const Device&);
 
 }  // namespace echelon

@@ -31,7 +31,7 @@ TEST(FactorEstimate, Meshes_WithinAFactorOfThePrediction) {
                                    {"tridiagonal", {{"n", 200'000}}}};
   for (const auto& [name, options] : cases) {
     const Csr<double> A = generated(name, options);
-    const CostPrediction estimate = estimate_factor_cost(A);
+    const CostPrediction estimate = estimate_factor_cost(A, false);
     const CostPrediction predicted = analyze_factorization("sparse-lu", A, Device()).cost;
     constexpr double factor = 6;
     EXPECT_LE(estimate.flops, factor * predicted.flops) << name;
@@ -43,11 +43,12 @@ TEST(FactorEstimate, Meshes_WithinAFactorOfThePrediction) {
 
 TEST(FactorEstimate, AwkwardMatrices_HaveAnEstimate) {
   const Csr<double> disconnected = generated("diagonally-dominant", {{"n", 3000}});
-  EXPECT_GT(estimate_factor_cost(disconnected).flops, 0);
+  EXPECT_GT(estimate_factor_cost(disconnected, false).flops, 0);
   // Rows without neighbours: the search goes on with the next row.
   std::vector<Triplet<double>> diagonal;
   for (std::int32_t i = 0; i < 50'000; ++i) diagonal.push_back({i, i, 1});
-  const CostPrediction cost = estimate_factor_cost(Csr<double>::from_triplets(50'000, 50'000, diagonal));
+  const CostPrediction cost =
+      estimate_factor_cost(Csr<double>::from_triplets(50'000, 50'000, diagonal), false);
   EXPECT_LE(cost.flops, 1e6);
 }
 

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/selection/sparse_structure.hpp"
+
+#include "backend/backend.hpp"
+#include "backend/host/host.hpp"
+#include "linalg/exact_sum.hpp"
+#include "matrix/rows.hpp"
+#include "matrix/structure/probable_symmetry.hpp"
+#include "support/machine_epsilon.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+constexpr std::int64_t elements_for_threads = 10'000;
+
+/// Adds the facts about row i.
+template <class T>
+void describe_row(const SparseRows<T>& rows, std::int64_t i, RowSummary& facts) {
+  double diagonal = 0;
+  double sum = 0;     // of the magnitudes off the diagonal, negative
+  double errors = 0;  // of its additions
+  bool has_positive = false;
+  const std::int64_t end = rows.end(i);
+  for (std::int64_t k = rows.begin(i); k < end; ++k) {
+    const auto value = static_cast<double>(rows.values[k]);
+    const bool on_diagonal = rows.column(k) == i;
+    diagonal += on_diagonal ? value : 0;
+    has_positive |= !on_diagonal && value > 0;
+    errors += add_exactly(sum, on_diagonal ? 0 : -std::abs(value));
+  }
+  const std::int64_t length = end - rows.begin(i);
+  const double others = -sum;
+  errors += add_exactly(sum, diagonal);
+  const double excess = sum + errors;
+  const double dominance = diagonal < 0 ? excess - 2 * diagonal : excess;
+  const double rounding =
+      machine_epsilon<T> * std::max(std::abs(diagonal), others) * static_cast<double>(length);
+  constexpr double strong_share = 0.1;
+  facts.longest = std::max(facts.longest, length);
+  facts.zero_diagonals += diagonal == 0 ? 1 : 0;
+  facts.positive_diagonals += diagonal > 0 ? 1 : 0;
+  facts.strictly_dominant += dominance > rounding ? 1 : 0;
+  facts.weakly_dominant += dominance >= 0 ? 1 : 0;
+  facts.strongly_dominant += excess >= strong_share * diagonal ? 1 : 0;
+  facts.smallest_diagonal = std::min(facts.smallest_diagonal, diagonal);
+  facts.largest_diagonal = std::max(facts.largest_diagonal, diagonal);
+  facts.has_positive |= has_positive;
+  facts.has_excess |= excess > rounding;
+  facts.is_deficient |= !(excess >= -rounding);
+}
+
+RowSummary combine(const RowSummary& a, const RowSummary& b) {
+  return {std::max(a.longest, b.longest),
+          a.zero_diagonals + b.zero_diagonals,
+          a.positive_diagonals + b.positive_diagonals,
+          a.strictly_dominant + b.strictly_dominant,
+          a.weakly_dominant + b.weakly_dominant,
+          a.strongly_dominant + b.strongly_dominant,
+          std::min(a.smallest_diagonal, b.smallest_diagonal),
+          std::max(a.largest_diagonal, b.largest_diagonal),
+          a.has_positive || b.has_positive,
+          a.has_excess || b.has_excess,
+          a.is_deficient || b.is_deficient};
+}
+
+/// Rows at equal distances, of about this many elements.
+template <class T>
+std::vector<std::int64_t> sampled_rows(const Csr<T>& A, std::int64_t most_elements) {
+  const std::int64_t count =
+      A.nonzeros() == 0 ? 0 : std::min(A.rows(), most_elements * A.rows() / A.nonzeros() + 1);
+  std::vector<std::int64_t> rows;
+  for (std::int64_t k = 0; k < count; ++k) rows.push_back(k * A.rows() / count);
+  return rows;
+}
+
+/// Whether some rows show that A differs from its transpose by more than rounding can explain: by more than
+/// 1e-6 of the largest element of a row.
+template <class T>
+bool clearly_unsymmetric(const Csr<T>& A) {
+  constexpr double slight = 1e-6;
+  constexpr std::int64_t few_elements = 2'000;  // those that are slightly unsymmetric are found by hashes
+  const SparseRows<T> rows(A);
+  for (const std::int64_t i : sampled_rows(A, few_elements)) {
+    double largest = 0;
+    double difference = 0;
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+      const auto value = static_cast<double>(rows.value(i, k));
+      largest = std::max(largest, std::abs(value));
+      difference = std::max(difference, std::abs(value - static_cast<double>(rows.at(rows.column(k), i))));
+    }
+    if (difference > slight * largest) return true;
+  }
+  return false;
+}
+
+/// Whether a minor a_ii a_jj - a_ij a_ij of a symmetric A with a positive diagonal is negative by more than
+/// rounding can explain.
+template <class T>
+bool has_negative_minor(const Csr<T>& A) {
+  constexpr double rounding = 1 + 8 * std::numeric_limits<double>::epsilon();
+  const SparseRows<T> rows(A);
+  std::vector<double> roots(static_cast<std::size_t>(A.rows()));  // whose products stay within the range
+  Host backend(A.device());
+  backend.for_each(A.rows(), [&rows, root = roots.data()](std::int64_t i) {
+    root[i] = rounding * std::sqrt(static_cast<double>(rows.at(i, i)));
+  });
+  std::atomic<bool> found = false;
+  backend.for_each_range(
+      A.rows(), A.nonzeros() > elements_for_threads, [&](std::int64_t begin, std::int64_t end) {
+        const double* const root = roots.data();
+        for (std::int64_t i = begin; i < end && !found.load(std::memory_order_relaxed); ++i) {
+          bool negative = false;
+          for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+            const double value = std::abs(static_cast<double>(rows.values[k]));
+            negative |= value > root[i] * root[rows.column(k)];
+          }
+          if (negative) found = true;
+        }
+      });
+  return found;
+}
+
+}  // namespace
+
+DominanceKind RowSummary::kind() const {
+  if (is_deficient || positive_diagonals == 0) return DominanceKind::none;
+  if (has_positive) return DominanceKind::sdd;
+  return has_excess ? DominanceKind::sddm : DominanceKind::laplacian;
+}
+
+template <class T>
+RowSummary summarize_rows(const Csr<T>& A) {
+  const SparseRows<T> rows(A);
+  const std::int64_t n = A.rows();
+  Host backend(A.device());
+  std::vector<RowSummary> of_part(static_cast<std::size_t>(backend.threads()));
+  backend.parallel(A.nonzeros() > elements_for_threads, [&](int part, int parts) {
+    RowSummary facts;
+    for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) describe_row(rows, i, facts);
+    of_part[static_cast<std::size_t>(part)] = facts;
+  });
+  RowSummary all;
+  for (const RowSummary& facts : of_part) all = combine(all, facts);
+  return all;
+}
+
+template <class T>
+Structure sizes_of(const Csr<T>& A, const RowSummary& rows) {
+  Structure structure;
+  structure.rows = A.rows();
+  structure.columns = A.columns();
+  structure.nonzeros = A.nonzeros();
+  structure.longest_row = rows.longest;
+  return structure;
+}
+
+template <class T>
+bool is_symmetric(const Csr<T>& A) {
+  return !clearly_unsymmetric(A) && is_probably_symmetric(A);
+}
+
+template <class T>
+Structure structure_of_sparse(const Csr<T>& A, const RowSummary& rows, bool known_symmetric) {
+  Structure structure = sizes_of(A, rows);
+  structure.zero_diagonals = rows.zero_diagonals;
+  structure.positive_diagonals = rows.positive_diagonals;
+  structure.strictly_dominant_rows = rows.strictly_dominant;
+  structure.weakly_dominant_rows = rows.weakly_dominant;
+  if (!known_symmetric && clearly_unsymmetric(A)) {
+    structure.asymmetry = std::numeric_limits<double>::infinity();
+    return structure;
+  }
+  if (!known_symmetric && !is_probably_symmetric(A)) {
+    const Structure full = analyze_structure(MatrixRef<T>(A));
+    structure.symmetric_pattern = full.symmetric_pattern;
+    structure.asymmetry = full.asymmetry;
+    return structure;
+  }
+  structure.symmetric_pattern = structure.symmetric_values = true;  // every method that needs it tests it
+  if (rows.strictly_dominant == A.rows() && rows.positive_diagonals == A.rows()) {
+    structure.definiteness = Definiteness::positive_definite;
+  } else if (rows.positive_diagonals == A.rows() && rows.weakly_dominant < A.rows() &&
+             has_negative_minor(A)) {
+    structure.definiteness = Definiteness::indefinite;
+  }
+  return structure;
+}
+
+template <class T>
+bool sample_is_dominant(const Csr<T>& A) {
+  constexpr double rounding = 16 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  constexpr std::int64_t most_elements = 10'000;
+  const SparseRows<T> rows(A);
+  for (const std::int64_t i : sampled_rows(A, most_elements)) {
+    double diagonal = 0;
+    double others = 0;
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k)
+      (rows.column(k) == i ? diagonal : others) += std::abs(static_cast<double>(rows.value(i, k)));
+    if (diagonal < (1 - rounding) * others) return false;
+  }
+  return true;
+}
+
+template RowSummary summarize_rows(const Csr<float>&);
+template RowSummary summarize_rows(const Csr<double>&);
+template Structure sizes_of(const Csr<float>&, const RowSummary&);
+template Structure sizes_of(const Csr<double>&, const RowSummary&);
+template bool is_symmetric(const Csr<float>&);
+template bool is_symmetric(const Csr<double>&);
+template Structure structure_of_sparse(const Csr<float>&, const RowSummary&, bool);
+template Structure structure_of_sparse(const Csr<double>&, const RowSummary&, bool);
+template bool sample_is_dominant(const Csr<float>&);
+template bool sample_is_dominant(const Csr<double>&);
+
+}  // namespace echelon
