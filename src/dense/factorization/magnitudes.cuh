@@ -99,7 +99,9 @@ struct Lines {
     return {combine(a.zero, b.zero), a.smallest < b.smallest ? a.smallest : b.smallest,
             a.largest > b.largest ? a.largest : b.largest};
   }
-  [[nodiscard]] bool uneven() const { return smallest < 0.1 * largest; }
+  /// Whether the magnitudes differ by more than this factor.
+  [[nodiscard]] bool differ(double factor) const { return smallest < largest / factor; }
+  [[nodiscard]] bool uneven() const { return differ(10); }
 };
 
 /// Power of two that brings a line's largest magnitude near 1; scaling by it is exact.

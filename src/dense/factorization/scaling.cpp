@@ -3,6 +3,7 @@
 
 #include "backend/host/host.hpp"
 #include "linalg/balancing_scale.hpp"
+#include "linalg/line_scaling.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -70,11 +71,15 @@ std::int64_t first_zero(const std::vector<T>& sizes) {
   return found == sizes.end() ? -1 : found - sizes.begin();
 }
 
-/// True if sizes differ by more than a factor of ten.
+/// True if sizes differ by more than this factor.
+template <class T>
+bool differ(const std::vector<T>& sizes, double factor) {
+  const auto [least, largest] = std::minmax_element(sizes.begin(), sizes.end());
+  return static_cast<double>(*least) < static_cast<double>(*largest) / factor;
+}
 template <class T>
 bool uneven(const std::vector<T>& sizes) {
-  const auto [least, largest] = std::minmax_element(sizes.begin(), sizes.end());
-  return static_cast<double>(*least) < 0.1 * static_cast<double>(*largest);
+  return differ(sizes, 10);
 }
 
 template <class T>
@@ -106,6 +111,18 @@ void scale_columns(B& backend, const Scales<T>& scales, DenseView<T> A) {
   });
 }
 
+/// Scales rows, and then columns, where their sizes differ. Returns the new sizes.
+template <class B, class T>
+Lines<T> scale_in_turn(B& backend, DenseView<T> A, Lines<T> lines, Scales<T>& scales) {
+  if (uneven(lines.rows) || extreme(lines.rows)) {
+    scales.rows = balancing_scales(A.device(), lines.rows);
+    lines = inspect<B, T>(backend, A, scales.rows.data());
+  }
+  if (uneven(lines.columns)) scales.columns = balancing_scales(A.device(), lines.columns);
+  if (!scales.empty()) scale_columns<B, T>(backend, scales, A);
+  return scales.columns.size() > 0 ? inspect<B, T>(backend, A, nullptr) : std::move(lines);
+}
+
 template <class B, class T>
 ScaledNorms scale_on(B& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
   scales = {};
@@ -114,14 +131,13 @@ ScaledNorms scale_on(B& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   norms.zero_row = first_zero(lines.rows);
   norms.zero_column = first_zero(lines.columns);
   if (norms.zero_row >= 0 || norms.zero_column >= 0) return norms;
-  if (equilibrated && (uneven(lines.rows) || extreme(lines.rows))) {
-    scales.rows = balancing_scales(A.device(), lines.rows);
-    lines = inspect<B, T>(backend, A, scales.rows.data());
-  }
-  if (equilibrated && uneven(lines.columns)) scales.columns = balancing_scales(A.device(), lines.columns);
-  if (scales.rows.size() > 0 || scales.columns.size() > 0) {
-    scale_columns<B, T>(backend, scales, A);
-    if (scales.columns.size() > 0) lines = inspect<B, T>(backend, A, nullptr);
+  if (equilibrated && (differ(lines.rows, order_matters) || differ(lines.columns, order_matters))) {
+    scales = {Array<T>(A.device(), A.rows()), Array<T>(A.device(), A.columns())};
+    find_line_scales<B, T>(backend, A, scales.rows.data(), scales.columns.data());
+    scale_by<B, T>(backend, scales, A);
+    lines = inspect<B, T>(backend, A, nullptr);
+  } else if (equilibrated) {
+    lines = scale_in_turn(backend, A, std::move(lines), scales);
   }
   norms.one = *std::max_element(lines.column_sums.begin(), lines.column_sums.end());
   norms.largest = static_cast<double>(*std::max_element(lines.columns.begin(), lines.columns.end()));

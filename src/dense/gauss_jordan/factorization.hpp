@@ -320,7 +320,7 @@ class Factorization {
   GaussJordanOptions options_;
   Dense<T> matrix_;
   Array<double> row_sums_;
-  LineScales<T> scales_;
+  Scales<T> scales_;
   int exponent_ = 0;  // A was multiplied by 2^exponent_
   double given_norm_ = 0;
   double norm_ = 0;      // of the scaled matrix

@@ -176,8 +176,7 @@ class Inversion {
     const std::int64_t elements = A_.rows() * A_.columns();
     if (!scales_.empty()) {
       // S = R A C has the inverse C^-1 A^-1 R^-1.
-      backend_.for_each(elements,
-                        scaling_detail::ScaleByExponents<T>{A_, scales_.columns.data(), scales_.rows.data()});
+      backend_.for_each(elements, CopyScaled<T>{A_, scales_.columns.data(), scales_.rows.data(), A_});
     }
     const T scale = static_cast<T>(std::ldexp(1.0, exponent));
     if (exponent != 0) backend_.for_each(elements, scaling_detail::ScaleElements<T>{A_, scale});
@@ -188,10 +187,7 @@ class Inversion {
     for (std::int64_t j = 0; j < A_.columns(); ++j) {
       backend_.copy(A_.rows(), copy_.view().column(j), A_.column(j));
     }
-    if (!scales_.empty()) {
-      backend_.for_each(elements,
-                        scaling_detail::ScaleByExponents<T>{A_, scales_.rows.data(), scales_.columns.data()});
-    }
+    scale_by<B, T>(backend_, scales_, A_);
     const T scale = static_cast<T>(std::ldexp(1.0, exponent));
     if (exponent != 0) backend_.for_each(elements, scaling_detail::ScaleElements<T>{A_, scale});
     inspect_given();
@@ -313,7 +309,7 @@ class Inversion {
   GaussJordanOptions options_;
   DenseView<T> A_;
   Dense<T> copy_;  // of A as it was given; empty: the exact rank is not asked
-  LineScales<T> scales_;
+  Scales<T> scales_;
   double given_norm_ = 0;  // of A as it was given, if it was scaled
   bool proven_ = false;    // the rank is the exact one
 };

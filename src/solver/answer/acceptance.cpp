@@ -43,8 +43,7 @@ template <class T>
 void accept_satisfying(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome) {
   const bool doubtful = !outcome.ok();
   const std::optional<std::int64_t> rank = doubtful ? exact.rank() : std::nullopt;
-  if (outcome.status == Status::underdetermined) {
-    // Rounding errors of its elements can make a matrix of low numerical rank nonsingular.
+  if (outcome.status == Status::underdetermined && (rank != columns || answer.least_norm)) {
     if (rank == outcome.rank) outcome.certainty = Certainty::proven;
     return;
   }
@@ -60,6 +59,7 @@ void accept_satisfying(const Answer<T>& answer, std::int64_t columns, ExactRank<
   }
   if (doubtful && !outcome.message.empty()) {
     const bool accurate = answer.error && *answer.error < most_error;
+    if (outcome.status == Status::underdetermined) outcome.message += ", to working precision";
     outcome.warnings.push_back(std::exchange(outcome.message, {}) +
                                (accurate ? ". x is near the solution nevertheless, by its measured error"
                                          : ". x satisfies the equations, but need not have a correct digit"));
@@ -85,11 +85,16 @@ void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns,
     return;
   }
   const std::string reason = outcome.message.empty() ? "" : outcome.message + "; ";
-  const bool unassessed = outcome.ok() && !outcome.reciprocal_condition && !outcome.rank;
-  if (rank == columns && unassessed) {
+  const bool full = rank == columns;
+  const bool regular = outcome.reciprocal_condition
+                           ? (full || !rank) && *outcome.reciprocal_condition >= doubtful_condition<T>
+                           : full;
+  if (outcome.ok() && regular) {
     outcome.status = Status::breakdown;
-    outcome.rank = rank;
-    outcome.certainty = Certainty::proven;
+    if (full) {
+      outcome.rank = rank;
+      outcome.certainty = Certainty::proven;
+    }
     outcome.message = reason + "A is nonsingular, and rounding errors of the method spoilt x: " + residual;
     return;
   }
@@ -100,9 +105,9 @@ void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns,
   outcome.certainty =
       rank && rank == outcome.rank && *rank < columns ? Certainty::proven : Certainty::working_precision;
   outcome.message = reason +
-                    (rank == columns ? "A is nonsingular, but too close to a singular matrix for this x: "
-                                     : "A is singular to working precision, and x does not satisfy the "
-                                       "equations: ") +
+                    (full ? "A is nonsingular, but too close to a singular matrix for this x: "
+                          : "A is singular to working precision, and x does not satisfy the "
+                            "equations: ") +
                     residual;
 }
 

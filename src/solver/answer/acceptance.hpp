@@ -6,12 +6,17 @@
 #include "exact/exact_rank.hpp"
 #include "linalg/residual_check.hpp"
 #include "solver/implementation.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <functional>
 #include <optional>
 #include <vector>
 
 namespace echelon {
+
+/// Reciprocal condition number below which A may be singular.
+template <class T>
+inline constexpr double doubtful_condition = 64 * machine_epsilon<T>;
 
 /// Measured figures of an x, and the means to find out more where they leave a doubt.
 template <class T>
@@ -20,6 +25,8 @@ struct Answer {
   double backward_error = 0;  ///< normwise
   std::optional<double> error =
       {};  ///< ||x - x*|| / ||x|| as measured, 1 if unknown; empty: not to be measured
+  /// Whether x is the one of least norm, without its part along vectors that A maps to zero up to rounding.
+  bool least_norm = false;
   /// Facts of b - A x with sums of twice the precision; called at most once, where `r` does not decide.
   std::function<VectorFacts()> accurate_residual = {};
   /// Elements of b in host memory.
@@ -35,9 +42,10 @@ template <class T>
 
 /// Decides on the answer of a direct method. It is solved if its backward error is small and x satisfies the
 /// equations, or else if the measured error of x is below a half, or A is proven nonsingular where the error
-/// was not measured; `underdetermined` if x satisfies the equations and the rank is not full. Otherwise the
-/// system is `inconsistent` if that is proven, a `breakdown` if A is proven nonsingular and the method finds
-/// neither its rank nor its condition, and else A is `singular` to working precision. `columns`: of A.
+/// was not measured; `underdetermined` if x satisfies the equations and the rank that the method found is not
+/// full, unless A is proven to have full rank. Otherwise the system is `inconsistent` if that is proven, a
+/// `breakdown` if A is far from singular by the condition number that the method found, or proven nonsingular
+/// where it found none, and else A is `singular` to working precision. `columns`: of A.
 template <class T>
 void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome);
 

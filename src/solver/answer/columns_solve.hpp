@@ -59,10 +59,14 @@ class ColumnsSolve {
   void run(DenseView<const T> B, DenseView<T> X) {
     b_facts_ = inspect_columns(B);
     if (report_nonfinite()) return;
-    const DenseView<const T> scaled = scale_rhs(B, X);
+    DenseView<const T> scaled = scale_rhs(B, X);
     make_jobs();
     if (has_factor(state_.setup)) {
       compute(scaled, X);
+      if (has_overflow()) {
+        scaled = scale_down(scaled);
+        solve_and_measure(scaled, scaled, X);
+      }
     } else {
       describe_zero(X);
     }
@@ -87,12 +91,47 @@ class ColumnsSolve {
     }
     if (!is_iterative() && (control_.rtol || control_.atol || control_.max_iterations))
       report_.warnings.emplace_back("rtol, atol and max_iterations have no effect on a direct method");
-    implementation_.solve(*own_.method, consistent, X, jobs_);
-    project_answers(X);
+    solve_and_measure(scaled, consistent, X);
     // A solve may have replaced factors in a lower precision.
     report_.factor_precision = implementation_.factor_precision();
+  }
+
+  /// Solves for right-hand sides without their parts along null vectors, and measures X with B.
+  void solve_and_measure(DenseView<const T> B, DenseView<const T> consistent, DenseView<T> X) {
+    implementation_.solve(*own_.method, consistent, X, jobs_);
+    project_answers(X);
     for (std::size_t j = 0; j < jobs_.size(); ++j) round_to_unscaled(X, j);
-    measure(scaled, X);
+    measure(B, X);
+  }
+
+  /// Whether the residual of a finite x of a direct method leaves the range of T.
+  [[nodiscard]] bool has_overflow() const {
+    return !is_iterative() && !has_null_space() && !state_.matrix.is_operator() &&
+           std::any_of(columns_.begin(), columns_.end(), overflows);
+  }
+  static bool overflows(const MeasuredColumn& column) {
+    return !column.x.nonfinite && !std::isfinite(column.r.norm2);
+  }
+
+  /// Multiplies the right-hand sides whose residuals overflow, in a copy, by powers of two that bring A x
+  /// into the range of T: rows of A, and elements of b, that differ by many orders of magnitude can have an x
+  /// for which it is not. Elements of b that vanish are of no consequence beside A x. Forgets the answers.
+  DenseView<const T> scale_down(DenseView<const T> B) {
+    constexpr int most = std::numeric_limits<Real<T>>::max_exponent - 24;
+    if (B.data() != own_.b.data()) B = own_.copy_of_rhs(B);
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+      if (!overflows(columns_[j])) continue;
+      const int size = std::ilogb(state_.norm_inf) + std::ilogb(columns_[j].x.norm_inf);
+      const int exponent = std::min(most - size, -1);
+      T* const b = own_.b.view().column(column_number(j));
+      check_.scale(B.rows(), exponent, b);
+      exponents_[j] += exponent;
+      b_facts_[j] = check_.vector(B.rows(), b);
+    }
+    columns_.clear();
+    jobs_.clear();
+    make_jobs();
+    return B;
   }
 
   /// Makes X zero, for a method without factors.
@@ -100,7 +139,7 @@ class ColumnsSolve {
     const Array<T> zero(X.device(), std::vector<T>(static_cast<std::size_t>(X.rows()), T{0}));
     for (std::int64_t j = 0; j < X.columns(); ++j) {
       check_.copy(X.rows(), zero.data(), X.column(j));
-      columns_.push_back({.x = {}, .r = b_facts_[static_cast<std::size_t>(j)], .error = 1});
+      columns_.push_back({.x = {}, .r = b_facts_[static_cast<std::size_t>(j)], .error = 1, .correction = 0});
     }
     check_.synchronize();
   }
@@ -250,7 +289,7 @@ class ColumnsSolve {
       if (job.exact || (job.outcome.status != setup.status && !has_null_space())) return false;
     }
     const std::optional<double>& known = setup.reciprocal_condition;
-    if (setup.ok() && known && *known >= doubtful_condition * epsilon() && !has_null_space()) {
+    if (setup.ok() && known && *known >= doubtful_condition<T> && !has_null_space()) {
       trusted = *known >= trusted_condition * epsilon();
       return true;
     }
@@ -280,7 +319,7 @@ class ColumnsSolve {
     const std::vector<VectorFacts> x = inspect_columns(X);
     const std::vector<VectorFacts> r = inspect_residuals(B, X);
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      columns_.push_back({x[j], r[j], 1});
+      columns_.push_back({.x = x[j], .r = r[j], .error = 1, .correction = 0});
       if (!jobs_[j].exact && is_residual_of_rounding(j))
         columns_[j].r = accurate_residual(B, X.column(column_number(j)), j);
     }
@@ -342,9 +381,10 @@ class ColumnsSolve {
     if (measured_ && std::isfinite(column.error)) return hides_errors_ ? 1.0 : column.error;
     if (is_iterative()) return iterative_error(jobs_[j], column.x, column.r);
     // A may be singular, so that nothing is known of the error.
-    const bool unknown =
-        control_.measure_error && outcome.reciprocal_condition && !jobs_[j].exact &&
-        (has_null_space() || outcome.rank.value_or(state_.matrix.columns()) == state_.matrix.columns());
+    const std::int64_t n = state_.matrix.columns();
+    const bool doubtful = outcome.reciprocal_condition || state_.setup.rank.value_or(n) < n;
+    const bool unknown = control_.measure_error && doubtful && !jobs_[j].exact &&
+                         (has_null_space() || outcome.rank.value_or(n) == n);
     return unknown ? std::optional(1.0) : std::nullopt;
   }
   /// Estimate of an iterative method, see Report::error_estimate; empty without a condition estimate.
@@ -391,6 +431,7 @@ class ColumnsSolve {
             .r = measured.r,
             .backward_error = figures_of(j).backward_error,
             .error = accepted_error(measured),
+            .least_norm = has_null_space(),
             .accurate_residual =
                 [=, this] {
                   if (!measured_) columns_[j].r = accurate_residual(B, x, j);
@@ -463,7 +504,8 @@ class ColumnsSolve {
     T* const x = X.column(column_number(j));
     check_.copy(X.rows(), y, x);
     round_to_unscaled(X, j);
-    columns_[j] = {check_.vector(X.rows(), x), accurate_residual(B, x, j), 1};
+    columns_[j] = {
+        .x = check_.vector(X.rows(), x), .r = accurate_residual(B, x, j), .error = 1, .correction = 0};
     column = figures_of(j);
     outcome.row.reset();
     if (outcome.certainty != Certainty::proven) outcome.rank = solution.rank;
@@ -472,7 +514,9 @@ class ColumnsSolve {
                     solution.least_norm ? "least residual and least norm" : "least residual", solution.rank);
     if (satisfies<T>(b_facts_[j], columns_[j].r)) {
       outcome.status = solution.rank < X.rows() ? Status::underdetermined : Status::direct;
-      accept_direct(answer_of(B, x, j), X.rows(), *state_.exact, outcome);
+      Answer<T> answer = answer_of(B, x, j);
+      answer.least_norm = true;
+      accept_direct(answer, X.rows(), *state_.exact, outcome);
       if (outcome.status == Status::direct && control_.measure_error) column.error_estimate = 1;
     } else if (!accept_least_squares(answer_of(B, x, j), job)) {
       outcome.message += ". Rounding errors keep its residual above the least one";
@@ -530,10 +574,9 @@ class ColumnsSolve {
     report_.reciprocal_condition = 1 / condition;
   }
 
-  /// Reciprocal condition numbers, as multiples of the machine epsilon, from which factors are accurate
-  /// enough to measure errors without a test, and below which A may be singular.
+  /// Reciprocal condition number, as a multiple of the machine epsilon, from which factors are accurate
+  /// enough to measure errors without a test.
   static constexpr double trusted_condition = 1e5;
-  static constexpr double doubtful_condition = 64;
 
   const SolverImplementation<T>& implementation_;
   const SolverState<T>& state_;

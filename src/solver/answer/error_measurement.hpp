@@ -25,10 +25,12 @@ template <class T>
   return std::pow(machine_epsilon<T>, 2.0 / 3);
 }
 
-/// An x that was measured: its facts, those of its residual, and the estimate of ||x - x*||_inf / ||x||_inf.
+/// An x that was measured: its facts, those of its residual, the estimate of ||x - x*||_inf / ||x||_inf, and
+/// the correction d of x from which it was made.
 struct MeasuredColumn {
   VectorFacts x, r;
   double error = 0;
+  double correction = 0;  ///< ||d||_inf
 };
 
 /// Memory of a measurement: n by k matrices of residuals, corrections and former x.
@@ -101,7 +103,11 @@ class ErrorMeasurement {
   }
 
  private:
+  /// Corrections of one x, excluding those that leave at most `fast` of the error. Where x is small because
+  /// large elements of A^-1 b cancel or are scaled down, as many of these as the range of T allows are
+  /// needed.
   static constexpr int most_corrections = 10;
+  static constexpr double fast = 1e-3;
 
   template <class V>
   static DenseView<V> column_of(DenseView<V> M, std::int64_t j) {
@@ -136,8 +142,8 @@ class ErrorMeasurement {
     for (std::int64_t j = 0; j < k; ++j) {
       MeasuredColumn& column = columns[static_cast<std::size_t>(j)];
       if (project_) project_(D.column(j));
-      const double correction = check_.vector(n, D.column(j)).norm_inf;
-      column.error = correction == 0 ? 0 : correction / column.x.norm_inf;
+      column.correction = check_.vector(n, D.column(j)).norm_inf;
+      column.error = column.correction == 0 ? 0 : column.correction / column.x.norm_inf;
       if (!std::isfinite(column.error)) column.error = std::numeric_limits<double>::infinity();
     }
     return columns;
@@ -146,12 +152,12 @@ class ErrorMeasurement {
   /// Corrects one x, whose next correction is d, and takes the last one back if it did not help.
   void correct(DenseView<const T> b, DenseView<T> x, const T* d, MeasuredColumn& column) {
     bool contracts = false;
-    for (int step = 0; step < most_corrections; ++step) {
+    for (int slow = 0; slow < most_corrections;) {
       check_.copy(x.rows(), x.data(), own_.former.data());
       check_.add(x.rows(), d, x.data());
       const MeasuredColumn next = measure(b, x).front();
       d = own_.corrections.data();
-      const double ratio = next.error / column.error;
+      const double ratio = next.correction / column.correction;
       if (!(ratio <= 0.5)) {
         check_.copy(x.rows(), own_.former.data(), x.data());
         // Corrections that shrink by the ratio q add up to 1 / (1 - q) times the first one. Without any
@@ -160,6 +166,7 @@ class ErrorMeasurement {
         return;
       }
       contracts = true;
+      slow += ratio > fast ? 1 : 0;
       column = next;
       if (column.error <= (trusted_ ? two_thirds_of_digits<T>() : rounding_level<T>)) return;
     }

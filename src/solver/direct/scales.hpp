@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "linalg/balancing_scale.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -30,10 +31,9 @@ struct CopyScaled {
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
     const std::int64_t j = e / from.rows();
     const std::int64_t i = e - j * from.rows();
-    T value = from.data()[i + j * from.leading()];
-    if (rows != nullptr) value *= rows[i];
-    if (columns != nullptr) value *= columns[j];
-    to.data()[i + j * to.leading()] = value;
+    const T value = from.data()[i + j * from.leading()];
+    to.data()[i + j * to.leading()] =
+        scale_element(value, rows == nullptr ? T{1} : rows[i], columns == nullptr ? T{1} : columns[j]);
   }
 };
 

@@ -5,6 +5,8 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
+#include "linalg/balancing_scale.hpp"
+#include "linalg/line_scaling.hpp"
 #include "sparse_direct/banded/factors.hpp"
 #include "sparse_direct/banded/multiples.hpp"
 
@@ -91,17 +93,10 @@ struct LineSizes {
   [[nodiscard]] bool uneven() const {
     constexpr double small =
         static_cast<double>(std::numeric_limits<T>::min()) / std::numeric_limits<T>::epsilon();
-    return smallest < 0.1 * largest || largest < small || largest > 1 / small;
+    return differ(10) || largest < small || largest > 1 / small;
   }
+  [[nodiscard]] bool differ(double factor) const { return smallest < largest / factor; }
 };
-
-/// Power of two that brings a magnitude near 1; a normal number of T, as is its reciprocal.
-template <class T>
-ECHELON_ANYWHERE T power_of_two_scale(double magnitude) {
-  constexpr int most = std::numeric_limits<T>::max_exponent - 8;
-  const int exponent = -std::ilogb(magnitude);
-  return static_cast<T>(std::ldexp(1.0, exponent < -most ? -most : (exponent > most ? most : exponent)));
-}
 
 template <class T>
 struct ElementMagnitude {
@@ -120,7 +115,7 @@ struct ChooseRowScale {
   ECHELON_ANYWHERE LineSizes operator()(std::int64_t i) const {
     const double magnitude = largest[order == nullptr ? i : order[i]].value;
     if (magnitude == 0) return {{i}, 0, 0, 0};
-    scale[i] = power_of_two_scale<T>(magnitude);
+    scale[i] = balancing_scale<T>(magnitude);
     return {{}, magnitude, magnitude, 0};
   }
 };
@@ -170,22 +165,46 @@ struct ChooseColumnScale {
       sum += magnitude;
     }
     if (largest == 0) return {{j}, 0, 0, 0};
-    scale[j] = power_of_two_scale<T>(largest);
+    scale[j] = balancing_scale<T>(largest);
     return {{}, largest, largest, sum};
   }
 };
 
-/// Scales every `lanes`-th element of band row t / lanes by its column.
+/// Scales element e of the band.
 template <class T>
-struct ScaleBandColumns {
-  const T* scale;
+struct ScaleBand {
+  const T* row_scale;  ///< or null
+  const T* column_scale;
   std::int64_t n;
   std::int64_t lower;
   std::int64_t width;
   T* band;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t j = e / width + e % width - lower;
-    if (j >= 0 && j < n) band[e] *= scale[j];
+    const std::int64_t i = e / width;
+    const std::int64_t j = i + e % width - lower;
+    if (j < 0 || j >= n) return;
+    band[e] = scale_element(band[e], row_scale == nullptr ? T{1} : row_scale[i], column_scale[j]);
+  }
+};
+
+/// Elements of the rows and of the columns of a band, with zeros where a line leaves the matrix.
+template <class T>
+struct ElementsOfBand {
+  const T* band;
+  std::int64_t n;
+  std::int64_t lower;
+  std::int64_t width;
+  [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_rows(std::int64_t e) const {
+    return at(e / width, e / width + e % width - lower);
+  }
+  [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_columns(std::int64_t e) const {
+    return at(e / width + lower - e % width, e / width);
+  }
+
+ private:
+  [[nodiscard]] ECHELON_ANYWHERE MatrixElement at(std::int64_t i, std::int64_t j) const {
+    if (i < 0 || i >= n || j < 0 || j >= n) return {};
+    return matrix_element(i, j, band[i * width + j - i + lower]);
   }
 };
 
@@ -216,7 +235,8 @@ template <class B, class T>
 }
 
 /// Assembles the band of a matrix with n rows whose elements lie within `widths`. Rows, then columns are
-/// scaled where their sizes differ widely; only one of the two is scaled if that suffices for the other.
+/// scaled where their sizes differ; only one of the two is scaled if that suffices for the other, and both
+/// together where their sizes differ by more than `order_matters`.
 template <class B, class T>
 class BandAssembly {
  public:
@@ -232,19 +252,23 @@ class BandAssembly {
   [[nodiscard]] AssembledBand<T> assemble() {
     const LineSizes rows = measure_rows(true);
     const bool rows_uneven = rows.uneven<T>();
-    fill(rows_uneven);
+    fill(rows_uneven && !rows.differ(order_matters));
     LineSizes columns = measure_columns();
     band_.zero_row = rows.zero;
     band_.zero_column = columns.zero;
     const bool regular = rows.zero.value == FirstIndex::none && columns.zero.value == FirstIndex::none;
+    if (regular && (rows.differ(order_matters) || columns.differ(order_matters))) {
+      balance();
+      return finish(measure_columns());
+    }
     const bool columns_uneven = regular && columns.uneven<T>();
     const bool columns_only = columns_uneven && (!rows_uneven || columns_even_out_rows());
     if (columns_uneven && !columns_only) {
       fill(true);
       measure_columns();
-      scale_columns();
+      scale(nullptr);
     } else if (columns_uneven && !rows_uneven) {
-      scale_columns();
+      scale(nullptr);
     }
     if (rows_uneven && !columns_only) band_.row_scale = std::move(row_scale_);
     if (columns_uneven) {
@@ -252,13 +276,34 @@ class BandAssembly {
       column_scale_ = Array<T>(backend_.device(), band_.n);
       columns = measure_columns();
     }
+    return finish(columns);
+  }
+
+ private:
+  static constexpr bool on_gpu = !B::on_host;
+
+  AssembledBand<T> finish(const LineSizes& columns) {
     band_.norm_one = columns.largest_sum;
     band_.largest = columns.largest;
     return std::move(band_);
   }
 
- private:
-  static constexpr bool on_gpu = !B::on_host;
+  /// Scales the rows and columns of the matrix together. Waits.
+  void balance() {
+    fill(false);
+    Array<std::int64_t> offsets(backend_.device(), band_.n + 1);
+    backend_.for_each(band_.n + 1, Multiples{band_.width(), offsets.data()});
+    LineScaling scaling(backend_, band_.n, band_.n, {offsets.data(), offsets.data()},
+                        ElementsOfBand<T>{band_.elements.data(), band_.n, band_.widths.lower, band_.width()});
+    scaling.fit();
+    scaling.even_out_largest();
+    scaling.set(row_scale_.data(), column_scale_.data());
+    scale(row_scale_.data());
+    backend_.synchronize();
+    band_.row_scale = std::move(row_scale_);
+    band_.column_scale = std::move(column_scale_);
+    column_scale_ = Array<T>(backend_.device(), band_.n);
+  }
 
   /// Measures the rows of A, or those of the band, and chooses the scales of the rows.
   LineSizes measure_rows(bool of_matrix) {
@@ -295,17 +340,18 @@ class BandAssembly {
                                      lanes, band_.elements.data()});
   }
 
-  void scale_columns() {
+  /// Scales the columns of the band and, unless `row_scale` is null, its rows.
+  void scale(const T* row_scale) {
     backend_.for_each(band_.n * band_.width(),
-                      ScaleBandColumns<T>{column_scale_.data(), band_.n, band_.widths.lower, band_.width(),
-                                          band_.elements.data()});
+                      ScaleBand<T>{row_scale, column_scale_.data(), band_.n, band_.widths.lower,
+                                   band_.width(), band_.elements.data()});
   }
 
   /// Scales the columns of the matrix but not its rows; true if that makes the rows' sizes similar.
   bool columns_even_out_rows() {
     fill(false);
     measure_columns();
-    scale_columns();
+    scale(nullptr);
     const bool even = !measure_rows(false).template uneven<T>();
     if (!even) measure_rows(true);
     return even;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/matching/scaling.hpp"
 
+#include "backend/host/host.hpp"
+#include "linalg/line_scaling.hpp"
 #include "sparse_direct/matching/elements.hpp"
+
+#include <echelon/matrix/transform.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 namespace echelon::sparse_direct {
@@ -51,97 +54,46 @@ bool correct(std::vector<double>& factors, const std::vector<double>& largest) {
   return changed;
 }
 
-/// Binary logarithms of row and column factors that bring all elements close to 1 in the sense of least
-/// squares: (D + B) x = -s, with the numbers of elements of rows and columns in the diagonal matrix D, the
-/// pattern and its transpose in B, and sums of logarithms in s. Conjugate gradients, preconditioned with D.
-/// A. Curtis, J. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst. Math. Appl. 10
-/// (1972).
+/// Row of each stored element.
 template <class T>
-class GeometricScaling {
- public:
-  explicit GeometricScaling(const Csr<T>& a)
-      : a_(a),
-        size_(static_cast<std::size_t>(a.rows() + a.columns())),
-        count_(size_, 0),
-        solution_(size_, 0) {}
+std::vector<std::int64_t> rows_of_elements(const Csr<T>& a) {
+  std::vector<std::int64_t> rows;
+  rows.reserve(static_cast<std::size_t>(a.nonzeros()));
+  for_each_element(a, [&](std::int64_t i, std::int64_t, double) { rows.push_back(i); });
+  return rows;
+}
 
-  Scaling compute(int passes) {
-    constexpr double tolerance = 1e-4;  // squared, for the mean of an element: powers of two are wanted
-    std::vector<double> residual = right_hand_side();
-    std::vector<double> direction(size_, 0);
-    double before = 0;
-    const double elements = std::accumulate(count_.begin(), count_.end(), 0.0);
-    for (int pass = 0; pass < passes; ++pass) {
-      const double now = preconditioned_norm(residual);
-      if (now <= tolerance * elements) break;
-      for (std::size_t i = 0; i < size_; ++i) {
-        const double beta = pass == 0 ? 0 : now / before;
-        direction[i] = beta * direction[i] + (count_[i] > 0 ? residual[i] / count_[i] : 0);
-      }
-      before = now;
-      const std::vector<double> image = apply(direction);
-      const double curvature = std::inner_product(direction.begin(), direction.end(), image.begin(), 0.0);
-      if (!(curvature > 0)) break;
-      for (std::size_t i = 0; i < size_; ++i) {
-        solution_[i] += now / curvature * direction[i];
-        residual[i] -= now / curvature * image[i];
-      }
-    }
-    return {powers(0, a_.rows()), powers(a_.rows(), a_.columns())};
+/// Elements of a matrix and of its transpose.
+template <class T>
+struct SparseElements {
+  const Csr<T>& a;
+  const Csr<T>& transpose;
+  const std::int64_t* rows;     ///< of the elements of a
+  const std::int64_t* columns;  ///< of the elements of the transpose
+  [[nodiscard]] MatrixElement of_rows(std::int64_t e) const {
+    return matrix_element(rows[e], std::int64_t{a.column_indices()[e]}, a.values()[e]);
   }
-
- private:
-  std::vector<double> right_hand_side() {
-    std::vector<double> sums(size_, 0);
-    for_each_usable([&](std::int64_t i, std::int64_t j, double magnitude) {
-      const double log = std::ilogb(magnitude);
-      sums[i] -= log;
-      sums[j] -= log;
-      ++count_[i];
-      ++count_[j];
-    });
-    return sums;
+  [[nodiscard]] MatrixElement of_columns(std::int64_t e) const {
+    return matrix_element(std::int64_t{transpose.column_indices()[e]}, columns[e], transpose.values()[e]);
   }
-
-  [[nodiscard]] std::vector<double> apply(const std::vector<double>& x) const {
-    std::vector<double> y(size_, 0);
-    for_each_usable([&](std::int64_t i, std::int64_t j, double) {
-      const double sum = x[i] + x[j];
-      y[i] += sum;
-      y[j] += sum;
-    });
-    return y;
-  }
-
-  [[nodiscard]] double preconditioned_norm(const std::vector<double>& residual) const {
-    double norm = 0;
-    for (std::size_t i = 0; i < size_; ++i) norm += count_[i] > 0 ? residual[i] * residual[i] / count_[i] : 0;
-    return norm;
-  }
-
-  /// Calls f(i, rows + j, |a_ij|) for the elements that are neither zero nor infinite.
-  template <class F>
-  void for_each_usable(F f) const {
-    for_each_element(a_, [&](std::int64_t i, std::int64_t j, double magnitude) {
-      if (is_usable(magnitude)) f(i, a_.rows() + j, magnitude);
-    });
-  }
-
-  /// Powers of two nearest to the factors.
-  [[nodiscard]] std::vector<double> powers(std::int64_t begin, std::int64_t count) const {
-    std::vector<double> factors;
-    factors.reserve(static_cast<std::size_t>(count));
-    for (std::int64_t i = begin; i < begin + count; ++i) {
-      factors.push_back(std::exp2(std::clamp(std::round(solution_[i]), -1000.0, 1000.0)));
-    }
-    return factors;
-  }
-
-  const Csr<T>& a_;
-  std::size_t size_;
-  std::vector<double> count_;     // elements of each row, then of each column
-  std::vector<double> solution_;  // logarithms for the rows, then for the columns
 };
+
+/// Powers of two that bring all elements as close to 1 as they can.
+template <class T>
+Scaling geometric_scaling(const Csr<T>& a, int passes) {
+  Host backend(Device::serial());
+  const Csr<T> transposed = transpose(a);
+  const std::vector<std::int64_t> rows = rows_of_elements(a);
+  const std::vector<std::int64_t> columns = rows_of_elements(transposed);
+  LineScaling scaling(backend, a.rows(), a.columns(),
+                      {a.row_offsets().data(), transposed.row_offsets().data()},
+                      SparseElements<T>{a, transposed, rows.data(), columns.data()});
+  scaling.fit(passes);
+  Scaling result{std::vector<double>(static_cast<std::size_t>(a.rows())),
+                 std::vector<double>(static_cast<std::size_t>(a.columns()))};
+  scaling.set(result.rows.data(), result.columns.data());
+  return result;
+}
 
 /// True if the largest magnitudes of rows or of columns differ by so much that the result of scaling them to
 /// 1 one by one would depend on the order.
@@ -179,7 +131,7 @@ Scaling infinity_norm_scaling(const Csr<T>& a, int passes) {
   Scaling largest = scaling;
   find_largest(a, scaling, largest);
   if (differ_widely(largest)) {
-    scaling = GeometricScaling<T>(a).compute(5 * passes);
+    scaling = geometric_scaling(a, 5 * passes);
     find_largest(a, scaling, largest);
   }
   for (int pass = 0; pass < passes; ++pass) {

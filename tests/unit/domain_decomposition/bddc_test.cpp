@@ -304,7 +304,7 @@ TEST(Bddc, WrongBlockSize_IsNamedWithItsSubdomain) {
     Bddc<double> solver(Device(), {.schur = schur});
     set_subdomain_matrices(solver, system.subdomains);
     const Report report = solver.setup(system.A);
-    EXPECT_EQ(report.status, Status::singular);
+    EXPECT_EQ(report.status, Status::breakdown);
     EXPECT_TRUE(contains(report.message, "subdomain ")) << report.message;
     EXPECT_TRUE(contains(report.message, "nodes of 1 unknown: block_size does not fit")) << report.message;
   }

@@ -2,6 +2,7 @@
 #include "backend/store.hpp"
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/factorization/scaling.hpp"
+#include "linalg/line_scaling.hpp"
 
 #include <limits>
 
@@ -37,13 +38,20 @@ double maximum(Cuda& backend, const Array<double>& values) {
   return backend.read(result.data()).value;
 }
 
+/// Measures the columns of A, and selects their scales. `sizes` gets the largest magnitudes.
+template <class T>
+Lines measure_columns(Cuda& backend, DenseView<const T> A, Array<double>& sizes, Array<T>& scale) {
+  magnitudes::for_columns<Largest>(backend.device(), A.columns(),
+                                   magnitudes::LargestMagnitude<T>{A.rows(), A.data(), false}, sizes.data());
+  return select_scales(backend, sizes, scale);
+}
+
 }  // namespace
 
 template <class T>
 ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
   const std::int64_t n = A.rows();
-  const Device& device = backend.device();
-  Array<double> sizes(device, n);
+  Array<double> sizes(backend.device(), n);
   Array<T> row_scale;
   Array<T> column_scale;
   ScaledNorms norms;
@@ -52,26 +60,30 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   const Lines rows = select_scales(backend, sizes, row_scale);
   if (rows.zero.value != FirstIndex::none) norms.zero_row = rows.zero.value;
   if (norms.zero_row >= 0) return norms;
-  if (equilibrated && (rows.uneven() || extreme<T>(rows))) {
-    scales.rows = std::move(row_scale);
-    scale_by(backend, scales, A);
-  }
-  magnitudes::for_columns<Largest>(device, n, magnitudes::LargestMagnitude<T>{n, A.data(), false},
-                                   sizes.data());
-  const Lines columns = select_scales(backend, sizes, column_scale);
+  Lines columns = measure_columns<T>(backend, A, sizes, column_scale);
   if (columns.zero.value != FirstIndex::none) norms.zero_column = columns.zero.value;
   if (norms.zero_column >= 0) return norms;
-  norms.largest = columns.largest;
-  if (equilibrated && columns.uneven()) {
-    Scales<T> only_columns;
-    only_columns.columns = std::move(column_scale);
-    scale_by(backend, only_columns, A);
-    scales.columns = std::move(only_columns.columns);
-    magnitudes::for_columns<Largest>(device, n, magnitudes::LargestMagnitude<T>{n, A.data(), false},
-                                     sizes.data());
-    norms.largest = maximum(backend, sizes);
+  if (equilibrated && (rows.differ(order_matters) || columns.differ(order_matters))) {
+    scales = {std::move(row_scale), std::move(column_scale)};
+    find_line_scales<Cuda, T>(backend, A, scales.rows.data(), scales.columns.data());
+    scale_by(backend, scales, A);
+    columns = measure_columns<T>(backend, A, sizes, column_scale);
+  } else if (equilibrated) {
+    if (rows.uneven() || extreme<T>(rows)) {
+      scales.rows = std::move(row_scale);
+      scale_by(backend, scales, A);
+      columns = measure_columns<T>(backend, A, sizes, column_scale);
+    }
+    if (columns.uneven()) {
+      Scales<T> only_columns;
+      only_columns.columns = std::move(column_scale);
+      scale_by(backend, only_columns, A);
+      scales.columns = std::move(only_columns.columns);
+      columns = measure_columns<T>(backend, A, sizes, column_scale);
+    }
   }
-  magnitudes::for_columns<Sum>(device, n, magnitudes::Magnitude<T>{n, A.data()}, sizes.data());
+  norms.largest = columns.largest;
+  magnitudes::for_columns<Sum>(backend.device(), n, magnitudes::Magnitude<T>{n, A.data()}, sizes.data());
   norms.one = maximum(backend, sizes);
   return norms;
 }

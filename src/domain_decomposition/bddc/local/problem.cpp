@@ -302,7 +302,7 @@ Outcome LocalProblem::factor_free(const LocalSettings& settings) {
   if (factored && !(is_exact && is_singular_to_rounding())) return {};
   if (factored || is_semidefinite(settings.cancel)) {
     return {
-        Status::singular,
+        Status::breakdown,
         "it moves without energy also where its corners are fixed, by more than rigid motions of nodes of " +
             std::to_string(settings.block_size) + (settings.block_size == 1 ? " unknown" : " unknowns") +
             ": block_size does not fit, or parts of it are joined by hinges"};

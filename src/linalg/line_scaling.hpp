@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Scales of the rows and columns of a matrix whose lines differ by many orders of magnitude, so that it
+/// matters which are scaled first.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/store.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/matrix/dense.hpp>
+
+#include <cfloat>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace echelon {
+
+/// Ratio of the magnitudes of rows, or of columns, above which scales are found for both together.
+inline constexpr double order_matters = 0x1p20;
+
+/// Element of a matrix as scaling sees it; `present`: neither zero nor infinite.
+struct MatrixElement {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  int exponent = 0;  ///< floor(log2 |a|)
+  bool present = false;
+};
+
+template <class T>
+ECHELON_ANYWHERE MatrixElement matrix_element(std::int64_t row, std::int64_t column, T value) {
+  const bool present = value != 0 && value - value == 0;
+  return {row, column, present ? std::ilogb(value) : 0, present};
+}
+
+namespace line_scaling_detail {
+
+/// Sets target[i] = i step.
+struct Multiples {
+  std::int64_t step;
+  std::int64_t* target;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = i * step; }
+};
+
+/// Binary exponents of the nonzeros of a row or column.
+struct Exponents {
+  double sum = 0;
+  double count = 0;
+  double largest = -DBL_MAX;
+  friend ECHELON_ANYWHERE Exponents combine(Exponents a, Exponents b) {
+    return {a.sum + b.sum, a.count + b.count, a.largest > b.largest ? a.largest : b.largest};
+  }
+};
+
+/// Exponent of element e of the rows or of the columns, times 0 or 1, plus the numbers of its row and column.
+template <class Elements>
+struct ExponentOfElement {
+  Elements elements;
+  bool by_rows;
+  double factor;
+  const double* rows;
+  const double* columns;
+  ECHELON_ANYWHERE Exponents operator()(std::int64_t e) const {
+    const MatrixElement element = by_rows ? elements.of_rows(e) : elements.of_columns(e);
+    if (!element.present) return {};
+    const double sum = factor * element.exponent + rows[element.row] + columns[element.column];
+    return {sum, 1, sum};
+  }
+};
+
+struct CountOf {
+  const Exponents* lines;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {lines[i].count}; }
+};
+/// Term of the squared norm of the residual -sum in the inverse of the numbers of elements.
+struct ResidualTerm {
+  const Exponents* lines;
+  const double* residual;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    return {lines[i].count > 0 ? residual[i] * residual[i] / lines[i].count : 0};
+  }
+};
+struct NegateSum {
+  const Exponents* lines;
+  double* residual;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { residual[i] = -lines[i].sum; }
+};
+struct NextDirection {
+  const Exponents* lines;
+  const double* residual;
+  double beta;
+  double* direction;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    direction[i] = beta * direction[i] + (lines[i].count > 0 ? residual[i] / lines[i].count : 0);
+  }
+};
+struct CurvatureTerm {
+  const Exponents* image;
+  const double* direction;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {direction[i] * image[i].sum}; }
+};
+struct Advance {
+  const Exponents* image;
+  const double* direction;
+  double alpha;
+  double* exponents;
+  double* residual;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    exponents[i] += alpha * direction[i];
+    residual[i] -= alpha * image[i].sum;
+  }
+};
+
+/// Subtracts a part of the largest exponent of each line, and rounds down where all of it is subtracted.
+struct SubtractLargest {
+  const Exponents* lines;
+  double part;
+  double* exponents;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (lines[i].count == 0) return;
+    exponents[i] -= part * lines[i].largest;
+    if (part == 1) exponents[i] = std::floor(exponents[i]);
+  }
+};
+
+/// Sets the scale to 2^exponent, within the range of `balancing_scale`.
+template <class T>
+struct SetScale {
+  const double* exponents;
+  T* scale;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    constexpr double most = std::numeric_limits<T>::max_exponent - 8;
+    const double rounded = std::floor(exponents[i] + 0.5);
+    const double exponent = rounded < -most ? -most : (rounded > most ? most : rounded);
+    scale[i] = static_cast<T>(std::ldexp(1.0, static_cast<int>(exponent)));
+  }
+};
+
+}  // namespace line_scaling_detail
+
+/// Elements of a column-major matrix.
+template <class T>
+struct DenseElements {
+  DenseView<const T> A;
+  [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_rows(std::int64_t e) const {
+    return at(e / A.columns(), e % A.columns());
+  }
+  [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_columns(std::int64_t e) const {
+    return at(e % A.rows(), e / A.rows());
+  }
+
+ private:
+  [[nodiscard]] ECHELON_ANYWHERE MatrixElement at(std::int64_t i, std::int64_t j) const {
+    return matrix_element(i, j, A.data()[j * A.leading() + i]);
+  }
+};
+
+/// Places in memory where the elements of the rows, and of the columns, of an m by n matrix begin: m + 1 and
+/// n + 1 offsets in the backend's memory.
+struct LineOffsets {
+  const std::int64_t* rows;
+  const std::int64_t* columns;
+};
+
+/// Binary exponents of scales for the rows and columns of an m by n matrix. `Elements` has of_rows(e) and
+/// of_columns(e): element e of the matrix stored by rows, and stored by columns. Memory: 10 (m + n) numbers.
+template <class B, class Elements>
+class LineScaling {
+ public:
+  LineScaling(B& backend, std::int64_t rows, std::int64_t columns, const LineOffsets& offsets,
+              const Elements& elements)
+      : backend_(backend),
+        rows_(rows),
+        columns_(columns),
+        offsets_(offsets),
+        elements_(elements),
+        exponents_(backend.device(), size()),
+        lines_(backend.device(), size()) {
+    backend_.fill(size(), 0.0, exponents_.data());
+  }
+
+  /// Brings all nonzeros as close to 1 as row and column scales can, by least squares of their logarithms:
+  /// (D + B) x = -s, with the numbers of nonzeros of the lines in the diagonal matrix D, the pattern and its
+  /// transpose in B, and sums of logarithms in s. So the scaled matrices of A and of S A T are about the
+  /// same, for diagonal matrices S and T. Conjugate gradients, preconditioned with D; waits. Two passes over
+  /// A in each of at most `most_steps` steps; few are needed where most elements are nonzero.
+  ///
+  /// A. Curtis, J. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst. Math. Appl.
+  /// 10 (1972).
+  void fit(int most_steps = 50) {
+    using namespace line_scaling_detail;
+    constexpr double tolerance = 1e-4;  // squared, for the mean of an element: powers of two are wanted
+    Array<double> residual(backend_.device(), size());
+    Array<double> direction(backend_.device(), size());
+    Array<Exponents> image(backend_.device(), size());
+    backend_.fill(size(), 0.0, direction.data());
+    inspect(1, exponents_.data(), lines_.data());
+    backend_.for_each(size(), NegateSum{lines_.data(), residual.data()});
+    const double smallest = tolerance * sum(CountOf{lines_.data()});
+    double before = 0;
+    for (int step = 0; step < most_steps; ++step) {
+      const double now = sum(ResidualTerm{lines_.data(), residual.data()});
+      if (!(now > smallest)) break;
+      backend_.for_each(size(), NextDirection{lines_.data(), residual.data(), step == 0 ? 0 : now / before,
+                                              direction.data()});
+      before = now;
+      inspect(0, direction.data(), image.data());
+      const double curvature = sum(CurvatureTerm{image.data(), direction.data()});
+      if (!(curvature > 0)) break;
+      backend_.for_each(size(), Advance{image.data(), direction.data(), now / curvature, exponents_.data(),
+                                        residual.data()});
+    }
+  }
+
+  /// Brings the largest element of each row and column close to 1, alternately for rows and columns together,
+  /// and then those of the rows, and of the columns, into [1, 2). Queued. 27 passes over A.
+  ///
+  /// D. Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034.
+  void even_out_largest() {
+    using namespace line_scaling_detail;
+    constexpr int halvings = 12;  // of the logarithms, at most 2^11 for doubles
+    for (int k = 0; k < halvings; ++k) {
+      inspect(1, exponents_.data(), lines_.data());
+      backend_.for_each(size(), SubtractLargest{lines_.data(), 0.5, exponents_.data()});
+    }
+    inspect_rows(1, exponents_.data(), lines_.data());
+    backend_.for_each(rows_, SubtractLargest{lines_.data(), 1, exponents_.data()});
+    inspect_columns(1, exponents_.data(), lines_.data());
+    backend_.for_each(columns_, SubtractLargest{lines_.data() + rows_, 1, exponents_.data() + rows_});
+  }
+
+  /// Sets the scales to the powers of two nearest to 2^exponent, in the backend's memory. Queued.
+  template <class T>
+  void set(T* row_scale, T* column_scale) {
+    using namespace line_scaling_detail;
+    backend_.for_each(rows_, SetScale<T>{exponents_.data(), row_scale});
+    backend_.for_each(columns_, SetScale<T>{exponents_.data() + rows_, column_scale});
+  }
+
+ private:
+  using Exponents = line_scaling_detail::Exponents;
+
+  [[nodiscard]] std::int64_t size() const { return rows_ + columns_; }
+
+  template <class F>
+  double sum(const F& f) {
+    Array<Sum> result(backend_.device(), 1);
+    backend_.reduce(size(), f, Store<Sum>{result.data()});
+    return backend_.read(result.data()).value;
+  }
+  /// Sums of factor times the exponents plus numbers of the lines, for the rows and then the columns.
+  void inspect(double factor, const double* numbers, Exponents* lines) {
+    inspect_rows(factor, numbers, lines);
+    inspect_columns(factor, numbers, lines);
+  }
+  void inspect_rows(double factor, const double* numbers, Exponents* lines) {
+    backend_.segmented_reduce(rows_, offsets_.rows, exponent_of(true, factor, numbers), lines);
+  }
+  void inspect_columns(double factor, const double* numbers, Exponents* lines) {
+    backend_.segmented_reduce(columns_, offsets_.columns, exponent_of(false, factor, numbers), lines + rows_);
+  }
+  [[nodiscard]] auto exponent_of(bool by_rows, double factor, const double* numbers) const {
+    return line_scaling_detail::ExponentOfElement<Elements>{elements_, by_rows, factor, numbers,
+                                                            numbers + rows_};
+  }
+
+  B& backend_;
+  std::int64_t rows_, columns_;
+  LineOffsets offsets_;
+  Elements elements_;
+  Array<double> exponents_;  // of the rows, then of the columns
+  Array<Exponents> lines_;
+};
+
+/// Scales for the rows and columns of a column-major matrix, powers of two in the backend's memory, that
+/// bring its nonzeros as close to 1 as they can and the largest one of each row and column to about 1. Waits.
+template <class B, class T>
+void find_line_scales(B& backend, DenseView<const T> A, T* row_scale, T* column_scale) {
+  using line_scaling_detail::Multiples;
+  Array<std::int64_t> rows(backend.device(), A.rows() + 1);
+  Array<std::int64_t> columns(backend.device(), A.columns() + 1);
+  backend.for_each(A.rows() + 1, Multiples{A.columns(), rows.data()});
+  backend.for_each(A.columns() + 1, Multiples{A.rows(), columns.data()});
+  LineScaling scaling(backend, A.rows(), A.columns(), {rows.data(), columns.data()}, DenseElements<T>{A});
+  scaling.fit();
+  scaling.even_out_largest();
+  scaling.set(row_scale, column_scale);
+  backend.synchronize();
+}
+
+}  // namespace echelon
