@@ -111,7 +111,7 @@ class ReducedSystem {
   /// Matrix of the iteration: the Schur complement that the eliminations leave.
   [[nodiscard]] const Csr<T>& matrix() const { return stages_.empty() ? *L_ : reduced_; }
   [[nodiscard]] const std::vector<EliminationStage<T>>& stages() const { return stages_; }
-  [[nodiscard]] const Preconditioner<B, T>& preconditioner() const { return *preconditioner_; }
+  [[nodiscard]] const AffinityPreconditioner<B, T>& preconditioner() const { return *preconditioner_; }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t bytes = reduced_.bytes() + preconditioner_->bytes();
     for (const EliminationStage<T>& stage : stages_) bytes += stage.bytes();
@@ -336,7 +336,7 @@ class ReducedSystem {
   bool diagonal_suffices_ = false;  ///< no levels were made
   Csr<T> reduced_;
   std::vector<EliminationStage<T>> stages_;
-  std::unique_ptr<Preconditioner<B, T>> preconditioner_;
+  std::unique_ptr<AffinityPreconditioner<B, T>> preconditioner_;
 };
 
 }  // namespace echelon::affinity_multigrid
