@@ -30,17 +30,6 @@ namespace multigrid {
 
 namespace {
 
-/// x += z unless the iteration has ended.
-template <class T>
-struct AddCorrection {
-  const IterationState* state;
-  const T* z;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if (state->running()) x[i] += z[i];
-  }
-};
-
 /// Coarsening by the user's prolongations: level l takes prolongation l.
 template <class T>
 class GivenProlongations final : public Coarsening<T> {

@@ -6,6 +6,7 @@
 #include "backend/store.hpp"
 #include "dense/panels/scan.hpp"
 #include "linalg/balancing_scale.hpp"
+#include "linalg/vector/functors.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -164,13 +165,6 @@ struct SetScale {
     const double exponent = exponents[i] < -most ? -most : (exponents[i] > most ? most : exponents[i]);
     scale[i] = static_cast<T>(std::ldexp(1.0, static_cast<int>(exponent)));
   }
-};
-
-/// Sets target[i] = i step.
-struct Multiples {
-  std::int64_t step;
-  std::int64_t* target;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = i * step; }
 };
 
 template <class T>

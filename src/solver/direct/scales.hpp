@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "linalg/vector/functors.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -34,17 +35,6 @@ struct CopyScaled {
     if (rows != nullptr) value *= rows[i];
     if (columns != nullptr) value *= columns[j];
     to.data()[i + j * to.leading()] = value;
-  }
-};
-
-/// Scales to[i] = scale[i] from[i]; null: 1.
-template <class T>
-struct ScaleVector {
-  const T* scale;
-  const T* from;
-  T* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    to[i] = scale == nullptr ? from[i] : scale[i] * from[i];
   }
 };
 

@@ -11,6 +11,7 @@
 /// SIAM J. Matrix Anal. Appl. 27, 2006.
 #pragma once
 
+#include "backend/store.hpp"
 #include "multigrid/coarsening/classical/strength.hpp"
 #include "multigrid/coarsening/rounds.hpp"
 
@@ -134,11 +135,6 @@ struct DecidePoint {
   }
 };
 
-struct WriteIndex {
-  std::int32_t* indices;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { indices[i] = static_cast<std::int32_t>(i); }
-};
-
 /// Decides the undecided points in rounds. Waits for their number, in every round while they are many; the
 /// number of rounds grows like log n, 5 to 8 in practice.
 template <class B>
@@ -149,7 +145,7 @@ void decide_in_rounds(B& backend, const DependenceView& graph, std::int64_t n, s
   Array<std::int32_t> list(device, n);
   Array<std::int32_t> spare(device, n);
   backend.fill(n, std::uint8_t{0}, beaten.data());
-  backend.for_each(n, WriteIndex{spare.data()});
+  backend.for_each(n, Iota{spare.data()});
   std::int64_t count = n;
   std::uint8_t parity = 1;
   for (bool is_first = true; count > 0; is_first = false) {
