@@ -32,8 +32,8 @@ namespace {
 
 using namespace schur;
 
-Partition partition_of(std::int64_t n, std::span<const std::int32_t> interface) {
-  Partition partition;
+InterfacePartition partition_of(std::int64_t n, std::span<const std::int32_t> interface) {
+  InterfacePartition partition;
   partition.interface.assign(interface.begin(), interface.end());
   partition.number.assign(static_cast<std::size_t>(n), 0);
   for (std::size_t k = 0; k < interface.size(); ++k) {
@@ -74,7 +74,7 @@ void check_matrix(const MatrixRef<T>& A, const SchurOptions& options) {
 /// Whether the diagonal of A_II is positive, without which it is not positive definite. Of a matrix on a GPU
 /// that is not known.
 template <class T>
-bool may_be_definite(const MatrixRef<T>& A, const Partition& partition) {
+bool may_be_definite(const MatrixRef<T>& A, const InterfacePartition& partition) {
   if (!A.device().on_host()) return true;
   const auto diagonal = [&](std::int64_t i) {
     if (!A.is_sparse()) return A.dense()(i, i);
@@ -89,8 +89,9 @@ bool may_be_definite(const MatrixRef<T>& A, const Partition& partition) {
 }
 
 template <class T>
-std::unique_ptr<Elimination<T>> make_elimination(const MatrixRef<T>& A, const Partition& partition,
-                                                 const Device& device, const SchurOptions& options) {
+std::unique_ptr<InteriorElimination<T>> make_elimination(const MatrixRef<T>& A,
+                                                         const InterfacePartition& partition,
+                                                         const Device& device, const SchurOptions& options) {
   if (A.is_sparse()) {
     return on_target(device, [&]<class Target>() {
       return sparse_elimination_on<Target>(*A.csr(), partition, device, options);
@@ -172,10 +173,10 @@ struct SchurComplement<T>::State {
   MatrixRef<T> A;
   SchurOptions options;
   Device device;
-  Partition partition;
+  InterfacePartition partition;
   Report report;
   SchurFactorization factorization = SchurFactorization::automatic;
-  std::unique_ptr<Elimination<T>> elimination;
+  std::unique_ptr<InteriorElimination<T>> elimination;
   double norm = 0;   ///< ||A||_inf
   std::mutex mutex;  // guards what follows
   std::optional<Solver<T>> complement_solver;

@@ -18,13 +18,13 @@ namespace {
 /// Rows and columns of the squares that are compared with their mirror images in the cache.
 constexpr std::int64_t side = 64;
 
-struct PairFacts {
+struct MirroredPair {
   double largest = 0;         // |a_ij|
   double half_asymmetry = 0;  // |a_ij - a_ji| / 2
   bool unequal = false;
   bool minor_negative = false;
 
-  void add(const PairFacts& other) {
+  void add(const MirroredPair& other) {
     largest = std::max(largest, other.largest);
     half_asymmetry = std::max(half_asymmetry, other.half_asymmetry);
     unequal |= other.unequal;
@@ -43,10 +43,10 @@ std::vector<double> roots_of_diagonal(DenseView<const T> A) {
 
 /// Compares the elements (i, j) and (j, i) of the rows from `top` on and the columns from `first` on, i > j.
 template <class T>
-PairFacts compare_square(DenseView<const T> A, const double* roots, std::int64_t top, std::int64_t first) {
+MirroredPair compare_square(DenseView<const T> A, const double* roots, std::int64_t top, std::int64_t first) {
   constexpr double rounding = 1 + 8 * static_cast<double>(std::numeric_limits<T>::epsilon());
   const std::int64_t n = A.rows();
-  PairFacts facts;
+  MirroredPair facts;
   for (std::int64_t j = first; j < std::min(first + side, n); ++j) {
     const double bound = rounding * roots[j];
     for (std::int64_t i = std::max(top, j + 1); i < std::min(top + side, n); ++i) {
@@ -62,11 +62,11 @@ PairFacts compare_square(DenseView<const T> A, const double* roots, std::int64_t
 }
 
 template <class T>
-PairFacts compare_pairs(DenseView<const T> A) {
+MirroredPair compare_pairs(DenseView<const T> A) {
   const std::int64_t squares = (A.rows() + side - 1) / side;
   const auto count = static_cast<std::size_t>(squares);
   const std::vector<double> roots = roots_of_diagonal(A);
-  std::vector<PairFacts> of_row(count);
+  std::vector<MirroredPair> of_row(count);
   constexpr std::int64_t rows_for_threads = 256;
   Host backend{Device()};
   backend.parallel(A.rows() > rows_for_threads, [&](int part, int parts) {
@@ -75,8 +75,8 @@ PairFacts compare_pairs(DenseView<const T> A) {
         of_row[static_cast<std::size_t>(row)].add(compare_square(A, roots.data(), row * side, column * side));
     }
   });
-  PairFacts all;
-  for (const PairFacts& facts : of_row) all.add(facts);
+  MirroredPair all;
+  for (const MirroredPair& facts : of_row) all.add(facts);
   return all;
 }
 
@@ -96,7 +96,7 @@ Structure structure_of_dense(DenseView<const T> A) {
     has_negative |= A(i, i) < 0;
     s.largest_magnitude = std::max(s.largest_magnitude, std::abs(static_cast<double>(A(i, i))));
   }
-  const PairFacts facts = compare_pairs(A);
+  const MirroredPair facts = compare_pairs(A);
   s.largest_magnitude = std::max(s.largest_magnitude, facts.largest);
   s.symmetric_values = !facts.unequal;
   s.asymmetry = facts.half_asymmetry == 0 ? 0 : 2 * (facts.half_asymmetry / s.largest_magnitude);

@@ -5,8 +5,8 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
+#include "linalg/vector/functors.hpp"
 #include "sparse_direct/banded/factors.hpp"
-#include "sparse_direct/banded/multiples.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -92,14 +92,6 @@ ECHELON_ANYWHERE T power_of_two_scale(double magnitude) {
   const int exponent = -std::ilogb(magnitude);
   return static_cast<T>(std::ldexp(1.0, exponent < -most ? -most : (exponent > most ? most : exponent)));
 }
-
-template <class T>
-struct ElementMagnitude {
-  const T* values;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t k) const {
-    return {std::fabs(static_cast<double>(values[k]))};
-  }
-};
 
 /// Scales a line by its largest magnitude.
 template <class T>
@@ -254,11 +246,12 @@ class BandAssembly {
   LineSizes measure_rows(bool of_matrix) {
     Array<Largest> largest(backend_.device(), band_.n);
     if (of_matrix) {
-      backend_.segmented_reduce(band_.n, A_.row_offsets, ElementMagnitude<T>{A_.values}, largest.data());
+      backend_.segmented_reduce(band_.n, A_.row_offsets, LargestMagnitude<const T*>{A_.values},
+                                largest.data());
     } else {
       Array<std::int64_t> offsets(backend_.device(), band_.n + 1);
       backend_.for_each(band_.n + 1, Multiples{band_.width(), offsets.data()});
-      backend_.segmented_reduce(band_.n, offsets.data(), ElementMagnitude<T>{band_.elements.data()},
+      backend_.segmented_reduce(band_.n, offsets.data(), LargestMagnitude<const T*>{band_.elements.data()},
                                 largest.data());
     }
     backend_.reduce(band_.n,

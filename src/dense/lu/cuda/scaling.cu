@@ -2,6 +2,7 @@
 #include "backend/store.hpp"
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/factorization/scaling.hpp"
+#include "linalg/vector/functors.hpp"
 
 #include <limits>
 
@@ -9,30 +10,30 @@ namespace echelon::lu {
 
 namespace {
 
-using magnitudes::Lines;
+using magnitudes::LineRange;
 
 /// The scale of each line, and the range of the lines' magnitudes. Waits.
 template <class T>
-Lines select_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) {
+LineRange select_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) {
   scale = Array<T>(backend.device(), largest.size());
-  Array<Lines> lines(backend.device(), 1);
+  Array<LineRange> lines(backend.device(), 1);
   backend.reduce(
       largest.size(),
-      magnitudes::ChooseScale<T>{largest.data(), scale.data(), std::numeric_limits<T>::min_exponent,
-                                 std::numeric_limits<T>::max_exponent - 1},
-      Store<Lines>{lines.data()});
+      magnitudes::ChooseLineScale<T>{largest.data(), scale.data(), std::numeric_limits<T>::min_exponent,
+                                     std::numeric_limits<T>::max_exponent - 1},
+      Store<LineRange>{lines.data()});
   return backend.read(lines.data());
 }
 
 template <class T>
-bool extreme(const Lines& lines) {
+bool extreme(const LineRange& lines) {
   constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
   return lines.largest < small || lines.largest > 1 / small;
 }
 
 double maximum(Cuda& backend, const Array<double>& values) {
   Array<Largest> result(backend.device(), 1);
-  backend.reduce(values.size(), magnitudes::ElementMagnitude<double>{values.data()},
+  backend.reduce(values.size(), LargestMagnitude<const double*>{values.data()},
                  Store<Largest>{result.data()});
   return backend.read(result.data()).value;
 }
@@ -49,16 +50,16 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   ScaledNorms norms;
   scales = {};
   magnitudes::row_maxima<T>(backend, A, sizes.data());
-  const Lines rows = select_scales(backend, sizes, row_scale);
+  const LineRange rows = select_scales(backend, sizes, row_scale);
   if (rows.zero.value != FirstIndex::none) norms.zero_row = rows.zero.value;
   if (norms.zero_row >= 0) return norms;
   if (equilibrated && (rows.uneven() || extreme<T>(rows))) {
     scales.rows = std::move(row_scale);
     scale_by(backend, scales, A);
   }
-  magnitudes::for_columns<Largest>(device, n, magnitudes::LargestMagnitude<T>{n, A.data(), false},
+  magnitudes::for_columns<Largest>(device, n, magnitudes::LargestMatrixMagnitude<T>{n, A.data(), false},
                                    sizes.data());
-  const Lines columns = select_scales(backend, sizes, column_scale);
+  const LineRange columns = select_scales(backend, sizes, column_scale);
   if (columns.zero.value != FirstIndex::none) norms.zero_column = columns.zero.value;
   if (norms.zero_column >= 0) return norms;
   norms.largest = columns.largest;
@@ -67,11 +68,11 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
     only_columns.columns = std::move(column_scale);
     scale_by(backend, only_columns, A);
     scales.columns = std::move(only_columns.columns);
-    magnitudes::for_columns<Largest>(device, n, magnitudes::LargestMagnitude<T>{n, A.data(), false},
+    magnitudes::for_columns<Largest>(device, n, magnitudes::LargestMatrixMagnitude<T>{n, A.data(), false},
                                      sizes.data());
     norms.largest = maximum(backend, sizes);
   }
-  magnitudes::for_columns<Sum>(device, n, magnitudes::Magnitude<T>{n, A.data()}, sizes.data());
+  magnitudes::for_columns<Sum>(device, n, magnitudes::MatrixMagnitude<T>{n, A.data()}, sizes.data());
   norms.one = maximum(backend, sizes);
   return norms;
 }
