@@ -61,7 +61,7 @@ void measure(const Sizes& sizes) {
     ec::Cuda backend(a.device());
     ec::dense_cholesky::TiledMatrix<T> matrix(a.device(), n);
     insist(matrix.padded_rows() == n, "the order must be a multiple of the tile's");
-    ec::dense_cholesky::SubstitutionArrays<T> arrays(a.device(), n);
+    ec::dense_cholesky::SubstitutionVectors<T> arrays(a.device(), n);
     backend.copy(n, b.data(), arrays.rhs.data());
     ec::Dense<T> copy = a;
     ec::Dense<T> x = b;

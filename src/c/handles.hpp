@@ -18,7 +18,7 @@
 
 namespace echelon::c {
 
-enum class Kind : std::uint64_t {
+enum class HandleKind : std::uint64_t {
   freed = 0,
   matrix = 0x6d6174726978,
   solver = 0x736f6c766572,
@@ -26,17 +26,17 @@ enum class Kind : std::uint64_t {
 };
 
 /// The kind of a handle, its first member.
-template <Kind kind>
+template <HandleKind kind>
 class Tag {
  public:
   Tag() = default;
   Tag(const Tag&) = delete;
   Tag& operator=(const Tag&) = delete;
-  ~Tag() { value_ = Kind::freed; }
+  ~Tag() { value_ = HandleKind::freed; }
   [[nodiscard]] bool valid() const { return value_ == kind; }
 
  private:
-  volatile Kind value_ = kind;  // volatile: the compiler would omit the last assignment
+  volatile HandleKind value_ = kind;  // volatile: the compiler would omit the last assignment
 };
 
 template <class T>
@@ -93,12 +93,12 @@ template <class T>
 }  // namespace echelon::c
 
 struct echelon_matrix_object {
-  echelon::c::Tag<echelon::c::Kind::matrix> tag;
+  echelon::c::Tag<echelon::c::HandleKind::matrix> tag;
   echelon::OfAnyScalar<echelon::c::SharedMatrix> held;
 };
 
 struct echelon_solver_object {
-  echelon::c::Tag<echelon::c::Kind::solver> tag;
+  echelon::c::Tag<echelon::c::HandleKind::solver> tag;
   echelon::c::SolverSettings settings;
   echelon::OfAnyScalar<echelon::c::SharedSolver> held;
 };

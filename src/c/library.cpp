@@ -19,9 +19,10 @@ namespace echelon::c {
 
 namespace {
 
-/// Text of the last error of this thread, cut where it is longer.
+/// Text of the last error of this thread, truncated to the length of the array.
 thread_local std::array<char, 2048> last_error{};
 
+/// Keeps the text for echelon_last_error(). Returns the code.
 std::int32_t keep(std::int32_t code, std::string_view text) noexcept {
   const std::size_t length = std::min(text.size(), last_error.size() - 1);
   std::copy_n(text.begin(), length, last_error.begin());

@@ -26,7 +26,7 @@ struct echelon_report_object {
     text = out.str();
   }
 
-  echelon::c::Tag<echelon::c::Kind::report> tag;
+  echelon::c::Tag<echelon::c::HandleKind::report> tag;
   std::int32_t code;
   std::vector<double> history;
   std::string json_text;

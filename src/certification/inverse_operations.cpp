@@ -51,12 +51,6 @@ struct ElementExponent {
   ECHELON_ANYWHERE LargestExponent operator()(std::int64_t k) const { return {exponent_of(matrix[k])}; }
 };
 
-struct ColumnOffset {
-  std::int64_t n;
-  std::int64_t* offsets;
-  ECHELON_ANYWHERE void operator()(std::int64_t j) const { offsets[j] = j * n; }
-};
-
 /// Term of column j: the exponent of its scale.
 struct ExponentTerm {
   const int* exponents;
@@ -202,7 +196,7 @@ class BackendOperations final : public InverseOperations {
   /// zeros keep the scale 1, and so do those with NaN, whose rows the next step finds.
   void scale() {
     Array<std::int64_t> offsets(device(), n_ + 1);
-    backend_.for_each(n_ + 1, ColumnOffset{n_, offsets.data()});
+    backend_.for_each(n_ + 1, Multiples{n_, offsets.data()});
     Array<LargestExponent> of_columns(device(), n_);
     backend_.segmented_reduce(n_, offsets.data(), ElementExponent{S_.data()}, of_columns.data());
     column_exponents_ = scale_exponents(of_columns.to_vector());

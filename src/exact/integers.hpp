@@ -36,8 +36,8 @@ std::int64_t find_fraction(B& backend, std::int64_t n, const T* values, FirstInd
   return backend.read(found).value;
 }
 
-/// Throws InvalidMatrix with the place of the first element that has no residue modulo 2: that is not an
-/// integer. Modulo an odd prime all floating-point numbers have residues.
+/// Throws InvalidMatrix, with its place, for the first element that has no residue in the field: modulo 2 one
+/// that is not an integer. Modulo an odd prime every floating-point number has a residue.
 template <class B, class T>
 void require_residues(B& backend, const PrimeField& field, const Csr<T>& A) {
   if (field.prime != 2) return;
@@ -46,9 +46,9 @@ void require_residues(B& backend, const PrimeField& field, const Csr<T>& A) {
   if (k == FirstIndex::none) return;
   const std::vector<std::int64_t> offsets = A.row_offsets().to_vector();
   const auto row = std::upper_bound(offsets.begin(), offsets.end(), k) - offsets.begin() - 1;
-  throw InvalidMatrix("modulo 2 A has to hold integers, and its element at row " + std::to_string(row) +
-                      ", column " + std::to_string(backend.read(A.column_indices().data() + k)) +
-                      ", counted from 0, is " +
+  throw InvalidMatrix("modulo 2 the elements of A have to be integers, and that at row " +
+                      std::to_string(row) + ", column " +
+                      std::to_string(backend.read(A.column_indices().data() + k)) + ", counted from 0, is " +
                       exact_number(static_cast<double>(backend.read(A.values().data() + k))));
 }
 

@@ -6,13 +6,13 @@
 
 #include "backend/columns.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
+#include "linalg/vector/column_list.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/inconsistent.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/matrix/matrix.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,20 +35,18 @@ class LaplacianMethod : public IterativeMethod<B, T> {
              Operation /*operation*/) const override {
     if (r.columns() == 0) return;
     auto& first = static_cast<SolveWorkspace&>(workspace);
-    const auto count = static_cast<std::size_t>(r.columns());
-    std::array<Lifted, most_columns> lifted{};
-    std::array<Vectors*, most_columns> vectors{};
-    std::array<Restored, most_columns> restored{};
-    for (std::size_t c = 0; c < count; ++c) {
-      const auto column = static_cast<int>(c);
-      auto& v = static_cast<Vectors&>(this->workspace_of(first, column));
-      lifted[c] = {&v.form, r[column], v.y.data()};
-      vectors[c] = &v;
-      restored[c] = {&v.form, v.y.data(), z[column]};
+    ColumnList<Lifted> lifted;
+    ColumnList<Vectors*> vectors;
+    ColumnList<Restored> restored;
+    for (int c = 0; c < r.columns(); ++c) {
+      auto& v = static_cast<Vectors&>(this->workspace_of(first, c));
+      lifted.add({&v.form, r[c], v.y.data()});
+      vectors.add(&v);
+      restored.add({&v.form, v.y.data(), z[c]});
     }
-    form_.lift_into_range(first.backend, std::span<const Lifted>(lifted.data(), count));
-    apply_lifted({vectors.data(), count});
-    form_.restore(first.backend, std::span<const Restored>(restored.data(), count));
+    form_.lift_into_range(first.backend, lifted.span());
+    apply_lifted(vectors.span());
+    form_.restore(first.backend, restored.span());
   }
 
  protected:
@@ -92,13 +90,12 @@ class LaplacianMethod : public IterativeMethod<B, T> {
   [[nodiscard]] bool iterates_together() const override { return true; }
   [[nodiscard]] bool is_known_definite() const override { return true; }
   void remove_inconsistent_parts(SolvedColumns& columns) const override {
-    std::array<Lifted, most_columns> lifted{};
-    for (SolvedColumn& column : columns) {
-      Vectors& v = of(column);
-      lifted[column.number] = {&v.form, column.b, v.y.data()};
-    }
-    B& backend = columns.begin()->workspace->backend;
-    const auto outside = form_.lift(backend, std::span<const Lifted>(lifted.data(), columns.size()));
+    const ColumnList<Lifted> lifted(columns.size(), [&](std::size_t c) {
+      Vectors& v = of(columns[c]);
+      return Lifted{&v.form, columns[c].b, v.y.data()};
+    });
+    B& backend = columns[0].workspace->backend;
+    const auto outside = form_.lift(backend, lifted.span());
     for (SolvedColumn& column : columns) {
       Job& job = *column.job;
       column.outside = outside[column.number];
@@ -117,15 +114,9 @@ class LaplacianMethod : public IterativeMethod<B, T> {
   using Lifted = typename Form::template Lifted<V>;
   using Restored = typename Form::template Restored<V>;
 
-  /// The workspaces of some columns.
-  struct Group {
-    explicit Group(std::span<const IteratedColumn> columns) : count(columns.size()) {
-      for (std::size_t c = 0; c < count; ++c) at[c] = &of(columns[c]);
-    }
-    [[nodiscard]] std::span<Vectors* const> span() const { return {at.data(), count}; }
-    std::array<Vectors*, most_columns> at{};
-    std::size_t count;
-  };
+  static ColumnList<Vectors*> workspaces(std::span<const IteratedColumn> columns) {
+    return {columns.size(), [&](std::size_t c) { return &of(columns[c]); }};
+  }
   static Vectors& of(const IteratedColumn& column) { return static_cast<Vectors&>(*column.workspace); }
 
   void start(SolveWorkspace& workspace, const T* b, T* x) const final {
@@ -150,21 +141,19 @@ class LaplacianMethod : public IterativeMethod<B, T> {
     v.backend.copy(n, v.kept.data(), v.y.data());
   }
   void start_together(std::span<const IteratedColumn> columns) const final {
-    std::array<Lifted, most_columns> lifted{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
+    const ColumnList<Lifted> lifted(columns.size(), [&](std::size_t c) {
       Vectors& v = of(columns[c]);
-      lifted[c] = {&v.form, v.r.data(), v.y.data()};
-    }
-    form_.lift_into_range(columns.front().workspace->backend,
-                          std::span<const Lifted>(lifted.data(), columns.size()));
-    start_lifted(Group(columns).span());
+      return Lifted{&v.form, v.r.data(), v.y.data()};
+    });
+    form_.lift_into_range(columns.front().workspace->backend, lifted.span());
+    start_lifted(workspaces(columns).span());
   }
   void step_together(std::span<const IteratedColumn> columns) const final {
-    step_lifted(Group(columns).span());
+    step_lifted(workspaces(columns).span());
   }
   /// Adds the restored iterates to x, from which a guess's means of singular components are removed.
   void finish_together(std::span<const IteratedColumn> columns) const final {
-    finish_lifted(Group(columns).span());
+    finish_lifted(workspaces(columns).span());
     restore(columns, [](const IteratedColumn& column) { return column.workspace->r.data(); });
     B& backend = columns.front().workspace->backend;
     for_each_column(backend, form_.rows(), columns, [](const IteratedColumn& column) {
@@ -176,13 +165,11 @@ class LaplacianMethod : public IterativeMethod<B, T> {
   }
   template <class Target>
   void restore(std::span<const IteratedColumn> columns, Target target) const {
-    std::array<Restored, most_columns> restored{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
+    const ColumnList<Restored> restored(columns.size(), [&](std::size_t c) {
       Vectors& v = of(columns[c]);
-      restored[c] = {&v.form, v.y.data(), target(columns[c])};
-    }
-    form_.restore(columns.front().workspace->backend,
-                  std::span<const Restored>(restored.data(), columns.size()));
+      return Restored{&v.form, v.y.data(), target(columns[c])};
+    });
+    form_.restore(columns.front().workspace->backend, restored.span());
   }
 
   mutable B backend_;

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+/// Stabilised bi-conjugate gradients with a preconditioner M and the shadow residual s = r_0:
+///
+///   p = r + beta (p - omega v),    beta = (s, r) / (s, r)_old alpha / omega,   0 in the first step
+///   y = M^-1 p,  v = A y
+///   r -= alpha v,                  alpha = (s, r) / (s, v)
+///   z = M^-1 r,  t = A z
+///   x += alpha y + omega z,  r -= omega t,   omega = (t, r) / (t, t)
+///
+/// H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992).
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
@@ -6,20 +15,15 @@
 #include <echelon/methods/bicgstab.hpp>
 
 #include <cmath>
+#include <utility>
 
 namespace echelon {
 
 namespace {
 
-/// rho = (s, r) for the next step.
-struct SetRho {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum s_r) const { state->rho = s_r.value; }
-};
-
 /// p = r + beta (p - omega v).
 template <class T>
-struct UpdateDirection {
+struct SetDirection {
   const IterationState* state;
   const T* r;
   const T* v;
@@ -30,7 +34,7 @@ struct UpdateDirection {
 };
 
 /// alpha = (s, r) / (s, v).
-struct SetAlpha {
+struct SetStepLength {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(Sum s_v) const {
     if (!state->running()) return;
@@ -50,17 +54,6 @@ struct HalfStep {
   }
 };
 
-/// Contributes to (t, r) and (t, t).
-template <class T>
-struct TwoProducts {
-  const T* t;
-  const T* r;
-  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
-    const double value = static_cast<double>(t[i]);
-    return {value * static_cast<double>(r[i]), value * value};
-  }
-};
-
 /// Sets omega = (t, r) / (t, t), which minimises the residual; t = 0 means that the residual is zero already.
 struct SetOmega {
   IterationState* state;
@@ -71,7 +64,7 @@ struct SetOmega {
 
 /// x += alpha y + omega z, r -= omega t; contributes to (r, r) and (s, r).
 template <class T>
-struct Advance {
+struct CompleteStep {
   IterationState* state;
   const T* y;
   const T* z;
@@ -90,7 +83,7 @@ struct Advance {
 };
 
 /// Records ||r||; beta = (new rho / rho) (alpha / omega).
-struct FinishStep {
+struct FinishIteration {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(TwoSums sums) const {
     if (!state->running()) return;
@@ -129,13 +122,6 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
-  Outcome setup(const MatrixRef<T>& A) override {
-    return this->with_operator_warning(Base::setup(A), AppliedOperator::linear);
-  }
-  Outcome update_values(const MatrixRef<T>& A) override {
-    return this->with_operator_warning(Base::update_values(A), AppliedOperator::linear);
-  }
-
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));
@@ -143,6 +129,9 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
 
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
+  Outcome complete_setup(Outcome outcome) override {
+    return this->with_operator_warning(std::move(outcome), AppliedOperator::linear);
+  }
 
   /// s = p = r, rho = (s, r); beta = omega = 0 make the first direction r.
   void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
@@ -150,22 +139,23 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
     w.backend.copy(w.n, w.r.data(), w.s.data());
     w.backend.fill(w.n, T{0}, w.p.data());
     w.backend.fill(w.n, T{0}, w.v.data());
-    w.backend.reduce(w.n, Product<T>{w.s.data(), w.r.data()}, SetRho{w.state()});
+    w.backend.reduce(w.n, Product<T>{w.s.data(), w.r.data()}, StoreSum<double>{&w.state()->rho});
   }
 
   void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
     auto& w = static_cast<Vectors&>(workspace);
     IterationState* state = w.state();
-    w.backend.for_each(w.n, UpdateDirection<T>{state, w.r.data(), w.v.data(), w.p.data()});
+    w.backend.for_each(w.n, SetDirection<T>{state, w.r.data(), w.v.data(), w.p.data()});
     const T* y = this->precondition(w, w.p.data(), w.y.data());
     this->apply_operator(w, y, w.v.data());
-    w.backend.reduce(w.n, Product<T>{w.s.data(), w.v.data()}, SetAlpha{state});
+    w.backend.reduce(w.n, Product<T>{w.s.data(), w.v.data()}, SetStepLength{state});
     w.backend.for_each(w.n, HalfStep<T>{state, w.v.data(), w.r.data()});
-    // Without a preconditioner z is r itself, which Advance reads at i before it changes r at i.
+    // Without a preconditioner z is r itself, which CompleteStep reads at i before it changes r at i.
     const T* z = this->precondition(w, w.r.data(), w.z.data());
     this->apply_operator(w, z, w.t.data());
-    w.backend.reduce(w.n, TwoProducts<T>{w.t.data(), w.r.data()}, SetOmega{state});
-    w.backend.reduce(w.n, Advance<T>{state, y, z, w.t.data(), w.s.data(), x, w.r.data()}, FinishStep{state});
+    w.backend.reduce(w.n, TwoProducts<T>{w.t.data(), w.r.data(), w.t.data()}, SetOmega{state});
+    w.backend.reduce(w.n, CompleteStep<T>{state, y, z, w.t.data(), w.s.data(), x, w.r.data()},
+                     FinishIteration{state});
   }
 };
 

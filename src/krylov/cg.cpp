@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "krylov/cg.hpp"
 
+#include "linalg/vector/column_list.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
@@ -9,7 +10,6 @@
 #include <support/scalar_list.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -36,27 +36,12 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
     [[nodiscard]] std::size_t bytes() const override { return SolveWorkspace::bytes() + cg.bytes(); }
     krylov::CgVectors<T> cg;
   };
-  /// The columns as those of the recurrence.
-  struct CgColumns {
-    explicit CgColumns(std::span<const IteratedColumn> columns) : count(columns.size()) {
-      for (std::size_t c = 0; c < count; ++c) {
-        Vectors& v = of(columns[c]);
-        at[c] = {v.state(), &v.cg, columns[c].x, v.r.data(), c, std::ldexp(1.0, v.scale.preconditioned)};
-      }
-    }
-    [[nodiscard]] std::span<const Column> span() const { return {at.data(), count}; }
-    std::array<Column, most_columns> at{};
-    std::size_t count;
-  };
 
  public:
   ConjugateGradients(const Device& device, const CgOptions& options)
       : Base(device, options.stop), flexible_asked_(options.flexible) {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
-
-  Outcome setup(const MatrixRef<T>& A) override { return with_recurrence(Base::setup(A)); }
-  Outcome update_values(const MatrixRef<T>& A) override { return with_recurrence(Base::update_values(A)); }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
@@ -69,7 +54,7 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
     return this->preconditioned() &&
            (flexible_asked_ || this->preconditioner_operator() != AppliedOperator::symmetric);
   }
-  Outcome with_recurrence(Outcome outcome) const {
+  Outcome complete_setup(Outcome outcome) override {
     if (flexible()) outcome.statistics.push_back({"recurrence", std::string("flexible")});
     return outcome;
   }
@@ -87,7 +72,7 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
     start_together({&column, 1});
   }
   void start_together(std::span<const IteratedColumn> columns) const override {
-    krylov::start_cg(CgColumns(columns).span());
+    krylov::start_cg(cg_columns(columns).span());
   }
   void step(SolveWorkspace& workspace, const T* b, T* x) const override {
     const IteratedColumn column{&workspace, b, x};
@@ -106,11 +91,20 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   template <class Multiply>
   void step_with(std::span<const IteratedColumn> columns, Multiply multiply) const {
     Vectors& first = of(columns.front());
-    krylov::step_cg(first.backend, first.n, CgColumns(columns).span(), cg_traits(), multiply, [&](auto use) {
+    krylov::step_cg(first.backend, first.n, cg_columns(columns).span(), cg_traits(), multiply, [&](auto use) {
       this->use_preconditioned(
           columns, [](const IteratedColumn& column) { return of(column).cg.z.data(); },
           [&](auto z_of) { use([&](const Column& column) { return z_of(column.number); }); });
     });
+  }
+
+  /// The columns as those of the recurrence.
+  static ColumnList<Column> cg_columns(std::span<const IteratedColumn> columns) {
+    return {columns.size(), [&](std::size_t c) {
+              Vectors& v = of(columns[c]);
+              return Column{v.state(),  &v.cg, columns[c].x,
+                            v.r.data(), c,     std::ldexp(1.0, v.scale.preconditioned)};
+            }};
   }
 
   static Vectors& of(const IteratedColumn& column) { return static_cast<Vectors&>(*column.workspace); }

@@ -16,6 +16,7 @@
 #include <echelon/methods/cr.hpp>
 
 #include <cmath>
+#include <utility>
 
 namespace echelon {
 
@@ -123,13 +124,6 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
-  Outcome setup(const MatrixRef<T>& A) override {
-    return this->with_operator_warning(Base::setup(A), AppliedOperator::symmetric);
-  }
-  Outcome update_values(const MatrixRef<T>& A) override {
-    return this->with_operator_warning(Base::update_values(A), AppliedOperator::symmetric);
-  }
-
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));
@@ -137,6 +131,9 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
 
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
+  Outcome complete_setup(Outcome outcome) override {
+    return this->with_operator_warning(std::move(outcome), AppliedOperator::symmetric);
+  }
 
   [[nodiscard]] double reduction_of_cycle() const {
     const SolverImplementation<T>* const named = this->named_preconditioner();

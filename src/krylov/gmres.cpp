@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+/// Restarted generalised minimal residuals with a preconditioner M from the right, from v_1 = r / ||r||:
+///
+///   z_j = M^-1 v_j,   w = A z_j
+///   h_ij = (v_i, w),   w -= sum_i h_ij v_i,   twice
+///   h_(j+1)j = ||w||,   v_(j+1) = w / h_(j+1)j
+///   y minimises the norm of ||r|| e_1 - H y, with H = Q R by a rotation in each step
+///   x += M^-1 V y at the end of a cycle; flexible: x += Z y
+///
+/// Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); flexible: Y. Saad, SIAM J. Sci. Comput. 14
+/// (1993).
 #include "krylov/restart.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
@@ -16,7 +26,7 @@ namespace {
 
 /// The small least-squares problem min ||g - H y||, kept triangular by Givens rotations. Column j of H is at
 /// h + j * (restart + 1).
-struct LeastSquares {
+struct LeastSquaresArrays {
   double* h;
   double* cosine;
   double* sine;
@@ -28,7 +38,7 @@ struct LeastSquares {
 /// Norm of the residual, the length of the first basis vector.
 struct SetLength {
   IterationState* state;
-  LeastSquares small;
+  LeastSquaresArrays small;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
     state->beta = std::sqrt(r_r.value);
     small.g[0] = state->beta;
@@ -51,7 +61,7 @@ struct Normalise {
 template <class T>
 struct FinishOrthogonalization {
   IterationState* state;
-  LeastSquares small;
+  LeastSquaresArrays small;
   const T* first;   // V^T w
   const T* second;  // V^T (w - V V^T w)
   ECHELON_ANYWHERE void operator()(Sum w_w) const {
@@ -87,7 +97,7 @@ struct FinishOrthogonalization {
 template <class T>
 struct SolveTriangle {
   const IterationState* state;
-  LeastSquares small;
+  LeastSquaresArrays small;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t) const {
     for (std::int64_t i = state->inner - 1; i >= 0; --i) {
@@ -111,7 +121,7 @@ struct SolveTriangle {
 template <class T>
 struct EstimateCondition {
   IterationState* state;
-  LeastSquares small;
+  LeastSquaresArrays small;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t) const {
     const std::int64_t k = state->inner;
@@ -165,13 +175,6 @@ struct FinishInverseNorm {
   ECHELON_ANYWHERE void operator()(Sum z_z) const { state->inverse_norm *= std::sqrt(z_z.value) / scale; }
 };
 
-template <class T>
-struct Add {
-  const T* z;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += z[i]; }
-};
-
 template <class B, class T>
 class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
@@ -199,7 +202,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     Array<double> small;
     std::int64_t column = 0;  // steps queued since the (re)start
 
-    LeastSquares least_squares() {
+    LeastSquaresArrays least_squares() {
       double* h = small.data();
       double* cosine = h + restart * (restart + 1);
       return {h,      cosine, cosine + (restart + 1), cosine + 2 * (restart + 1), cosine + 3 * (restart + 1),
@@ -218,9 +221,6 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
-  Outcome setup(const MatrixRef<T>& A) override { return with_restart(Base::setup(A)); }
-  Outcome update_values(const MatrixRef<T>& A) override { return with_restart(Base::update_values(A)); }
-
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     const std::int64_t kept = !this->preconditioned() ? 0 : flexible() ? restart_in_use_ : 1;
     return this->complete_workspace(
@@ -235,7 +235,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   [[nodiscard]] bool keeps_preconditioned() const { return this->preconditioned() && flexible(); }
 
   /// Shortens the basis to what fits into memory; n vectors always suffice.
-  Outcome with_restart(Outcome outcome) {
+  Outcome complete_setup(Outcome outcome) override {
     const std::int64_t n = this->matrix().rows();
     const std::int64_t complete = std::max<std::int64_t>(1, std::min(restart_, n));
     const std::size_t vector_bytes = static_cast<std::size_t>(n) * sizeof(T);
@@ -296,7 +296,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     multiply(v.backend, T{1}, directions, y, T{0}, v.update.data());
     T* z = v.preconditioned.data();
     this->precondition(v, v.update.data(), z);
-    v.backend.for_each(v.n, Add<T>{z, x});
+    v.backend.for_each(v.n, AddVectors<T>{x, z, x});
   }
 
   /// Estimates the condition number. Costs a combination of the basis and an application of the

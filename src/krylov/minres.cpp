@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+/// Minimal residuals with a preconditioner M, from r_1 = 0, r_2 = r and beta = sqrt((r, M^-1 r)):
+///
+///   v = M^-1 r_2 / beta,   y = A v - (beta / beta_old) r_1,   alpha = (v, y)
+///   r_1, r_2 = r_2, y - (alpha / beta) r_2,   beta = sqrt((r_2, M^-1 r_2))
+///   gamma, delta, epsilon: column of R in T = Q R by a rotation, for the tridiagonal T of the alpha and beta
+///   w = (v - epsilon w_1 - delta w_2) / gamma,   x += phi w
+///   r = sine^2 r - (phi_bar cosine / beta) r_2
+///
+/// C. C. Paige and M. A. Saunders, SIAM J. Numer. Anal. 12 (1975).
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
@@ -6,6 +15,7 @@
 #include <echelon/methods/minres.hpp>
 
 #include <cmath>
+#include <utility>
 
 namespace echelon {
 
@@ -216,13 +226,6 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
-  Outcome setup(const MatrixRef<T>& A) override {
-    return this->with_operator_warning(Base::setup(A), AppliedOperator::symmetric);
-  }
-  Outcome update_values(const MatrixRef<T>& A) override {
-    return this->with_operator_warning(Base::update_values(A), AppliedOperator::symmetric);
-  }
-
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));
@@ -230,6 +233,9 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
 
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
+  Outcome complete_setup(Outcome outcome) override {
+    return this->with_operator_warning(std::move(outcome), AppliedOperator::symmetric);
+  }
 
   void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
     auto& s = static_cast<Vectors&>(workspace);

@@ -12,8 +12,6 @@
 
 namespace echelon {
 
-namespace contraction_detail {
-
 /// Sets v to numbers in [-1, 1) from a hash of the index, times the column scales, which undoes their
 /// scaling.
 template <class S, class T>
@@ -26,6 +24,8 @@ struct HashedVector {
     v[i] = static_cast<T>(scale == nullptr ? number : number * static_cast<double>(scale[i]));
   }
 };
+
+namespace contraction_detail {
 
 /// Magnitude of the i-th scaled unknown.
 template <class S, class T>

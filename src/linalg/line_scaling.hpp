@@ -5,6 +5,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
+#include "linalg/vector/functors.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -34,13 +35,6 @@ ECHELON_ANYWHERE MatrixElement matrix_element(std::int64_t row, std::int64_t col
 }
 
 namespace line_scaling_detail {
-
-/// Sets target[i] = i step.
-struct Multiples {
-  std::int64_t step;
-  std::int64_t* target;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = i * step; }
-};
 
 /// Binary exponents of the nonzeros of a row or column.
 struct Exponents {
@@ -276,7 +270,6 @@ class LineScaling {
 /// bring its nonzeros as close to 1 as they can and the largest one of each row and column to about 1. Waits.
 template <class B, class T>
 void find_line_scales(B& backend, DenseView<const T> A, T* row_scale, T* column_scale) {
-  using line_scaling_detail::Multiples;
   Array<std::int64_t> rows(backend.device(), A.rows() + 1);
   Array<std::int64_t> columns(backend.device(), A.columns() + 1);
   backend.for_each(A.rows() + 1, Multiples{A.columns(), rows.data()});

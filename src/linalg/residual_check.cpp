@@ -145,7 +145,8 @@ struct SubtractFrom {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { r[i] = b[i] - r[i]; }
 };
 
-/// Use of a product A x: r = b - A x.
+/// Use of a product A x: r = b - A x, as SubtractProduct. A type of its own, since this file is compiled
+/// without fused multiply-add instructions, and functions with equal names are linked as one.
 template <class T>
 struct PutResidual {
   const T* b;

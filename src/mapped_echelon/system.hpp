@@ -364,8 +364,8 @@ class MappedSystem {
     if (field_.prime != 2) return;
     const std::int64_t row = find_fraction(own.backend, A_->rows(), b, own.fraction.data());
     if (row == FirstIndex::none) return;
-    throw InvalidMatrix("modulo 2 b has to hold integers, and its element at row " + std::to_string(row) +
-                        ", counted from 0, is not an integer");
+    throw InvalidMatrix("modulo 2 the elements of b have to be integers, and that at row " +
+                        std::to_string(row) + ", counted from 0, is not an integer");
   }
 
   void check_exactly(Workspace& own, const T* b, Job& job) const {

@@ -30,17 +30,6 @@ namespace multigrid {
 
 namespace {
 
-/// x += z unless the iteration has ended.
-template <class T>
-struct AddCorrection {
-  const IterationState* state;
-  const T* z;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if (state->running()) x[i] += z[i];
-  }
-};
-
 /// Coarsening by the user's prolongations: level l takes prolongation l.
 template <class T>
 class GivenProlongations final : public Coarsening<T> {
@@ -345,18 +334,18 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     return make_aggregation<ThisTarget, T>(this->device(), aggregation, near_null_space_);
   }
 
-  [[nodiscard]] static classical::Interpolation interpolation_of(AmgInterpolation interpolation) {
+  [[nodiscard]] static classical::InterpolationFormula interpolation_of(AmgInterpolation interpolation) {
     switch (interpolation) {
       case AmgInterpolation::direct:
-        return classical::Interpolation::direct;
+        return classical::InterpolationFormula::direct;
       case AmgInterpolation::extended:
-        return classical::Interpolation::extended;
+        return classical::InterpolationFormula::extended;
       case AmgInterpolation::extended_i:
-        return classical::Interpolation::extended_i;
+        return classical::InterpolationFormula::extended_i;
       case AmgInterpolation::extended_e:
         break;
     }
-    return classical::Interpolation::extended_e;
+    return classical::InterpolationFormula::extended_e;
   }
 
   [[nodiscard]] SmootherKind smoother() const {

@@ -33,17 +33,6 @@ struct KrylovState {
   double second = 0;
 };
 
-/// Inner products (x, y) and (x, z), in one reduction.
-template <class T>
-struct TwoProducts {
-  const T* x;
-  const T* y;
-  const T* z;
-  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
-    const auto value = static_cast<double>(x[i]);
-    return {value * static_cast<double>(y[i]), value * static_cast<double>(z[i])};
-  }
-};
 struct StoreFirstStep {
   KrylovState* state;
   ECHELON_ANYWHERE void operator()(TwoSums sums) const {

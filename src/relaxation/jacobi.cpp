@@ -70,15 +70,6 @@ struct Relax {
   }
 };
 
-/// x = D^-1 r, the first sweep from x = 0.
-template <class T>
-struct ApplyInverseDiagonal {
-  const T* scale;
-  const T* r;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = scale[i] * r[i]; }
-};
-
 template <class B, class T>
 class JacobiIteration final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
@@ -125,7 +116,7 @@ class JacobiIteration final : public IterativeMethod<B, T> {
              Operation /*operation*/) const override {
     auto& own = static_cast<SolveWorkspace&>(workspace);
     for (int c = 0; c < r.columns(); ++c) {
-      own.backend.for_each(own.n, ApplyInverseDiagonal<T>{scale_.data(), r[c], z[c]});
+      own.backend.for_each(own.n, ScaleVector<T>{scale_.data(), r[c], z[c]});  // the sweep from z = 0
       for (std::int64_t sweep = 1; sweep < options_.sweeps; ++sweep) {
         form_residual(own, r[c], z[c]);
         own.backend.for_each(own.n, Relax<T>{nullptr, scale_.data(), own.r.data(), z[c]});

@@ -76,10 +76,11 @@ Csr<T> random_connections(std::int64_t n, double per_row, unsigned seed, double 
 /// Every interpolation, with and without aggressive coarsening, with few and many elements.
 inline std::vector<classical::CoarseningOptions> all_options() {
   using classical::AggressiveInterpolation;
-  using classical::Interpolation;
+  using classical::InterpolationFormula;
   std::vector<classical::CoarseningOptions> all;
-  for (const Interpolation interpolation : {Interpolation::direct, Interpolation::extended,
-                                            Interpolation::extended_i, Interpolation::extended_e}) {
+  for (const InterpolationFormula interpolation :
+       {InterpolationFormula::direct, InterpolationFormula::extended, InterpolationFormula::extended_i,
+        InterpolationFormula::extended_e}) {
     for (const std::int64_t elements : {4, 64}) {
       classical::CoarseningOptions options;
       options.interpolation = interpolation;

@@ -36,8 +36,9 @@ void for_columns(const Device& device, std::int64_t n, F f, double* results) {
   check(cudaGetLastError());
 }
 
+/// |a_ij|, a term of a column sum.
 template <class T>
-struct Magnitude {
+struct MatrixMagnitude {
   std::int64_t n;
   const T* a;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i, std::int64_t j) const {
@@ -45,9 +46,9 @@ struct Magnitude {
   }
 };
 
-/// Largest magnitude, of all elements or of the upper triangle.
+/// |a_ij|, or zero below the diagonal.
 template <class T>
-struct LargestMagnitude {
+struct LargestMatrixMagnitude {
   std::int64_t n;
   const T* a;
   bool upper_only;
@@ -91,11 +92,11 @@ void row_maxima(Cuda& backend, DenseView<const T> A, double* largest) {
 }
 
 /// The first line of zeros, and the range of the lines' largest magnitudes.
-struct Lines {
+struct LineRange {
   FirstIndex zero = {};
   double smallest = INFINITY;
   double largest = 0;
-  friend ECHELON_ANYWHERE Lines combine(Lines a, Lines b) {
+  friend ECHELON_ANYWHERE LineRange combine(LineRange a, LineRange b) {
     return {combine(a.zero, b.zero), a.smallest < b.smallest ? a.smallest : b.smallest,
             a.largest > b.largest ? a.largest : b.largest};
   }
@@ -104,14 +105,14 @@ struct Lines {
   [[nodiscard]] bool uneven() const { return differ(10); }
 };
 
-/// Power of two that brings a line's largest magnitude near 1; scaling by it is exact.
+/// scale[i] = power of two that brings a line's largest magnitude near 1; scaling by it is exact.
 template <class T>
-struct ChooseScale {
+struct ChooseLineScale {
   const double* largest;
   T* scale;
   int lowest_exponent;
   int highest_exponent;
-  ECHELON_ANYWHERE Lines operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE LineRange operator()(std::int64_t i) const {
     if (largest[i] == 0) return {{i}, 0, 0};
     const int wanted = -ilogb(largest[i]);
     const int exponent =
@@ -119,12 +120,6 @@ struct ChooseScale {
     scale[i] = static_cast<T>(ldexp(1.0, exponent));
     return {{}, largest[i], largest[i]};
   }
-};
-
-template <class T>
-struct ElementMagnitude {
-  const T* x;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
 };
 
 }  // namespace echelon::magnitudes

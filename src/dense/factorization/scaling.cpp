@@ -20,8 +20,8 @@ constexpr std::int64_t min_parallel_elements = 100'000;
 
 /// Largest magnitudes of rows and columns, and sums of the columns' magnitudes.
 template <class T>
-struct Lines {
-  explicit Lines(const DenseView<T>& A)
+struct LineMagnitudes {
+  explicit LineMagnitudes(const DenseView<T>& A)
       : rows(static_cast<std::size_t>(A.rows())),
         columns(static_cast<std::size_t>(A.columns())),
         column_sums(static_cast<std::size_t>(A.columns())) {}
@@ -32,7 +32,7 @@ struct Lines {
 /// Columns [first, last) of A, whose rows are multiplied by `row_scale` unless it is null.
 template <class T>
 void inspect_columns(DenseView<const T> A, const T* row_scale, std::int64_t first, std::int64_t last,
-                     T* largest_of_rows, Lines<T>& lines) {
+                     T* largest_of_rows, LineMagnitudes<T>& lines) {
   for (std::int64_t j = first; j < last; ++j) {
     const T* const a = A.column(j);
     T largest = 0;
@@ -50,8 +50,8 @@ void inspect_columns(DenseView<const T> A, const T* row_scale, std::int64_t firs
 }
 
 template <class B, class T>
-Lines<T> inspect(B& backend, DenseView<T> A, const T* row_scale) {
-  Lines<T> lines(A);
+LineMagnitudes<T> inspect(B& backend, DenseView<T> A, const T* row_scale) {
+  LineMagnitudes<T> lines(A);
   std::vector<std::vector<T>> largest_of_rows(static_cast<std::size_t>(backend.device().threads()));
   backend.parallel(A.rows() * A.columns() > min_parallel_elements, [&](int part, int parts) {
     std::vector<T>& largest = largest_of_rows[static_cast<std::size_t>(part)];
@@ -126,7 +126,7 @@ Lines<T> scale_in_turn(B& backend, DenseView<T> A, Lines<T> lines, Scales<T>& sc
 template <class B, class T>
 ScaledNorms scale_on(B& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
   scales = {};
-  Lines<T> lines = inspect<B, T>(backend, A, nullptr);
+  LineMagnitudes<T> lines = inspect<B, T>(backend, A, nullptr);
   ScaledNorms norms;
   norms.zero_row = first_zero(lines.rows);
   norms.zero_column = first_zero(lines.columns);

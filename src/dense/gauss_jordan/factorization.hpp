@@ -67,7 +67,7 @@ struct Scatter {
 };
 /// Copies v[i] = x[places[i]].
 template <class T>
-struct Gather {
+struct GatherElements {
   const std::int64_t* places;
   const T* x;
   T* v;
@@ -82,13 +82,13 @@ enum class Equilibration { never, if_uneven, always };
 /// The scaled matrix S = R A C (or 2^e A), eliminated in place, with the pivots, the facts about the rank,
 /// and a condition estimate.
 template <class B, class T>
-class Factorization {
+class GaussJordanFactorization {
  public:
   /// Constructor; `workspace` must outlive the factorisation.
-  Factorization(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options)
+  GaussJordanFactorization(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options)
       : workspace_(workspace), backend_(workspace.backend), device_(backend_.device()), options_(options) {}
-  Factorization(const Factorization&) = delete;
-  Factorization& operator=(const Factorization&) = delete;
+  GaussJordanFactorization(const GaussJordanFactorization&) = delete;
+  GaussJordanFactorization& operator=(const GaussJordanFactorization&) = delete;
 
   /// Scales and eliminates A. Pivots are rejected by `pivot_tolerance`, relative to the norm of the scaled
   /// matrix; the rank facts always refer to the tolerance of the options. `left_product`: columns() elements
@@ -308,7 +308,7 @@ class Factorization {
       } else {
         backend_.copy(r, v, x.data());
         elimination_->transform_transposed(backend_, x.data(), panel_workspace);
-        backend_.for_each(r, Gather<T>{places.data(), x.data(), v});
+        backend_.for_each(r, GatherElements<T>{places.data(), x.data(), v});
       }
     };
     return estimate_inverse_norm_one<T>(backend_, r, solve);

@@ -178,8 +178,8 @@ unsigned count_of(std::int64_t n, std::int64_t share) {
 }
 
 /// Division of a matrix among thread blocks.
-struct Partition {
-  explicit Partition(const Device& device, std::int64_t rows, std::int64_t columns)
+struct GridPartition {
+  explicit GridPartition(const Device& device, std::int64_t rows, std::int64_t columns)
       : rows_per_lane(rows >= tall ? 4 : 1), row_blocks(count_of(rows, warp_size * rows_per_lane)) {
     constexpr std::int64_t enough_blocks = 512;
     const std::int64_t most_shares = std::max<std::int64_t>(columns / (2 * inspection_warps), 1);
@@ -209,8 +209,8 @@ void combine_rows(Cuda& backend, std::int64_t n, const F& f, const Finish& finis
 }
 
 template <bool multiplying, class T>
-void launch_inspection(const Partition& partition, DenseView<const T> A, const InspectionVectors<T>& vectors,
-                       RowPart* parts, double* column_parts) {
+void launch_inspection(const GridPartition& partition, DenseView<const T> A,
+                       const InspectionVectors<T>& vectors, RowPart* parts, double* column_parts) {
   const auto kernel =
       partition.rows_per_lane == 1 ? inspect_rows<T, 1, multiplying> : inspect_rows<T, 4, multiplying>;
   kernel<<<partition.grid(), warp_size * inspection_warps, 0, stream()>>>(A, partition.share, vectors, parts,
@@ -227,7 +227,7 @@ void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* res
     return;
   }
   const CurrentDevice current(backend.device().id());
-  Partition partition(A.device(), A.rows(), A.columns());
+  GridPartition partition(A.device(), A.rows(), A.columns());
   launch_inspection<false, T>(partition, A, {}, partition.parts.data(), nullptr);
   combine_rows(backend, A.rows(),
                FinishRow{{A.rows(), A.columns(), partition.shares, partition.parts.data(), row_sums}},
@@ -242,7 +242,7 @@ void inspect(Cuda& backend, DenseView<const T> A, const InspectionVectors<T>& ve
     return;
   }
   const CurrentDevice current(backend.device().id());
-  Partition partition(A.device(), A.rows(), A.columns());
+  GridPartition partition(A.device(), A.rows(), A.columns());
   Array<double> column_parts(A.device(), A.columns() * partition.row_blocks);
   launch_inspection<true, T>(partition, A, vectors, partition.parts.data(), column_parts.data());
   combine_rows(

@@ -50,7 +50,7 @@ struct UnscaleReducedColumns {
 
 /// Replaces the transformation in the pivot columns by unit vectors, and undoes the scaling of the others.
 template <class B, class T>
-void complete_reduced_form(EliminationWorkspace<B>& workspace, Factorization<B, T>& factorization,
+void complete_reduced_form(EliminationWorkspace<B>& workspace, GaussJordanFactorization<B, T>& factorization,
                            Report& report) {
   Dense<T>& R = factorization.matrix();
   if (factorization.column_scale() != nullptr) {
@@ -72,9 +72,9 @@ void complete_reduced_form(EliminationWorkspace<B>& workspace, Factorization<B, 
 }
 
 template <class B, class T>
-class Reduction {
+class EchelonReduction {
  public:
-  Reduction(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options)
+  EchelonReduction(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options)
       : workspace_(workspace),
         options_(options),
         equilibration_(asks_exact_rank(options) ? Equilibration::if_uneven : Equilibration::never),
@@ -143,7 +143,7 @@ class Reduction {
   EliminationWorkspace<B>& workspace_;
   GaussJordanOptions options_;
   Equilibration equilibration_;
-  Factorization<B, T> factorization_;
+  GaussJordanFactorization<B, T> factorization_;
   Array<T> left_product_;  // v^T S
 };
 
@@ -152,7 +152,7 @@ class Reduction {
 template <class Target, class T>
 EchelonForm<T> reduce_on(OperationWorkspace& workspace, const GaussJordanOptions& options, Dense<T> A) {
   return on_backend(workspace.device, [&]<class B>() {
-    return Reduction<B, T>(workspace_of<B, T>(workspace).elimination, options).run(std::move(A));
+    return EchelonReduction<B, T>(workspace_of<B, T>(workspace).elimination, options).run(std::move(A));
   });
 }
 

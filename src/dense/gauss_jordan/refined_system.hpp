@@ -20,20 +20,20 @@ namespace refined_detail {
 
 /// Infinity norms of a residual, of the residual of the equilibrated equations, by which steps are compared,
 /// and of the solution.
-struct Norms {
+struct EquilibratedNorms {
   Largest residual, scaled_residual, solution;
-  friend ECHELON_ANYWHERE Norms combine(Norms a, Norms b) {
+  friend ECHELON_ANYWHERE EquilibratedNorms combine(EquilibratedNorms a, EquilibratedNorms b) {
     return {combine(a.residual, b.residual), combine(a.scaled_residual, b.scaled_residual),
             combine(a.solution, b.solution)};
   }
 };
 
 template <class T>
-struct NormsAt {
+struct EquilibratedNormsAt {
   const float* row_scale;  // null: 1
   const T* r;
   const T* x;
-  ECHELON_ANYWHERE Norms operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE EquilibratedNorms operator()(std::int64_t i) const {
     const double residual = std::fabs(static_cast<double>(r[i]));
     const double scale = row_scale == nullptr ? 1 : static_cast<double>(row_scale[i]);
     return {{residual}, {scale * residual}, {std::fabs(static_cast<double>(x[i]))}};
@@ -85,7 +85,7 @@ class RefinedSystem {
     Dense<T> residual, next, candidate;
     Dense<float> rounded, correction;
     Array<Largest> largest;
-    Array<refined_detail::Norms> norms;
+    Array<refined_detail::EquilibratedNorms> norms;
   };
 
   /// Constructor; `workspace` must outlive the system, and must not serve other eliminations in float
@@ -185,10 +185,11 @@ class RefinedSystem {
     return "an error of size 1 is left with size " + short_number(*found.failed) + " by a step of refinement";
   }
 
-  refined_detail::Norms norms(SolveWorkspace& workspace, const T* r, const T* x) const {
+  refined_detail::EquilibratedNorms norms(SolveWorkspace& workspace, const T* r, const T* x) const {
     B& backend = workspace.low->backend;
-    backend.reduce(workspace.rows(), refined_detail::NormsAt<T>{low_->factorization().row_scale(), r, x},
-                   Store<refined_detail::Norms>{workspace.norms.data()});
+    backend.reduce(workspace.rows(),
+                   refined_detail::EquilibratedNormsAt<T>{low_->factorization().row_scale(), r, x},
+                   Store<refined_detail::EquilibratedNorms>{workspace.norms.data()});
     return backend.read(workspace.norms.data());
   }
 
@@ -208,11 +209,13 @@ class RefinedSystem {
       column.finished = trivial;
       return column;
     }
-    refined_detail::Norms norms(const T* r, const T* x) const { return system.norms(workspace, r, x); }
+    refined_detail::EquilibratedNorms norms(const T* r, const T* x) const {
+      return system.norms(workspace, r, x);
+    }
     [[nodiscard]] static bool stops() { return false; }
 
     /// Whether the candidate is better than the solution.
-    bool take_step(Column& column, const refined_detail::Norms& found) const {
+    bool take_step(Column& column, const refined_detail::EquilibratedNorms& found) const {
       const double scaled = found.scaled_residual.value;
       const bool better = scaled < column.scaled_residual;
       const bool halved = scaled <= column.scaled_residual / 2;

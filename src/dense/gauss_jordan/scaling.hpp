@@ -7,6 +7,7 @@
 #include "dense/panels/scan.hpp"
 #include "linalg/balancing_scale.hpp"
 #include "linalg/line_scaling.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/direct/scales.hpp"
 
 #include <echelon/array.hpp>

@@ -71,7 +71,7 @@ class EliminatedSystem {
   /// `workspace` must outlive the system.
   EliminatedSystem(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options)
       : workspace_(workspace), device_(workspace.backend.device()), options_(options) {
-    factorization_ = std::make_unique<Factorization<B, T>>(workspace_, options_);
+    factorization_ = std::make_unique<GaussJordanFactorization<B, T>>(workspace_, options_);
   }
 
   /// Factors a copy of A for solving. Not ok when A is not finite, or the elimination overflowed or was
@@ -105,8 +105,8 @@ class EliminatedSystem {
   [[nodiscard]] const RankFacts& facts() const { return factorization_->facts(); }
   [[nodiscard]] double reciprocal_condition() const { return factorization_->reciprocal_condition(); }
   [[nodiscard]] std::string rank_description() const { return describe_rank(facts(), columns()); }
-  [[nodiscard]] Factorization<B, T>& factorization() { return *factorization_; }
-  [[nodiscard]] const Factorization<B, T>& factorization() const { return *factorization_; }
+  [[nodiscard]] GaussJordanFactorization<B, T>& factorization() { return *factorization_; }
+  [[nodiscard]] const GaussJordanFactorization<B, T>& factorization() const { return *factorization_; }
   [[nodiscard]] B& backend() const { return workspace_.backend; }
   [[nodiscard]] std::size_t bytes() const { return factorization_->bytes(); }
 
@@ -137,7 +137,7 @@ class EliminatedSystem {
       backend().write(T{1}, x.data() + factorization_->first_without_pivot());
       multiply<T>(backend(), T{1}, A, x.data(), T{0}, b.data());
     } else {
-      backend().for_each(rows(), contraction_detail::HashedVector<T, T>{nullptr, b.data()});
+      backend().for_each(rows(), HashedVector<T, T>{nullptr, b.data()});
     }
     solve_columns(*workspace, A, {b.data(), rows(), 1, rows(), device_},
                   {x.data(), columns(), 1, columns(), device_}, most_refinement_steps);
@@ -202,7 +202,8 @@ class EliminatedSystem {
       if (outcome.ok() && pivots_exceed_tolerance()) return outcome;
       contracts_ = outcome.ok() && is_regular(A);
       if (contracts_) return outcome;
-      factorization_ = std::make_unique<Factorization<B, T>>(workspace_, options_);  // frees memory first
+      factorization_ =
+          std::make_unique<GaussJordanFactorization<B, T>>(workspace_, options_);  // frees memory first
     }
     return factorization_->factor(to_dense(A), equilibration());
   }
@@ -287,7 +288,7 @@ class EliminatedSystem {
   EliminationWorkspace<B>& workspace_;
   Device device_;
   GaussJordanOptions options_;
-  std::unique_ptr<Factorization<B, T>> factorization_;
+  std::unique_ptr<GaussJordanFactorization<B, T>> factorization_;
   bool contracts_ = false;  // A is regular, with a pivot below the default tolerance
 };
 

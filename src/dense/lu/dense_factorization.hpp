@@ -34,7 +34,7 @@
 namespace echelon::lu {
 
 /// Factorisation of the scaled matrix S.
-enum class Kind {
+enum class FactorizationKind {
   plain,        ///< P S = L U
   butterflies,  ///< P U^T S V = L U for butterflies U and V
   qr,           ///< S = Q R
@@ -53,7 +53,7 @@ namespace factorization_detail {
 
 /// Copies to[i] = from[i step].
 template <class T>
-struct CopyElements {
+struct CopyStrided {
   const T* from;
   std::int64_t step;
   double* to;
@@ -85,14 +85,14 @@ class DenseFactorization {
     tau_ = {};
     left_.reset();
     right_.reset();
-    kind_ = Kind::plain;
+    kind_ = FactorizationKind::plain;
   }
 
   Outcome factor(const Context& context) {
     if (Outcome scaled = copy_scaled(context, options_.equilibrate, factors_, norms_); !scaled.ok())
       return scaled;
     pivots_ = Array<std::int64_t>(context.backend.device(), order());
-    const FactorResult lu = eliminate(context);
+    const LuResult lu = eliminate(context);
     if (lu.cancelled) return cancelled_factorization();
     const double growth = lu.largest / norms_.largest;
     std::string why;
@@ -114,7 +114,7 @@ class DenseFactorization {
   void substitute(Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
     const bool transposed = operation == Operation::transpose;
     const DenseView<const T> factors = factors_.view();
-    if (kind_ == Kind::qr) return substitute_qr<T>(backend, transposed, factors, tau_.data(), X);
+    if (kind_ == FactorizationKind::qr) return substitute_qr<T>(backend, transposed, factors, tau_.data(), X);
     const auto& before = transposed ? right_ : left_;
     const auto& after = transposed ? left_ : right_;
     if (before) before->apply_to_columns(backend, true, X);
@@ -132,7 +132,7 @@ class DenseFactorization {
   [[nodiscard]] DeterminantProduct determinant(B& backend) const {
     DeterminantProduct product;
     for (const double pivot : diagonal_on_host(backend)) product.multiply(pivot);
-    if (kind_ == Kind::qr) {
+    if (kind_ == FactorizationKind::qr) {
       count_reflections(product, tau_.to_vector());
     } else {
       count_exchanges(product, pivots_.to_vector());
@@ -145,7 +145,7 @@ class DenseFactorization {
   }
 
   [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
-    if (kind_ != Kind::plain) {
+    if (kind_ != FactorizationKind::plain) {
       throw Error("there are no L and U of A, which was factored otherwise (" + name_of(kind_) +
                   ") after growth of elements");
     }
@@ -162,24 +162,24 @@ class DenseFactorization {
   [[nodiscard]] std::vector<double> diagonal_on_host(B& backend) const {
     Array<double> diagonal(backend.device(), order());
     backend.for_each(order(),
-                     factorization_detail::CopyElements<T>{factors_.data(), order() + 1, diagonal.data()});
+                     factorization_detail::CopyStrided<T>{factors_.data(), order() + 1, diagonal.data()});
     backend.synchronize();
     return diagonal.to_vector();
   }
 
-  static std::string name_of(Kind kind) {
+  static std::string name_of(FactorizationKind kind) {
     switch (kind) {
-      case Kind::plain:
+      case FactorizationKind::plain:
         return "lu";
-      case Kind::butterflies:
+      case FactorizationKind::butterflies:
         return "butterfly-lu";
-      case Kind::qr:
+      case FactorizationKind::qr:
         return "qr";
     }
     return {};
   }
 
-  FactorResult eliminate(const Context& context) {
+  LuResult eliminate(const Context& context) {
     return lu::factor<T>(context.backend, workspace_, factors_.view(), pivots_.data(), context.control);
   }
 
@@ -195,8 +195,8 @@ class DenseFactorization {
     right_.emplace(backend, order(), seed + 1);
     left_->apply_to_columns(backend, true, factors_.view());
     right_->apply_to_rows(backend, factors_.view());
-    kind_ = Kind::butterflies;
-    const FactorResult lu = eliminate(context);
+    kind_ = FactorizationKind::butterflies;
+    const LuResult lu = eliminate(context);
     if (lu.cancelled) return cancelled_factorization();
     const bool repairable = lu.largest / norms_.largest <= repairable_growth<T>(order(), options_.refine);
     if (lu.zero_pivot < 0 && repairable && direct::inaccuracy(context).empty()) {
@@ -211,7 +211,7 @@ class DenseFactorization {
     left_.reset();
     right_.reset();
     restore_scaled(context, factors_);
-    kind_ = Kind::qr;
+    kind_ = FactorizationKind::qr;
     tau_ = Array<T>(context.backend.device(), order());
     if (!factor_qr<T>(context.backend, factors_.view(), tau_.data(), context.control))
       return cancelled_factorization();
@@ -226,7 +226,7 @@ class DenseFactorization {
   FactorWorkspace<B, T> workspace_;
   LuOptions options_;
   Dense<T> factors_;
-  Kind kind_ = Kind::plain;
+  FactorizationKind kind_ = FactorizationKind::plain;
   Array<std::int64_t> pivots_;  // of LU
   Array<T> tau_;                // of QR's reflections
   std::optional<Butterfly<B, T>> left_, right_;

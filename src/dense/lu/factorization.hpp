@@ -22,7 +22,7 @@ class Cuda;
 namespace echelon::lu {
 
 /// Result of a factorisation.
-struct FactorResult {
+struct LuResult {
   std::int64_t zero_pivot = -1;  ///< the first column, from 0, whose pivot is exactly zero; -1: none
   double largest = 0;            ///< max |u_ij|; NaN if there is one
   bool cancelled = false;
@@ -42,11 +42,11 @@ struct FactorWorkspace {
 /// memory. Of equal magnitudes the first row is the pivot. A column of zeros is passed over. m n^2 - n^3 / 3
 /// flops for m >= n. Waits for the result.
 template <class T>
-FactorResult factor(Host& backend, FactorWorkspace<Host, T>& workspace, DenseView<T> A, std::int64_t* pivots,
-                    const SetupControl& control);
+LuResult factor(Host& backend, FactorWorkspace<Host, T>& workspace, DenseView<T> A, std::int64_t* pivots,
+                const SetupControl& control);
 template <class T>
-FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
-                    const SetupControl& control);
+LuResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
+                const SetupControl& control);
 
 /// Computes X = A^-1 X, or A^-T X, by the factors of a square A and the workspace of their factorisation, for
 /// a column-major X. 2 n^2 flops a column. Queued; several threads may solve at the same time.

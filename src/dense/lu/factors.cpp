@@ -5,6 +5,7 @@
 #include "dense/factorization/packed_factors.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/operations.hpp"
+#include "linalg/vector/functors.hpp"
 #ifdef __CUDACC__
 #include "dense/lu/workspace.cuh"
 #endif
@@ -14,18 +15,6 @@
 #include <utility>
 
 namespace echelon::lu {
-
-namespace {
-
-template <class T>
-struct ElementMagnitude {
-  DenseView<const T> A;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t e) const {
-    return {std::fabs(static_cast<double>(A.data()[e / A.rows() * A.leading() + e % A.rows()]))};
-  }
-};
-
-}  // namespace
 
 template <class Target, class T>
 LuFactors<T> factors_on(const Device& device, Dense<T> A) {
@@ -37,11 +26,12 @@ LuFactors<T> factors_on(const Device& device, Dense<T> A) {
     const std::int64_t count = std::min(view.rows(), view.columns());
     if (count == 0) return result;
     Array<Largest> largest(device, 1);
-    backend.reduce(view.rows() * view.columns(), ElementMagnitude<T>{view}, Store<Largest>{largest.data()});
+    backend.reduce(view.rows() * view.columns(), LargestMagnitude<ViewElements<T>>{ViewElements<T>(view)},
+                   Store<Largest>{largest.data()});
     const double size = backend.read(largest.data()).value;
     Array<std::int64_t> pivots(device, count);
     FactorWorkspace<B, T> workspace(device);
-    const FactorResult factored = factor<T>(backend, workspace, view, pivots.data(), {});
+    const LuResult factored = factor<T>(backend, workspace, view, pivots.data(), {});
     backend.synchronize();
     if (factored.zero_pivot >= 0) result.zero_pivot = factored.zero_pivot;
     result.growth = size > 0 || std::isnan(size) ? factored.largest / size : 0;

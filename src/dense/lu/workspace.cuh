@@ -137,6 +137,6 @@ void queue_factorization(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, Den
 
 /// Waits for the last factorisation that was queued.
 template <class T>
-FactorResult wait_for_factors(FactorWorkspace<Cuda, T>& workspace);
+LuResult wait_for_factors(FactorWorkspace<Cuda, T>& workspace);
 
 }  // namespace echelon::lu

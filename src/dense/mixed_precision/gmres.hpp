@@ -72,9 +72,9 @@ struct Divide {
 };
 
 /// The least-squares problem min ||beta e_1 - H y||, kept triangular by Givens rotations.
-class LeastSquares {
+class HessenbergLeastSquares {
  public:
-  explicit LeastSquares(double beta) : right_{beta} {}
+  explicit HessenbergLeastSquares(double beta) : right_{beta} {}
 
   /// Appends a column of `count` + 1 elements. Returns the norm of the residual.
   double append(HessenbergColumn column, std::size_t count) {
@@ -142,7 +142,7 @@ class FlexibleGmres {
     backend.for_each(n, Divide<T>{r, largest, v});
     const double length = norm(backend, v);
     backend.for_each(n, Divide<T>{v, length, v});
-    LeastSquares least_squares(largest * length);
+    HessenbergLeastSquares least_squares(largest * length);
     std::int64_t count = 0;
     for (bool running = true; running && count < steps_;) {
       const HessenbergColumn column = expand(backend, A, count, precondition);

@@ -6,10 +6,11 @@
 #include "backend/target.hpp"
 #include "dense/mixed_precision/refinement.hpp"
 #include "dense/mixed_precision/rounding.hpp"
+#include "linalg/contraction.hpp"
 #include "linalg/residual_check.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
-#include "support/hash.hpp"
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>
@@ -56,27 +57,6 @@ inline void check_factor_precision(const Device& device, Precision precision) {
                                           " needs a GPU: the host factors in the working precision or in "
                                           "single");
 }
-
-template <class T>
-struct HashedVector {
-  T* v;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
-    v[i] = static_cast<T>(symmetric_number(bits));
-  }
-};
-
-template <class T>
-struct MagnitudeOf {
-  const T* x;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
-};
-
-template <class T>
-struct LargestOf {
-  const T* x;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
-};
 
 }  // namespace mixed_precision
 
@@ -232,7 +212,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     const auto space = make_low_workspace(1, &backend_);
     Dense<T> b(this->device(), n, 1);
     Dense<T> x(this->device(), n, 1);
-    backend_.for_each(n, HashedVector<T>{b.data()});
+    backend_.for_each(n, HashedVector<T, T>{nullptr, b.data()});
     backend_.fill(n, T{0}, x.data());
     add_correction(*space, b, x);
     const double by_factors = norm_one(x.data());
@@ -255,7 +235,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
 
   double norm_one(const T* x) {
     Array<Sum> sum(this->device(), 1);
-    backend_.reduce(A_.rows(), mixed_precision::MagnitudeOf<T>{x}, Store<Sum>{sum.data()});
+    backend_.reduce(A_.rows(), Magnitude<const T*>{x}, Store<Sum>{sum.data()});
     return backend_.read(sum.data()).value;
   }
 
@@ -273,7 +253,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   void add_correction(SolveWorkspace& space, DenseView<const T> R, DenseView<T> X) const {
     B& backend = space.backend;
     for (std::int64_t j = 0; j < R.columns(); ++j) {
-      backend.reduce(R.rows(), mixed_precision::LargestOf<T>{R.column(j)},
+      backend.reduce(R.rows(), LargestMagnitude<const T*>{R.column(j)},
                      Store<Largest>{space.largest.data() + j});
     }
     const DenseView<float> rounded = column_range(space.rounded.view(), 0, R.columns());

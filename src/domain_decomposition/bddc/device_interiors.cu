@@ -131,7 +131,8 @@ BoundaryRows boundary_of(const Group& group) {
 
 }  // namespace
 
-Outcome DeviceInteriors::analyze(const Preconditioner& host, int threads, const CancellationToken& cancel) {
+Outcome DeviceInteriors::analyze(const BddcPreconditioner& host, int threads,
+                                 const CancellationToken& cancel) {
   const std::vector<LocalProblem>& locals = host.locals();
   threads_ = threads;
   row_begin_ = place_begin_ = {0};
@@ -150,7 +151,7 @@ Outcome DeviceInteriors::analyze(const Preconditioner& host, int threads, const 
 }
 
 /// Numbers the patterns, and returns the first subdomain with each.
-std::vector<std::int64_t> DeviceInteriors::find_patterns(const Preconditioner& host) {
+std::vector<std::int64_t> DeviceInteriors::find_patterns(const BddcPreconditioner& host) {
   const std::vector<LocalProblem>& locals = host.locals();
   std::vector<std::uint64_t> hashes(locals.size());
   const Outcome hashed = host.for_all(threads_, [&](std::int64_t s) -> Outcome {
@@ -174,7 +175,7 @@ std::vector<std::int64_t> DeviceInteriors::find_patterns(const Preconditioner& h
   return first;
 }
 
-Outcome DeviceInteriors::factor(const Preconditioner& host, const Device& device,
+Outcome DeviceInteriors::factor(const BddcPreconditioner& host, const Device& device,
                                 const DeviceComplements& complements, const CancellationToken& cancel) {
   device_ = device;
   groups_.clear();
@@ -234,7 +235,7 @@ Outcome DeviceInteriors::factor_group(const Request& request, std::int64_t begin
 
 /// The block diagonal matrix of subdomains [begin, end). Of the first unknowns of a singular interior, which
 /// stay 0, it has the identity.
-Csr<double> DeviceInteriors::join_matrices(const Preconditioner& host, std::int64_t begin,
+Csr<double> DeviceInteriors::join_matrices(const BddcPreconditioner& host, std::int64_t begin,
                                            std::int64_t end) const {
   const std::vector<LocalProblem>& locals = host.locals();
   std::vector<std::int64_t> first(static_cast<std::size_t>(end - begin) + 1, 0);

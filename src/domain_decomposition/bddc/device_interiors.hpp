@@ -37,9 +37,9 @@ struct DeviceComplements {
 class DeviceInteriors {
  public:
   /// Analyses the subdomain matrices on `threads` threads of the host, those of one pattern once.
-  [[nodiscard]] Outcome analyze(const Preconditioner& host, int threads, const CancellationToken& cancel);
+  [[nodiscard]] Outcome analyze(const BddcPreconditioner& host, int threads, const CancellationToken& cancel);
   /// Factors the interiors and writes the Schur complements, both triangles.
-  [[nodiscard]] Outcome factor(const Preconditioner& host, const Device& device,
+  [[nodiscard]] Outcome factor(const BddcPreconditioner& host, const Device& device,
                                const DeviceComplements& complements, const CancellationToken& cancel);
 
   /// Rows of all subdomain matrices, and the first row of each subdomain and the end.
@@ -64,18 +64,18 @@ class DeviceInteriors {
   };
   /// Arguments of factor().
   struct Request {
-    const Preconditioner& host;
+    const BddcPreconditioner& host;
     const DeviceComplements& complements;
     const CancellationToken& cancel;
   };
 
-  [[nodiscard]] std::vector<std::int64_t> find_patterns(const Preconditioner& host);
+  [[nodiscard]] std::vector<std::int64_t> find_patterns(const BddcPreconditioner& host);
   [[nodiscard]] Outcome factor_range(const Request& request, std::int64_t begin, std::int64_t end);
   [[nodiscard]] Outcome factor_halves(const Request& request, std::int64_t begin, std::int64_t end);
   [[nodiscard]] Outcome factor_group(const Request& request, std::int64_t begin, std::int64_t end,
                                      sparse_direct::DeviceFactorization<double> factorization,
                                      const Csr<double>& matrix);
-  [[nodiscard]] Csr<double> join_matrices(const Preconditioner& host, std::int64_t begin,
+  [[nodiscard]] Csr<double> join_matrices(const BddcPreconditioner& host, std::int64_t begin,
                                           std::int64_t end) const;
   void complete_complements(const Request& request, Group& group) const;
 

@@ -83,7 +83,7 @@ struct SumWithCoarse {
 };
 
 /// target[to[i]] = source[from[i]]; a null list stands for all indices.
-struct CopyElements {
+struct CopyIndexed {
   const std::int32_t* from;
   const double* source;
   const std::int32_t* to;

@@ -85,7 +85,7 @@ Outcome DevicePreconditioner::setup(const std::vector<SubdomainMatrix>& subdomai
   schur_ = constrained_ = {};
   PreconditionerSettings on_host = settings;
   on_host.local.for_gpu = true;
-  Preconditioner host;
+  BddcPreconditioner host;
   Stages stages;
   if (Outcome outcome = host.setup_subdomains(subdomains, unknowns, vectors, on_host); !outcome.ok())
     return outcome;
@@ -109,7 +109,7 @@ Outcome DevicePreconditioner::setup(const std::vector<SubdomainMatrix>& subdomai
 }
 
 /// Numbers the places of all boundaries, and the rows of all subdomain matrices.
-void DevicePreconditioner::number_boundaries(Preconditioner& host) {
+void DevicePreconditioner::number_boundaries(BddcPreconditioner& host) {
   boundary_begin_ = block_begin_ = {0};
   std::vector<std::int32_t> places, boundary_rows, interior_rows, interior_unknowns;
   std::int64_t row = 0;
@@ -170,7 +170,7 @@ bool DevicePreconditioner::is_inverted(BddcSchur schur) {
 }
 
 /// Forms the Schur complements, and copies them to the host where it factors them or needs their minors.
-Outcome DevicePreconditioner::set_schur(Preconditioner& host, const PreconditionerSettings& settings) {
+Outcome DevicePreconditioner::set_schur(BddcPreconditioner& host, const PreconditionerSettings& settings) {
   schur_ = Array<double>(device_, block_begin_.back());
   Outcome outcome = interiors_.factor(host, device_, {schur_.data(), block_begin_}, settings.local.cancel);
   if (!outcome.ok()) return outcome;
@@ -196,13 +196,14 @@ int DevicePreconditioner::problems_at_once(int threads) const {
 }
 
 /// Solves the constrained problems: their operators D N D^T on the GPU, and the coarse basis on the host.
-Outcome DevicePreconditioner::set_constrained(Preconditioner& host, const PreconditionerSettings& settings) {
+Outcome DevicePreconditioner::set_constrained(BddcPreconditioner& host,
+                                              const PreconditionerSettings& settings) {
   if (std::optional<Outcome> lack = check_memory(1)) return *lack;
   constrained_ = Array<double>(device_, block_begin_.back());
   Cuda(device_).synchronize();  // threads use what this one has allocated
   WorkspacePool<DeviceTools> pool;
   const auto make_tools = [&] { return std::make_unique<DeviceTools>(device_); };
-  const LocalSettings local = Preconditioner::local_settings(settings);
+  const LocalSettings local = BddcPreconditioner::local_settings(settings);
   return host.for_all(problems_at_once(settings.threads), [&](std::int64_t s) -> Outcome {
     if (boundary_size(s) == 0) return {};
     if (local.cancel.stop_requested()) return {Status::cancelled, "stopped by the caller"};
@@ -211,7 +212,7 @@ Outcome DevicePreconditioner::set_constrained(Preconditioner& host, const Precon
   });
 }
 
-Outcome DevicePreconditioner::set_subdomain(DeviceTools& tools, Preconditioner& host, std::int64_t s,
+Outcome DevicePreconditioner::set_subdomain(DeviceTools& tools, BddcPreconditioner& host, std::int64_t s,
                                             const LocalSettings& settings) {
   LocalProblem& local = host.locals()[s];
   DeviceSchur on_device(tools, block(schur_, s));
@@ -276,7 +277,7 @@ void DevicePreconditioner::scale(DeviceTools& tools, const LocalWeights& weights
 }
 
 /// The bases D Phi, formed on the host, and the numbers of the coarse unknowns.
-Outcome DevicePreconditioner::set_coarse_space(const Preconditioner& host) {
+Outcome DevicePreconditioner::set_coarse_space(const BddcPreconditioner& host) {
   std::vector<std::int64_t> coarse_begin{0};
   std::vector<std::int64_t> basis_begin{0};
   std::vector<std::int32_t> numbers;
@@ -298,7 +299,7 @@ Outcome DevicePreconditioner::set_coarse_space(const Preconditioner& host) {
   subdomain_of_coarse_ = to_device(device_, subdomain_of_element(coarse_begin));
   coarse_offsets_ = to_device(device_, coarse_begin);
   basis_offsets_ = to_device(device_, basis_begin);
-  const auto copy = [&](const Preconditioner::Gather& gather) {
+  const auto copy = [&](const BddcPreconditioner::Gather& gather) {
     return Gather{to_device(device_, gather.begin), to_device(device_, gather.places)};
   };
   interface_gather_ = copy(host.interface_gather());
@@ -409,9 +410,9 @@ void DevicePreconditioner::reduce(Scratch& scratch, const double* r, double* g, 
   double* const rows = scratch.rows.data();
   backend.fill(unknowns_, 0.0, z);
   backend.fill(scratch.rows.size(), 0.0, rows);
-  backend.for_each(interior, CopyElements{interior_unknowns_.data(), r, interior_rows_.data(), rows});
+  backend.for_each(interior, CopyIndexed{interior_unknowns_.data(), r, interior_rows_.data(), rows});
   interiors_.solve(rows, scratch.interior_workspace.data());
-  backend.for_each(interior, CopyElements{interior_rows_.data(), rows, interior_unknowns_.data(), z});
+  backend.for_each(interior, CopyIndexed{interior_rows_.data(), rows, interior_unknowns_.data(), z});
   if (interface_size() == 0) return;
   interiors_.multiply_boundaries(rows, scratch.boundary.data());
   backend.for_each(interface_size(), SumPlaces{interface_gather_.begin.data(),
@@ -423,10 +424,10 @@ void DevicePreconditioner::extend(Scratch& scratch, const double* u, double* z) 
   if (interface_size() == 0) return;
   Cuda backend(device_);
   double* const rows = scratch.rows.data();
-  backend.for_each(interface_size(), CopyElements{nullptr, u, interface_unknowns_.data(), z});
+  backend.for_each(interface_size(), CopyIndexed{nullptr, u, interface_unknowns_.data(), z});
   backend.fill(scratch.rows.size(), 0.0, rows);
   backend.for_each(boundary_rows_.size(),
-                   CopyElements{place_in_interface_.data(), u, boundary_rows_.data(), rows});
+                   CopyIndexed{place_in_interface_.data(), u, boundary_rows_.data(), rows});
   interiors_.solve(rows, scratch.interior_workspace.data());
   backend.for_each(interior_unknowns_.size(),
                    AddElements{interior_rows_.data(), rows, interior_unknowns_.data(), z});

@@ -22,7 +22,7 @@ namespace echelon::bddc {
 
 struct DeviceTools;
 
-/// Members as those of Preconditioner; vectors are in the memory of the GPU. Only the set-up waits.
+/// Members as those of BddcPreconditioner; vectors are in the memory of the GPU. Only the set-up waits.
 class DevicePreconditioner {
  public:
   struct Scratch {
@@ -49,24 +49,24 @@ class DevicePreconditioner {
   void apply(Scratch& scratch, const double* r, double* z) const;
 
  private:
-  /// Preconditioner::Gather on the device.
+  /// BddcPreconditioner::Gather on the device.
   struct Gather {
     Array<std::int64_t> begin, places;
     [[nodiscard]] std::int64_t targets() const { return begin.size() - 1; }
   };
 
-  void number_boundaries(Preconditioner& host);
+  void number_boundaries(BddcPreconditioner& host);
   [[nodiscard]] std::optional<Outcome> check_memory(std::int64_t copies) const;
   [[nodiscard]] static bool is_inverted(BddcSchur schur);
   [[nodiscard]] int problems_at_once(int threads) const;
-  [[nodiscard]] Outcome set_schur(Preconditioner& host, const PreconditionerSettings& settings);
-  [[nodiscard]] Outcome set_constrained(Preconditioner& host, const PreconditionerSettings& settings);
-  [[nodiscard]] Outcome set_subdomain(DeviceTools& tools, Preconditioner& host, std::int64_t s,
+  [[nodiscard]] Outcome set_schur(BddcPreconditioner& host, const PreconditionerSettings& settings);
+  [[nodiscard]] Outcome set_constrained(BddcPreconditioner& host, const PreconditionerSettings& settings);
+  [[nodiscard]] Outcome set_subdomain(DeviceTools& tools, BddcPreconditioner& host, std::int64_t s,
                                       const LocalSettings& settings);
   void set_operator(DeviceTools& tools, const LocalProblem& local, const Dense<double>& free_inverse,
                     std::int64_t s);
   void scale(DeviceTools& tools, const LocalWeights& weights, std::int64_t s);
-  [[nodiscard]] Outcome set_coarse_space(const Preconditioner& host);
+  [[nodiscard]] Outcome set_coarse_space(const BddcPreconditioner& host);
   [[nodiscard]] Outcome set_coarse(const CoarseProblem& coarse);
   [[nodiscard]] std::int64_t largest_boundary() const;
   /// The block of subdomain s in an array of dense matrices.

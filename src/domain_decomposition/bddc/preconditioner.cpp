@@ -34,8 +34,8 @@ void append_offset(std::vector<std::int64_t>& offsets, std::int64_t count) {
 
 }  // namespace
 
-Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, std::int64_t unknowns,
-                              const Dense<double>& vectors, const PreconditionerSettings& settings) {
+Outcome BddcPreconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, std::int64_t unknowns,
+                                  const Dense<double>& vectors, const PreconditionerSettings& settings) {
   Outcome outcome = setup_subdomains(subdomains, unknowns, vectors, settings);
   if (!outcome.ok()) return outcome;
   set_weights(settings.scaling);
@@ -46,16 +46,16 @@ Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, st
   return setup_coarse(unknowns, vectors, settings);
 }
 
-LocalSettings Preconditioner::local_settings(const PreconditionerSettings& settings) {
+LocalSettings BddcPreconditioner::local_settings(const PreconditionerSettings& settings) {
   LocalSettings local = settings.local;
   local.block_size = settings.block_size;
   local.needs_schur_matrix = settings.scaling == BddcScaling::deluxe;
   return local;
 }
 
-Outcome Preconditioner::setup_subdomains(const std::vector<SubdomainMatrix>& subdomains,
-                                         std::int64_t unknowns, const Dense<double>& vectors,
-                                         const PreconditionerSettings& settings) {
+Outcome BddcPreconditioner::setup_subdomains(const std::vector<SubdomainMatrix>& subdomains,
+                                             std::int64_t unknowns, const Dense<double>& vectors,
+                                             const PreconditionerSettings& settings) {
   threads_ = settings.threads;
   interface_ =
       classify_interface(subdomains, unknowns, settings.block_size, settings.vertex_size, settings.edge_ends);
@@ -86,16 +86,16 @@ Outcome Preconditioner::setup_subdomains(const std::vector<SubdomainMatrix>& sub
   return {};
 }
 
-Outcome Preconditioner::setup_coarse(std::int64_t unknowns, const Dense<double>& vectors,
-                                     const PreconditionerSettings& settings) {
+Outcome BddcPreconditioner::setup_coarse(std::int64_t unknowns, const Dense<double>& vectors,
+                                         const PreconditionerSettings& settings) {
   number_boundaries();
   const Dense<double> kernel = coarse_values(
       interface_, constraints_, settings.singular ? vectors : Dense<double>(Device::serial(), unknowns, 0));
   return coarse_.setup(coarse_matrix(), kernel, settings.local.cancel);
 }
 
-Outcome Preconditioner::for_all(const SetupControl& control, double begin, double end,
-                                const std::function<Outcome(std::int64_t)>& setup_one) const {
+Outcome BddcPreconditioner::for_all(const SetupControl& control, double begin, double end,
+                                    const std::function<Outcome(std::int64_t)>& setup_one) const {
   std::vector<Outcome> outcomes(locals_.size());
   std::atomic<std::int64_t> done = 0;
   for_subdomains(threads_, subdomains(), [&](std::int64_t s) {
@@ -109,7 +109,7 @@ Outcome Preconditioner::for_all(const SetupControl& control, double begin, doubl
   return {};
 }
 
-Outcome Preconditioner::in_subdomain(std::int64_t s, Outcome outcome) const {
+Outcome BddcPreconditioner::in_subdomain(std::int64_t s, Outcome outcome) const {
   const LocalMatrix& matrix = locals_[s].matrix();
   const std::int32_t first =
       matrix.interior_size() > 0 ? matrix.interior().front() : matrix.boundary().front();
@@ -120,7 +120,7 @@ Outcome Preconditioner::in_subdomain(std::int64_t s, Outcome outcome) const {
 }
 
 /// Places of a class along the boundary of a subdomain that has it.
-std::vector<std::int32_t> Preconditioner::places_of(const InterfaceClass& c, std::int64_t s) const {
+std::vector<std::int32_t> BddcPreconditioner::places_of(const InterfaceClass& c, std::int64_t s) const {
   std::vector<std::int32_t> places;
   places.reserve(c.unknowns.size());
   for (const std::int32_t unknown : c.unknowns)
@@ -128,7 +128,7 @@ std::vector<std::int32_t> Preconditioner::places_of(const InterfaceClass& c, std
   return places;
 }
 
-LocalConstraints Preconditioner::constraints_of(std::int64_t s) const {
+LocalConstraints BddcPreconditioner::constraints_of(std::int64_t s) const {
   LocalConstraints local;
   for (const std::int32_t c : classes_[s]) {
     const std::vector<std::int32_t>& unknowns = interface_.classes[c].unknowns;
@@ -147,7 +147,7 @@ LocalConstraints Preconditioner::constraints_of(std::int64_t s) const {
   return local;
 }
 
-void Preconditioner::set_weights(BddcScaling scaling) {
+void BddcPreconditioner::set_weights(BddcScaling scaling) {
   weights_.assign(locals_.size(), {});
   std::vector<double> sums(interface_.unknowns.size(), 0.0);
   for (std::size_t s = 0; s < locals_.size(); ++s) {
@@ -171,7 +171,7 @@ void Preconditioner::set_weights(BddcScaling scaling) {
   if (scaling == BddcScaling::deluxe) set_deluxe_blocks();
 }
 
-void Preconditioner::set_deluxe_blocks() {
+void BddcPreconditioner::set_deluxe_blocks() {
   const std::int64_t classes = std::ssize(interface_.classes);
   std::vector<std::vector<LocalWeights::Block>> blocks(interface_.classes.size());
   for_subdomains(threads_, classes, [&](std::int64_t c) {
@@ -202,8 +202,8 @@ void Preconditioner::set_deluxe_blocks() {
   }
 }
 
-Preconditioner::Gather Preconditioner::make_gather(std::int64_t targets,
-                                                   const std::vector<std::int32_t>& target_of_place) {
+BddcPreconditioner::Gather BddcPreconditioner::make_gather(std::int64_t targets,
+                                                           const std::vector<std::int32_t>& target_of_place) {
   Gather gather;
   gather.begin.assign(static_cast<std::size_t>(targets) + 1, 0);
   for (const std::int32_t t : target_of_place) ++gather.begin[t + 1];
@@ -216,7 +216,7 @@ Preconditioner::Gather Preconditioner::make_gather(std::int64_t targets,
   return gather;
 }
 
-void Preconditioner::Gather::sum(int threads, const double* source, double* target) const {
+void BddcPreconditioner::Gather::sum(int threads, const double* source, double* target) const {
   constexpr std::int64_t worth_threads = 20000;
   const std::int64_t targets = std::ssize(begin) - 1;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && targets > worth_threads)
@@ -227,7 +227,7 @@ void Preconditioner::Gather::sum(int threads, const double* source, double* targ
   }
 }
 
-void Preconditioner::number_boundaries() {
+void BddcPreconditioner::number_boundaries() {
   boundary_begin_.assign(1, 0);
   coarse_begin_.assign(1, 0);
   std::vector<std::int32_t> targets;
@@ -243,7 +243,7 @@ void Preconditioner::number_boundaries() {
   coarse_gather_ = make_gather(constraints_.coarse_unknowns, coarse_targets);
 }
 
-Csr<double> Preconditioner::coarse_matrix() const {
+Csr<double> BddcPreconditioner::coarse_matrix() const {
   std::vector<Triplet<double>> triplets;
   for (const LocalProblem& own : locals_) {
     const std::vector<std::int32_t>& numbers = own.coarse_numbers();
@@ -256,7 +256,7 @@ Csr<double> Preconditioner::coarse_matrix() const {
   return Csr<double>::from_triplets(constraints_.coarse_unknowns, constraints_.coarse_unknowns, triplets);
 }
 
-Preconditioner::Scratch Preconditioner::make_scratch() const {
+BddcPreconditioner::Scratch BddcPreconditioner::make_scratch() const {
   Scratch scratch;
   for (const LocalProblem& own : locals_) scratch.locals.push_back(own.make_scratch());
   scratch.boundary.resize(boundary_begin_.empty() ? 0 : static_cast<std::size_t>(boundary_begin_.back()));
@@ -270,7 +270,7 @@ Preconditioner::Scratch Preconditioner::make_scratch() const {
   return scratch;
 }
 
-std::size_t Preconditioner::Scratch::bytes() const {
+std::size_t BddcPreconditioner::Scratch::bytes() const {
   std::size_t bytes =
       (boundary.capacity() + correction.capacity() + local_coarse.capacity() + coarse_right.capacity() +
        coarse.capacity() + interface.capacity() + preconditioned.capacity()) *
@@ -280,7 +280,7 @@ std::size_t Preconditioner::Scratch::bytes() const {
   return bytes;
 }
 
-void Preconditioner::precondition(Scratch& scratch, const double* r, double* z) const {
+void BddcPreconditioner::precondition(Scratch& scratch, const double* r, double* z) const {
   for_subdomains(threads_, subdomains(), [&](std::int64_t s) {
     double* const own = scratch.boundary.data() + boundary_begin_[s];
     double* const w = scratch.correction.data() + boundary_begin_[s];
@@ -310,7 +310,7 @@ void Preconditioner::precondition(Scratch& scratch, const double* r, double* z) 
   interface_gather_.sum(threads_, scratch.boundary.data(), z);
 }
 
-void Preconditioner::multiply(Scratch& scratch, const double* x, double* y) const {
+void BddcPreconditioner::multiply(Scratch& scratch, const double* x, double* y) const {
   for_subdomains(threads_, subdomains(), [&](std::int64_t s) {
     double* const own = scratch.correction.data() + boundary_begin_[s];
     for (std::int64_t b = 0; b < std::ssize(places_[s]); ++b) own[b] = x[places_[s][b]];
@@ -319,7 +319,7 @@ void Preconditioner::multiply(Scratch& scratch, const double* x, double* y) cons
   interface_gather_.sum(threads_, scratch.boundary.data(), y);
 }
 
-void Preconditioner::reduce(Scratch& scratch, const double* r, double* g, double* z) const {
+void BddcPreconditioner::reduce(Scratch& scratch, const double* r, double* g, double* z) const {
   for_subdomains(threads_, subdomains(), [&](std::int64_t s) {
     const LocalMatrix& matrix = locals_[s].matrix();
     const std::int64_t interior = matrix.interior_size();
@@ -336,7 +336,7 @@ void Preconditioner::reduce(Scratch& scratch, const double* r, double* g, double
   for (std::int64_t i = 0; i < interface_size(); ++i) g[i] += r[interface_.unknowns[i]];
 }
 
-void Preconditioner::extend(Scratch& scratch, const double* u, double* z) const {
+void BddcPreconditioner::extend(Scratch& scratch, const double* u, double* z) const {
   for (std::int64_t i = 0; i < interface_size(); ++i) z[interface_.unknowns[i]] = u[i];
   for_subdomains(threads_, subdomains(), [&](std::int64_t s) {
     const LocalMatrix& matrix = locals_[s].matrix();
@@ -350,13 +350,13 @@ void Preconditioner::extend(Scratch& scratch, const double* u, double* z) const 
   });
 }
 
-void Preconditioner::apply(Scratch& scratch, const double* r, double* z) const {
+void BddcPreconditioner::apply(Scratch& scratch, const double* r, double* z) const {
   reduce(scratch, r, scratch.interface.data(), z);
   precondition(scratch, scratch.interface.data(), scratch.preconditioned.data());
   extend(scratch, scratch.preconditioned.data(), z);
 }
 
-std::vector<Statistic> Preconditioner::statistics() const {
+std::vector<Statistic> BddcPreconditioner::statistics() const {
   std::vector<Statistic> result = {{"subdomains", subdomains()},
                                    {"interface_unknowns", interface_size()},
                                    {"corners", interface_.count(ClassKind::corner)},
@@ -369,7 +369,7 @@ std::vector<Statistic> Preconditioner::statistics() const {
   return result;
 }
 
-std::size_t Preconditioner::bytes() const {
+std::size_t BddcPreconditioner::bytes() const {
   std::size_t bytes = coarse_.bytes();
   for (const LocalProblem& own : locals_) bytes += own.bytes();
   for (const LocalWeights& own : weights_) bytes += own.bytes();

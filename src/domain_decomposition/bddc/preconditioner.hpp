@@ -38,7 +38,7 @@ struct PreconditionerSettings {
   Device device = {};  ///< of the vectors; the set-up is the host's
 };
 
-class Preconditioner {
+class BddcPreconditioner {
  public:
   /// Vectors of one application at a time.
   struct Scratch {

@@ -40,9 +40,9 @@ struct Convert {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = factor * static_cast<To>(source[i]); }
 };
 
-/// x += z.
+/// x = x + z, computed in double and rounded to T.
 template <class T>
-struct AddCorrection {
+struct AddRounded {
   const double* z;
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
@@ -59,7 +59,7 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
   using typename Base::SolvedColumn;
   using typename Base::SolvedColumns;
   using typename Base::SolveWorkspace;
-  using Preconditioner = std::conditional_t<B::on_host, bddc::Preconditioner, bddc::DevicePreconditioner>;
+  using Preconditioner = std::conditional_t<B::on_host, bddc::BddcPreconditioner, bddc::DevicePreconditioner>;
 
   /// Vectors of one solve or application, in double.
   struct Vectors : SolveWorkspace {
@@ -115,7 +115,7 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
     if (this->control().stop_requested()) return {Status::cancelled, "stopped by the caller"};
     prepared_ = preconditioner_.setup(subdomains.matrices, n, vectors, settings());
     if (!prepared_.ok()) {
-      if (subdomains.splitting == bddc::Splitting::heuristic && prepared_.status == Status::not_spd) {
+      if (subdomains.origin == bddc::MatrixOrigin::heuristic && prepared_.status == Status::not_spd) {
         prepared_.message +=
             "; the subdomain matrices were derived from A, which is not diagonally dominant, by a "
             "heuristic: give element or subdomain matrices";
@@ -124,7 +124,7 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
     }
     outcome.warnings.insert(outcome.warnings.end(), prepared_.warnings.begin(), prepared_.warnings.end());
     outcome.statistics = preconditioner_.statistics();
-    outcome.statistics.push_back({"subdomain_matrices", to_string(subdomains.splitting)});
+    outcome.statistics.push_back({"subdomain_matrices", to_string(subdomains.origin)});
     host_ = {};  // the copy for the set-up
     A_ = nullptr;
     return outcome;
@@ -359,7 +359,7 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
   void finish(SolveWorkspace& workspace, T* x) const override {
     auto& v = static_cast<Vectors&>(workspace);
     preconditioner_.extend(v.scratch, v.u.data(), v.z.data());
-    v.backend.for_each(rows_, AddCorrection<T>{v.z.data(), x});
+    v.backend.for_each(rows_, AddRounded<T>{v.z.data(), x});
   }
 
   /// Keeps the part of z inside subdomains, to which finish() adds.

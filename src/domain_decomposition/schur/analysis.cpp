@@ -13,8 +13,8 @@
 namespace echelon::schur {
 
 template <class T>
-Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFactorization factorization,
-                          Ordering ordering, AnalysisTarget target) {
+Analysis analyze_interior(const Csr<T>& A, const InterfacePartition& partition,
+                          SchurFactorization factorization, Ordering ordering, AnalysisTarget target) {
   using namespace sparse_direct;
   Analysis result;
   AnalysisOptions options;
@@ -55,9 +55,9 @@ Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFact
   return result;
 }
 
-template Analysis analyze_interior(const Csr<float>&, const Partition&, SchurFactorization, Ordering,
+template Analysis analyze_interior(const Csr<float>&, const InterfacePartition&, SchurFactorization, Ordering,
                                    AnalysisTarget);
-template Analysis analyze_interior(const Csr<double>&, const Partition&, SchurFactorization, Ordering,
-                                   AnalysisTarget);
+template Analysis analyze_interior(const Csr<double>&, const InterfacePartition&, SchurFactorization,
+                                   Ordering, AnalysisTarget);
 
 }  // namespace echelon::schur

@@ -31,7 +31,7 @@ struct AnalysisTarget {
 /// into pairs, where pivots are searched for; an A_II that is structurally singular is the outcome. A is on
 /// the host; for cholesky and ldlt it has to be symmetric, and another A is the outcome.
 template <class T>
-[[nodiscard]] Analysis analyze_interior(const Csr<T>& A, const Partition& partition,
+[[nodiscard]] Analysis analyze_interior(const Csr<T>& A, const InterfacePartition& partition,
                                         SchurFactorization factorization, Ordering ordering,
                                         AnalysisTarget target);
 

@@ -5,6 +5,8 @@
 #include "backend/dispatch.hpp"
 #include "domain_decomposition/schur/implementation.hpp"
 #include "linalg/residual_check.hpp"
+#include "solver/direct/refinement.hpp"
+#include "support/machine_epsilon.hpp"
 #include "support/stopwatch.hpp"
 #include "support/text.hpp"
 
@@ -16,9 +18,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,8 +32,8 @@ namespace {
 
 using namespace schur;
 
-Partition partition_of(std::int64_t n, std::span<const std::int32_t> interface) {
-  Partition partition;
+InterfacePartition partition_of(std::int64_t n, std::span<const std::int32_t> interface) {
+  InterfacePartition partition;
   partition.interface.assign(interface.begin(), interface.end());
   partition.number.assign(static_cast<std::size_t>(n), 0);
   for (std::size_t k = 0; k < interface.size(); ++k) {
@@ -71,7 +74,7 @@ void check_matrix(const MatrixRef<T>& A, const SchurOptions& options) {
 /// Whether the diagonal of A_II is positive, without which it is not positive definite. Of a matrix on a GPU
 /// that is not known.
 template <class T>
-bool may_be_definite(const MatrixRef<T>& A, const Partition& partition) {
+bool may_be_definite(const MatrixRef<T>& A, const InterfacePartition& partition) {
   if (!A.device().on_host()) return true;
   const auto diagonal = [&](std::int64_t i) {
     if (!A.is_sparse()) return A.dense()(i, i);
@@ -86,8 +89,9 @@ bool may_be_definite(const MatrixRef<T>& A, const Partition& partition) {
 }
 
 template <class T>
-std::unique_ptr<Elimination<T>> make_elimination(const MatrixRef<T>& A, const Partition& partition,
-                                                 const Device& device, const SchurOptions& options) {
+std::unique_ptr<InteriorElimination<T>> make_elimination(const MatrixRef<T>& A,
+                                                         const InterfacePartition& partition,
+                                                         const Device& device, const SchurOptions& options) {
   if (A.is_sparse()) {
     return on_target(device, [&]<class Target>() {
       return sparse_elimination_on<Target>(*A.csr(), partition, device, options);
@@ -100,6 +104,56 @@ std::unique_ptr<Elimination<T>> make_elimination(const MatrixRef<T>& A, const Pa
 bool is_unsuitable(const Outcome& outcome) {
   return outcome.status == Status::not_spd || outcome.status == Status::breakdown;
 }
+
+/// Policy of refine() for several columns together: accepts candidates while the largest backward error
+/// becomes smaller; ends when a step does not halve it, or when it is at most twice the machine epsilon.
+/// `assess(X, R)` sets R = B - A X and returns its facts.
+template <class T, class Assess>
+class SmallerBackwardError {
+ public:
+  SmallerBackwardError(Assess assess, const DenseView<T>& X, const DenseView<T>& R)
+      : assess_(std::move(assess)), columns_(static_cast<std::size_t>(X.columns())), reports_(assess_(X, R)) {
+    std::iota(columns_.begin(), columns_.end(), std::int64_t{0});
+  }
+
+  /// The residuals of X are those that the constructor formed.
+  void begin(const RefinementViews<T>& /*views*/) {}
+
+  [[nodiscard]] std::span<const std::int64_t> columns() const {
+    constexpr double negligible = 2 * machine_epsilon<T>;
+    if (!improves_ || !(worst().backward_error > negligible)) return {};
+    return columns_;
+  }
+
+  void assess(std::span<const std::int64_t> /*columns*/, const RefinementViews<T>& views) {
+    const double before = worst().backward_error;
+    std::vector<ColumnReport> refined = assess_(views.candidate, views.residual);
+    const double after = worst_of(refined).backward_error;
+    improves_ = after <= before / 2;
+    if (!(after < before)) return;
+    add<T>(T{1}, views.candidate, T{0}, views.candidate, views.solution);
+    reports_ = std::move(refined);
+    ++steps_;
+  }
+
+  [[nodiscard]] const std::vector<ColumnReport>& reports() const { return reports_; }
+  [[nodiscard]] const ColumnReport& worst() const { return worst_of(reports_); }
+  /// Steps accepted.
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+
+ private:
+  static const ColumnReport& worst_of(const std::vector<ColumnReport>& reports) {
+    return *std::max_element(
+        reports.begin(), reports.end(),
+        [](const ColumnReport& a, const ColumnReport& b) { return !(b.backward_error <= a.backward_error); });
+  }
+
+  Assess assess_;
+  std::vector<std::int64_t> columns_;
+  std::vector<ColumnReport> reports_;
+  std::int64_t steps_ = 0;
+  bool improves_ = true;
+};
 
 void take_outcome(Outcome outcome, Report& report) {
   report.status = outcome.ok() ? Status::ready : outcome.status;
@@ -119,10 +173,10 @@ struct SchurComplement<T>::State {
   MatrixRef<T> A;
   SchurOptions options;
   Device device;
-  Partition partition;
+  InterfacePartition partition;
   Report report;
   SchurFactorization factorization = SchurFactorization::automatic;
-  std::unique_ptr<Elimination<T>> elimination;
+  std::unique_ptr<InteriorElimination<T>> elimination;
   double norm = 0;   ///< ||A||_inf
   std::mutex mutex;  // guards what follows
   std::optional<Solver<T>> complement_solver;
@@ -390,35 +444,21 @@ Report SchurComplement<T>::solve(DenseView<const T> B, DenseView<T> X) const {
     add<T>(T{1}, B, T{0}, B, rhs.view());
     s.solve_once(rhs.view(), x.view(), solver);
     Dense<T> r(s.device, B.rows(), B.columns());
-    const auto worst_of = [](const std::vector<ColumnReport>& columns) {
-      return *std::max_element(columns.begin(), columns.end(),
-                               [](const ColumnReport& a, const ColumnReport& b) {
-                                 return !(b.backward_error <= a.backward_error);
-                               });
-    };
-    std::vector<ColumnReport> columns = s.assess(rhs.view(), x.view(), r.view());
-    constexpr double negligible = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    std::int64_t steps = 0;
-    while (steps < s.options.refine && worst_of(columns).backward_error > negligible) {
-      Dense<T> candidate(s.device, B.rows(), B.columns());
-      s.solve_once(r.view(), candidate.view(), solver);
-      axpy<T>(T{1}, x.view(), candidate.view());
-      std::vector<ColumnReport> refined = s.assess(rhs.view(), candidate.view(), r.view());
-      const double before = worst_of(columns).backward_error;
-      const double after = worst_of(refined).backward_error;
-      if (!(after < before)) break;
-      x = std::move(candidate);
-      columns = std::move(refined);
-      ++steps;
-      if (after > before / 2) break;
-    }
+    Dense<T> candidate(s.device, B.rows(), B.columns());
+    SmallerBackwardError policy(
+        [&](DenseView<const T> Y, DenseView<T> R) { return s.assess(rhs.view(), Y, R); }, x.view(), r.view());
+    refine(s.options.refine, RefinementViews<T>{x.view(), r.view(), candidate.view()}, policy,
+           [&](std::span<const std::int64_t>, const RefinementViews<T>& views) {
+             s.solve_once(views.residual, views.candidate, solver);
+             axpy<T>(T{1}, views.solution, views.candidate);
+           });
     add<T>(T{1}, x.view(), T{0}, x.view(), X);
-    const ColumnReport worst = worst_of(columns);
-    report.columns = std::move(columns);
+    report.columns = policy.reports();
+    const ColumnReport worst = policy.worst();
     report.relative_residual = worst.relative_residual;
     report.backward_error = worst.backward_error;
     report.status = worst.status;
-    report.statistics.push_back({"refinement_steps", steps});
+    report.statistics.push_back({"refinement_steps", policy.steps()});
     report.solve_seconds = watch.seconds();
     return report;
   });

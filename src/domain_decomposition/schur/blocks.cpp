@@ -21,7 +21,7 @@ ECHELON_ANYWHERE T& element(const DenseView<T>& view, std::int64_t i, std::int64
 }
 
 template <class T>
-struct Gather {
+struct GatherBlock {
   DenseView<const T> from;
   const std::int32_t* rows;
   const std::int32_t* columns;
@@ -34,7 +34,7 @@ struct Gather {
 };
 
 template <class T>
-struct ScatterRows {
+struct ScatterBlockRows {
   DenseView<const T> from;
   const std::int32_t* rows;
   DenseView<T> to;
@@ -83,7 +83,7 @@ void gather_on(DenseView<const T> from, const std::int32_t* rows, const std::int
                DenseView<T> to) {
   on_backend(to.device(), [&]<class B>() {
     B backend(to.device());
-    backend.for_each(to.rows() * to.columns(), Gather<T>{from, rows, columns, to});
+    backend.for_each(to.rows() * to.columns(), GatherBlock<T>{from, rows, columns, to});
   });
 }
 
@@ -91,7 +91,7 @@ template <class Target, class T>
 void scatter_rows_on(DenseView<const T> from, const std::int32_t* rows, DenseView<T> to) {
   on_backend(to.device(), [&]<class B>() {
     B backend(to.device());
-    backend.for_each(from.rows() * from.columns(), ScatterRows<T>{from, rows, to});
+    backend.for_each(from.rows() * from.columns(), ScatterBlockRows<T>{from, rows, to});
   });
 }
 

@@ -21,10 +21,10 @@ namespace echelon::schur {
 namespace {
 
 template <class T>
-class DenseElimination final : public Elimination<T> {
+class DenseInteriorElimination final : public InteriorElimination<T> {
  public:
-  DenseElimination(DenseView<const T> A, const Partition& partition, const Device& device,
-                   const SchurOptions& options)
+  DenseInteriorElimination(DenseView<const T> A, const InterfacePartition& partition, const Device& device,
+                           const SchurOptions& options)
       : A_(A),
         device_(device),
         options_(options),
@@ -154,7 +154,7 @@ class DenseElimination final : public Elimination<T> {
   DenseView<const T> A_;
   Device device_;
   const SchurOptions& options_;
-  const Partition& partition_;
+  const InterfacePartition& partition_;
   Array<std::int32_t> interior_, interface_;
   SchurFactorization factorization_ = SchurFactorization::lu;
   Dense<T> A_II_, A_IB_, A_BI_, complement_;
@@ -166,14 +166,17 @@ class DenseElimination final : public Elimination<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<Elimination<T>> dense_elimination(DenseView<const T> A, const Partition& partition,
-                                                  const Device& device, const SchurOptions& options) {
-  return std::make_unique<DenseElimination<T>>(A, partition, device, options);
+std::unique_ptr<InteriorElimination<T>> dense_elimination(DenseView<const T> A,
+                                                          const InterfacePartition& partition,
+                                                          const Device& device, const SchurOptions& options) {
+  return std::make_unique<DenseInteriorElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<Elimination<float>> dense_elimination(DenseView<const float>, const Partition&,
-                                                               const Device&, const SchurOptions&);
-template std::unique_ptr<Elimination<double>> dense_elimination(DenseView<const double>, const Partition&,
-                                                                const Device&, const SchurOptions&);
+template std::unique_ptr<InteriorElimination<float>> dense_elimination(DenseView<const float>,
+                                                                       const InterfacePartition&,
+                                                                       const Device&, const SchurOptions&);
+template std::unique_ptr<InteriorElimination<double>> dense_elimination(DenseView<const double>,
+                                                                        const InterfacePartition&,
+                                                                        const Device&, const SchurOptions&);
 
 }  // namespace echelon::schur

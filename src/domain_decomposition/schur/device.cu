@@ -61,7 +61,7 @@ template <class T>
 struct AddInterfaceBlock {
   std::int64_t size;
   const std::int32_t* interface;
-  const std::int32_t* number;  ///< Partition::number
+  const std::int32_t* number;  ///< InterfacePartition::number
   const std::int64_t* row_offsets;
   const std::int32_t* columns;
   const T* values;
@@ -119,7 +119,7 @@ struct CopyInterior {
 
 /// A_BI of A or of its transpose, with all columns of A, on the host.
 template <class T>
-Csr<T> coupling(const Csr<T>& A, const Partition& partition, bool transposed) {
+Csr<T> coupling(const Csr<T>& A, const InterfacePartition& partition, bool transposed) {
   std::vector<Triplet<T>> elements;
   for (std::int32_t i = 0; i < A.rows(); ++i) {
     for (std::int64_t e = A.row_offsets()[i]; e < A.row_offsets()[i + 1]; ++e) {
@@ -133,9 +133,9 @@ Csr<T> coupling(const Csr<T>& A, const Partition& partition, bool transposed) {
 }
 
 template <class T>
-class DeviceElimination final : public Elimination<T> {
+class DeviceElimination final : public InteriorElimination<T> {
  public:
-  DeviceElimination(const Csr<T>& A, const Partition& partition, const Device& device,
+  DeviceElimination(const Csr<T>& A, const InterfacePartition& partition, const Device& device,
                     const SchurOptions& options)
       : A_(A),
         partition_(partition),
@@ -348,7 +348,7 @@ class DeviceElimination final : public Elimination<T> {
   }
 
   const Csr<T>& A_;
-  const Partition& partition_;
+  const InterfacePartition& partition_;
   Device device_;
   const SchurOptions& options_;
   FactorKind kind_ = FactorKind::cholesky;
@@ -361,24 +361,22 @@ class DeviceElimination final : public Elimination<T> {
   Dense<T> complement_;
   std::optional<Inertia> inertia_;
   std::vector<Statistic> statistics_;
-  std::unique_ptr<Elimination<T>> host_;  ///< in place of the factorisation
+  std::unique_ptr<InteriorElimination<T>> host_;  ///< in place of the factorisation
 };
 
 }  // namespace
 
 template <class Target, class T>
-std::unique_ptr<Elimination<T>> sparse_elimination_on(const Csr<T>& A, const Partition& partition,
-                                                      const Device& device, const SchurOptions& options) {
+std::unique_ptr<InteriorElimination<T>> sparse_elimination_on(const Csr<T>& A,
+                                                              const InterfacePartition& partition,
+                                                              const Device& device,
+                                                              const SchurOptions& options) {
   return std::make_unique<DeviceElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<Elimination<float>> sparse_elimination_on<CudaTarget>(const Csr<float>&,
-                                                                               const Partition&,
-                                                                               const Device&,
-                                                                               const SchurOptions&);
-template std::unique_ptr<Elimination<double>> sparse_elimination_on<CudaTarget>(const Csr<double>&,
-                                                                                const Partition&,
-                                                                                const Device&,
-                                                                                const SchurOptions&);
+template std::unique_ptr<InteriorElimination<float>> sparse_elimination_on<CudaTarget>(
+    const Csr<float>&, const InterfacePartition&, const Device&, const SchurOptions&);
+template std::unique_ptr<InteriorElimination<double>> sparse_elimination_on<CudaTarget>(
+    const Csr<double>&, const InterfacePartition&, const Device&, const SchurOptions&);
 
 }  // namespace echelon::schur

@@ -18,7 +18,7 @@
 namespace echelon::schur {
 
 /// The two sets of unknowns.
-struct Partition {
+struct InterfacePartition {
   std::vector<std::int32_t> interior;   ///< ascending
   std::vector<std::int32_t> interface;  ///< as given
   /// Number of each unknown in its set; those of the interface are counted down from -1.
@@ -35,12 +35,12 @@ enum class Equations { plain, transposed };
 
 /// Elimination of the interior of one matrix. The factorisation is not `automatic`.
 template <class T>
-class Elimination {
+class InteriorElimination {
  public:
-  Elimination() = default;
-  Elimination(const Elimination&) = delete;
-  Elimination& operator=(const Elimination&) = delete;
-  virtual ~Elimination() = default;
+  InteriorElimination() = default;
+  InteriorElimination(const InteriorElimination&) = delete;
+  InteriorElimination& operator=(const InteriorElimination&) = delete;
+  virtual ~InteriorElimination() = default;
 
   /// Eliminates; called once. The outcome has the facts for the report.
   virtual Outcome eliminate(SchurFactorization factorization) = 0;
@@ -60,22 +60,18 @@ class Elimination {
 
 /// Elimination of a sparse A on its device. Defined for HostTarget and CudaTarget.
 template <class Target, class T>
-[[nodiscard]] std::unique_ptr<Elimination<T>> sparse_elimination_on(const Csr<T>& A,
-                                                                    const Partition& partition,
-                                                                    const Device& device,
-                                                                    const SchurOptions& options);
+[[nodiscard]] std::unique_ptr<InteriorElimination<T>> sparse_elimination_on(
+    const Csr<T>& A, const InterfacePartition& partition, const Device& device, const SchurOptions& options);
 /// Elimination of a dense A, on any device.
 template <class T>
-[[nodiscard]] std::unique_ptr<Elimination<T>> dense_elimination(DenseView<const T> A,
-                                                                const Partition& partition,
-                                                                const Device& device,
-                                                                const SchurOptions& options);
+[[nodiscard]] std::unique_ptr<InteriorElimination<T>> dense_elimination(DenseView<const T> A,
+                                                                        const InterfacePartition& partition,
+                                                                        const Device& device,
+                                                                        const SchurOptions& options);
 /// Elimination of a sparse A in the memory of a GPU by the host's cores; S is copied to the GPU, and vectors
 /// in both directions.
 template <class T>
-[[nodiscard]] std::unique_ptr<Elimination<T>> sparse_elimination_on_host(const Csr<T>& A,
-                                                                         const Partition& partition,
-                                                                         const Device& device,
-                                                                         const SchurOptions& options);
+[[nodiscard]] std::unique_ptr<InteriorElimination<T>> sparse_elimination_on_host(
+    const Csr<T>& A, const InterfacePartition& partition, const Device& device, const SchurOptions& options);
 
 }  // namespace echelon::schur

@@ -30,7 +30,7 @@ double reciprocal_power(double magnitude) {
 }  // namespace
 
 template <class T>
-Csr<T> interior_block(const Csr<T>& A, const Partition& partition) {
+Csr<T> interior_block(const Csr<T>& A, const InterfacePartition& partition) {
   const auto size = static_cast<std::int64_t>(partition.interior.size());
   Array<std::int64_t> offsets(Device::serial(), size + 1);
   offsets[0] = 0;
@@ -56,7 +56,8 @@ Csr<T> interior_block(const Csr<T>& A, const Partition& partition) {
   return Csr<T>::unchecked(size, size, std::move(offsets), std::move(columns), std::move(values));
 }
 
-std::vector<std::int32_t> in_all_rows(const Partition& partition, std::span<const std::int32_t> of_interior) {
+std::vector<std::int32_t> in_all_rows(const InterfacePartition& partition,
+                                      std::span<const std::int32_t> of_interior) {
   if (of_interior.empty()) return {};
   std::vector<std::int32_t> result(partition.number.size());
   std::iota(result.begin(), result.end(), 0);
@@ -68,7 +69,7 @@ std::vector<std::int32_t> in_all_rows(const Partition& partition, std::span<cons
 }
 
 template <class T>
-sparse_direct::Scaling with_border_scaling(const Csr<T>& A, const Partition& partition,
+sparse_direct::Scaling with_border_scaling(const Csr<T>& A, const InterfacePartition& partition,
                                            const sparse_direct::Scaling& of_interior) {
   const std::size_t n = partition.number.size();
   sparse_direct::Scaling scaling{std::vector<double>(n, 0), std::vector<double>(n, 0)};
@@ -110,8 +111,8 @@ std::vector<double> unit_diagonal_scale(const Csr<T>& A) {
 }
 
 template <class T>
-double interior_norm_one(const Csr<T>& A, const Partition& partition, const std::vector<double>& rows,
-                         const std::vector<double>& columns) {
+double interior_norm_one(const Csr<T>& A, const InterfacePartition& partition,
+                         const std::vector<double>& rows, const std::vector<double>& columns) {
   std::vector<double> sums(static_cast<std::size_t>(A.columns()), 0);
   for_each_element(A, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
     if (!partition.is_interior(i) || !partition.is_interior(j)) return;
@@ -122,7 +123,7 @@ double interior_norm_one(const Csr<T>& A, const Partition& partition, const std:
 }
 
 template <class T>
-void remove_scaling(const Partition& partition, const sparse_direct::Scaling& scaling, Dense<T>& S) {
+void remove_scaling(const InterfacePartition& partition, const sparse_direct::Scaling& scaling, Dense<T>& S) {
   for (std::int64_t j = 0; j < S.columns(); ++j) {
     const double column = factor_at(scaling.columns, partition.interface[static_cast<std::size_t>(j)]);
     for (std::int64_t i = 0; i < S.rows(); ++i) {
@@ -144,21 +145,21 @@ void mirror_lower_triangle(Dense<T>& S) {
   }
 }
 
-template Csr<float> interior_block(const Csr<float>&, const Partition&);
-template sparse_direct::Scaling with_border_scaling(const Csr<float>&, const Partition&,
+template Csr<float> interior_block(const Csr<float>&, const InterfacePartition&);
+template sparse_direct::Scaling with_border_scaling(const Csr<float>&, const InterfacePartition&,
                                                     const sparse_direct::Scaling&);
 template std::vector<double> unit_diagonal_scale(const Csr<float>&);
-template double interior_norm_one(const Csr<float>&, const Partition&, const std::vector<double>&,
+template double interior_norm_one(const Csr<float>&, const InterfacePartition&, const std::vector<double>&,
                                   const std::vector<double>&);
-template void remove_scaling(const Partition&, const sparse_direct::Scaling&, Dense<float>&);
+template void remove_scaling(const InterfacePartition&, const sparse_direct::Scaling&, Dense<float>&);
 template void mirror_lower_triangle(Dense<float>&);
-template Csr<double> interior_block(const Csr<double>&, const Partition&);
-template sparse_direct::Scaling with_border_scaling(const Csr<double>&, const Partition&,
+template Csr<double> interior_block(const Csr<double>&, const InterfacePartition&);
+template sparse_direct::Scaling with_border_scaling(const Csr<double>&, const InterfacePartition&,
                                                     const sparse_direct::Scaling&);
 template std::vector<double> unit_diagonal_scale(const Csr<double>&);
-template double interior_norm_one(const Csr<double>&, const Partition&, const std::vector<double>&,
+template double interior_norm_one(const Csr<double>&, const InterfacePartition&, const std::vector<double>&,
                                   const std::vector<double>&);
-template void remove_scaling(const Partition&, const sparse_direct::Scaling&, Dense<double>&);
+template void remove_scaling(const InterfacePartition&, const sparse_direct::Scaling&, Dense<double>&);
 template void mirror_lower_triangle(Dense<double>&);
 
 }  // namespace echelon::schur

@@ -16,17 +16,17 @@ namespace echelon::schur {
 
 /// A_II, with rows and columns ascending, on the host.
 template <class T>
-[[nodiscard]] Csr<T> interior_block(const Csr<T>& A, const Partition& partition);
+[[nodiscard]] Csr<T> interior_block(const Csr<T>& A, const InterfacePartition& partition);
 
 /// A map of the interior's rows to each other as one of all rows, identical in the interface; empty if the
 /// map is.
-[[nodiscard]] std::vector<std::int32_t> in_all_rows(const Partition& partition,
+[[nodiscard]] std::vector<std::int32_t> in_all_rows(const InterfacePartition& partition,
                                                     std::span<const std::int32_t> of_interior);
 
 /// Extends a scaling of A_II to A: factors of the interface are powers of two that bring the largest scaled
 /// elements of its rows of A_BI and columns of A_IB into [1, 2). Pivots are compared with these elements.
 template <class T>
-[[nodiscard]] sparse_direct::Scaling with_border_scaling(const Csr<T>& A, const Partition& partition,
+[[nodiscard]] sparse_direct::Scaling with_border_scaling(const Csr<T>& A, const InterfacePartition& partition,
                                                          const sparse_direct::Scaling& of_interior);
 
 /// Factors, powers of two, that bring a positive diagonal of A into [1, 4).
@@ -35,12 +35,12 @@ template <class T>
 
 /// ||R A_II C||_1 for diagonal R and C of all rows and columns; empty ones are identities.
 template <class T>
-[[nodiscard]] double interior_norm_one(const Csr<T>& A, const Partition& partition,
+[[nodiscard]] double interior_norm_one(const Csr<T>& A, const InterfacePartition& partition,
                                        const std::vector<double>& rows, const std::vector<double>& columns);
 
 /// Divides the elements of S, which is on the host, by the factors of their rows and columns.
 template <class T>
-void remove_scaling(const Partition& partition, const sparse_direct::Scaling& scaling, Dense<T>& S);
+void remove_scaling(const InterfacePartition& partition, const sparse_direct::Scaling& scaling, Dense<T>& S);
 
 /// Copies the lower triangle of a matrix on the host to the upper one.
 template <class T>

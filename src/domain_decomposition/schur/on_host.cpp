@@ -13,9 +13,9 @@ namespace echelon::schur {
 namespace {
 
 template <class T>
-class HostElimination final : public Elimination<T> {
+class HostElimination final : public InteriorElimination<T> {
  public:
-  HostElimination(const Csr<T>& A, const Partition& partition, const Device& device,
+  HostElimination(const Csr<T>& A, const InterfacePartition& partition, const Device& device,
                   const SchurOptions& options)
       : device_(device),
         A_(A.to(Device())),
@@ -56,22 +56,27 @@ class HostElimination final : public Elimination<T> {
 
   Device device_;
   Csr<T> A_;
-  std::unique_ptr<Elimination<T>> elimination_;
+  std::unique_ptr<InteriorElimination<T>> elimination_;
   Dense<T> complement_;
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<Elimination<T>> sparse_elimination_on_host(const Csr<T>& A, const Partition& partition,
-                                                           const Device& device,
-                                                           const SchurOptions& options) {
+std::unique_ptr<InteriorElimination<T>> sparse_elimination_on_host(const Csr<T>& A,
+                                                                   const InterfacePartition& partition,
+                                                                   const Device& device,
+                                                                   const SchurOptions& options) {
   return std::make_unique<HostElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<Elimination<float>> sparse_elimination_on_host(const Csr<float>&, const Partition&,
-                                                                        const Device&, const SchurOptions&);
-template std::unique_ptr<Elimination<double>> sparse_elimination_on_host(const Csr<double>&, const Partition&,
-                                                                         const Device&, const SchurOptions&);
+template std::unique_ptr<InteriorElimination<float>> sparse_elimination_on_host(const Csr<float>&,
+                                                                                const InterfacePartition&,
+                                                                                const Device&,
+                                                                                const SchurOptions&);
+template std::unique_ptr<InteriorElimination<double>> sparse_elimination_on_host(const Csr<double>&,
+                                                                                 const InterfacePartition&,
+                                                                                 const Device&,
+                                                                                 const SchurOptions&);
 
 }  // namespace echelon::schur

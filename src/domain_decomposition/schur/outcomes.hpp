@@ -30,7 +30,7 @@ inline Outcome interior_not_positive(std::int64_t column, const std::string& val
 }
 
 /// Outcome for an interior block that lacks pivots in these columns of A.
-inline Outcome interior_rank_deficient(const Partition& partition, std::int64_t rank,
+inline Outcome interior_rank_deficient(const InterfacePartition& partition, std::int64_t rank,
                                        std::vector<std::int32_t> columns, bool structural = false) {
   Outcome outcome = sparse_direct::rank_deficient("the interior block of A", std::ssize(partition.interior),
                                                   rank, std::move(columns), structural);
@@ -39,7 +39,7 @@ inline Outcome interior_rank_deficient(const Partition& partition, std::int64_t 
 }
 
 /// Columns of A that these columns of the interior block are.
-inline std::vector<std::int32_t> given_columns(const Partition& partition,
+inline std::vector<std::int32_t> given_columns(const InterfacePartition& partition,
                                                std::vector<std::int32_t> interior_columns) {
   for (std::int32_t& k : interior_columns) k = partition.interior[static_cast<std::size_t>(k)];
   return interior_columns;

@@ -29,9 +29,9 @@ namespace {
 using namespace sparse_direct;
 
 template <class T>
-class SparseElimination final : public Elimination<T> {
+class SparseElimination final : public InteriorElimination<T> {
  public:
-  SparseElimination(const Csr<T>& A, const Partition& partition, const Device& device,
+  SparseElimination(const Csr<T>& A, const InterfacePartition& partition, const Device& device,
                     const SchurOptions& options)
       : A_(A), partition_(partition), device_(device), options_(options) {}
 
@@ -247,7 +247,7 @@ class SparseElimination final : public Elimination<T> {
   }
 
   const Csr<T>& A_;
-  const Partition& partition_;
+  const InterfacePartition& partition_;
   Device device_;
   const SchurOptions& options_;
   FactorKind kind_ = FactorKind::cholesky;
@@ -261,18 +261,16 @@ class SparseElimination final : public Elimination<T> {
 }  // namespace
 
 template <class Target, class T>
-std::unique_ptr<Elimination<T>> sparse_elimination_on(const Csr<T>& A, const Partition& partition,
-                                                      const Device& device, const SchurOptions& options) {
+std::unique_ptr<InteriorElimination<T>> sparse_elimination_on(const Csr<T>& A,
+                                                              const InterfacePartition& partition,
+                                                              const Device& device,
+                                                              const SchurOptions& options) {
   return std::make_unique<SparseElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<Elimination<float>> sparse_elimination_on<HostTarget>(const Csr<float>&,
-                                                                               const Partition&,
-                                                                               const Device&,
-                                                                               const SchurOptions&);
-template std::unique_ptr<Elimination<double>> sparse_elimination_on<HostTarget>(const Csr<double>&,
-                                                                                const Partition&,
-                                                                                const Device&,
-                                                                                const SchurOptions&);
+template std::unique_ptr<InteriorElimination<float>> sparse_elimination_on<HostTarget>(
+    const Csr<float>&, const InterfacePartition&, const Device&, const SchurOptions&);
+template std::unique_ptr<InteriorElimination<double>> sparse_elimination_on<HostTarget>(
+    const Csr<double>&, const InterfacePartition&, const Device&, const SchurOptions&);
 
 }  // namespace echelon::schur

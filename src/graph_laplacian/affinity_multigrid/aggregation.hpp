@@ -23,7 +23,7 @@
 
 namespace echelon::affinity_multigrid {
 
-using lamg::AggregationOptions;
+using lamg::AggregationThresholds;
 
 /// Score of an edge across which its row's vertex cannot join.
 inline constexpr float closed_edge = -1;
@@ -58,10 +58,10 @@ struct NeighbourDegree {
 /// First and second moments of the test values around a vertex u: sums of w t and w t^2 over its edges (u, v)
 /// for t = x_v - x_u and weights w that sum to 1. Differences avoid cancellation, because values of close
 /// vertices agree in most digits.
-struct Moments {
+struct NormalizedMoments {
   TestValues first;
   TestValues second;
-  friend ECHELON_ANYWHERE Moments combine(const Moments& a, const Moments& b) {
+  friend ECHELON_ANYWHERE NormalizedMoments combine(const NormalizedMoments& a, const NormalizedMoments& b) {
     return {combine(a.first, b.first), combine(a.second, b.second)};
   }
   /// Whether the energy sum of w (y - x_v)^2 / 2 at the value y = x_s is at most `ratio` times the least one,
@@ -84,9 +84,9 @@ struct EdgeMoments {
   const std::int32_t* rows;
   const T* inverse;
   const TestValues* x;
-  ECHELON_ANYWHERE Moments operator()(std::int64_t k) const {
+  ECHELON_ANYWHERE NormalizedMoments operator()(std::int64_t k) const {
     const std::int32_t i = rows[k];
-    Moments moments;
+    NormalizedMoments moments;
     if (!A.is_edge(i, k)) return moments;
     const float weight = -static_cast<float>(A.values[k] * inverse[i]);
     const TestValues own = x[i];
@@ -119,7 +119,7 @@ struct ScoreEdge {
   LaplacianRows<T> A;
   const std::int32_t* rows;
   const LargestWeight* largest;
-  const Moments* moments;
+  const NormalizedMoments* moments;
   const TestValues* x;
   float strength;
   float veto;
@@ -155,9 +155,9 @@ struct MarkHub {
 
 /// The largest score among some edges, and the other end of that edge: its bits, and then the vertex. Zero
 /// for none.
-struct Choice {
+struct StrongestEdge {
   std::uint64_t key = 0;
-  ECHELON_ANYWHERE static Choice of(float score, std::int32_t vertex) {
+  ECHELON_ANYWHERE static StrongestEdge of(float score, std::int32_t vertex) {
     // The bits of nonnegative numbers have the order of the numbers; 1 is added as zero means none. nvcc
     // calls std::bit_cast on the host only.
     std::uint32_t bits = 0;
@@ -166,7 +166,9 @@ struct Choice {
   }
   ECHELON_ANYWHERE bool is_none() const { return key == 0; }
   ECHELON_ANYWHERE std::int32_t vertex() const { return static_cast<std::int32_t>(key & 0xffffffffU); }
-  friend ECHELON_ANYWHERE Choice combine(Choice a, Choice b) { return a.key > b.key ? a : b; }
+  friend ECHELON_ANYWHERE StrongestEdge combine(StrongestEdge a, StrongestEdge b) {
+    return a.key > b.key ? a : b;
+  }
 };
 
 /// Choice of an undecided vertex across element k of its row.
@@ -175,18 +177,18 @@ struct ChooseNeighbour {
   const std::int32_t* columns;
   const float* scores;
   const VertexState* states;
-  ECHELON_ANYWHERE Choice operator()(std::int64_t k) const {
+  ECHELON_ANYWHERE StrongestEdge operator()(std::int64_t k) const {
     const std::int32_t j = columns[k];
     if (!(scores[k] >= 0) || states[rows[k]] != VertexState::undecided || states[j] == VertexState::member) {
       return {};
     }
-    return Choice::of(scores[k], j);
+    return StrongestEdge::of(scores[k], j);
   }
 };
 
 /// Whether a vertex would join the neighbour that it chose.
 struct WouldJoin {
-  const Choice* choices;
+  const StrongestEdge* choices;
   const VertexState* states;
   std::uint64_t round;
   ECHELON_ANYWHERE std::uint64_t priority(std::int64_t i) const {
@@ -235,15 +237,15 @@ struct ChooseSeed {
   const float* scores;
   const VertexState* states;
   const std::int32_t* seeds;
-  const Moments* moments;
+  const NormalizedMoments* moments;
   const TestValues* x;
   float energy_ratio;
-  ECHELON_ANYWHERE Choice operator()(std::int64_t k) const {
+  ECHELON_ANYWHERE StrongestEdge operator()(std::int64_t k) const {
     const std::int32_t i = rows[k];
     if (!(scores[k] >= 0) || states[i] != VertexState::undecided) return {};
     const std::int32_t s = seeds[columns[k]];
     if (states[s] != VertexState::seed || !moments[i].allow(x[i], x[s], energy_ratio)) return {};
-    return Choice::of(scores[k], s);
+    return StrongestEdge::of(scores[k], s);
   }
 };
 /// The largest choice of vertex i among the elements of its row.
@@ -251,9 +253,9 @@ template <class Choose>
 struct ChooseInRow {
   const std::int64_t* offsets;
   Choose choose;
-  Choice* choices;
+  StrongestEdge* choices;
   void operator()(std::int64_t i) const {
-    Choice largest;
+    StrongestEdge largest;
     if (choose.states[i] == VertexState::undecided) {
       for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) largest = combine(largest, choose(k));
     }
@@ -265,7 +267,7 @@ struct ChooseInRow {
 ECHELON_LOOPS_ANYWHERE
 template <class B, class Choose>
 ECHELON_ANYWHERE void choose_in_rows(B& backend, std::int64_t n, const std::int64_t* offsets, Choose choose,
-                                     Choice* choices) {
+                                     StrongestEdge* choices) {
   if constexpr (HostBackend<B>) {
     for_each_costly(backend, n, ChooseInRow<Choose>{offsets, choose, choices});
   } else {
@@ -275,7 +277,7 @@ ECHELON_ANYWHERE void choose_in_rows(B& backend, std::int64_t n, const std::int6
 
 /// Lets a vertex join the seed that it chose; counts[i] = 1 if it is a seed itself.
 struct JoinSeed {
-  const Choice* choices;
+  const StrongestEdge* choices;
   std::int32_t* seeds;
   std::int64_t* counts;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
@@ -316,7 +318,7 @@ struct ScoreEdges {
   double hub;
   TwoSums* degrees;
   LargestWeight* largest;
-  Moments* moments;
+  NormalizedMoments* moments;
   VertexState* states;
   ECHELON_LOOPS_ANYWHERE
   template <class Loops>
@@ -341,7 +343,7 @@ struct JoinAggregates {
   ChooseSeed choose_seed;
   VertexState* states;
   std::int32_t* seeds;
-  Choice* choices;
+  StrongestEdge* choices;
   std::uint8_t* becomes_seed;
   std::int64_t* number;  ///< n + 1; the last element becomes that of aggregates
   std::int32_t* aggregates;
@@ -365,7 +367,7 @@ struct JoinAggregates {
 /// reciprocals of the diagonal, x the test vectors. Waits once.
 template <class B, class T>
 ParallelAggregates aggregate(B& backend, const Csr<T>& A, const std::int32_t* rows, const T* inverse,
-                             const TestValues* x, const AggregationOptions& options) {
+                             const TestValues* x, const AggregationThresholds& options) {
   const Device& device = backend.device();
   const std::int64_t n = A.rows();
   const std::int64_t* offsets = A.row_offsets().data();
@@ -373,12 +375,12 @@ ParallelAggregates aggregate(B& backend, const Csr<T>& A, const std::int32_t* ro
   const LaplacianRows<T> elements(A);
   const auto energy_ratio = static_cast<float>(options.energy_ratio);
   Arena memory(device, Arena::bytes<float>(A.nonzeros()) + 2 * Arena::bytes<VertexState>(n) +
-                           Arena::bytes<Moments>(n) + Arena::bytes<TwoSums>(n) +
+                           Arena::bytes<NormalizedMoments>(n) + Arena::bytes<TwoSums>(n) +
                            Arena::bytes<LargestWeight>(n) + Arena::bytes<std::int32_t>(n) +
-                           Arena::bytes<Choice>(n) + Arena::bytes<std::int64_t>(n + 1));
+                           Arena::bytes<StrongestEdge>(n) + Arena::bytes<std::int64_t>(n + 1));
   auto* const scores = memory.take<float>(A.nonzeros());
   auto* const states = memory.take<VertexState>(n);
-  auto* const moments = memory.take<Moments>(n);
+  auto* const moments = memory.take<NormalizedMoments>(n);
   auto* const largest = memory.take<LargestWeight>(n);
   const ScoreEdge<T> score{elements,
                            rows,
@@ -410,7 +412,7 @@ ParallelAggregates aggregate(B& backend, const Csr<T>& A, const std::int32_t* ro
                               {rows, columns, scores, states, seeds, moments, x, energy_ratio},
                               states,
                               seeds,
-                              memory.take<Choice>(n),
+                              memory.take<StrongestEdge>(n),
                               memory.take<std::uint8_t>(n),
                               number,
                               result.of.data()});

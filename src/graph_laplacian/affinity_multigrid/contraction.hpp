@@ -71,7 +71,7 @@ Csr<T> contract_by_sorting(B& backend, const Csr<T>& A, const std::int32_t* rows
   Array<std::int64_t> places(device, nonzeros + 1);
   run_sequence(backend, nonzeros, PlaceContracted<T>{contracted, nonzeros, places.data()});
   const std::int64_t size = backend.read(places.data() + nonzeros);
-  EdgeList<T> edges(device, count, size);
+  PackedEdges<T> edges(device, count, size);
   backend.for_each(nonzeros,
                    ContractEdge<T>{contracted, places.data(), edges.bits, edges.keys, edges.weights});
   places = Array<std::int64_t>();

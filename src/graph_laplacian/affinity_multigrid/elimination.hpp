@@ -73,7 +73,7 @@ struct KeepNeighbours {
   }
 };
 /// kept[i] = 1 for the vertices that are not eliminated.
-struct CountKept {
+struct MarkKeptVertices {
   const std::uint8_t* chosen;
   std::int64_t* kept;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { kept[i] = chosen[i] == 0 ? 1 : 0; }
@@ -121,7 +121,7 @@ struct ChooseSet {
       if (pass > 0) for_each_costly(loops, n, KeepNeighbours<T>{A, chosen, keys});
       for_each_costly(loops, n, ChooseVertex<T>{A, keys, chosen});
     }
-    loops.for_each(n, CountKept{chosen, number});
+    loops.for_each(n, MarkKeptVertices{chosen, number});
     loops.scan(n, number, number);
   }
 };

@@ -4,8 +4,8 @@
 
 #include "backend/arena.hpp"
 #include "backend/loop_sequence.hpp"
-#include "graph_laplacian/affinity_multigrid/edge_list.hpp"
 #include "graph_laplacian/affinity_multigrid/elimination_stage.hpp"
+#include "graph_laplacian/affinity_multigrid/packed_edges.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -229,7 +229,7 @@ Csr<T> eliminate_by_sorting(B& backend, const Csr<T>& A, std::int64_t kept, cons
                AssignPlaces<T>{elements, n, nonzeros, rows, places.transfer, places.gather(found)});
   const EliminationSizes sizes = backend.read(found);
 
-  EdgeList<T> edges(device, kept, sizes.transferred - sizes.added);
+  PackedEdges<T> edges(device, kept, sizes.transferred - sizes.added);
   const std::int64_t kept_edges = sizes.transferred - sizes.kept;
   CsrArrays<T> P(device, n, sizes.added);
   CsrArrays<T> R(device, with_transpose ? kept : -1, sizes.end - sizes.transferred);

@@ -29,7 +29,7 @@ inline constexpr std::int64_t coarse_size_of_host = 150;
 inline constexpr std::int64_t coarse_size_of_gpu = 1000;
 
 struct HierarchyOptions {
-  AggregationOptions aggregation;
+  AggregationThresholds aggregation;
   std::int64_t coarse_size = coarse_size_of_host;
   /// Least numbers of vertices of the first and the second level that are solved by steps of a Krylov method.
   /// On a GPU these double the time of all coarser levels, which is that of launches.

@@ -4,11 +4,11 @@
 
 #include "graph_laplacian/affinity_multigrid/reduced_system.hpp"
 #include "graph_laplacian/multilevel_method.hpp"
+#include "linalg/vector/column_list.hpp"
 
 #include <echelon/methods/lamg.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,20 +51,18 @@ class AffinityMultigrid final : public graph_laplacian::MultilevelMethod<B, T> {
 
  private:
   /// The columns as those of the system: the right-hand side is y, which the solution overwrites.
-  struct Columns {
-    explicit Columns(Group columns) : count(columns.size()) {
-      for (std::size_t c = 0; c < count; ++c) {
-        auto& v = static_cast<Vectors&>(*columns[c]);
-        given[c] = {v.system.get(), v.state(), v.y.data()};
-        solved[c] = {v.system.get(), v.y.data()};
-      }
-    }
-    [[nodiscard]] std::span<const GivenColumn> right() const { return {given.data(), count}; }
-    [[nodiscard]] std::span<const SolvedColumn> left() const { return {solved.data(), count}; }
-    std::array<GivenColumn, most_columns> given{};
-    std::array<SolvedColumn, most_columns> solved{};
-    std::size_t count;
-  };
+  static ColumnList<GivenColumn> given(Group columns) {
+    return {columns.size(), [&](std::size_t c) {
+              auto& v = static_cast<Vectors&>(*columns[c]);
+              return GivenColumn{v.system.get(), v.state(), v.y.data()};
+            }};
+  }
+  static ColumnList<SolvedColumn> solved(Group columns) {
+    return {columns.size(), [&](std::size_t c) {
+              auto& v = static_cast<Vectors&>(*columns[c]);
+              return SolvedColumn{v.system.get(), v.y.data()};
+            }};
+  }
 
   Outcome make_levels(const Csr<T>& L, bool update) override {
     if (!update) system_.reset();
@@ -108,17 +106,16 @@ class AffinityMultigrid final : public graph_laplacian::MultilevelMethod<B, T> {
   }
 
   void start_lifted(Group columns) const override {
-    system_->start(columns.front()->backend, Columns(columns).right());
+    system_->start(columns.front()->backend, given(columns).span());
   }
   void step_lifted(Group columns) const override {
-    system_->step(columns.front()->backend, Columns(columns).right());
+    system_->step(columns.front()->backend, given(columns).span());
   }
   void finish_lifted(Group columns) const override {
-    system_->finish(columns.front()->backend, Columns(columns).left());
+    system_->finish(columns.front()->backend, solved(columns).span());
   }
   void apply_lifted(Group columns) const override {
-    const Columns own(columns);
-    system_->apply(columns.front()->backend, own.right(), own.left());
+    system_->apply(columns.front()->backend, given(columns).span(), solved(columns).span());
   }
 
   static void add_complexities(HierarchyDescription& description) {

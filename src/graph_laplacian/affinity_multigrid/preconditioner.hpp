@@ -23,12 +23,12 @@ namespace echelon::affinity_multigrid {
 
 /// An operator M on vectors of T, in whichever precision it is computed.
 template <class B, class T>
-class Preconditioner {
+class AffinityPreconditioner {
  public:
-  Preconditioner() = default;
-  Preconditioner(const Preconditioner&) = delete;
-  Preconditioner& operator=(const Preconditioner&) = delete;
-  virtual ~Preconditioner() = default;
+  AffinityPreconditioner() = default;
+  AffinityPreconditioner(const AffinityPreconditioner&) = delete;
+  AffinityPreconditioner& operator=(const AffinityPreconditioner&) = delete;
+  virtual ~AffinityPreconditioner() = default;
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
   /// z = M r for each column, with the bits that it has alone. The workspace serves any number of columns.
   virtual void apply(B& backend, Workspace& workspace, const MultiVector<const T>& r,
@@ -60,7 +60,7 @@ struct DivideByDiagonal {
 
 /// Preconditioner by the diagonal of A alone, without levels.
 template <class B, class T>
-class DiagonalPreconditioner final : public Preconditioner<B, T> {
+class DiagonalPreconditioner final : public AffinityPreconditioner<B, T> {
   struct Nothing final : Workspace {
     [[nodiscard]] std::size_t bytes() const override { return 0; }
   };
@@ -103,7 +103,7 @@ class DiagonalPreconditioner final : public Preconditioner<B, T> {
 
 /// Preconditioner with a hierarchy of H, which is T or float.
 template <class B, class T, class H>
-class PreconditionerIn final : public Preconditioner<B, T> {
+class PreconditionerIn final : public AffinityPreconditioner<B, T> {
   static constexpr bool rounds = !std::is_same_v<T, H>;
 
   using Cycle = multigrid::Cycle<B, H>;
@@ -244,10 +244,10 @@ struct RangeOfElement {
 /// between vertices with heavy edges would be lost in float. Takes the aggregates of `previous`, which may be
 /// null, if that has the same precision. Waits.
 template <class B, class T>
-std::unique_ptr<Preconditioner<B, T>> make_preconditioner(B& backend, const Csr<T>& A,
-                                                          const HierarchyOptions& options,
-                                                          const SetupControl& control,
-                                                          Preconditioner<B, T>* previous) {
+std::unique_ptr<AffinityPreconditioner<B, T>> make_preconditioner(B& backend, const Csr<T>& A,
+                                                                  const HierarchyOptions& options,
+                                                                  const SetupControl& control,
+                                                                  AffinityPreconditioner<B, T>* previous) {
   constexpr double float_range = 1e8;
   if constexpr (std::is_same_v<T, double>) {
     Array<MagnitudeRange> found(backend.device(), 1);

@@ -10,9 +10,9 @@
 #include "graph_laplacian/affinity_multigrid/local_order.hpp"
 #include "graph_laplacian/affinity_multigrid/preconditioner.hpp"
 #include "krylov/cg.hpp"
+#include "linalg/vector/column_list.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -111,7 +111,7 @@ class ReducedSystem {
   /// Matrix of the iteration: the Schur complement that the eliminations leave.
   [[nodiscard]] const Csr<T>& matrix() const { return stages_.empty() ? *L_ : reduced_; }
   [[nodiscard]] const std::vector<EliminationStage<T>>& stages() const { return stages_; }
-  [[nodiscard]] const Preconditioner<B, T>& preconditioner() const { return *preconditioner_; }
+  [[nodiscard]] const AffinityPreconditioner<B, T>& preconditioner() const { return *preconditioner_; }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t bytes = reduced_.bytes() + preconditioner_->bytes();
     for (const EliminationStage<T>& stage : stages_) bytes += stage.bytes();
@@ -134,14 +134,14 @@ class ReducedSystem {
     restrict_to(backend, columns);
     for_each_column(backend, matrix().rows(), columns,
                     [](const GivenColumn& column) { return SetZero<T>{column.vectors->u.data()}; });
-    krylov::start_cg(backend, matrix().rows(), CgColumns(columns).span(), traits());
+    krylov::start_cg(backend, matrix().rows(), cg_columns(columns).span(), traits());
   }
   /// Queues an iteration. Equations of eliminated vertices contribute nothing to the residual, since they are
   /// satisfied exactly.
   void step(B& backend, std::span<const GivenColumn> columns) const {
     using Column = krylov::CgColumn<T>;
     krylov::step_cg(
-        backend, matrix().rows(), CgColumns(columns).span(), traits(),
+        backend, matrix().rows(), cg_columns(columns).span(), traits(),
         [&] {
           for_column_products(backend, matrix(), columns, [](const GivenColumn& column) {
             krylov::CgVectors<T>& cg = column.vectors->cg;
@@ -170,17 +170,13 @@ class ReducedSystem {
   }
 
  private:
-  struct CgColumns {
-    explicit CgColumns(std::span<const GivenColumn> columns) : count(columns.size()) {
-      for (std::size_t c = 0; c < count; ++c) {
-        Vectors& v = *columns[c].vectors;
-        at[c] = {columns[c].state, &v.cg, v.u.data(), v.r.data(), c};
-      }
-    }
-    [[nodiscard]] std::span<const krylov::CgColumn<T>> span() const { return {at.data(), count}; }
-    std::array<krylov::CgColumn<T>, most_columns> at{};
-    std::size_t count;
-  };
+  /// The columns as those of the recurrence.
+  static ColumnList<krylov::CgColumn<T>> cg_columns(std::span<const GivenColumn> columns) {
+    return {columns.size(), [&](std::size_t c) {
+              Vectors& v = *columns[c].vectors;
+              return krylov::CgColumn<T>{columns[c].state, &v.cg, v.u.data(), v.r.data(), c};
+            }};
+  }
 
   [[nodiscard]] krylov::CgTraits traits() const {
     using krylov::Preconditioning;
@@ -336,7 +332,7 @@ class ReducedSystem {
   bool diagonal_suffices_ = false;  ///< no levels were made
   Csr<T> reduced_;
   std::vector<EliminationStage<T>> stages_;
-  std::unique_ptr<Preconditioner<B, T>> preconditioner_;
+  std::unique_ptr<AffinityPreconditioner<B, T>> preconditioner_;
 };
 
 }  // namespace echelon::affinity_multigrid

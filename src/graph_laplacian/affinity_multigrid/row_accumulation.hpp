@@ -2,8 +2,8 @@
 /// Laplacians row by row on the host: the weights of parallel edges are added up in place, where a GPU sorts.
 #pragma once
 
-#include "graph_laplacian/affinity_multigrid/edge_list.hpp"
 #include "graph_laplacian/affinity_multigrid/for_each_costly.hpp"
+#include "graph_laplacian/affinity_multigrid/packed_edges.hpp"
 #include "support/first_exception.hpp"
 #include "support/hash.hpp"
 

@@ -57,9 +57,9 @@ struct SharedGraph {
 /// eliminated are skipped when the list is read, which happens once. An edge to an ancestor is in the list of
 /// the node's vertex alone.
 template <class F>
-class NodeElimination {
+class TreeNodeElimination {
  public:
-  NodeElimination(SharedGraph<F>& graph, std::int32_t node, int level)
+  TreeNodeElimination(SharedGraph<F>& graph, std::int32_t node, int level)
       : graph_(&graph),
         tree_(graph.tree),
         offsets_(graph.A->row_offsets().data()),
@@ -328,7 +328,7 @@ ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const
   graph.passed.resize(nodes);
   for (int level = 0; level < tree.levels; ++level) {
     for_nodes(backend, tree.width(level), [&](std::int32_t k) {
-      NodeElimination<F>(graph, tree.first_node(level) + k, level).run(control);
+      TreeNodeElimination<F>(graph, tree.first_node(level) + k, level).run(control);
     });
     if (control.stop_requested()) return {};
   }

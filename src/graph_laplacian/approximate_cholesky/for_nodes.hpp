@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "support/first_exception.hpp"
+
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
 
 namespace echelon::graph_laplacian {
 
@@ -13,17 +13,13 @@ namespace echelon::graph_laplacian {
 template <class B, class F>
 void for_nodes(B& backend, std::int32_t count, const F& f) {
   std::atomic<std::int32_t> next = 0;
-  std::exception_ptr error;
-  std::mutex mutex;
+  FirstException exception;
   backend.parallel(count > 1, [&](int /*part*/, int /*parts*/) {
-    try {
+    exception.catch_from([&] {
       for (std::int32_t k = next++; k < count; k = next++) f(k);
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(mutex);
-      if (!error) error = std::current_exception();
-    }
+    });
   });
-  if (error) std::rethrow_exception(error);
+  exception.rethrow();
 }
 
 }  // namespace echelon::graph_laplacian

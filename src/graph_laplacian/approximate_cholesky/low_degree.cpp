@@ -17,9 +17,9 @@ struct WeightedEdge {
 };
 
 template <class T>
-class Reduction {
+class LowDegreeReduction {
  public:
-  Reduction(const Csr<T>& A, std::vector<double> excess)
+  LowDegreeReduction(const Csr<T>& A, std::vector<double> excess)
       : offsets_(A.row_offsets().data()),
         columns_(A.column_indices().data()),
         values_(A.values().data()),
@@ -213,7 +213,7 @@ void LowDegreeElimination::prolong(std::span<const ProlongedVector> vectors) con
 template <class B>
 LowDegreeElimination eliminate_low_degrees(B& backend, const Csr<double>& A,
                                            const std::vector<double>& excess) {
-  return Reduction<double>(A, excess).run(backend);
+  return LowDegreeReduction<double>(A, excess).run(backend);
 }
 template LowDegreeElimination eliminate_low_degrees(Host&, const Csr<double>&, const std::vector<double>&);
 

@@ -5,6 +5,7 @@
 #include "graph_laplacian/laplacian_method.hpp"
 #include "krylov/cg.hpp"
 #include "linalg/spmv/row_products.hpp"
+#include "linalg/vector/column_list.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/approximate_cholesky.hpp>
@@ -139,19 +140,13 @@ class ApproximateCholeskyMethod final : public LaplacianMethod<B, T, double> {
   /// The residual of the system.
   static double* residual_of(Vectors& v, bool on_core) { return on_core ? v.r.data() : v.y.data(); }
 
-  struct CgColumns {
-    CgColumns(Group columns, bool on_core) : count(columns.size()) {
-      for (std::size_t c = 0; c < count; ++c) {
-        Vectors& v = of(columns[c]);
-        at[c] = {v.state(), &v.cg, v.u.data(), residual_of(v, on_core), c};
-      }
-    }
-    [[nodiscard]] std::span<const Column> span() const { return {at.data(), count}; }
-    std::array<Column, most_columns> at{};
-    std::size_t count;
-  };
-  [[nodiscard]] CgColumns cg_columns(Group columns) const {
-    return {columns, !is_preliminary(columns) && factor_.is_reduced()};
+  /// The columns as those of the recurrence.
+  [[nodiscard]] ColumnList<Column> cg_columns(Group columns) const {
+    const bool on_core = !is_preliminary(columns) && factor_.is_reduced();
+    return {columns.size(), [&](std::size_t c) {
+              Vectors& v = of(columns[c]);
+              return Column{v.state(), &v.cg, v.u.data(), residual_of(v, on_core), c};
+            }};
   }
 
   void start_lifted(Group columns) const override {
@@ -167,23 +162,22 @@ class ApproximateCholeskyMethod final : public LaplacianMethod<B, T, double> {
   }
   void restrict_to_core(Group columns) const {
     if (!factor_.is_reduced()) return;
-    std::array<ReducedVector, most_columns> vectors{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
+    const ColumnList<ReducedVector> vectors(columns.size(), [&](std::size_t c) {
       Vectors& v = of(columns[c]);
-      vectors[c] = {v.y.data(), v.r.data()};
-    }
-    factor_.reduction().restrict_to({vectors.data(), columns.size()});
+      return ReducedVector{v.y.data(), v.r.data()};
+    });
+    factor_.reduction().restrict_to(vectors.span());
   }
   /// Writes solutions for all vertices to y, from those of the core, core_x(vectors).
   template <class CoreX>
   void prolong(Group columns, CoreX core_x) const {
-    std::array<ProlongedVector, most_columns> vectors{};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      Vectors& v = of(columns[c]);
-      vectors[c] = {v.y.data(), core_x(v)};
+    ColumnList<ProlongedVector> vectors;
+    for (typename Base::Vectors* column : columns) {
+      Vectors& v = of(column);
+      vectors.add({v.y.data(), core_x(v)});
       if (!factor_.is_reduced()) v.backend.copy(v.y.size(), core_x(v), v.y.data());
     }
-    if (factor_.is_reduced()) factor_.reduction().prolong({vectors.data(), columns.size()});
+    if (factor_.is_reduced()) factor_.reduction().prolong(vectors.span());
   }
 
   void step_lifted(Group columns) const override {

@@ -10,13 +10,13 @@ namespace {
 
 /// First and second moments of the test values around vertex i: sums of w t and w t^2 over its edges for
 /// t = x_v - x_i. Differences avoid cancellation, because values of close vertices agree in most digits.
-struct Moments {
+struct VertexMoments {
   float weight = 0;
   TestValues first{};
   TestValues second{};
 
   template <class T>
-  Moments(const Graph<T>& graph, const Vector<TestValues>& x, std::int32_t i) {
+  VertexMoments(const Graph<T>& graph, const Vector<TestValues>& x, std::int32_t i) {
     const TestValues& own = x[index(i)];
     const T scale = 1 / graph.degree[i];
     for (std::int32_t k = graph.offsets[i]; k < graph.offsets[i + 1]; ++k) {
@@ -47,7 +47,7 @@ struct Moments {
 template <class T>
 class Aggregation {
  public:
-  Aggregation(const Graph<T>& graph, TestVectors& vectors, const AggregationOptions& options)
+  Aggregation(const Graph<T>& graph, TestVectors& vectors, const AggregationThresholds& options)
       : graph_(graph),
         x_(vectors.values),
         options_(options),
@@ -65,8 +65,8 @@ class Aggregation {
     for (int stage = 0; stage < options_.stages && count_ > enough; ++stage) run_stage(enough);
   }
 
-  [[nodiscard]] Aggregates result() const {
-    Aggregates aggregates;
+  [[nodiscard]] VertexAggregates result() const {
+    VertexAggregates aggregates;
     aggregates.of = Array<std::int32_t>(Device::serial(), graph_.n);
     Vector<std::int32_t> number(index(graph_.n), -1);
     for (std::int32_t i = 0; i < graph_.n; ++i) {
@@ -152,7 +152,7 @@ class Aggregation {
   /// Lets an undecided vertex join the open neighbour with the largest affinity that the energy allows.
   void decide(std::int32_t i) {
     if (state_[index(i)] != State::undecided) return;
-    const Moments moments(graph_, x_, i);
+    const VertexMoments moments(graph_, x_, i);
     std::int32_t best = -1;
     float largest = -1;
     for (std::int32_t k = graph_.offsets[i]; k < graph_.offsets[i + 1]; ++k) {
@@ -172,7 +172,7 @@ class Aggregation {
 
   const Graph<T>& graph_;
   Vector<TestValues>& x_;
-  AggregationOptions options_;
+  AggregationThresholds options_;
   Vector<State> state_;
   Vector<std::int32_t> seed_;
   Vector<float> affinity_;  ///< affinity of each stored edge; each edge is stored in two rows
@@ -182,7 +182,8 @@ class Aggregation {
 }  // namespace
 
 template <class T>
-Aggregates aggregate(const Graph<T>& graph, TestVectors& vectors, const AggregationOptions& options) {
+VertexAggregates aggregate(const Graph<T>& graph, TestVectors& vectors,
+                           const AggregationThresholds& options) {
   Aggregation<T> aggregation(graph, vectors, options);
   aggregation.run();
   return aggregation.result();
@@ -191,11 +192,11 @@ Aggregates aggregate(const Graph<T>& graph, TestVectors& vectors, const Aggregat
 template <class T>
 bool energy_allows(const Graph<T>& graph, const Vector<TestValues>& x, std::int32_t i, const TestValues& at,
                    double ratio) {
-  return Moments(graph, x, i).allow(x[index(i)], at, static_cast<float>(ratio));
+  return VertexMoments(graph, x, i).allow(x[index(i)], at, static_cast<float>(ratio));
 }
 
-template Aggregates aggregate(const Graph<float>&, TestVectors&, const AggregationOptions&);
-template Aggregates aggregate(const Graph<double>&, TestVectors&, const AggregationOptions&);
+template VertexAggregates aggregate(const Graph<float>&, TestVectors&, const AggregationThresholds&);
+template VertexAggregates aggregate(const Graph<double>&, TestVectors&, const AggregationThresholds&);
 template bool energy_allows(const Graph<float>&, const Vector<TestValues>&, std::int32_t, const TestValues&,
                             double);
 template bool energy_allows(const Graph<double>&, const Vector<TestValues>&, std::int32_t, const TestValues&,

@@ -9,7 +9,7 @@
 
 namespace echelon::lamg {
 
-struct AggregationOptions {
+struct AggregationThresholds {
   /// Stages end once the number of aggregates is at most this fraction of the vertices: the growth of a
   /// cycle's work per level, 0.7, divided by the cycle index, 1.5.
   double ratio = 0.7 / 1.5;
@@ -25,7 +25,7 @@ struct AggregationOptions {
 };
 
 /// Map of vertices to aggregates, which are numbered in the order of their first members.
-struct Aggregates {
+struct VertexAggregates {
   Array<std::int32_t> of;  ///< aggregate of each vertex
   std::int32_t count = 0;
   Array<std::int32_t> seeds = {};  ///< vertex of each aggregate that the others joined
@@ -34,8 +34,8 @@ struct Aggregates {
 /// Makes the aggregates of `graph`. Overwrites the test values of each vertex that joins by those of its
 /// seed.
 template <class T>
-[[nodiscard]] Aggregates aggregate(const Graph<T>& graph, TestVectors& vectors,
-                                   const AggregationOptions& options);
+[[nodiscard]] VertexAggregates aggregate(const Graph<T>& graph, TestVectors& vectors,
+                                         const AggregationThresholds& options);
 
 /// Compares the energy of the star of vertex i, the sum of w (y - x_v)^2 / 2 over its edges, for y = `at` and
 /// for the minimising y. True if the former is at most `ratio` times the latter for every test vector.

@@ -67,7 +67,7 @@ double residual_norm(const Vector<Cell<T>>& cells) {
 }  // namespace
 
 template <class T>
-CycleVectors<T>::CycleVectors(const Hierarchy<T>& hierarchy, const CycleOptions& options)
+CycleVectors<T>::CycleVectors(const LamgHierarchy<T>& hierarchy, const CycleOptions& options)
     : levels(hierarchy.levels.size()), visits(hierarchy.levels.size()) {
   for (std::size_t l = 0; l < levels.size(); ++l) {
     const Level<T>& level = hierarchy.levels[l];
@@ -93,7 +93,7 @@ std::size_t CycleVectors<T>::bytes() const {
 }
 
 template <class T>
-void Cycle<T>::start(CycleVectors<T>& vectors, const T* b) const {
+void LamgCycle<T>::start(CycleVectors<T>& vectors, const T* b) const {
   auto& finest = vectors.levels.front();
   const Vector<std::int32_t>& order = hierarchy_->order;
   for (std::size_t i = 0; i < finest.fine_b.size(); ++i)
@@ -105,7 +105,7 @@ void Cycle<T>::start(CycleVectors<T>& vectors, const T* b) const {
 }
 
 template <class T>
-double Cycle<T>::step(CycleVectors<T>& vectors) const {
+double LamgCycle<T>::step(CycleVectors<T>& vectors) const {
   auto& finest = vectors.levels.front();
   const std::size_t coarsest = hierarchy_->levels.size() - 1;
   if (options_.combined_iterates > 0) finest.iterates.save(finest.x.data(), finest.cells.data());
@@ -120,7 +120,7 @@ double Cycle<T>::step(CycleVectors<T>& vectors) const {
 }
 
 template <class T>
-void Cycle<T>::visit_levels(CycleVectors<T>& vectors, std::size_t coarsest) const {
+void LamgCycle<T>::visit_levels(CycleVectors<T>& vectors, std::size_t coarsest) const {
   for (std::size_t l = 0;;) {
     if (l == coarsest) {
       solve_coarsest(vectors);
@@ -136,7 +136,7 @@ void Cycle<T>::visit_levels(CycleVectors<T>& vectors, std::size_t coarsest) cons
 }
 
 template <class T>
-void Cycle<T>::finish(CycleVectors<T>& vectors, T* x) const {
+void LamgCycle<T>::finish(CycleVectors<T>& vectors, T* x) const {
   auto& finest = vectors.levels.front();
   const Vector<std::int32_t>& order = hierarchy_->order;
   T* const own = order.empty() ? x : finest.fine_x.data();
@@ -146,7 +146,7 @@ void Cycle<T>::finish(CycleVectors<T>& vectors, T* x) const {
 
 /// Smooths level l and computes the right-hand side of the next coarser level.
 template <class T>
-void Cycle<T>::descend(CycleVectors<T>& vectors, std::size_t l) const {
+void LamgCycle<T>::descend(CycleVectors<T>& vectors, std::size_t l) const {
   const Level<T>& level = hierarchy_->levels[l];
   auto& own = vectors.levels[l];
   auto& next = vectors.levels[l + 1];
@@ -162,7 +162,7 @@ void Cycle<T>::descend(CycleVectors<T>& vectors, std::size_t l) const {
 
 /// Corrects level l by the solution of the next coarser level and smooths it.
 template <class T>
-void Cycle<T>::ascend(CycleVectors<T>& vectors, std::size_t l) const {
+void LamgCycle<T>::ascend(CycleVectors<T>& vectors, std::size_t l) const {
   const Level<T>& level = hierarchy_->levels[l];
   auto& own = vectors.levels[l];
   auto& next = vectors.levels[l + 1];
@@ -173,7 +173,7 @@ void Cycle<T>::ascend(CycleVectors<T>& vectors, std::size_t l) const {
 }
 
 template <class T>
-void Cycle<T>::solve_coarsest(CycleVectors<T>& vectors) const {
+void LamgCycle<T>::solve_coarsest(CycleVectors<T>& vectors) const {
   const Level<T>& level = hierarchy_->levels.back();
   auto& own = vectors.levels.back();
   if (!hierarchy_->direct) {
@@ -202,7 +202,7 @@ void Cycle<T>::solve_coarsest(CycleVectors<T>& vectors) const {
 
 template struct CycleVectors<float>;
 template struct CycleVectors<double>;
-template class Cycle<float>;
-template class Cycle<double>;
+template class LamgCycle<float>;
+template class LamgCycle<double>;
 
 }  // namespace echelon::lamg

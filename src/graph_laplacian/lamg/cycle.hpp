@@ -48,7 +48,7 @@ struct CycleVectors {
     Vector<T> fine_x;
     Recombination<T> iterates;
   };
-  CycleVectors(const Hierarchy<T>& hierarchy, const CycleOptions& options);
+  CycleVectors(const LamgHierarchy<T>& hierarchy, const CycleOptions& options);
   [[nodiscard]] std::size_t bytes() const;
 
   std::vector<OfLevel> levels;
@@ -57,9 +57,9 @@ struct CycleVectors {
 
 /// Iteration for L x = b by cycles over a hierarchy.
 template <class T>
-class Cycle {
+class LamgCycle {
  public:
-  Cycle(const Hierarchy<T>& hierarchy, const CycleOptions& options)
+  LamgCycle(const LamgHierarchy<T>& hierarchy, const CycleOptions& options)
       : hierarchy_(&hierarchy), options_(options) {}
 
   /// Begins from x = 0 for a right-hand side whose sum is zero on each component.
@@ -76,13 +76,13 @@ class Cycle {
   void ascend(CycleVectors<T>& vectors, std::size_t l) const;
   void solve_coarsest(CycleVectors<T>& vectors) const;
 
-  const Hierarchy<T>* hierarchy_;
+  const LamgHierarchy<T>* hierarchy_;
   CycleOptions options_;
 };
 
 extern template struct CycleVectors<float>;
 extern template struct CycleVectors<double>;
-extern template class Cycle<float>;
-extern template class Cycle<double>;
+extern template class LamgCycle<float>;
+extern template class LamgCycle<double>;
 
 }  // namespace echelon::lamg

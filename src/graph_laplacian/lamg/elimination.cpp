@@ -42,7 +42,7 @@ class ShrinkingGraph {
         gone_(static_cast<std::size_t>(graph.n)),
         waiting_(static_cast<std::size_t>(max_degree) + 1) {}
 
-  void eliminate(Elimination<T>& record) {
+  void eliminate(EliminatedVertices<T>& record) {
     for (std::int32_t i = graph_.n - 1; i >= 0; --i) {
       const std::int32_t begin = graph_.offsets[i];
       const std::int32_t end = graph_.offsets[i + 1];
@@ -157,7 +157,7 @@ class ShrinkingGraph {
     return of_a.entries() <= of_b.entries() ? adjacent(of_a, b) : adjacent(of_b, a);
   }
 
-  void eliminate(std::int32_t vertex, Elimination<T>& record) {
+  void eliminate(std::int32_t vertex, EliminatedVertices<T>& record) {
     std::int32_t neighbours[max_eliminated_degree] = {};
     T weights[max_eliminated_degree] = {};
     int count = 0;
@@ -205,7 +205,7 @@ class ShrinkingGraph {
 }  // namespace
 
 template <class T>
-void Elimination<T>::restrict_to(T* b, T* reduced) const {
+void EliminatedVertices<T>::restrict_to(T* b, T* reduced) const {
   for (std::size_t f = 0; f < vertices.size(); ++f) {
     const T value = b[vertices[f]];
     for (auto k = static_cast<std::size_t>(offsets[f]); k < static_cast<std::size_t>(offsets[f + 1]); ++k) {
@@ -216,7 +216,7 @@ void Elimination<T>::restrict_to(T* b, T* reduced) const {
 }
 
 template <class T>
-void Elimination<T>::prolong(const T* reduced, const T* b, T* x) const {
+void EliminatedVertices<T>::prolong(const T* reduced, const T* b, T* x) const {
   for (std::size_t k = 0; k < kept.size(); ++k) x[kept[k]] = reduced[k];
   for (std::size_t f = vertices.size(); f-- > 0;) {
     T value = inverse[f] * b[vertices[f]];
@@ -228,8 +228,8 @@ void Elimination<T>::prolong(const T* reduced, const T* b, T* x) const {
 }
 
 template <class T>
-Elimination<T> eliminate(Graph<T>& graph, std::int32_t max_degree) {
-  Elimination<T> record;
+EliminatedVertices<T> eliminate(Graph<T>& graph, std::int32_t max_degree) {
+  EliminatedVertices<T> record;
   record.fine = graph.n;
   std::int32_t candidates = 0;
   for (std::int32_t i = 0; i < graph.n; ++i) candidates += graph.neighbours_of(i) <= max_degree ? 1 : 0;
@@ -248,9 +248,9 @@ Elimination<T> eliminate(Graph<T>& graph, std::int32_t max_degree) {
   return record;
 }
 
-template struct Elimination<float>;
-template struct Elimination<double>;
-template Elimination<float> eliminate(Graph<float>&, std::int32_t);
-template Elimination<double> eliminate(Graph<double>&, std::int32_t);
+template struct EliminatedVertices<float>;
+template struct EliminatedVertices<double>;
+template EliminatedVertices<float> eliminate(Graph<float>&, std::int32_t);
+template EliminatedVertices<double> eliminate(Graph<double>&, std::int32_t);
 
 }  // namespace echelon::lamg

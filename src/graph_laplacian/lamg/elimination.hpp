@@ -18,7 +18,7 @@ inline constexpr std::int32_t max_eliminated_degree = 4;
 /// Right-hand sides are reduced by b_c += w_c / d b_f, and solutions are completed by x_f = b_f / d + sum of
 /// w_c / d x_c.
 template <class T>
-struct Elimination {
+struct EliminatedVertices {
   std::int32_t fine = 0;      ///< number of vertices before the elimination
   Vector<std::int32_t> kept;  ///< remaining vertices, ascending
   Vector<std::int32_t> vertices;
@@ -45,9 +45,10 @@ struct Elimination {
 /// a vertex without edges, which is recorded with 1 / d = 0 and gets x = 0. Nothing is eliminated if at most
 /// 1 % of the vertices have so few neighbours. Time and memory O(edges).
 template <class T>
-[[nodiscard]] Elimination<T> eliminate(Graph<T>& graph, std::int32_t max_degree = max_eliminated_degree);
+[[nodiscard]] EliminatedVertices<T> eliminate(Graph<T>& graph,
+                                              std::int32_t max_degree = max_eliminated_degree);
 
-extern template struct Elimination<float>;
-extern template struct Elimination<double>;
+extern template struct EliminatedVertices<float>;
+extern template struct EliminatedVertices<double>;
 
 }  // namespace echelon::lamg

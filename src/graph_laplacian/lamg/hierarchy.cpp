@@ -21,10 +21,10 @@ constexpr double interpolated_part = 0.3;
 template <class T>
 class Setup {
  public:
-  Setup(const SetupOptions& options, const SetupControl& control, const Hierarchy<T>* previous)
+  Setup(const SetupOptions& options, const SetupControl& control, const LamgHierarchy<T>* previous)
       : options_(options), control_(control), previous_(previous) {}
 
-  Hierarchy<T> run(Graph<T> graph) {
+  LamgHierarchy<T> run(Graph<T> graph) {
     hierarchy_.order = local_order(graph.offsets.data(), graph.neighbours.data(), graph.n);
     if (!hierarchy_.order.empty()) graph = renumbered(graph, hierarchy_.order);
     finest_ends_ = std::max<std::int64_t>(graph.ends(), 1);
@@ -44,7 +44,7 @@ class Setup {
     level.elimination = eliminate(graph);
     level.edges = graph.ends() / 2;
     level.matrix = LowerTriangle<T>(graph);
-    std::optional<Aggregates> aggregates = kept_aggregates(level);
+    std::optional<VertexAggregates> aggregates = kept_aggregates(level);
     if (!aggregates) aggregates = coarsen(graph, level.interpolation);
     if (aggregates) {
       graph = level.interpolation.empty() ? contract(graph, aggregates->of, aggregates->count)
@@ -57,23 +57,23 @@ class Setup {
   }
 
   /// Aggregates and interpolation of the previous hierarchy, if its level has a graph of equal size.
-  std::optional<Aggregates> kept_aggregates(Level<T>& level) {
+  std::optional<VertexAggregates> kept_aggregates(Level<T>& level) {
     const std::size_t l = hierarchy_.levels.size();
     if (previous_ == nullptr || l + 1 >= previous_->levels.size()) return std::nullopt;
     const Level<T>& old = previous_->levels[l];
     if (old.matrix.n != level.matrix.n || old.edges != level.edges) return std::nullopt;
     level.interpolation = old.interpolation;
-    return Aggregates{old.aggregate, previous_->levels[l + 1].elimination.fine};
+    return VertexAggregates{old.aggregate, previous_->levels[l + 1].elimination.fine};
   }
 
-  std::optional<Aggregates> end(const Graph<T>& graph, std::string why, bool direct) {
+  std::optional<VertexAggregates> end(const Graph<T>& graph, std::string why, bool direct) {
     hierarchy_.end = std::move(why);
     hierarchy_.direct = direct;
-    if (direct) hierarchy_.coarsest = DenseElimination<T>(graph);
+    if (direct) hierarchy_.coarsest = DenseLaplacianFactors<T>(graph);
     return std::nullopt;
   }
 
-  std::optional<Aggregates> coarsen(const Graph<T>& graph, Interpolation<T>& interpolation) {
+  std::optional<VertexAggregates> coarsen(const Graph<T>& graph, Interpolation<T>& interpolation) {
     const std::size_t l = hierarchy_.levels.size();
     if (graph.n == 0) return end(graph, "elimination left no vertex", true);
     if (graph.n <= options_.coarse_size) return end(graph, "the level is small", true);
@@ -87,7 +87,7 @@ class Setup {
     }
     const bool interpolates = options_.caliber > 1 && graph.ends() <= most_interpolated_ends;
     const Vector<TestValues> values = interpolates ? vectors.values : Vector<TestValues>();
-    Aggregates aggregates = aggregate(graph, vectors, options_.aggregation);
+    VertexAggregates aggregates = aggregate(graph, vectors, options_.aggregation);
     if (aggregates.count > stalled_ratio * graph.n) return end(graph, "aggregation stalls", false);
     if (interpolates) interpolation = interpolate(graph, values, aggregates);
     if (interpolation.count < interpolated_part * graph.n) interpolation = {};
@@ -111,21 +111,21 @@ class Setup {
   SetupOptions options_;
   const SetupControl& control_;
   std::int64_t finest_ends_ = 1;
-  const Hierarchy<T>* previous_;
-  Hierarchy<T> hierarchy_;
+  const LamgHierarchy<T>* previous_;
+  LamgHierarchy<T> hierarchy_;
 };
 
 }  // namespace
 
 template <class T>
-Hierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options, const SetupControl& control,
-                            const Hierarchy<T>* previous) {
+LamgHierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options, const SetupControl& control,
+                                const LamgHierarchy<T>* previous) {
   return Setup<T>(options, control, previous).run(std::move(graph));
 }
 
-template Hierarchy<float> make_hierarchy(Graph<float>, const SetupOptions&, const SetupControl&,
-                                         const Hierarchy<float>*);
-template Hierarchy<double> make_hierarchy(Graph<double>, const SetupOptions&, const SetupControl&,
-                                          const Hierarchy<double>*);
+template LamgHierarchy<float> make_hierarchy(Graph<float>, const SetupOptions&, const SetupControl&,
+                                             const LamgHierarchy<float>*);
+template LamgHierarchy<double> make_hierarchy(Graph<double>, const SetupOptions&, const SetupControl&,
+                                              const LamgHierarchy<double>*);
 
 }  // namespace echelon::lamg

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "graph_laplacian/lamg/aggregation.hpp"
-#include "graph_laplacian/lamg/dense_elimination.hpp"
+#include "graph_laplacian/lamg/dense_factors.hpp"
 #include "graph_laplacian/lamg/elimination.hpp"
 #include "graph_laplacian/lamg/interpolation.hpp"
 #include "support/setup_control.hpp"
@@ -16,7 +16,7 @@
 namespace echelon::lamg {
 
 struct SetupOptions {
-  AggregationOptions aggregation;
+  AggregationThresholds aggregation;
   /// Number of vertices up to which a level is solved directly.
   std::int32_t coarse_size = 100;
   std::size_t max_levels = 100;
@@ -37,7 +37,7 @@ struct SetupOptions {
 /// A level: the elimination that leads to its graph, and the aggregation that leads to the next coarser one.
 template <class T>
 struct Level {
-  Elimination<T> elimination;  ///< from A, or from the quotient graph of the finer level
+  EliminatedVertices<T> elimination;  ///< from A, or from the quotient graph of the finer level
   LowerTriangle<T> matrix;
   Array<std::int32_t> aggregate;   ///< aggregate of each vertex; empty on the coarsest level
   Interpolation<T> interpolation;  ///< from second aggregates; empty with caliber 1
@@ -52,10 +52,10 @@ struct Level {
 };
 
 template <class T>
-struct Hierarchy {
+struct LamgHierarchy {
   Vector<std::int32_t> order;  ///< row of A of each vertex of the finest level; empty for the identity
   std::vector<Level<T>> levels;
-  DenseElimination<T> coarsest;
+  DenseLaplacianFactors<T> coarsest;
   bool direct = true;  ///< true if the coarsest level is solved by `coarsest`, false if by sweeps
   std::string end;     ///< why the coarsest level was not coarsened
 
@@ -69,8 +69,8 @@ struct Hierarchy {
 /// Builds the hierarchy of a graph. If `previous` is given, the hierarchy of a graph with the same edges and
 /// other weights, its aggregates are reused. Ends early once a stop is requested.
 template <class T>
-[[nodiscard]] Hierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options,
-                                          const SetupControl& control,
-                                          const Hierarchy<T>* previous = nullptr);
+[[nodiscard]] LamgHierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options,
+                                              const SetupControl& control,
+                                              const LamgHierarchy<T>* previous = nullptr);
 
 }  // namespace echelon::lamg

@@ -133,7 +133,7 @@ Graph<T> merged(const CoarseRows<T>& rows, std::int32_t count) {
 /// more than one.
 template <class T>
 std::int32_t only_other_aggregate(const Graph<T>& graph, const Vector<T>& largest,
-                                  const Aggregates& aggregates, std::int32_t i) {
+                                  const VertexAggregates& aggregates, std::int32_t i) {
   constexpr T strong = 0.5;
   const std::int32_t own = aggregates.of[i];
   std::int32_t other = own;
@@ -152,7 +152,7 @@ std::int32_t only_other_aggregate(const Graph<T>& graph, const Vector<T>& larges
 
 template <class T>
 Interpolation<T> interpolate(const Graph<T>& graph, const Vector<TestValues>& x,
-                             const Aggregates& aggregates) {
+                             const VertexAggregates& aggregates) {
   constexpr double negligible = 1e-3;
   const Vector<T> largest = largest_weights(graph);
   const auto value = [&](std::int32_t aggregate) { return x[index(aggregates.seeds[aggregate])]; };
@@ -175,7 +175,8 @@ Interpolation<T> interpolate(const Graph<T>& graph, const Vector<TestValues>& x,
 }
 
 template <class T>
-Graph<T> galerkin_graph(const Graph<T>& graph, const Aggregates& aggregates, const Interpolation<T>& P) {
+Graph<T> galerkin_graph(const Graph<T>& graph, const VertexAggregates& aggregates,
+                        const Interpolation<T>& P) {
   CoarseEdges<T> edges;
   edges.reserve(static_cast<std::size_t>(graph.ends()));
   for (std::int32_t i = 0; i < graph.n; ++i) {
@@ -203,10 +204,13 @@ Graph<T> galerkin_graph(const Graph<T>& graph, const Aggregates& aggregates, con
   return merged(CoarseRows<T>(edges, aggregates.count), aggregates.count);
 }
 
-template Interpolation<float> interpolate(const Graph<float>&, const Vector<TestValues>&, const Aggregates&);
+template Interpolation<float> interpolate(const Graph<float>&, const Vector<TestValues>&,
+                                          const VertexAggregates&);
 template Interpolation<double> interpolate(const Graph<double>&, const Vector<TestValues>&,
-                                           const Aggregates&);
-template Graph<float> galerkin_graph(const Graph<float>&, const Aggregates&, const Interpolation<float>&);
-template Graph<double> galerkin_graph(const Graph<double>&, const Aggregates&, const Interpolation<double>&);
+                                           const VertexAggregates&);
+template Graph<float> galerkin_graph(const Graph<float>&, const VertexAggregates&,
+                                     const Interpolation<float>&);
+template Graph<double> galerkin_graph(const Graph<double>&, const VertexAggregates&,
+                                      const Interpolation<double>&);
 
 }  // namespace echelon::lamg

@@ -31,12 +31,12 @@ inline constexpr std::int64_t most_interpolated_ends = std::numeric_limits<std::
 /// Livne, LAMG+ (2026).
 template <class T>
 [[nodiscard]] Interpolation<T> interpolate(const Graph<T>& graph, const Vector<TestValues>& x,
-                                           const Aggregates& aggregates);
+                                           const VertexAggregates& aggregates);
 
 /// Makes the graph of P^T A P for the Laplacian A of `graph`, without the edges of negative weights that
 /// interpolation may cause. The graph stays connected: without these edges no vector has less energy.
 template <class T>
-[[nodiscard]] Graph<T> galerkin_graph(const Graph<T>& graph, const Aggregates& aggregates,
+[[nodiscard]] Graph<T> galerkin_graph(const Graph<T>& graph, const VertexAggregates& aggregates,
                                       const Interpolation<T>& P);
 
 }  // namespace echelon::lamg

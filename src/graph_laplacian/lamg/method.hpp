@@ -42,7 +42,7 @@ inline CycleOptions cycle_options(const LamgOptions& options) {
 
 /// Describes the hierarchy; each elimination is listed as a level of its own.
 template <class T>
-HierarchyDescription describe(const Hierarchy<T>& hierarchy) {
+HierarchyDescription describe(const LamgHierarchy<T>& hierarchy) {
   HierarchyDescription description;
   description.coarsening = "affinity";
   description.end = hierarchy.end;
@@ -58,7 +58,7 @@ HierarchyDescription describe(const Hierarchy<T>& hierarchy) {
       rows += static_cast<double>(n);
       nonzeros += static_cast<double>(n + 2 * edges);
     };
-    const Elimination<T>& elimination = level.elimination;
+    const EliminatedVertices<T>& elimination = level.elimination;
     if (!elimination.vertices.empty()) {
       const auto coefficients =
           static_cast<std::int64_t>(elimination.coefficients.size() + elimination.kept.size());
@@ -98,7 +98,7 @@ Csr<T> laplacian_of(const LowerTriangle<T>& A) {
 
 /// Makes the Laplacian of a level as describe() counts them; without a value for an elimination.
 template <class T>
-std::optional<Csr<T>> level_matrix(const Hierarchy<T>& hierarchy, std::size_t wanted) {
+std::optional<Csr<T>> level_matrix(const LamgHierarchy<T>& hierarchy, std::size_t wanted) {
   std::size_t next = 0;
   for (const Level<T>& level : hierarchy.levels) {
     if (!level.elimination.vertices.empty()) ++next;
@@ -137,7 +137,7 @@ class LeanMultigrid final : public graph_laplacian::MultilevelMethod<B, T> {
 
  private:
   Outcome make_levels(const Csr<T>& L, bool update) override {
-    const std::optional<Hierarchy<T>> previous = std::exchange(hierarchy_, std::nullopt);
+    const std::optional<LamgHierarchy<T>> previous = std::exchange(hierarchy_, std::nullopt);
     if (L.nonzeros() > std::numeric_limits<std::int32_t>::max()) {
       return {Status::out_of_memory, "lamg has 32-bit indices on one core, and A has " +
                                          std::to_string(L.nonzeros()) +
@@ -154,7 +154,7 @@ class LeanMultigrid final : public graph_laplacian::MultilevelMethod<B, T> {
   [[nodiscard]] std::int64_t idle_steps() const override { return 5; }
 
   static CycleVectors<T>& of(typename Base::Vectors* column) { return static_cast<Vectors&>(*column).cycle; }
-  [[nodiscard]] Cycle<T> cycle() const { return Cycle<T>(*hierarchy_, cycle_options(options_)); }
+  [[nodiscard]] LamgCycle<T> cycle() const { return LamgCycle<T>(*hierarchy_, cycle_options(options_)); }
 
   void start_lifted(Group columns) const override {
     for (typename Base::Vectors* column : columns) cycle().start(of(column), column->y.data());
@@ -176,7 +176,7 @@ class LeanMultigrid final : public graph_laplacian::MultilevelMethod<B, T> {
   }
 
   LamgOptions options_;
-  std::optional<Hierarchy<T>> hierarchy_;
+  std::optional<LamgHierarchy<T>> hierarchy_;
 };
 
 }  // namespace echelon::lamg

@@ -3,12 +3,13 @@
 /// stores them.
 #pragma once
 
+#include "support/first_exception.hpp"
+
 #include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <exception>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -95,23 +96,20 @@ class CsrAssembly {
   /// Returns whether any row has two elements in the same column.
   bool sort_rows(int threads) {
     bool repeated = false;
-    std::exception_ptr thrown;
+    FirstException exception;
 #pragma omp parallel num_threads(threads) reduction(|| : repeated)
     {
       std::vector<std::size_t> scratch;
 #pragma omp for schedule(dynamic, 1024)
       for (std::int64_t row = 0; row < rows_; ++row) {
         const auto columns = row_columns(row);
-        try {
+        exception.catch_from([&] {
           if (!std::is_sorted(columns.begin(), columns.end())) sort_row(columns, row_values(row), scratch);
-        } catch (...) {
-#pragma omp critical(echelon_csr_assembly)
-          thrown = std::current_exception();
-        }
+        });
         repeated = repeated || std::adjacent_find(columns.begin(), columns.end()) != columns.end();
       }
     }
-    if (thrown) std::rethrow_exception(thrown);
+    exception.rethrow();
     return repeated;
   }
 

@@ -21,7 +21,7 @@ enum class Part { full, lower };
 
 /// k-by-n matrix whose element (p, j) is data[p * term_step + j * column_step].
 template <class T>
-struct Factor {
+struct RightOperand {
   const T* data;
   std::int64_t term_step;
   std::int64_t column_step;
@@ -29,7 +29,7 @@ struct Factor {
 
 /// The transpose of a column-major n-by-k matrix.
 template <class T>
-inline __attribute__((always_inline)) Factor<T> transposed(const T* b, std::int64_t leading) {
+inline __attribute__((always_inline)) RightOperand<T> transposed(const T* b, std::int64_t leading) {
   return {b, leading, 1};
 }
 
@@ -45,8 +45,8 @@ inline constexpr int tile_columns<Avx512> = 8;
 /// C = C - A B for a tile of `Vectors` vectors by `Columns`; the last vector has `last` elements. With
 /// `Adjacent`, the elements of a row of B follow each other in memory.
 template <class Isa, int Vectors, int Columns, bool Partial, bool Adjacent, class T>
-void update_tile(int terms, const T* a, std::int64_t leading_a, Factor<T> b, T* c, std::int64_t leading_c,
-                 int last) {
+void update_tile(int terms, const T* a, std::int64_t leading_a, RightOperand<T> b, T* c,
+                 std::int64_t leading_c, int last) {
   using S = Simd<Isa, T>;
   using Vec = typename S::Vec;
   constexpr int width = S::width;
@@ -87,7 +87,7 @@ void update_tile(int terms, const T* a, std::int64_t leading_a, Factor<T> b, T* 
 /// blocks as high as a tile: packed or, with block_step = block, not.
 template <class Isa, int Columns, bool Adjacent, class T>
 void update_columns(int rows, int terms, const T* a, std::int64_t leading_a, std::int64_t block_step,
-                    Factor<T> b, T* c, std::int64_t leading_c) {
+                    RightOperand<T> b, T* c, std::int64_t leading_c) {
   constexpr int width = Simd<Isa, T>::width;
   constexpr int vectors = tile_vectors<Isa>;
   constexpr int block = vectors * width;
@@ -118,7 +118,7 @@ void update_columns(int rows, int terms, const T* a, std::int64_t leading_a, std
 /// Up to tile_columns columns of C.
 template <class Isa, bool Adjacent, class T>
 void update_column_group(int columns, int rows, int terms, const T* a, std::int64_t leading_a,
-                         std::int64_t block_step, Factor<T> b, T* c, std::int64_t leading_c) {
+                         std::int64_t block_step, RightOperand<T> b, T* c, std::int64_t leading_c) {
   const auto advance = [&](int by) {
     columns -= by;
     b.data += by * b.column_step;
@@ -143,12 +143,12 @@ void update_column_group(int columns, int rows, int terms, const T* a, std::int6
 /// C = C - A B without copies of the operands.
 template <class Isa, class T>
 void update_in_place(Part part, int rows, int columns, int terms, const T* a, std::int64_t leading_a,
-                     Factor<T> b, T* c, std::int64_t leading_c) {
+                     RightOperand<T> b, T* c, std::int64_t leading_c) {
   constexpr int block = tile_vectors<Isa> * Simd<Isa, T>::width;
   for (int j = 0; j < columns; j += tile_columns<Isa>) {
     const int skipped = part == Part::lower ? std::min(j, rows) : 0;
     const int count = std::min(tile_columns<Isa>, columns - j);
-    const Factor<T> group{b.data + j * b.column_step, b.term_step, b.column_step};
+    const RightOperand<T> group{b.data + j * b.column_step, b.term_step, b.column_step};
     T* place = c + skipped + j * leading_c;
     if (b.column_step == 1) {
       update_column_group<Isa, true>(count, rows - skipped, terms, a + skipped, leading_a, block, group,
@@ -176,7 +176,7 @@ void pack_rows(int rows, int terms, const T* a, std::int64_t leading, T* packed)
 
 /// Copies columns of B in groups as wide as a tile, each with its terms one after the other.
 template <class Isa, class T>
-void pack_columns(int terms, int columns, Factor<T> b, T* packed) {
+void pack_columns(int terms, int columns, RightOperand<T> b, T* packed) {
   constexpr int width = tile_columns<Isa>;
   for (int j = 0; j < columns; j += width) {
     const int count = std::min(width, columns - j);
@@ -219,7 +219,7 @@ struct BlockProduct {
       int skipped = 0;
       if (part == Part::lower) skipped = std::max(0, first_column + j - i0) / block * block;
       if (skipped >= count) break;
-      const Factor<T> packed{b + static_cast<std::size_t>(j) * terms, group, 1};
+      const RightOperand<T> packed{b + static_cast<std::size_t>(j) * terms, group, 1};
       update_column_group<Isa, true>(std::min(group, columns - j), count - skipped, terms,
                                      buffers.a.data() + static_cast<std::size_t>(skipped) * terms, block,
                                      static_cast<std::int64_t>(block) * terms, packed,
@@ -249,7 +249,7 @@ struct ProductInPlace {
   int rows, columns, terms, height;
   const T* a;
   std::int64_t leading_a;
-  Factor<T> b;
+  RightOperand<T> b;
   T* c;
   std::int64_t leading_c;
 
@@ -263,7 +263,7 @@ struct ProductInPlace {
     const int count = std::min(height, rows - first);
     const int full = part == Part::full ? columns : std::min(first, columns);
     update_in_place<Isa>(Part::full, count, full, terms, a + first, leading_a, b, c + first, leading_c);
-    const Factor<T> rest{b.data + full * b.column_step, b.term_step, b.column_step};
+    const RightOperand<T> rest{b.data + full * b.column_step, b.term_step, b.column_step};
     update_in_place<Isa>(Part::lower, count, std::min(count, columns - full), terms, a + first, leading_a,
                          rest, c + first + full * leading_c, leading_c);
   }
@@ -284,7 +284,7 @@ struct ProductInPlace {
 /// C = C - A B by blocks that are copied to contiguous memory first.
 template <class Isa, class T>
 void update_packed(PackBuffers<T>& buffers, Part part, int rows, int columns, int terms, const T* a,
-                   std::int64_t leading_a, Factor<T> b, T* c, std::int64_t leading_c) {
+                   std::int64_t leading_a, RightOperand<T> b, T* c, std::int64_t leading_c) {
   using Buffers = PackBuffers<T>;
   buffers.allocate();
   for (int j0 = 0; j0 < columns; j0 += Buffers::columns) {
@@ -318,7 +318,7 @@ void update_packed(PackBuffers<T>& buffers, Part part, int rows, int columns, in
 /// order of BLAS's gemm, whose place this function takes.
 template <class Isa, class T>
 void subtract_product(PackBuffers<T>& buffers, Part part, int rows, int columns, int terms, const T* a,
-                      std::int64_t leading_a, Factor<T> b, T* c, std::int64_t leading_c) {
+                      std::int64_t leading_a, RightOperand<T> b, T* c, std::int64_t leading_c) {
   if (rows <= 0 || columns <= 0 || terms <= 0) return;
   constexpr int worth_packing = 64;
   if (rows >= worth_packing && columns >= worth_packing && terms >= worth_packing) {

@@ -98,7 +98,7 @@ void solve_unit_lower(PackBuffers<T>& buffers, int n, const T* l, std::int64_t l
     const int half = (n / 2 + narrow - 1) / narrow * narrow;
     solve_unit_lower<Isa>(buffers, half, l, leading_l, columns, x, leading_x);
     subtract_product<Isa>(buffers, Part::full, n - half, columns, half, l + half, leading_l,
-                          Factor<T>{x, 1, leading_x}, x + half, leading_x);
+                          RightOperand<T>{x, 1, leading_x}, x + half, leading_x);
     solve_unit_lower<Isa>(buffers, n - half, l + half * (leading_l + 1), leading_l, columns, x + half,
                           leading_x);
     return;

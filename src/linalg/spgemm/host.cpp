@@ -8,11 +8,11 @@
 #include "linalg/spgemm/product.hpp"
 #include "linalg/spgemm/sparse_accumulator.hpp"
 #include "matrix/rows.hpp"
+#include "support/first_exception.hpp"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <exception>
 #include <utility>
 #include <vector>
 
@@ -33,8 +33,8 @@ SparseRow<T> row_of(const SparseRows<T>& matrix, std::int64_t i) {
   return {matrix.column_indices + begin, matrix.values + begin, matrix.end(i) - begin};
 }
 
-/// Multiplies rows by a matrix B. A row that `repeats` has the columns of the row before it, and so has the
-/// product: its columns are not sorted again. In systems of equations the rows of a node are such.
+/// Multiplies rows by a matrix B. A row that `repeats` has the columns of the row before it, and so has its
+/// product: these columns are not sorted again. In a system of equations the rows of a node repeat.
 template <class T>
 class RowTimes {
  public:
@@ -196,8 +196,8 @@ std::vector<RowProduct<T>> workspaces(Factors<T> factors) {
   return result;
 }
 
-/// Product of two factors computed in one pass, without counting its elements first: rows are written one
-/// after the other into memory for an upper bound of their size.
+/// Product of two factors in one pass, without counting its elements first: rows are written one after the
+/// other into memory for an upper bound of their size.
 template <class T>
 class OnePassProduct {
  public:
@@ -236,16 +236,12 @@ class OnePassProduct {
       return pattern;
     }
     std::vector<std::vector<Block>> blocks(static_cast<std::size_t>(device_.threads()));
-    std::exception_ptr error;
+    FirstException exception;
     for_dynamic_rows(device_.threads(), rows_, work_, [&](int thread, std::int64_t begin, std::int64_t end) {
-      try {
-        blocks[static_cast<std::size_t>(thread)].push_back(multiply(thread, begin, end));
-      } catch (...) {
-#pragma omp critical(echelon_one_pass_product)
-        error = std::current_exception();
-      }
+      exception.catch_from(
+          [&] { blocks[static_cast<std::size_t>(thread)].push_back(multiply(thread, begin, end)); });
     });
-    if (error) std::rethrow_exception(error);
+    exception.rethrow();
     const std::int64_t nonzeros = Host(device_).exclusive_scan(rows_, offsets_, offsets_);
     pattern.column_indices = Array<std::int32_t>(device_, nonzeros);
     if (values_ != nullptr) *values_ = Array<T>(device_, nonzeros);

@@ -31,6 +31,14 @@ struct PutElement {
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { y[i] = sum; }
 };
 
+/// Use of a product for the residual r = b - A x.
+template <class T>
+struct SubtractProduct {
+  const T* b;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
+};
+
 }  // namespace echelon
 
 #ifdef __CUDACC__

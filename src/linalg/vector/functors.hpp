@@ -63,6 +63,18 @@ struct SquaredMagnitude {
 template <class X>
 SquaredMagnitude(X) -> SquaredMagnitude<X>;
 
+/// x_i y_i and x_i z_i, terms of (x, y) and (x, z) for real vectors, in one reduction.
+template <class T>
+struct TwoProducts {
+  const T* x;
+  const T* y;
+  const T* z;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    const auto value = static_cast<double>(x[i]);
+    return {value * static_cast<double>(y[i]), value * static_cast<double>(z[i])};
+  }
+};
+
 /// x_i, a term of the sum of the elements.
 template <class T, class X>
 struct ElementValue {
@@ -178,6 +190,24 @@ struct ConjugateElement {
 };
 template <class X, class Y>
 ConjugateElement(X, Y) -> ConjugateElement<X, Y>;
+
+/// to = D from, where to may be from, for the diagonal `scale` of D; null: D = I.
+template <class T>
+struct ScaleVector {
+  const T* scale;
+  const T* from;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    to[i] = scale == nullptr ? from[i] : scale[i] * from[i];
+  }
+};
+
+/// target[i] = i step: offsets of rows of equal length.
+struct Multiples {
+  std::int64_t step;
+  std::int64_t* target;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = i * step; }
+};
 
 /// sum = x + y, where sum may be x or y.
 template <class T>

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
-#include <exception>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -317,7 +316,7 @@ class BucketCompression {
     result.offsets[0] = 0;
 #pragma omp parallel num_threads(threads)
     sort_buckets();
-    if (failure_) std::rethrow_exception(failure_);
+    exception_.rethrow();
     result.columns.shrink(ranges_.end());
     result.values.shrink(ranges_.end());
     return std::move(result);
@@ -330,12 +329,7 @@ class BucketCompression {
     Array<InRow<T>> sorted;
     for (std::int64_t b = next_++; b < entries_.plan.buckets; b = next_++) {
       std::int64_t count = 0;
-      try {
-        count = sort_bucket(b, sorted);
-      } catch (...) {
-#pragma omp critical(echelon_compress)
-        failure_ = std::current_exception();
-      }
+      exception_.catch_from([&] { count = sort_bucket(b, sorted); });
       put_bucket(b, sorted.data(), count);
     }
   }
@@ -382,7 +376,7 @@ class BucketCompression {
   InBuckets<T> entries_;
   std::atomic<std::int64_t> next_ = 0;
   RangeSequencer ranges_;
-  std::exception_ptr failure_;
+  FirstException exception_;
 };
 
 /// Compresses in two passes: the first scatters the entries to buckets of rows, the second sorts each bucket.

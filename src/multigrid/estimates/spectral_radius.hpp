@@ -64,7 +64,7 @@ DiagonalFacts invert_diagonal(B& backend, const std::type_identity_t<MatrixRef<T
 }
 
 /// Coefficients of conjugate gradients, in the backend's memory.
-struct LanczosState {
+struct CgCoefficients {
   static constexpr int max_steps = 32;
   double rho = 0;
   double alpha = 0;
@@ -89,7 +89,7 @@ struct BeginLanczos {
   }
 };
 struct SetLanczosRho {
-  LanczosState* state;
+  CgCoefficients* state;
   ECHELON_ANYWHERE void operator()(Sum r_z) const {
     state->rho = r_z.value;
     if (!(r_z.value > 0)) state->stopped = 1;
@@ -104,7 +104,7 @@ struct LanczosProduct {
   }
 };
 struct SetLanczosAlpha {
-  LanczosState* state;
+  CgCoefficients* state;
   ECHELON_ANYWHERE void operator()(Sum p_q) const {
     if (state->stopped != 0) return;
     if (p_q.value > 0) {
@@ -117,7 +117,7 @@ struct SetLanczosAlpha {
 };
 template <class T>
 struct AdvanceLanczos {
-  const LanczosState* state;
+  const CgCoefficients* state;
   const T* inverse;
   const T* q;
   T* r;
@@ -127,7 +127,7 @@ struct AdvanceLanczos {
   }
 };
 struct SetLanczosBeta {
-  LanczosState* state;
+  CgCoefficients* state;
   ECHELON_ANYWHERE void operator()(Sum r_z) const {
     if (state->stopped != 0) return;
     const double beta = r_z.value / state->rho;
@@ -138,7 +138,7 @@ struct SetLanczosBeta {
 };
 template <class T>
 struct UpdateLanczosVectors {
-  const LanczosState* state;
+  const CgCoefficients* state;
   const T* inverse;
   const T* r;
   T* p;
@@ -159,9 +159,9 @@ double largest_ritz_value(B& backend, const MatrixRef<T>& A, const T* inverse, i
   Array<T> r(device, n);
   Array<T> p(device, n);
   Array<T> q(device, n);
-  Array<LanczosState> state_array(device, 1);
-  LanczosState* state = state_array.data();
-  backend.write(LanczosState{}, state);
+  Array<CgCoefficients> state_array(device, 1);
+  CgCoefficients* state = state_array.data();
+  backend.write(CgCoefficients{}, state);
   backend.reduce(n, BeginLanczos<T>{inverse, r.data(), p.data()}, SetLanczosRho{state});
   for (int step = 0; step < steps; ++step) {
     multiply(backend, T{1}, A, p.data(), T{0}, q.data());
@@ -169,7 +169,7 @@ double largest_ritz_value(B& backend, const MatrixRef<T>& A, const T* inverse, i
     backend.reduce(n, AdvanceLanczos<T>{state, inverse, q.data(), r.data()}, SetLanczosBeta{state});
     backend.for_each(n, UpdateLanczosVectors<T>{state, inverse, r.data(), p.data()});
   }
-  const LanczosState found = backend.read(state);
+  const CgCoefficients found = backend.read(state);
   if (found.steps == 0) return 0;
   return ritz_range(std::vector<double>(found.alphas, found.alphas + found.steps),
                     std::vector<double>(found.betas, found.betas + found.steps))

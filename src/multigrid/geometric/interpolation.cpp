@@ -42,21 +42,21 @@ struct PointWeights {
 };
 
 /// Points of a grid, for functors.
-struct Points {
+struct GridPoints {
   std::int64_t of[3];
-  explicit Points(const Grid& grid) : of{grid.points[0], grid.points[1], grid.points[2]} {}
+  explicit GridPoints(const Grid& grid) : of{grid.points[0], grid.points[1], grid.points[2]} {}
 };
 
 struct CountWeights {
-  Points fine;
+  GridPoints fine;
   std::int64_t* counts;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { counts[i] = PointWeights(fine.of, i).count(); }
 };
 
 template <class T>
 struct FillWeights {
-  Points fine;
-  Points coarse;
+  GridPoints fine;
+  GridPoints coarse;
   const std::int64_t* offsets;
   std::int32_t* columns;
   T* values;
@@ -86,12 +86,12 @@ Csr<T> interpolation(const Device& device, const Grid& grid) {
     const Grid coarse = grid.coarse();
     const std::int64_t n = grid.size();
     Array<std::int64_t> offsets(device, n + 1);
-    backend.for_each(n, CountWeights{Points(grid), offsets.data()});
+    backend.for_each(n, CountWeights{GridPoints(grid), offsets.data()});
     const std::int64_t nonzeros = backend.exclusive_scan(n, offsets.data(), offsets.data());
     Array<std::int32_t> columns(device, nonzeros);
     Array<T> values(device, nonzeros);
-    backend.for_each(
-        n, FillWeights<T>{Points(grid), Points(coarse), offsets.data(), columns.data(), values.data()});
+    backend.for_each(n, FillWeights<T>{GridPoints(grid), GridPoints(coarse), offsets.data(), columns.data(),
+                                       values.data()});
     return Csr<T>::unchecked(n, coarse.size(), std::move(offsets), std::move(columns), std::move(values));
   });
 }

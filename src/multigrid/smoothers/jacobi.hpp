@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "linalg/vector/functors.hpp"
 #include "multigrid/estimates/spectral_radius.hpp"
 #include "multigrid/smoothers/smoother.hpp"
 
@@ -10,14 +11,6 @@
 
 namespace echelon::multigrid {
 
-/// x = D^-1 b.
-template <class T>
-struct ScaleVector {
-  const T* scale;
-  const T* b;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = scale[i] * b[i]; }
-};
 /// x += D^-1 r.
 template <class T>
 struct AddScaled {

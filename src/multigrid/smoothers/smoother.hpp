@@ -26,14 +26,6 @@ struct SmootherArguments {
   MultiVector<T> r;  ///< scratch
 };
 
-/// Epilogue of a product with A: r = b - A x.
-template <class T>
-struct SubtractProduct {
-  const T* b;
-  T* r;
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
-};
-
 /// r = b - A x for each column.
 template <class B, class T>
 void form_residuals(B& backend, const Csr<T>& A, const MultiVector<const T>& b, const MultiVector<T>& x,

@@ -3,17 +3,19 @@
 #pragma once
 
 #include "linalg/residual_check.hpp"
+#include "solver/direct/refinement.hpp"
 #include "solver/implementation.hpp"
 #include "support/machine_epsilon.hpp"
 
 #include <echelon/matrix/dense.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,17 +35,19 @@ struct MeasuredColumn {
   double correction = 0;  ///< ||d||_inf
 };
 
-/// Memory of a measurement: n by k matrices of residuals, corrections and former x.
+/// Memory of a measurement: n by k matrices of residuals and corrections, and one candidate.
 template <class T>
 struct MeasurementWorkspace {
-  Dense<T> residuals, corrections, former;
-  [[nodiscard]] std::size_t bytes() const { return residuals.bytes() + corrections.bytes() + former.bytes(); }
+  Dense<T> residuals, corrections, candidate;
+  [[nodiscard]] std::size_t bytes() const {
+    return residuals.bytes() + corrections.bytes() + candidate.bytes();
+  }
   void fit(const Device& device, std::int64_t n, std::int64_t columns) {
     if (residuals.rows() == n && residuals.columns() >= columns) return;
-    residuals = corrections = former = Dense<T>();
+    residuals = corrections = candidate = Dense<T>();
     residuals = Dense<T>(device, n, columns);
     corrections = Dense<T>(device, n, columns);
-    former = Dense<T>(device, n, 1);
+    candidate = Dense<T>(device, n, 1);
   }
 };
 
@@ -74,7 +78,7 @@ class ErrorMeasurement {
     own_.fit(device, n, 1);
     const DenseView<T> product(own_.residuals.data(), n, 1, n, device);
     const DenseView<T> d(own_.corrections.data(), n, 1, n, device);
-    return check_.contraction(A_, own_.former.data(), product.data(), [&](T*, T* v) {
+    return check_.contraction(A_, own_.candidate.data(), product.data(), [&](T*, T* v) {
       const Control quiet;
       std::vector<Job> jobs = {job(0, check_.vector(n, product.data()), quiet)};
       implementation_.solve(method_, product, d, jobs);
@@ -106,7 +110,7 @@ class ErrorMeasurement {
   /// Corrections of one x, excluding those that leave at most `fast` of the error. Where x is small because
   /// large elements of A^-1 b cancel or are scaled down, as many of these as the range of T allows are
   /// needed.
-  static constexpr int most_corrections = 10;
+  static constexpr int most_slow_steps = 10;
   static constexpr double fast = 1e-3;
 
   template <class V>
@@ -149,27 +153,60 @@ class ErrorMeasurement {
     return columns;
   }
 
-  /// Corrects one x, whose next correction is d, and takes the last one back if it did not help.
-  void correct(DenseView<const T> b, DenseView<T> x, const T* d, MeasuredColumn& column) {
-    bool contracts = false;
-    for (int slow = 0; slow < most_corrections;) {
-      check_.copy(x.rows(), x.data(), own_.former.data());
-      check_.add(x.rows(), d, x.data());
-      const MeasuredColumn next = measure(b, x).front();
-      d = own_.corrections.data();
-      const double ratio = next.correction / column.correction;
-      if (!(ratio <= 0.5)) {
-        check_.copy(x.rows(), own_.former.data(), x.data());
-        // Corrections that shrink by the ratio q add up to 1 / (1 - q) times the first one. Without any
-        // contraction they say nothing about the error.
-        column.error = std::max(column.error, contracts ? next.error / std::max(1 - ratio, 0.05) : 1.0);
+  /// Policy of refine() for one x with the correction d: accepts candidates x + d whose own correction is at
+  /// most half as large; ends at the first other one, after too many that shrink slowly, and where the error
+  /// is at most `target`.
+  class ShrinkingCorrections {
+   public:
+    ShrinkingCorrections(ErrorMeasurement& measurement, DenseView<const T> b, MeasuredColumn& column,
+                         double target)
+        : measurement_(measurement), b_(b), column_(column), target_(target) {}
+
+    /// The column has been measured.
+    void begin(const RefinementViews<T>& /*views*/) {}
+
+    [[nodiscard]] std::span<const std::int64_t> columns() const {
+      static constexpr std::int64_t only[] = {0};
+      if (!shrinks_ || slow_steps_ == most_slow_steps || (shrunk_ && column_.error <= target_)) return {};
+      return only;
+    }
+
+    void assess(std::span<const std::int64_t> /*columns*/, const RefinementViews<T>& views) {
+      const MeasuredColumn next = measurement_.measure(b_, views.candidate).front();
+      const double ratio = next.correction / column_.correction;
+      shrinks_ = ratio <= 0.5;
+      if (shrinks_) {
+        measurement_.check_.copy(views.solution.rows(), views.candidate.data(), views.solution.data());
+        column_ = next;
+        shrunk_ = true;
+        slow_steps_ += ratio > fast ? 1 : 0;
         return;
       }
-      contracts = true;
-      slow += ratio > fast ? 1 : 0;
-      column = next;
-      if (column.error <= (trusted_ ? two_thirds_of_digits<T>() : rounding_level<T>)) return;
+      // Corrections that shrink by the ratio q add up to 1 / (1 - q) times the first one. Without any
+      // contraction they say nothing about the error.
+      column_.error = std::max(column_.error, shrunk_ ? next.error / std::max(1 - ratio, 0.05) : 1.0);
     }
+
+   private:
+    ErrorMeasurement& measurement_;
+    DenseView<const T> b_;
+    MeasuredColumn& column_;
+    double target_;
+    int slow_steps_ = 0;
+    bool shrinks_ = true;  // the last correction
+    bool shrunk_ = false;  // some correction
+  };
+
+  /// Corrects one x, whose next correction is d. The later ones stand in column 0 of own_.corrections.
+  void correct(DenseView<const T> b, DenseView<T> x, const T* d, MeasuredColumn& column) {
+    ShrinkingCorrections policy(*this, b, column, trusted_ ? two_thirds_of_digits<T>() : rounding_level<T>);
+    const RefinementViews<T> views{x, own_.residuals.view(), column_of(own_.candidate.view(), 0)};
+    refine(std::numeric_limits<int>::max(), views, policy,
+           [&](std::span<const std::int64_t>, const RefinementViews<T>& all) {
+             check_.copy(x.rows(), all.solution.data(), all.candidate.data());
+             check_.add(x.rows(), d, all.candidate.data());
+             d = own_.corrections.data();
+           });
   }
 
   const SolverImplementation<T>& implementation_;

@@ -4,6 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "linalg/balancing_scale.hpp"
+#include "linalg/vector/functors.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -34,17 +35,6 @@ struct CopyScaled {
     const T value = from.data()[i + j * from.leading()];
     to.data()[i + j * to.leading()] =
         scale_element(value, rows == nullptr ? T{1} : rows[i], columns == nullptr ? T{1} : columns[j]);
-  }
-};
-
-/// Scales to[i] = scale[i] from[i]; null: 1.
-template <class T>
-struct ScaleVector {
-  const T* scale;
-  const T* from;
-  T* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    to[i] = scale == nullptr ? from[i] : scale[i] * from[i];
   }
 };
 

@@ -2,15 +2,14 @@
 /// Right-hand sides that an iterative method solves in one loop.
 #pragma once
 
+#include "linalg/vector/column_list.hpp"
 #include "solver/inconsistent.hpp"
 #include "solver/iteration/state.hpp"
 #include "solver/nested_solver.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace echelon {
 
@@ -43,39 +42,9 @@ struct SolvedColumn : IteratedColumn<B, T> {
   [[nodiscard]] double residual_tolerance() const { return is_in_range() ? tolerance : job->tolerance; }
 };
 
-/// At most `most_columns` columns that are solved together.
+/// Columns that are solved together, each with its number in the list.
 template <class B, class T>
-class SolvedColumns {
- public:
-  void add(const SolvedColumn<B, T>& column) { columns_[count_++] = column; }
-  [[nodiscard]] SolvedColumn<B, T>* begin() { return columns_.data(); }
-  [[nodiscard]] SolvedColumn<B, T>* end() { return columns_.data() + count_; }
-  [[nodiscard]] std::size_t size() const { return count_; }
-  [[nodiscard]] bool any_running() const {
-    return std::any_of(columns_.begin(), columns_.begin() + count_,
-                       [](const SolvedColumn<B, T>& column) { return column.is_running; });
-  }
-
- private:
-  std::array<SolvedColumn<B, T>, most_columns> columns_{};
-  std::size_t count_ = 0;
-};
-
-/// The columns that are still iterated.
-template <class B, class T>
-class RunningColumns {
- public:
-  explicit RunningColumns(SolvedColumns<B, T>& columns) {
-    for (const SolvedColumn<B, T>& column : columns) {
-      if (column.is_running) columns_[count_++] = column;
-    }
-  }
-  [[nodiscard]] std::span<const IteratedColumn<B, T>> span() const { return {columns_.data(), count_}; }
-
- private:
-  std::array<IteratedColumn<B, T>, most_columns> columns_{};
-  std::size_t count_ = 0;
-};
+using SolvedColumns = ColumnList<SolvedColumn<B, T>>;
 
 /// Reads states of columns that are solved together, waiting once for States::capacity of them.
 template <class B, class T>

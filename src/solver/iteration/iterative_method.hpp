@@ -10,6 +10,7 @@
 
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_products.hpp"
+#include "linalg/vector/column_list.hpp"
 #include "matrix/row_blocks.hpp"
 #include "solver/iteration/columns.hpp"
 #include "solver/iteration/outcome.hpp"
@@ -17,9 +18,7 @@
 #include "solver/iteration/state.hpp"
 #include "solver/null_space.hpp"
 #include "solver/progress.hpp"
-#include "solver/rounding_level.hpp"
 #include "support/hypotenuse.hpp"
-#include "support/machine_epsilon.hpp"
 #include "support/scalar.hpp"
 
 #include <algorithm>
@@ -32,7 +31,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -51,11 +49,11 @@ class IterativeMethod : public SolverImplementation<T> {
 
   Outcome setup(const MatrixRef<T>& A) override {
     set_matrix(A);
-    return preconditioner_.setup(A, this->control());
+    return complete_setup(preconditioner_.setup(A, this->control()));
   }
   Outcome update_values(const MatrixRef<T>& A) override {
     set_matrix(A);
-    return preconditioner_.update_values(A, this->control());
+    return complete_setup(preconditioner_.update_values(A, this->control()));
   }
   [[nodiscard]] std::size_t bytes() const override { return preconditioner_.bytes(); }
   [[nodiscard]] bool takes_operator() const override { return takes_preconditioner_; }
@@ -89,6 +87,9 @@ class IterativeMethod : public SolverImplementation<T> {
   using IteratedColumn = echelon::IteratedColumn<B, T>;
   using SolvedColumn = echelon::SolvedColumn<B, T>;
   using SolvedColumns = echelon::SolvedColumns<B, T>;
+
+  /// Completes the outcome of setup() or update_values(), when A and the preconditioner are known.
+  virtual Outcome complete_setup(Outcome outcome) { return outcome; }
 
   /// Whether several right-hand sides are iterated in one loop, by start_together() and step_together().
   [[nodiscard]] virtual bool iterates_together() const { return false; }
@@ -262,7 +263,7 @@ class IterativeMethod : public SolverImplementation<T> {
   }
 
  private:
-  using RunningColumns = echelon::RunningColumns<B, T>;
+  using IteratedColumns = ColumnList<IteratedColumn>;
 
   /// The preconditioner, or the method itself, if it has found that A is singular; otherwise null.
   [[nodiscard]] const SolverImplementation<T>* finder_of_singular() const {
@@ -277,7 +278,8 @@ class IterativeMethod : public SolverImplementation<T> {
   void solve_together(SolvedColumns& columns) const {
     remove_inconsistent_parts(columns);
     begin(columns);
-    while (columns.any_running()) {
+    const auto is_running = [](const SolvedColumn& column) { return column.is_running; };
+    while (std::any_of(columns.begin(), columns.end(), is_running)) {
       const bool cancelled = iterate(columns);
       std::array<VectorFacts, most_columns> residuals;
       compute_residuals(columns, residuals);
@@ -313,7 +315,9 @@ class IterativeMethod : public SolverImplementation<T> {
     for (SolvedColumn& column : columns) {
       SolveWorkspace& workspace = *column.workspace;
       const Job& job = *column.job;
-      workspace.scale = scale_of(job);
+      // Products by a user's operator cannot be scaled.
+      const bool scales = supports_scaling() && !A_.is_operator();
+      workspace.scale = scales ? scale_of<T>(job, preconditioned()) : IterationScale{};
       workspace.cycles = 0;
       workspace.control = job.control;
       column.norm = column.is_in_range() ? workspace.residual_check->vector(workspace.n, column.b).norm2
@@ -370,7 +374,7 @@ class IterativeMethod : public SolverImplementation<T> {
     if (is_curvature_of_rounding(column)) workspace.host_state.phase = Phase::stagnated;
     job.outcome = outcome_of_cycle(cancelled, workspace.host_state.phase, before, column.norm, job);
     if (job.outcome.ok()) return false;
-    if (!cancelled && accept_at_rounding_level(workspace, residual, column.x, job)) return true;
+    if (!cancelled && accept_at_rounding_level(column, residual)) return true;
     if (!is_known_definite()) return_zero_if_worse(column);
     return true;
   }
@@ -386,21 +390,6 @@ class IterativeMethod : public SolverImplementation<T> {
     return curvature && *curvature > -rounding_level<T>;
   }
 
-  /// Scaling of a column: none unless norms are so large or small that their squares, or products with an
-  /// element, could leave the range of double (of float, for elements). A preconditioned operator has been
-  /// scaled by its preconditioner.
-  [[nodiscard]] IterationScale scale_of(const Job& job) const {
-    if (!supports_scaling() || A_.is_operator()) return {};  // products by a user's operator cannot be scaled
-    constexpr double large = std::is_same_v<Real<T>, double> ? 1e60 : 1e8;
-    const auto moderate = [](double norm) { return norm < large && norm > 1 / large; };
-    if (moderate(job.right_hand_side_norm) && moderate(job.matrix_norm)) return {};
-    if (job.right_hand_side_norm == 0 || job.matrix_norm == 0) return {};
-    const int matrix = std::ilogb(job.matrix_norm);
-    const int rhs = -std::ilogb(job.right_hand_side_norm);
-    return preconditioned() ? IterationScale{.rhs = rhs, .preconditioned = matrix}
-                            : IterationScale{.matrix = -matrix, .rhs = rhs};
-  }
-
   void scale_by(SolveWorkspace& workspace, int exponent, T* x) const {
     if (exponent != 0) workspace.backend.for_each(workspace.n, ScaleByPowerOfTwo<T>{exponent, x});
   }
@@ -411,34 +400,40 @@ class IterativeMethod : public SolverImplementation<T> {
     for (SolvedColumn& column : columns) {
       if (column.is_running) begin_cycle(column);
     }
-    RunningColumns running(columns);
-    if (!running.span().empty()) start_running(running);
+    IteratedColumns running = running_of(columns);
+    if (running.size() > 0) start_running(running.span());
     bool cancelled = false;
-    while (!running.span().empty() && !cancelled) {
+    while (running.size() > 0 && !cancelled) {
       const std::int64_t steps = stop_.check_every > 0 ? stop_.check_every : steps_before_check(columns);
-      for (std::int64_t k = 0; k < steps; ++k) step_running(running);
+      for (std::int64_t k = 0; k < steps; ++k) step_running(running.span());
       StateReader<B, T> reader(columns);
-      SolvedColumns continued;
+      running = {};
       for (SolvedColumn& column : columns) {
         if (!column.is_iterated()) continue;
         use_state(column, reader.state_of(column));
-        if (stagnates(column)) column.workspace->host_state.phase = Phase::stagnated;
+        if (records_true_residual() && stagnates(column))
+          column.workspace->host_state.phase = Phase::stagnated;
         cancelled = cancelled || column.job->control->cancel.stop_requested();
-        if (column.workspace->host_state.running()) continued.add(column);
+        if (column.workspace->host_state.running()) running.add(column);
       }
-      running = RunningColumns(continued);
     }
     end_cycle(columns);
     return cancelled;
   }
 
-  void start_running(const RunningColumns& running) const {
-    const std::span<const IteratedColumn> columns = running.span();
+  /// The columns that are still iterated.
+  static IteratedColumns running_of(SolvedColumns& columns) {
+    IteratedColumns running;
+    for (const SolvedColumn& column : columns) {
+      if (column.is_running) running.add(column);
+    }
+    return running;
+  }
+  void start_running(std::span<const IteratedColumn> columns) const {
     if (columns.size() > 1) return start_together(columns);
     start(*columns.front().workspace, columns.front().b, columns.front().x);
   }
-  void step_running(const RunningColumns& running) const {
-    const std::span<const IteratedColumn> columns = running.span();
+  void step_running(std::span<const IteratedColumn> columns) const {
     if (columns.size() > 1) return step_together(columns);
     step(*columns.front().workspace, columns.front().b, columns.front().x);
   }
@@ -510,38 +505,12 @@ class IterativeMethod : public SolverImplementation<T> {
     return {x, n, 1, n, this->device()};
   }
 
-  static void count_idle_step(SolvedColumn& column) {
-    constexpr double progress = 0.99;
-    const double norm = column.job->history.back();
-    column.idle = norm < progress * column.least ? 0 : column.idle + 1;
-    column.least = std::min(column.least, norm);
-  }
-
-  /// True if the least of the last 64 residuals is not below the least of the 64 before them, and at the
-  /// level of rounding. Reads x once if the residual has stopped falling, at most every 128 iterations.
-  bool stagnates(SolvedColumn& column) const {
-    constexpr std::int64_t window = 64;
-    const Job& job = *column.job;
-    SolveWorkspace& workspace = *column.workspace;
-    if (!records_true_residual() || !workspace.host_state.running()) return false;
-    if (static_cast<std::int64_t>(job.history.size()) < std::max(column.next_check, 2 * window)) return false;
-    column.next_check = static_cast<std::int64_t>(job.history.size()) + 2 * window;
-    const auto end = job.history.end();
-    const double least = *std::min_element(end - window, end);
-    if (least < *std::min_element(end - 2 * window, end - window)) return false;
-    const double roundoff = machine_epsilon<T>;
-    if (!(least <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
-    const double size = workspace.residual_check->vector(workspace.n, column.x).norm_inf;
-    const double level = rounding_level<T> * (job.matrix_norm * size + job.right_hand_side_norm_inf);
-    return least <= std::sqrt(static_cast<double>(workspace.n)) * level;
-  }
-
   void end_cycle(SolvedColumns& columns) const {
-    const RunningColumns all(columns);
-    if (all.span().size() > 1) {
-      finish_together(all.span());
+    const IteratedColumns running = running_of(columns);
+    if (running.size() > 1) {
+      finish_together(running.span());
     } else {
-      finish(*all.span().front().workspace, all.span().front().x);
+      finish(*running[0].workspace, running[0].x);
     }
     for (const SolvedColumn& column : columns) {
       if (!column.is_running) continue;
@@ -549,33 +518,6 @@ class IterativeMethod : public SolverImplementation<T> {
       scale_by(workspace, workspace.scale.matrix - workspace.scale.rhs, column.x);
       estimate_condition(workspace, column.x, *column.job);
     }
-  }
-
-  /// Accepts an answer at the level of rounding although its residual exceeds the tolerance.
-  bool accept_at_rounding_level(SolveWorkspace& workspace, const VectorFacts& residual, const T* x,
-                                Job& job) const {
-    const std::optional<double> error = error_at_rounding_level<T>(job, residual.norm2, [&] {
-      return AnswerNorms{residual.norm_inf, workspace.residual_check->vector(workspace.n, x).norm_inf};
-    });
-    if (!error) return false;
-    job.outcome = {Status::converged, "rounding limits the residual: " +
-                                          short_number(residual.norm2 / job.right_hand_side_norm) +
-                                          " relative to b is above the tolerance, but the backward error, " +
-                                          short_number(*error) + ", is that of rounding A and b"};
-    job.limited_by_rounding = true;
-    return true;
-  }
-
-  /// Replaces an iterate by zero if its residual is larger than that of x = 0, both without the part of b
-  /// that no x can remove.
-  void return_zero_if_worse(const SolvedColumn& column) const {
-    SolveWorkspace& workspace = *column.workspace;
-    const double norm_of_b = column.is_in_range()
-                                 ? workspace.residual_check->vector(workspace.n, column.b).norm2
-                                 : column.job->right_hand_side_norm;
-    if (column.norm <= norm_of_b) return;
-    workspace.backend.fill(workspace.n, T{0}, column.x);
-    column.job->outcome.message += "; x is returned as zero, which no iterate improved on";
   }
 
   Stop stop_;

@@ -92,6 +92,17 @@ struct RecordResidual {
 template <class S>
 RecordResidual(IterationStateOf<S>*) -> RecordResidual<S>;
 
+/// x += z unless the iteration has ended.
+template <class T>
+struct AddCorrection {
+  const IterationState* state;
+  const T* z;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (state->running()) x[i] += z[i];
+  }
+};
+
 /// Number of steps to queue on a GPU before the next check: three quarters of those that the mean rate of
 /// convergence predicts, between 1 and 16. `iterations` have reduced the residual norm from `first` to
 /// `last`.

@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t side = 64;
 
 /// Facts about pairs a_ij, a_ji.
-struct PairFacts {
+struct MirroredPair {
   bool unequal = false;
   bool minor_negative = false;
 };
@@ -47,7 +47,7 @@ class Squares {
         columns_(std::min(side, A.rows() - column * side)) {}
 
   /// Compares the two; `row_roots` and `column_roots` begin with those of the first row and column.
-  [[nodiscard]] PairFacts compare(const double* row_roots, const double* column_roots) const {
+  [[nodiscard]] MirroredPair compare(const double* row_roots, const double* column_roots) const {
     constexpr double rounding = 1 + 8 * static_cast<double>(std::numeric_limits<T>::epsilon());
     std::array<T, static_cast<std::size_t>(side * side)> mirror;
     for (std::int64_t i = 0; i < rows_; ++i) {
@@ -106,12 +106,12 @@ void for_each_square(std::int64_t n, const F& f) {
 }
 
 template <class T>
-PairFacts compare_pairs(DenseView<const T> A) {
+MirroredPair compare_pairs(DenseView<const T> A) {
   const std::vector<double> roots = roots_of_diagonal(A);
   std::atomic<bool> unequal = false;
   std::atomic<bool> negative = false;
   for_each_square(A.rows(), [&](std::int64_t row, std::int64_t column) {
-    const PairFacts facts =
+    const MirroredPair facts =
         Squares<T>(A, row, column).compare(roots.data() + row * side, roots.data() + column * side);
     if (facts.minor_negative) negative = true;
     if (facts.unequal) unequal = true;
@@ -150,7 +150,7 @@ Structure structure_of_dense(DenseView<const T> A) {
     s.positive_diagonals += A(i, i) > 0 ? 1 : 0;
     has_negative |= A(i, i) < 0;
   }
-  const PairFacts facts = compare_pairs(A);
+  const MirroredPair facts = compare_pairs(A);
   s.symmetric_values = !facts.unequal;
   s.asymmetry = facts.unequal ? asymmetry_of(A) : 0;
   const bool mixed = s.positive_diagonals > 0 && has_negative;

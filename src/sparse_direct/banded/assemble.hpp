@@ -7,8 +7,8 @@
 #include "backend/store.hpp"
 #include "linalg/balancing_scale.hpp"
 #include "linalg/line_scaling.hpp"
+#include "linalg/vector/functors.hpp"
 #include "sparse_direct/banded/factors.hpp"
-#include "sparse_direct/banded/multiples.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -96,14 +96,6 @@ struct LineSizes {
     return differ(10) || largest < small || largest > 1 / small;
   }
   [[nodiscard]] bool differ(double factor) const { return smallest < largest / factor; }
-};
-
-template <class T>
-struct ElementMagnitude {
-  const T* values;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t k) const {
-    return {std::fabs(static_cast<double>(values[k]))};
-  }
 };
 
 /// Scales a line by its largest magnitude.
@@ -309,11 +301,12 @@ class BandAssembly {
   LineSizes measure_rows(bool of_matrix) {
     Array<Largest> largest(backend_.device(), band_.n);
     if (of_matrix) {
-      backend_.segmented_reduce(band_.n, A_.row_offsets, ElementMagnitude<T>{A_.values}, largest.data());
+      backend_.segmented_reduce(band_.n, A_.row_offsets, LargestMagnitude<const T*>{A_.values},
+                                largest.data());
     } else {
       Array<std::int64_t> offsets(backend_.device(), band_.n + 1);
       backend_.for_each(band_.n + 1, Multiples{band_.width(), offsets.data()});
-      backend_.segmented_reduce(band_.n, offsets.data(), ElementMagnitude<T>{band_.elements.data()},
+      backend_.segmented_reduce(band_.n, offsets.data(), LargestMagnitude<const T*>{band_.elements.data()},
                                 largest.data());
     }
     backend_.reduce(band_.n,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
-#include "sparse_direct/banded/multiples.hpp"
+#include "linalg/vector/functors.hpp"
 #include "sparse_direct/banded/nodes.hpp"
 #include "sparse_direct/banded/partition_rule.hpp"
 
@@ -102,7 +102,7 @@ class BandFactorizationOn {
     rhs.block_rows = plan_.block_rows;
     for (std::int64_t first = 0; first < columns; first += workspace.columns) {
       rhs.columns = std::min(workspace.columns, columns - first);
-      substitute(backend, Substitution::forward, Substitution::backward, rhs);
+      substitute(backend, SubstitutionPass::forward, SubstitutionPass::backward, rhs);
       rhs.b += rhs.columns * rhs.b_leading;
       rhs.x += rhs.columns * rhs.x_leading;
     }
@@ -118,7 +118,7 @@ class BandFactorizationOn {
     rhs.sums = workspace.sums.data();
     rhs.block_rows = plan_.block_rows;
     backend.fill(workspace.sums.size(), T{0}, workspace.sums.data());
-    substitute(backend, Substitution::transposed_forward, Substitution::transposed_backward, rhs);
+    substitute(backend, SubstitutionPass::transposed_forward, SubstitutionPass::transposed_backward, rhs);
   }
 
   /// Determinant of the first matrix, which has a pivot in every column. O(n); on a GPU after the factors are
@@ -157,7 +157,7 @@ class BandFactorizationOn {
     batch_.node_count = nodes_.size();
   }
 
-  void substitute(B& backend, Substitution up, Substitution down, const RhsBatch<T>& rhs) const {
+  void substitute(B& backend, SubstitutionPass up, SubstitutionPass down, const RhsBatch<T>& rhs) const {
     for (std::int64_t level = 0; level < plan_.levels(); ++level) {
       substitute_nodes(backend, up, batch_, rhs, level);
     }

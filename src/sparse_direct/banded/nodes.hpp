@@ -97,7 +97,7 @@ struct RhsBatch {
   }
 };
 
-enum class Substitution {
+enum class SubstitutionPass {
   forward,              ///< the row operations: from the partitions to the last interface
   backward,             ///< from the last interface to the partitions
   transposed_forward,   ///< with the transpose, from the partitions to the last interface
@@ -113,7 +113,7 @@ void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatric
 /// Substitutes with the factors of the nodes of a level. The transposed ones work in place of x for the first
 /// matrix and one right-hand side; `sums` is zero before the first level.
 template <class B, class T>
-void substitute_nodes(B& backend, Substitution which, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
-                      std::int64_t level);
+void substitute_nodes(B& backend, SubstitutionPass which, const FactorBatch<T>& factors,
+                      const RhsBatch<T>& rhs, std::int64_t level);
 
 }  // namespace echelon::banded

@@ -26,9 +26,9 @@ struct CandidateRow {
 
 /// The rows that have elements in the current column, and the ranks found so far.
 template <class T>
-class EchelonForm {
+class BandReduction {
  public:
-  EchelonForm(const BandElements<T>& A, std::int64_t n, double tolerance)
+  BandReduction(const BandElements<T>& A, std::int64_t n, double tolerance)
       : A_(A), n_(n), tolerance_(tolerance) {
     result_.smallest_pivot = std::numeric_limits<double>::infinity();
   }
@@ -119,7 +119,7 @@ class EchelonForm {
 
 template <class T>
 BandRank find_rank(const BandElements<T>& A, std::int64_t n, double tolerance) {
-  return EchelonForm<T>(A, n, tolerance).reduce();
+  return BandReduction<T>(A, n, tolerance).reduce();
 }
 
 template BandRank find_rank(const BandElements<float>&, std::int64_t, double);

@@ -101,10 +101,10 @@ bool pairs_agree(const Csr<T>& a) {
 
 /// Findings in some rows: the first place that makes A unsymmetric, as row n + column, and the number of
 /// elements above the diagonal less that of pairs.
-struct PairFacts {
+struct PairCounts {
   FirstIndex first = {};
   std::int64_t unpaired = 0;
-  friend PairFacts combine(PairFacts a, PairFacts b) {
+  friend PairCounts combine(PairCounts a, PairCounts b) {
     return {combine(a.first, b.first), a.unpaired + b.unpaired};
   }
 };
@@ -113,8 +113,8 @@ struct PairFacts {
 template <class T>
 struct CompareRow {
   const Csr<T>& a;
-  PairFacts operator()(std::int64_t i) const {
-    PairFacts facts;
+  PairCounts operator()(std::int64_t i) const {
+    PairCounts facts;
     const std::int64_t begin = a.row_offsets()[i];
     const std::int64_t end = a.row_offsets()[i + 1];
     std::int64_t k = begin;
@@ -148,8 +148,8 @@ struct FindUnpaired {
 };
 
 struct SetResult {
-  PairFacts* facts;
-  void operator()(PairFacts found) const { *facts = found; }
+  PairCounts* facts;
+  void operator()(PairCounts found) const { *facts = found; }
   void operator()(FirstIndex found) const { facts->first = combine(facts->first, found); }
 };
 
@@ -176,7 +176,7 @@ template <class T>
 std::optional<Place> find_asymmetry(const Csr<T>& a, const Device& host) {
   if (!searches_in_parallel(a.rows(), host) && pairs_agree(a)) return {};
   Host backend(host);
-  PairFacts facts;
+  PairCounts facts;
   backend.reduce(a.rows(), CompareRow<T>{a}, SetResult{&facts});
   if (facts.unpaired != 0) backend.reduce(a.rows(), FindUnpaired<T>{a}, SetResult{&facts});
   if (facts.first.value == FirstIndex::none) return {};

@@ -23,12 +23,12 @@ Children::Children(std::span<const std::int32_t> parent)
 std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent, const Children& children) {
   std::vector<std::int32_t> order;
   order.reserve(parent.size());
-  std::vector<std::int32_t> visited(parent.size(), 0);  // children of each node that are done
+  std::vector<std::int32_t> visited(parent.size(), 0);  // number of children whose subtrees are done
   for (std::int32_t node : children.roots()) {
     while (node >= 0) {
-      const auto below = children.of(node);
-      if (visited[node] < static_cast<std::int32_t>(below.size())) {
-        node = below[visited[node]++];
+      const auto own = children.of(node);
+      if (visited[node] < static_cast<std::int32_t>(own.size())) {
+        node = own[visited[node]++];
       } else {
         order.push_back(node);
         node = parent[node];
@@ -44,7 +44,8 @@ std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent) {
   for (std::int32_t node = 0; node < n; ++node) {
     if (parent[node] >= 0) size[parent[node]] += size[node];
   }
-  // The places of each node's descendants are given out from the last one downwards.
+  // A subtree takes consecutive places, the last of which is that of its root. next[node] is the last free
+  // place of the subtree of a node that has been placed.
   std::vector<std::int32_t> next(parent.size());
   std::vector<std::int32_t> order(parent.size());
   std::int32_t next_root = n - 1;

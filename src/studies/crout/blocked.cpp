@@ -65,7 +65,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
   }
 
   Outcome eliminate(const direct::FactorContext<B, T>& context, int first, int last) {
-    const crout::Elimination end =
+    const crout::EliminationResult end =
         crout::eliminate<B, T>(context.backend, section(first, last), section_pivots(first, last),
                                context.control.without_progress());
     if (end.cancelled) return cancelled_factorization();

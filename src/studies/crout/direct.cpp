@@ -28,7 +28,7 @@ class DirectFactorization final : public crout::CroutFactorization<B, T> {
  private:
   Outcome factor_in_place(const direct::FactorContext<B, T>& context) {
     B& backend = context.backend;
-    const crout::Elimination end =
+    const crout::EliminationResult end =
         crout::eliminate<B, T>(backend, this->packed().view(), this->pivots(), context.control);
     if (end.cancelled) return cancelled_factorization();
     return end.zero_pivot < 0 ? Outcome{} : zero_pivot(end.zero_pivot);

@@ -14,7 +14,7 @@
 namespace echelon::crout {
 
 /// Result of the factorisation of some columns.
-struct Elimination {
+struct EliminationResult {
   std::int64_t zero_pivot = -1;  ///< the first column without a nonzero pivot; negative: none
   bool cancelled = false;
 };
@@ -23,8 +23,8 @@ struct Elimination {
 /// `pivots[j]` is the row that was exchanged with row j. Stops at a column without a nonzero pivot.
 /// n^2 (m - n/3) flops. Forsythe, Algorithm 16: Crout with pivoting, Comm. ACM 3 (1960).
 template <class B, class T>
-Elimination eliminate(B& backend, DenseView<T> A, std::span<std::int64_t> pivots,
-                      const SetupControl& control) {
+EliminationResult eliminate(B& backend, DenseView<T> A, std::span<std::int64_t> pivots,
+                            const SetupControl& control) {
   Array<LargestElement> largest(backend.device(), 1);
   for (std::int64_t j = 0; j < A.columns(); ++j) {
     const double x = static_cast<double>(j) / static_cast<double>(A.columns());

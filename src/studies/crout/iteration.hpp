@@ -94,7 +94,7 @@ class Iteration {
         largest_(backend.device(), 1),
         unconverged_(backend.device(), 1) {}
 
-  struct Result : Elimination {
+  struct Result : EliminationResult {
     bool converged = true;  ///< false: too many sweeps, because elements overflowed
   };
 

@@ -17,7 +17,7 @@ namespace echelon {
 
 namespace {
 
-struct Rows {
+struct Stripe {
   std::int64_t begin, end;
 };
 
@@ -27,7 +27,8 @@ constexpr int tile = 32;  // threads of a block in each direction
 /// elements.
 template <class T>
 __global__ void __launch_bounds__(tile* tile)
-    eliminate_pivot_tile(T* a, std::int64_t n, Rows rows, std::int64_t p, std::int64_t end, T* multipliers) {
+    eliminate_pivot_tile(T* a, std::int64_t n, Stripe rows, std::int64_t p, std::int64_t end,
+                         T* multipliers) {
   const T* pivot_row = a + p * n;
   for (std::int64_t y = rows.begin + threadIdx.y; y < rows.end; y += tile) {
     if (threadIdx.x == 0) a[y * n + p] = multipliers[y - rows.begin] = a[y * n + p] / pivot_row[p];
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(tile* tile)
 /// Updates tiles IK and JK: the columns from `first` on, one block for every 32 of them.
 template <class T>
 __global__ void __launch_bounds__(tile* tile)
-    eliminate_beside(T* a, std::int64_t n, Rows rows, std::int64_t p, std::int64_t first,
+    eliminate_beside(T* a, std::int64_t n, Stripe rows, std::int64_t p, std::int64_t first,
                      const T* multipliers) {
   const std::int64_t x = first + std::int64_t{blockIdx.x} * tile + threadIdx.x;
   if (x >= n) return;
@@ -170,10 +171,10 @@ class StripedOnGpu final : public SolverImplementation<T> {
   }
 
  private:
-  [[nodiscard]] Rows stripe_at(std::int64_t begin) const { return {begin, std::min(begin + stripe_, n_)}; }
+  [[nodiscard]] Stripe stripe_at(std::int64_t begin) const { return {begin, std::min(begin + stripe_, n_)}; }
 
   /// The first pass, for the pivots in stripe I.
-  void eliminate_below(Streams& streams, Rows I) {
+  void eliminate_below(Streams& streams, Stripe I) {
     T* const multipliers = multipliers_.data();
     for (std::int64_t p = I.begin; p < I.end; ++p) update({p + 1, I.end}, p, I, multipliers, stream());
     streams.fork();
@@ -186,7 +187,7 @@ class StripedOnGpu final : public SolverImplementation<T> {
     streams.join();
   }
 
-  void update(Rows rows, std::int64_t p, Rows I, T* multipliers, cudaStream_t on) {
+  void update(Stripe rows, std::int64_t p, Stripe I, T* multipliers, cudaStream_t on) {
     if (rows.begin == rows.end) return;
     eliminate_pivot_tile<<<1, dim3(tile, tile), 0, on>>>(elements_.data(), n_, rows, p, I.end, multipliers);
     check(cudaGetLastError());

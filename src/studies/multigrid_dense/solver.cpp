@@ -22,17 +22,6 @@ namespace {
 
 using namespace multigrid;
 
-/// x += z unless the iteration has ended.
-template <class T>
-struct AddCorrection {
-  const IterationState* state;
-  const T* z;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if (state->running()) x[i] += z[i];
-  }
-};
-
 template <class B, class T>
 class DenseMultigrid final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;

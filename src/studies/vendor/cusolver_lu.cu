@@ -5,6 +5,7 @@
 #include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "dense/factorization/zero_diagonal.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
@@ -102,9 +103,9 @@ class CusolverFactorization {
     const std::int64_t n = factors_.rows();
     Array<double> maxima(device_, n);
     Array<Largest> largest(device_, 1);
-    magnitudes::for_columns<Largest>(device_, n, magnitudes::LargestMagnitude<T>{n, factors_.data(), true},
-                                     maxima.data());
-    backend.reduce(n, magnitudes::ElementMagnitude<double>{maxima.data()}, Store<Largest>{largest.data()});
+    magnitudes::for_columns<Largest>(
+        device_, n, magnitudes::LargestMatrixMagnitude<T>{n, factors_.data(), true}, maxima.data());
+    backend.reduce(n, LargestMagnitude<const double*>{maxima.data()}, Store<Largest>{largest.data()});
     return backend.read(largest.data()).value;
   }
 

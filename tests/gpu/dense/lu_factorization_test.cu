@@ -23,7 +23,7 @@ class GpuFactorizationOf : public GpuTest {
   struct Factors {
     Dense<T> matrix;
     std::vector<std::int64_t> pivots;
-    lu::FactorResult result;
+    lu::LuResult result;
   };
 
   template <class B>
@@ -31,7 +31,7 @@ class GpuFactorizationOf : public GpuTest {
     B backend(device);
     Dense<T> matrix = a.to(device);
     Array<std::int64_t> pivots(device, std::min(a.rows(), a.columns()));
-    const lu::FactorResult result = lu::factor<T>(backend, workspace, matrix.view(), pivots.data(), {});
+    const lu::LuResult result = lu::factor<T>(backend, workspace, matrix.view(), pivots.data(), {});
     return {matrix.to(Device()), pivots.to_vector(), result};
   }
   static Factors on_host(const Dense<T>& a) {
@@ -55,7 +55,7 @@ class GpuFactorizationOf : public GpuTest {
     Dense<T> matrix = a.to(gpu);
     Array<std::int64_t> pivots(gpu, std::min(a.rows(), a.columns()));
     lu::queue_factorization<T>(backend, workspace, matrix.view(), pivots.data(), &iteration);
-    const lu::FactorResult result = lu::wait_for_factors(workspace);
+    const lu::LuResult result = lu::wait_for_factors(workspace);
     return {{matrix.to(Device()), pivots.to_vector(), result}, backend.read(counts.data())};
   }
   Factors on_gpu(const Dense<T>& a, const lu::Tuning& tuning = {}) const {

@@ -74,7 +74,7 @@ TYPED_TEST(LuKernels, EveryInstructionSet_PanelsAccurate) {
 }
 
 template <class B, class T>
-lu::FactorResult factor(const Device& device, Dense<T>& a, std::vector<std::int64_t>& pivots) {
+lu::LuResult factor(const Device& device, Dense<T>& a, std::vector<std::int64_t>& pivots) {
   B backend(device);
   lu::FactorWorkspace<B, T> workspace(device);
   pivots.assign(static_cast<std::size_t>(std::min(a.rows(), a.columns())), -1);
@@ -100,7 +100,7 @@ TYPED_TEST(LuKernels, EveryShape_IsFactored) {
     const Dense<T> a = random_dense<T>(m, n, 7);
     Dense<T> expected = a;
     std::vector<std::int64_t> expected_pivots;
-    const lu::FactorResult serial = factor<Host, T>(Device::serial(), expected, expected_pivots);
+    const lu::LuResult serial = factor<Host, T>(Device::serial(), expected, expected_pivots);
     EXPECT_EQ(serial.zero_pivot, -1);
     EXPECT_LT(factorization_error<T>(a, expected, expected_pivots), 10);
     double largest = 0;
@@ -128,7 +128,7 @@ TYPED_TEST(LuKernels, ZeroColumns_AreSkipped) {
   for (std::int64_t i = 0; i < 150; ++i) a(i, 70) = a(i, 140) = 0;
   Dense<T> factors = a;
   std::vector<std::int64_t> pivots;
-  const lu::FactorResult result = factor<Host, T>(Device::serial(), factors, pivots);
+  const lu::LuResult result = factor<Host, T>(Device::serial(), factors, pivots);
   EXPECT_EQ(result.zero_pivot, 70);
   EXPECT_LT(factorization_error<T>(a, factors, pivots), 10);
 }

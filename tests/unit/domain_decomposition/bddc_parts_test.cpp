@@ -162,7 +162,7 @@ TEST(BddcPreconditioner, OnTheInterface_EqualsOneSaddlePointProblem) {
   const Dense<double> expected = saddle_point_operator(p);
   for (const BddcSchur schur :
        {BddcSchur::sparse_cholesky, BddcSchur::cholesky, BddcSchur::lu, BddcSchur::crout_iterative}) {
-    Preconditioner preconditioner;
+    BddcPreconditioner preconditioner;
     PreconditionerSettings settings;
     settings.local.schur = schur;
     ASSERT_TRUE(
@@ -184,7 +184,7 @@ TEST(BddcPreconditioner, OnTheInterface_EqualsOneSaddlePointProblem) {
 
 TEST(BddcPreconditioner, SchurProduct_EqualsDenseElimination) {
   const SmallProblem p(poisson_on_cube({.subdomains = 2, .elements = 2}), 1);
-  Preconditioner preconditioner;
+  BddcPreconditioner preconditioner;
   ASSERT_TRUE(preconditioner.setup(p.subdomains, p.unknowns, component_vectors(p.unknowns, 1), {}).ok());
   auto scratch = preconditioner.make_scratch();
   std::mt19937 random(5);
@@ -278,14 +278,14 @@ TEST(BddcLocalProblem, OperatorForAGpu_EqualsConstrainedSolves) {
       const CubeOptions cube{.subdomains = 3, .elements = 2};
       const SmallProblem p(block_size == 1 ? poisson_on_cube(cube) : elasticity_on_cube(cube), block_size);
       const Dense<double> vectors = component_vectors(p.unknowns, block_size);
-      Preconditioner preconditioner;
+      BddcPreconditioner preconditioner;
       PreconditionerSettings settings;
       settings.block_size = block_size;
       settings.local.schur = on_device ? BddcSchur::sparse_cholesky : BddcSchur::lu;
       settings.local.for_gpu = true;
       ASSERT_TRUE(preconditioner.setup_subdomains(p.subdomains, p.unknowns, vectors, settings).ok());
       preconditioner.set_weights(settings.scaling);
-      const LocalSettings local_settings = Preconditioner::local_settings(settings);
+      const LocalSettings local_settings = BddcPreconditioner::local_settings(settings);
       for (std::size_t s = 0; s < preconditioner.locals().size(); ++s) {
         LocalProblem& local = preconditioner.locals()[s];
         SchurInPlaceOfDevice S(dense_schur(local.matrix()));

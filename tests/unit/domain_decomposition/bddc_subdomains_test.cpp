@@ -153,7 +153,7 @@ TEST(BddcSplit, DominantMatrix_IsSumOfSemidefiniteParts) {
   }
   const auto A = Csr<double>::from_triplets(81, 81, triplets);
   const Subdomains subdomains = split(A, 1, partition_graph(node_graph(A, 1).view(), 5));
-  EXPECT_EQ(subdomains.splitting, Splitting::exact);
+  EXPECT_EQ(subdomains.origin, MatrixOrigin::exact);
   ASSERT_EQ(subdomains.matrices.size(), 5U);
   expect_sum(subdomains, A);
   for (const SubdomainMatrix& own : subdomains.matrices) EXPECT_GT(smallest_eigenvalue(own.matrix), -1e-13);
@@ -163,7 +163,7 @@ TEST(BddcSplit, OtherMatrix_KeepsConstantsAndTheSum) {
   const CubeProblem problem = elasticity_on_cube({.subdomains = 1, .elements = 3});
   const Csr<double> A = assemble(problem.matrices);
   const Subdomains subdomains = split(A, 3, partition_graph(node_graph(A, 3).view(), 3));
-  EXPECT_EQ(subdomains.splitting, Splitting::heuristic);
+  EXPECT_EQ(subdomains.origin, MatrixOrigin::heuristic);
   expect_sum(subdomains, A);
   check_subdomain_matrices(subdomains.matrices);  // symmetric
 }

@@ -58,7 +58,7 @@ double largest(const std::vector<double>& x) {
 }
 
 /// The Schur complement that is left when the vertices are eliminated one after the other.
-Rows schur_complement(Rows A, const Elimination<double>& elimination) {
+Rows schur_complement(Rows A, const EliminatedVertices<double>& elimination) {
   for (const std::int32_t vertex : elimination.vertices) {
     const auto f = static_cast<std::size_t>(vertex);
     const double pivot = A[f][f];
@@ -97,7 +97,7 @@ TEST(LamgElimination, SmallGraphs_SchurComplement) {
   for (const Csr<double>& A : small_graphs()) {
     Graph<double> graph = graph_of(A);
     const Rows before = dense(graph);
-    const Elimination<double> elimination = eliminate(graph);
+    const EliminatedVertices<double> elimination = eliminate(graph);
     const Rows expected = schur_complement(before, elimination);
     const Rows rest = dense(graph);
     ASSERT_EQ(rest.size(), expected.size());
@@ -117,10 +117,10 @@ TEST(LamgElimination, SolutionOfTheRest_SolvesAll) {
     const Rows before = dense(graph);
     std::vector<double> b = product(before, random_vector(before.size(), 5));
     const std::vector<double> right = b;
-    const Elimination<double> elimination = eliminate(graph);
+    const EliminatedVertices<double> elimination = eliminate(graph);
     std::vector<double> reduced(static_cast<std::size_t>(graph.n));
     elimination.restrict_to(b.data(), reduced.data());
-    DenseElimination<double>(graph).solve(reduced.data());
+    DenseLaplacianFactors<double>(graph).solve(reduced.data());
     std::vector<double> x(before.size());
     elimination.prolong(reduced.data(), b.data(), x.data());
     std::vector<double> residual = product(before, x);
@@ -134,7 +134,7 @@ TEST(LamgElimination, Trees_DisappearExactly) {
     for (const int n : {1, 2, 3, 31, 1025}) {
       Graph<double> graph =
           graph_of(laplacian(family, {{"n", n}, {"weights", "log-uniform"}, {"decades", 24}}));
-      const Elimination<double> elimination = eliminate(graph);
+      const EliminatedVertices<double> elimination = eliminate(graph);
       EXPECT_EQ(graph.n, 0) << family << n;
       EXPECT_EQ(elimination.vertices.size(), static_cast<std::size_t>(n));
     }
@@ -185,7 +185,7 @@ TEST(LamgGraph, PositiveElements_AreNoEdges) {
 TEST(LamgHierarchy, EveryLevel_HasZeroRowSums) {
   for (const std::string weights : {"own", "chimera", "log-uniform"}) {
     const Csr<double> A = laplacian("chimera", {{"n", 20000}, {"seed", 4}, {"weights", weights}});
-    const Hierarchy<double> hierarchy = make_hierarchy(graph_of(A), SetupOptions{}, {});
+    const LamgHierarchy<double> hierarchy = make_hierarchy(graph_of(A), SetupOptions{}, {});
     EXPECT_GT(hierarchy.levels.size(), 3U);
     for (const Level<double>& level : hierarchy.levels) {
       std::vector<double> sums(static_cast<std::size_t>(level.matrix.n));
@@ -254,7 +254,7 @@ TEST(LamgEnergy, Definition) {
 TEST(LamgAggregation, Hub_TakesMembersAndJoinsNone) {
   const Graph<double> graph = graph_of(laplacian("star", {{"n", 200}}));
   TestVectors vectors = make_test_vectors(graph, 4, 1);
-  const Aggregates aggregates = aggregate(graph, vectors, AggregationOptions{});
+  const VertexAggregates aggregates = aggregate(graph, vectors, AggregationThresholds{});
   EXPECT_EQ(aggregates.of[0], 0);
   EXPECT_LT(aggregates.count, 100);
 }
@@ -270,7 +270,7 @@ TEST(LamgAggregation, WeakEdges_AreNotJoined) {
   }
   const Graph<double> graph = graph_of(Csr<double>::from_triplets(n, n, triplets));
   TestVectors vectors = make_test_vectors(graph, 4, 1);
-  const Aggregates aggregates = aggregate(graph, vectors, AggregationOptions{});
+  const VertexAggregates aggregates = aggregate(graph, vectors, AggregationThresholds{});
   ASSERT_EQ(aggregates.count, n / 2);
   for (std::int32_t i = 0; i < n; i += 2) EXPECT_EQ(aggregates.of[i], aggregates.of[i + 1]);
 }
@@ -278,7 +278,7 @@ TEST(LamgAggregation, WeakEdges_AreNotJoined) {
 TEST(LamgInterpolation, PathWithLinearTestVectors_FittedShares) {
   const std::int32_t n = 31;  // aggregates of three vertices, whose middle one is the seed; the last has one
   const Graph<double> graph = graph_of(laplacian("path", {{"n", n}}));
-  Aggregates aggregates{Array<std::int32_t>(Device(), n), 11, Array<std::int32_t>(Device(), 11)};
+  VertexAggregates aggregates{Array<std::int32_t>(Device(), n), 11, Array<std::int32_t>(Device(), 11)};
   Vector<TestValues> x(static_cast<std::size_t>(n));
   for (std::int32_t i = 0; i < n; ++i) {
     aggregates.of[i] = i / 3;
@@ -302,7 +302,7 @@ TEST(LamgInterpolation, GalerkinGraph_PositivePartOfTheTripleProduct) {
   for (const Csr<double>& A : small_graphs()) {
     const Graph<double> graph = graph_of(A);
     const std::int32_t count = 20;
-    Aggregates aggregates{Array<std::int32_t>(Device(), graph.n), count};
+    VertexAggregates aggregates{Array<std::int32_t>(Device(), graph.n), count};
     Interpolation<double> P{Array<std::int32_t>(Device(), graph.n), Array<double>(Device(), graph.n)};
     const Rows fine = dense(graph);
     Rows prolongation(fine.size(), std::vector<double>(count));
@@ -405,7 +405,7 @@ TEST(LamgDenseElimination, WeightsOf24Decades_AccurateElementByElement) {
     triplets.insert(triplets.end(),
                     {{i, i, weight}, {i + 1, i + 1, weight}, {i, i + 1, -weight}, {i + 1, i, -weight}});
   }
-  const DenseElimination<double> factors(graph_of(Csr<double>::from_triplets(n, n, triplets)));
+  const DenseLaplacianFactors<double> factors(graph_of(Csr<double>::from_triplets(n, n, triplets)));
   std::vector<double> x(n);
   x.front() = 1;
   x.back() = -1;
@@ -426,7 +426,7 @@ TEST(LamgDenseElimination, Components_EachHasItsOwnConstant) {
       }
     }
   }
-  const DenseElimination<double> factors(graph_of(Csr<double>::from_triplets(7, 7, triplets)));
+  const DenseLaplacianFactors<double> factors(graph_of(Csr<double>::from_triplets(7, 7, triplets)));
   EXPECT_EQ(factors.components(), 3);
   std::vector<double> x = {3, -3, 0, 0, 6, -6, 0};
   factors.solve(x.data());

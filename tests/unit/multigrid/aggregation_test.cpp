@@ -28,7 +28,7 @@ using namespace multigrid;
 using namespace multigrid::aggregation;
 
 /// The nodes at most `distance` edges from i.
-std::set<std::int32_t> ball(const Graph& graph, std::int32_t i, int distance) {
+std::set<std::int32_t> ball(const NodeGraph& graph, std::int32_t i, int distance) {
   std::set<std::int32_t> nodes = {i};
   for (int d = 0; d < distance; ++d) {
     std::set<std::int32_t> next = nodes;
@@ -58,7 +58,7 @@ std::vector<Csr<double>> graphs() {
 TEST(IndependentSet, IsIndependentAndMaximal) {
   for (const Csr<double>& A : graphs()) {
     Host backend{Device::serial()};
-    const Graph graph = strong_connections(backend, A, 0);
+    const NodeGraph graph = strong_connections(backend, A, 0);
     const std::int64_t n = A.rows();
     Array<std::int32_t> candidates(Device(), n);
     for (std::int64_t i = 0; i < n; ++i) candidates[i] = static_cast<std::int32_t>(i);
@@ -81,7 +81,7 @@ TEST(Aggregates, Aggregates_ConnectedAndComplete) {
   for (const Csr<double>& A : graphs()) {
     for (const bool fill_gaps : {false, true}) {
       Host backend{Device::serial()};
-      const Graph graph = strong_connections(backend, A, 0);
+      const NodeGraph graph = strong_connections(backend, A, 0);
       const Aggregates aggregates = aggregate(backend, graph, fill_gaps);
       std::set<std::int32_t> used;
       for (std::int32_t i = 0; i < A.rows(); ++i) {
@@ -117,7 +117,7 @@ TEST(StrongConnections, FollowTheDefinition) {
   const Dense<double> dense = to_dense(MatrixRef<double>(A));
   constexpr double threshold = 0.3;
   Host backend{Device::serial()};
-  const Graph graph = strong_connections(backend, A, threshold);
+  const NodeGraph graph = strong_connections(backend, A, threshold);
   const auto largest = [&](std::int64_t i) {
     double value = 0;
     for (std::int64_t j = 0; j < A.rows(); ++j) {
@@ -143,7 +143,7 @@ TEST(FilteredMatrix, RowSums_KeptUnlessDiagonalVanishes) {
   const Csr<double> A = Csr<double>::from_triplets(
       3, 3,
       {{0, 0, 4}, {0, 1, -0.5}, {0, 2, -3.5}, {1, 0, -0.5}, {1, 1, 2}, {1, 2, -1}, {2, 1, -1}, {2, 2, 3}});
-  Graph graph{3, Array<std::int64_t>{0, 2, 4, 5}, Array<std::int32_t>{0, 1, 0, 1, 2}};
+  NodeGraph graph{3, Array<std::int64_t>{0, 2, 4, 5}, Array<std::int32_t>{0, 1, 0, 1, 2}};
   Host backend{Device::serial()};
   const Dense<double> filtered = to_dense(MatrixRef<double>(filtered_matrix(backend, A, 1, graph)));
   EXPECT_EQ(filtered(0, 0), 4);

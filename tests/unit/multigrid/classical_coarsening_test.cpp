@@ -306,14 +306,14 @@ struct DenseOracle {
     return count;
   }
   [[nodiscard]] double beta(std::size_t k) const { return sum_of(k, true); }
-  [[nodiscard]] double share(Interpolation kind, std::size_t k, std::size_t i) const {
-    if (kind == Interpolation::extended) return 0;
-    if (kind == Interpolation::extended_i) return a[k][i] * a[k][k] < 0 ? a[k][i] : 0;
+  [[nodiscard]] double share(InterpolationFormula kind, std::size_t k, std::size_t i) const {
+    if (kind == InterpolationFormula::extended) return 0;
+    if (kind == InterpolationFormula::extended_i) return a[k][i] * a[k][k] < 0 ? a[k][i] : 0;
     const double count = count_of(k, false);
     return count == 0 ? 0 : sum_of(k, false) / count;
   }
 
-  [[nodiscard]] std::vector<double> extended_row(Interpolation kind, std::size_t i) const {
+  [[nodiscard]] std::vector<double> extended_row(InterpolationFormula kind, std::size_t i) const {
     std::vector<double> row(coarse, 0);
     double denominator = 0;
     for (std::size_t k = 0; k < a.size(); ++k) {
@@ -379,8 +379,9 @@ bool is_trusted(const std::vector<double>& row) {
 
 TEST(ClassicalCoarsening, Weights_FollowFormulas) {
   for (const double per_row : {4.0, 12.0, 40.0}) {
-    for (const Interpolation kind : {Interpolation::direct, Interpolation::extended,
-                                     Interpolation::extended_i, Interpolation::extended_e}) {
+    for (const InterpolationFormula kind :
+         {InterpolationFormula::direct, InterpolationFormula::extended, InterpolationFormula::extended_i,
+          InterpolationFormula::extended_e}) {
       for (const std::size_t kept : {std::size_t{1}, std::size_t{4}, std::size_t{64}}) {
         const auto A = random_connections<double>(257, per_row, static_cast<unsigned>(per_row) + 3, 0.2);
         const DenseOracle oracle(A);
@@ -398,7 +399,7 @@ TEST(ClassicalCoarsening, Weights_FollowFormulas) {
           if (oracle.coarse_index[i] >= 0) {
             expected[static_cast<std::size_t>(oracle.coarse_index[i])] = 1;
           } else if (oracle.is(i, fine_index)) {
-            const bool is_direct = kind == Interpolation::direct;
+            const bool is_direct = kind == InterpolationFormula::direct;
             expected = truncated(is_direct ? oracle.direct_row(i) : oracle.extended_row(kind, i), kept);
             if (!is_trusted(expected)) expected = truncated(oracle.direct_row(i), kept);
             if (!is_trusted(expected)) expected.assign(oracle.coarse, 0);

@@ -43,7 +43,7 @@ struct FindUsersRow {
 
 /// Computes y = S x in the order of the pivots, zero in spare rows.
 template <class T>
-struct GatherRows {
+struct GatherPivotOrder {
   const std::int32_t* place;
   const T* scale;
   const T* x;
@@ -53,9 +53,9 @@ struct GatherRows {
     y[k] = i < 0 ? T{0} : scale == nullptr ? x[i] : scale[i] * x[i];
   }
 };
-/// The inverse of GatherRows with the same scale.
+/// The inverse of GatherPivotOrder with the same scale.
 template <class T>
-struct ScatterRows {
+struct ScatterPivotOrder {
   const std::int32_t* place;
   const T* scale;
   const T* x;
@@ -180,7 +180,7 @@ void IndefiniteMatrix<T>::solve(Cuda& backend, const T* scale, const T* b, T* x,
   const CurrentDevice current(backend.device().id());
   const std::int64_t n = padded_rows();
   const auto rows = static_cast<int>(n / tiles::side);
-  backend.for_each(n, GatherRows<T>{place_.data(), scale, b, vectors.rhs.data()});
+  backend.for_each(n, GatherPivotOrder<T>{place_.data(), scale, b, vectors.rhs.data()});
   mark_not_ready(vectors.forward);
   mark_not_ready(vectors.solution);
   substitute_in_tiles<T>(triangles_.lower(matrix_, vectors.rhs.data(), vectors.forward.data()), nullptr, rows,
@@ -188,7 +188,7 @@ void IndefiniteMatrix<T>::solve(Cuda& backend, const T* scale, const T* b, T* x,
   solve_diagonal(n, diagonal_.data(), vectors.forward.data(), 1);
   substitute_in_tiles<T>(triangles_.upper(matrix_, vectors.forward.data(), vectors.solution.data(), false),
                          nullptr, rows, vectors.counters);
-  backend.for_each(n, ScatterRows<T>{place_.data(), scale, vectors.solution.data(), x});
+  backend.for_each(n, ScatterPivotOrder<T>{place_.data(), scale, vectors.solution.data(), x});
 }
 
 template <class T>
@@ -200,7 +200,7 @@ void IndefiniteMatrix<T>::solve(Cuda& backend, const T* scale, DenseView<const T
   if (vectors.columns.size() < n * count) vectors.columns = Array<T>(backend.device(), n * count);
   T* const columns = vectors.columns.data();
   for (std::int64_t j = 0; j < count; ++j)
-    backend.for_each(n, GatherRows<T>{place_.data(), scale, B.column(j), columns + j * n});
+    backend.for_each(n, GatherPivotOrder<T>{place_.data(), scale, B.column(j), columns + j * n});
   const auto order = static_cast<int>(n);
   solve_with_unit_triangle(backend.blas(), CUBLAS_OP_N, order, static_cast<int>(count), matrix_.data(), order,
                            columns);
@@ -208,7 +208,7 @@ void IndefiniteMatrix<T>::solve(Cuda& backend, const T* scale, DenseView<const T
   solve_with_unit_triangle(backend.blas(), CUBLAS_OP_T, order, static_cast<int>(count), matrix_.data(), order,
                            columns);
   for (std::int64_t j = 0; j < count; ++j)
-    backend.for_each(n, ScatterRows<T>{place_.data(), scale, columns + j * n, X.column(j)});
+    backend.for_each(n, ScatterPivotOrder<T>{place_.data(), scale, columns + j * n, X.column(j)});
 }
 
 template class IndefiniteMatrix<float>;

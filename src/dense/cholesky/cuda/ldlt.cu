@@ -5,6 +5,7 @@
 #include "dense/cholesky/cuda/asymmetry.cuh"
 #include "dense/cholesky/cuda/indefinite_matrix.cuh"
 #include "dense/factorization/magnitudes.cuh"
+#include "linalg/vector/functors.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
@@ -45,7 +46,7 @@ struct ImproveScale {
   const double* sizes;
   bool first;
   T* scale;
-  ECHELON_ANYWHERE magnitudes::Lines operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE magnitudes::LineRange operator()(std::int64_t i) const {
     if (sizes[i] == 0) return {{i}, 0, 0};
     const T factor = static_cast<T>(ldexp(1.0, -ilogb(sizes[i]) / 2));
     scale[i] = first ? factor : scale[i] * factor;
@@ -181,7 +182,7 @@ class GpuLdltFactorization {
 
   double maximum(B& backend, std::int64_t n, const Array<double>& values) const {
     Array<Largest> result(device_, 1);
-    backend.reduce(n, magnitudes::ElementMagnitude<double>{values.data()}, Store<Largest>{result.data()});
+    backend.reduce(n, LargestMagnitude<const double*>{values.data()}, Store<Largest>{result.data()});
     return backend.read(result.data()).value;
   }
 
@@ -194,12 +195,12 @@ class GpuLdltFactorization {
     const std::int64_t n = A.rows();
     Array<double> sizes(device_, n);
     Array<T> improved(device_, n);
-    Array<magnitudes::Lines> lines(device_, 1);
+    Array<magnitudes::LineRange> lines(device_, 1);
     for (int pass = 0; pass < most_passes; ++pass) {
       magnitudes::for_columns<Largest>(device_, n, ScaledMagnitude<T>{A, scale()}, sizes.data());
       backend.reduce(n, ImproveScale<T>{sizes.data(), pass == 0, improved.data()},
-                     Store<magnitudes::Lines>{lines.data()});
-      const magnitudes::Lines range = backend.read(lines.data());
+                     Store<magnitudes::LineRange>{lines.data()});
+      const magnitudes::LineRange range = backend.read(lines.data());
       if (range.zero.value != FirstIndex::none) return zero_line("row", range.zero.value);
       if (!range.uneven() && range.smallest >= small && range.largest <= 1 / small) break;
       if (pass == 0) scale_ = Array<T>(device_, n);

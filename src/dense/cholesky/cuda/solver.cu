@@ -26,7 +26,7 @@ namespace {
 
 using cuda_kernels::block_size;
 using dense_cholesky::NotPositive;
-using dense_cholesky::SubstitutionArrays;
+using dense_cholesky::SubstitutionVectors;
 using dense_cholesky::TiledMatrix;
 
 /// The range of the diagonal elements.
@@ -48,7 +48,7 @@ struct DiagonalElement {
 
 /// The power of two next to 1 / sqrt(a_ii).
 template <class T>
-struct ChooseScale {
+struct ChooseDiagonalScale {
   DenseView<const T> A;
   T* scale;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
@@ -97,7 +97,7 @@ Outcome check_symmetry(Cuda& backend, DenseView<const T> A) {
 template <class B, class T>
 class GpuCholeskyFactorization {
   static_assert(!B::on_host);
-  using Space = SubstitutionArrays<T>;
+  using Space = SubstitutionVectors<T>;
   /// Least number of right-hand sides for which substitution uses matrix products.
   static constexpr std::int64_t many_columns = 8;
 
@@ -178,7 +178,7 @@ class GpuCholeskyFactorization {
     constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
     if (!(least > 0) || (largest <= 10 * least && least >= small && largest <= 1 / small)) return;
     scale_ = Array<T>(device_, A.rows());
-    backend.for_each(A.rows(), ChooseScale<T>{A, scale_.data()});
+    backend.for_each(A.rows(), ChooseDiagonalScale<T>{A, scale_.data()});
   }
 
   [[nodiscard]] const T* scale() const { return scale_.size() > 0 ? scale_.data() : nullptr; }

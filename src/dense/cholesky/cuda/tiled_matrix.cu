@@ -199,11 +199,11 @@ void TiledMatrix<T>::subtract_product(const StreamContext& context, const Panel&
 }
 
 template <class T>
-void TiledMatrix<T>::substitute(Cuda& backend, SubstitutionArrays<T>& arrays) const {
+void TiledMatrix<T>::substitute(Cuda& backend, SubstitutionVectors<T>& arrays) const {
   const CurrentDevice current(backend.device().id());
   mark_not_ready(arrays.forward);
   mark_not_ready(arrays.solution);
-  const tiles::Triangle<T> upper =
+  const tiles::TiledTriangle<T> upper =
       triangles_.upper(matrix_, arrays.forward.data(), arrays.solution.data(), true);
   substitute_in_tiles(triangles_.lower(matrix_, arrays.rhs.data(), arrays.forward.data()), &upper,
                       static_cast<int>(padded_rows() / side), arrays.counters);

@@ -20,8 +20,8 @@ namespace echelon::dense_cholesky {
 
 /// Vectors of one substitution in progress.
 template <class T>
-struct SubstitutionArrays {
-  SubstitutionArrays(const Device& device, std::int64_t rows)
+struct SubstitutionVectors {
+  SubstitutionVectors(const Device& device, std::int64_t rows)
       : rhs(device, rows), forward(device, rows), solution(device, rows), counters(device, 2) {}
   [[nodiscard]] std::size_t bytes() const {
     return rhs.bytes() + forward.bytes() + solution.bytes() + counters.bytes();
@@ -56,7 +56,7 @@ class TiledMatrix {
                                                   FloatProducts products = FloatProducts::in_float);
 
   /// arrays.solution = A^-1 arrays.rhs by the factor. Queued, in one kernel. 2 n^2 flops.
-  void substitute(Cuda& backend, SubstitutionArrays<T>& arrays) const;
+  void substitute(Cuda& backend, SubstitutionVectors<T>& arrays) const;
   /// Computes X = A^-1 X for many columns, by cuBLAS. X has n rows. Queued.
   void substitute(Cuda& backend, DenseView<T> X) const;
 

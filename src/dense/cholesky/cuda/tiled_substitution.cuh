@@ -18,7 +18,7 @@ namespace echelon::tiles {
 
 /// One triangle T of a matrix, by tiles, and the right-hand side: x = op(T)^-1 b.
 template <class T>
-struct Triangle {
+struct TiledTriangle {
   const T* a;  ///< column-major; the order is a multiple of `side`
   std::int64_t leading;
   const T* inverses;  ///< of the diagonal tiles of T, `side` by `side` each
@@ -33,7 +33,7 @@ struct Triangle {
 /// Substitutions one after the other: the right-hand side of the second may be x of the first.
 template <class T>
 struct SubstitutionJob {
-  Triangle<T> triangles[2];
+  TiledTriangle<T> triangles[2];
   int count;       ///< of triangles
   int tiles;       ///< of each
   int* next_task;  ///< zero at the beginning
@@ -104,7 +104,7 @@ class TileInRegisters {
 };
 
 template <class T>
-class Substitution {
+class TiledSubstitution {
   using Tile = TileInRegisters<T>;
   using Bits = ElementBits<T>;
 
@@ -116,7 +116,7 @@ class Substitution {
     int task;
   };
 
-  __device__ Substitution(const SubstitutionJob<T>& job, Shared& shared) : job_(job), shared_(shared) {}
+  __device__ TiledSubstitution(const SubstitutionJob<T>& job, Shared& shared) : job_(job), shared_(shared) {}
 
   __device__ void run() {
     for (;;) {
@@ -125,7 +125,7 @@ class Substitution {
       __syncthreads();
       const int task = shared_.task;
       if (task >= job_.count * job_.tiles) return;
-      const Triangle<T>& triangle = job_.triangles[task / job_.tiles];
+      const TiledTriangle<T>& triangle = job_.triangles[task / job_.tiles];
       if (triangle.transposed) {
         solve_tile<true>(triangle, task % job_.tiles);
       } else {
@@ -140,12 +140,12 @@ class Substitution {
   using Sums = T[transposed ? Tile::columns : Tile::rows];
 
   /// The tile of x that is solved for at a step.
-  [[nodiscard]] __device__ int tile_of_step(const Triangle<T>& triangle, int step) const {
+  [[nodiscard]] __device__ int tile_of_step(const TiledTriangle<T>& triangle, int step) const {
     return triangle.backward ? job_.tiles - 1 - step : step;
   }
 
   template <bool transposed>
-  __device__ void solve_tile(const Triangle<T>& triangle, int step) {
+  __device__ void solve_tile(const TiledTriangle<T>& triangle, int step) {
     const int target = tile_of_step(triangle, step);
     Sums<transposed> sums = {};
     Tile tile;
@@ -177,7 +177,8 @@ class Substitution {
 
   /// The inverse of the diagonal tile times b - product; valid in the first `side` threads.
   template <bool transposed>
-  __device__ T multiply_by_inverse(const Tile& inverse, const Triangle<T>& triangle, int target, T product) {
+  __device__ T multiply_by_inverse(const Tile& inverse, const TiledTriangle<T>& triangle, int target,
+                                   T product) {
     if (threadIdx.x < side) {
       const T* const b = triangle.b + target * side + threadIdx.x;
       shared_.rhs[threadIdx.x] = (triangle.waits_for_b ? wait(b) : *b) - product;
@@ -259,9 +260,10 @@ class Substitution {
 };
 
 template <class T>
-__global__ void __launch_bounds__(Substitution<T>::threads) substitute_tiles(const SubstitutionJob<T> job) {
-  __shared__ typename Substitution<T>::Shared shared;
-  Substitution<T>(job, shared).run();
+__global__ void __launch_bounds__(TiledSubstitution<T>::threads)
+    substitute_tiles(const SubstitutionJob<T> job) {
+  __shared__ typename TiledSubstitution<T>::Shared shared;
+  TiledSubstitution<T>(job, shared).run();
 }
 
 /// Forms the links of a lower triangle L by the inverses of its diagonal tiles: for substitution with L, the

@@ -55,7 +55,7 @@ class TiledTriangles {
   }
 
   /// The triangle of x = L^-1 b.
-  [[nodiscard]] tiles::Triangle<T> lower(const Dense<T>& l, const T* b, T* x) const {
+  [[nodiscard]] tiles::TiledTriangle<T> lower(const Dense<T>& l, const T* b, T* x) const {
     return {.a = l.data(),
             .leading = l.leading(),
             .inverses = inverses_.data(),
@@ -67,7 +67,7 @@ class TiledTriangles {
             .waits_for_b = false};
   }
   /// The triangle of x = L^-T b.
-  [[nodiscard]] tiles::Triangle<T> upper(const Dense<T>& l, const T* b, T* x, bool waits_for_b) const {
+  [[nodiscard]] tiles::TiledTriangle<T> upper(const Dense<T>& l, const T* b, T* x, bool waits_for_b) const {
     return {.a = l.data(),
             .leading = l.leading(),
             .inverses = inverses_.data(),
@@ -86,8 +86,8 @@ class TiledTriangles {
 /// Solves with one or two triangles of the same number of rows of tiles; x of both must be `not_ready`.
 /// Queued.
 template <class T>
-void substitute_in_tiles(const tiles::Triangle<T>& first, const tiles::Triangle<T>* second, int rows,
-                         Array<int>& counters) {
+void substitute_in_tiles(const tiles::TiledTriangle<T>& first, const tiles::TiledTriangle<T>* second,
+                         int rows, Array<int>& counters) {
   check(cudaMemsetAsync(counters.data(), 0, counters.bytes(), stream()));
   const int count = second == nullptr ? 1 : 2;
   const tiles::SubstitutionJob<T> job{.triangles = {first, second == nullptr ? first : *second},
@@ -95,7 +95,7 @@ void substitute_in_tiles(const tiles::Triangle<T>& first, const tiles::Triangle<
                                       .tiles = rows,
                                       .next_task = counters.data(),
                                       .abandoned = counters.data() + 1};
-  constexpr int threads = tiles::Substitution<T>::threads;
+  constexpr int threads = tiles::TiledSubstitution<T>::threads;
   const auto* kernel = reinterpret_cast<const void*>(tiles::substitute_tiles<T>);
   const auto blocks = static_cast<unsigned>(std::min(count * rows, resident_blocks(kernel, threads, 0, 8)));
   tiles::substitute_tiles<T><<<blocks, threads, 0, stream()>>>(job);

@@ -15,10 +15,10 @@ namespace {
 
 /// A factorisation in progress, with leaves by the kernels for Job: LuLeafJob<T> or IteratedLeafJob<T>.
 template <class T, class Job>
-class Factorization {
+class CudaLuFactorization {
  public:
-  Factorization(const Cuda& backend, FactorWorkspace<Cuda, T>& workspace, const Tuning& tuning,
-                const SectionIteration<T>* iteration, DenseView<T> A, std::int64_t* pivots)
+  CudaLuFactorization(const Cuda& backend, FactorWorkspace<Cuda, T>& workspace, const Tuning& tuning,
+                      const SectionIteration<T>* iteration, DenseView<T> A, std::int64_t* pivots)
       : backend_(backend),
         workspace_(workspace),
         iteration_(iteration),
@@ -188,7 +188,7 @@ class Factorization {
 __global__ void delay_stream() {}
 
 template <class T, class Job>
-void factor_in_order(Cuda& backend, Factorization<T, Job>& lu) {
+void factor_in_order(Cuda& backend, CudaLuFactorization<T, Job>& lu) {
   const StreamContext context{backend, stream()};
   for (std::int64_t begin = 0; begin < lu.count(); begin += lu.block()) {
     const std::int64_t end = std::min(begin + lu.block(), lu.count());
@@ -201,7 +201,7 @@ void factor_in_order(Cuda& backend, Factorization<T, Job>& lu) {
 /// Factors with look-ahead: the next panel is updated and factored during the trailing update of the others.
 template <class T, class Job>
 void factor_with_lookahead(Cuda& backend, LookaheadStream& lookahead, bool panels_first,
-                           Factorization<T, Job>& lu) {
+                           CudaLuFactorization<T, Job>& lu) {
   const StreamContext main{backend, stream()};
   const StreamContext ahead = lookahead.context();
   // While panels dominate, events cost more time than they save.
@@ -270,8 +270,8 @@ template <class T, class Job>
 void queue_panels(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
                   const SectionIteration<T>* iteration) {
   const Tuning tuning = complete<T>(workspace.tuning, A.rows(), A.columns());
-  Factorization<T, Job>::reserve(workspace, tuning, A);
-  Factorization<T, Job> lu(backend, workspace, tuning, iteration, A, pivots);
+  CudaLuFactorization<T, Job>::reserve(workspace, tuning, A);
+  CudaLuFactorization<T, Job> lu(backend, workspace, tuning, iteration, A, pivots);
   if (tuning.lookahead && lu.count() > tuning.panel_columns) {
     factor_with_lookahead(backend, workspace.lookahead, tuning.panels_first, lu);
   } else {
@@ -303,7 +303,7 @@ void queue_factorization(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, Den
 }
 
 template <class T>
-FactorResult wait_for_factors(FactorWorkspace<Cuda, T>& workspace) {
+LuResult wait_for_factors(FactorWorkspace<Cuda, T>& workspace) {
   workspace.found.wait();
   const auto& found = *workspace.found.template at<Inspection>();
   return {.zero_pivot = found.zero_pivot.value == FirstIndex::none ? -1 : found.zero_pivot.value,
@@ -311,8 +311,8 @@ FactorResult wait_for_factors(FactorWorkspace<Cuda, T>& workspace) {
 }
 
 template <class T>
-FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
-                    const SetupControl& control) {
+LuResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
+                const SetupControl& control) {
   if (A.rows() == 0 || A.columns() == 0) return {};
   if (control.stop_requested()) return {.cancelled = true};
   queue_factorization(backend, workspace, A, pivots);
@@ -323,11 +323,11 @@ template void queue_factorization(Cuda&, FactorWorkspace<Cuda, float>&, DenseVie
                                   const SectionIteration<float>*);
 template void queue_factorization(Cuda&, FactorWorkspace<Cuda, double>&, DenseView<double>, std::int64_t*,
                                   const SectionIteration<double>*);
-template FactorResult wait_for_factors(FactorWorkspace<Cuda, float>&);
-template FactorResult wait_for_factors(FactorWorkspace<Cuda, double>&);
-template FactorResult factor(Cuda&, FactorWorkspace<Cuda, float>&, DenseView<float>, std::int64_t*,
-                             const SetupControl&);
-template FactorResult factor(Cuda&, FactorWorkspace<Cuda, double>&, DenseView<double>, std::int64_t*,
-                             const SetupControl&);
+template LuResult wait_for_factors(FactorWorkspace<Cuda, float>&);
+template LuResult wait_for_factors(FactorWorkspace<Cuda, double>&);
+template LuResult factor(Cuda&, FactorWorkspace<Cuda, float>&, DenseView<float>, std::int64_t*,
+                         const SetupControl&);
+template LuResult factor(Cuda&, FactorWorkspace<Cuda, double>&, DenseView<double>, std::int64_t*,
+                         const SetupControl&);
 
 }  // namespace echelon::lu

@@ -3,6 +3,7 @@
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/factorization/scaling.hpp"
 #include "linalg/line_scaling.hpp"
+#include "linalg/vector/functors.hpp"
 
 #include <limits>
 
@@ -10,39 +11,40 @@ namespace echelon::lu {
 
 namespace {
 
-using magnitudes::Lines;
+using magnitudes::LineRange;
 
 /// The scale of each line, and the range of the lines' magnitudes. Waits.
 template <class T>
-Lines select_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) {
+LineRange select_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) {
   scale = Array<T>(backend.device(), largest.size());
-  Array<Lines> lines(backend.device(), 1);
+  Array<LineRange> lines(backend.device(), 1);
   backend.reduce(
       largest.size(),
-      magnitudes::ChooseScale<T>{largest.data(), scale.data(), std::numeric_limits<T>::min_exponent,
-                                 std::numeric_limits<T>::max_exponent - 1},
-      Store<Lines>{lines.data()});
+      magnitudes::ChooseLineScale<T>{largest.data(), scale.data(), std::numeric_limits<T>::min_exponent,
+                                     std::numeric_limits<T>::max_exponent - 1},
+      Store<LineRange>{lines.data()});
   return backend.read(lines.data());
 }
 
 template <class T>
-bool extreme(const Lines& lines) {
+bool extreme(const LineRange& lines) {
   constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
   return lines.largest < small || lines.largest > 1 / small;
 }
 
 double maximum(Cuda& backend, const Array<double>& values) {
   Array<Largest> result(backend.device(), 1);
-  backend.reduce(values.size(), magnitudes::ElementMagnitude<double>{values.data()},
+  backend.reduce(values.size(), LargestMatrixMagnitude<const double*>{values.data()},
                  Store<Largest>{result.data()});
   return backend.read(result.data()).value;
 }
 
 /// Measures the columns of A, and selects their scales. `sizes` gets the largest magnitudes.
 template <class T>
-Lines measure_columns(Cuda& backend, DenseView<const T> A, Array<double>& sizes, Array<T>& scale) {
+LineRange measure_columns(Cuda& backend, DenseView<const T> A, Array<double>& sizes, Array<T>& scale) {
   magnitudes::for_columns<Largest>(backend.device(), A.columns(),
-                                   magnitudes::LargestMagnitude<T>{A.rows(), A.data(), false}, sizes.data());
+                                   magnitudes::LargestMatrixMagnitude<T>{A.rows(), A.data(), false},
+                                   sizes.data());
   return select_scales(backend, sizes, scale);
 }
 
@@ -57,10 +59,10 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   ScaledNorms norms;
   scales = {};
   magnitudes::row_maxima<T>(backend, A, sizes.data());
-  const Lines rows = select_scales(backend, sizes, row_scale);
+  const LineRange rows = select_scales(backend, sizes, row_scale);
   if (rows.zero.value != FirstIndex::none) norms.zero_row = rows.zero.value;
   if (norms.zero_row >= 0) return norms;
-  Lines columns = measure_columns<T>(backend, A, sizes, column_scale);
+  LineRange columns = measure_columns<T>(backend, A, sizes, column_scale);
   if (columns.zero.value != FirstIndex::none) norms.zero_column = columns.zero.value;
   if (norms.zero_column >= 0) return norms;
   if (equilibrated && (rows.differ(order_matters) || columns.differ(order_matters))) {
@@ -83,7 +85,8 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
     }
   }
   norms.largest = columns.largest;
-  magnitudes::for_columns<Sum>(backend.device(), n, magnitudes::Magnitude<T>{n, A.data()}, sizes.data());
+  magnitudes::for_columns<Sum>(backend.device(), n, magnitudes::MatrixMagnitude<T>{n, A.data()},
+                               sizes.data());
   norms.one = maximum(backend, sizes);
   return norms;
 }

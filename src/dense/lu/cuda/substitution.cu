@@ -224,7 +224,7 @@ struct MatrixBlock {
 /// Arguments of a solve with one vector.
 template <class T>
 struct VectorSolve {
-  Substitution<T> factors;
+  LuSubstitution<T> factors;
   const T* b;
   T* x;
   T* y;  ///< result of the first triangle
@@ -344,7 +344,7 @@ struct PermuteRows {
 template <class T>
 class BlockedSolve {
  public:
-  BlockedSolve(Cuda& backend, bool transposed, const Substitution<T>& factors)
+  BlockedSolve(Cuda& backend, bool transposed, const LuSubstitution<T>& factors)
       : backend_(backend), transposed_(transposed), factors_(factors) {}
 
   /// Computes X = T^-1 Y for the lower triangle or the upper one, or its transpose; destroys Y.
@@ -399,12 +399,12 @@ class BlockedSolve {
 
   Cuda& backend_;
   bool transposed_;
-  Substitution<T> factors_;
+  LuSubstitution<T> factors_;
 };
 
 /// Computes X = A^-1 X, or A^-T X; Y is a workspace of the same shape.
 template <class T>
-void substitute_matrix(Cuda& backend, bool transposed, const Substitution<T>& factors, DenseView<T> X,
+void substitute_matrix(Cuda& backend, bool transposed, const LuSubstitution<T>& factors, DenseView<T> X,
                        DenseView<T> Y) {
   const BlockedSolve<T> solve(backend, transposed, factors);
   const std::int64_t count = X.rows() * X.columns();
@@ -448,8 +448,8 @@ void solve_unit_lower(Cuda& backend, DenseView<const T> L, const T* inverses, De
 }
 
 template <class T>
-void substitute_vectors(Cuda& backend, bool transposed, const Substitution<T>& factors, DenseView<const T> B,
-                        DenseView<T> X, T* Y, unsigned* progress) {
+void substitute_vectors(Cuda& backend, bool transposed, const LuSubstitution<T>& factors,
+                        DenseView<const T> B, DenseView<T> X, T* Y, unsigned* progress) {
   const std::int64_t n = factors.factors.rows();
   if (n == 0) return;
   const CurrentDevice current(backend.device().id());
@@ -470,7 +470,7 @@ void substitute(Cuda& backend, const FactorWorkspace<Cuda, T>& workspace, bool t
   const std::int64_t n = factors.rows();
   if (n == 0 || X.columns() == 0) return;
   const CurrentDevice current(backend.device().id());
-  const Substitution<T> substitution{factors, workspace.inverses.data(), workspace.permutation.data()};
+  const LuSubstitution<T> substitution{factors, workspace.inverses.data(), workspace.permutation.data()};
   const std::int64_t columns = std::max<std::int64_t>(X.columns(), 2);
   T* const Y = static_cast<T*>(backend.scratch(static_cast<std::size_t>(n * columns) * sizeof(T)));
   if (X.columns() <= max_vectors) {
@@ -490,9 +490,9 @@ template void solve_unit_lower(Cuda&, DenseView<const float>, const float*, Dens
                                DenseView<float>);
 template void solve_unit_lower(Cuda&, DenseView<const double>, const double*, DenseView<double>,
                                DenseView<double>);
-template void substitute_vectors(Cuda&, bool, const Substitution<float>&, DenseView<const float>,
+template void substitute_vectors(Cuda&, bool, const LuSubstitution<float>&, DenseView<const float>,
                                  DenseView<float>, float*, unsigned*);
-template void substitute_vectors(Cuda&, bool, const Substitution<double>&, DenseView<const double>,
+template void substitute_vectors(Cuda&, bool, const LuSubstitution<double>&, DenseView<const double>,
                                  DenseView<double>, double*, unsigned*);
 
 }  // namespace echelon::lu

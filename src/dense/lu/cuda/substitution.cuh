@@ -22,7 +22,7 @@ inline std::int64_t inverses_size(std::int64_t n) {
 
 /// Factors and scratch memory of a solve, in the memory of a GPU.
 template <class T>
-struct Substitution {
+struct LuSubstitution {
   DenseView<const T> factors;
   const T* inverses;       ///< from invert_diagonal_blocks
   const int* permutation;  ///< row i of P A is row permutation[i] of A
@@ -43,7 +43,7 @@ void solve_unit_lower(Cuda& backend, DenseView<const T> L, const T* inverses, De
 /// Computes X = A^-1 B, or A^-T B, for few columns: a kernel for each. `progress`: a counter at zero, which
 /// is reset. `Y`: workspace of 2 n elements. 2 n^2 flops a column. Queued on the calling thread's stream.
 template <class T>
-void substitute_vectors(Cuda& backend, bool transposed, const Substitution<T>& factors, DenseView<const T> B,
-                        DenseView<T> X, T* Y, unsigned* progress);
+void substitute_vectors(Cuda& backend, bool transposed, const LuSubstitution<T>& factors,
+                        DenseView<const T> B, DenseView<T> X, T* Y, unsigned* progress);
 
 }  // namespace echelon::lu

@@ -20,9 +20,9 @@ namespace echelon::lu {
 /// P A = L U in place of a column-major A with fewer than 2^31 rows and columns. The bits do not depend on
 /// the number of threads: every element is updated by one panel after the other.
 template <class T>
-class Elimination {
+class DenseLuElimination {
  public:
-  Elimination(DenseView<T> A, std::int64_t* pivots, int threads, const SetupControl& control)
+  DenseLuElimination(DenseView<T> A, std::int64_t* pivots, int threads, const SetupControl& control)
       : kernels_(host_kernels<T>()),
         A_(A),
         rows_(static_cast<int>(A.rows())),
@@ -58,8 +58,8 @@ class Elimination {
     exchange_left(part, parts);
   }
 
-  [[nodiscard]] FactorResult result() const {
-    FactorResult result{zero_pivot_, 0, cancelled_};
+  [[nodiscard]] LuResult result() const {
+    LuResult result{zero_pivot_, 0, cancelled_};
     for (const Worker& worker : workers_) {
       const auto largest = static_cast<double>(worker.largest);
       if (!(largest <= result.largest)) result.largest = largest;

@@ -19,11 +19,11 @@ constexpr std::int64_t min_parallel_factor_elements = 20'000;
 
 template <class B, class T>
 // NOLINTNEXTLINE(readability-non-const-parameter): the elimination writes to them.
-FactorResult factor_on(B& backend, DenseView<T> A, std::int64_t* pivots, const SetupControl& control) {
+LuResult factor_on(B& backend, DenseView<T> A, std::int64_t* pivots, const SetupControl& control) {
   static_cast<void>(blas::dimension(A.rows()));
   static_cast<void>(blas::dimension(A.columns()));
   if (A.rows() == 0 || A.columns() == 0) return {};
-  Elimination<T> elimination(A, pivots, backend.device().threads(), control);
+  DenseLuElimination<T> elimination(A, pivots, backend.device().threads(), control);
   backend.parallel(A.rows() * A.columns() > min_parallel_factor_elements,
                    [&](int part, int parts) { elimination.work(part, parts); });
   return elimination.result();
@@ -44,8 +44,8 @@ void substitute_on(B& backend, bool transposed, DenseView<const T> factors, cons
 }  // namespace
 
 template <class T>
-FactorResult factor(Host& backend, FactorWorkspace<Host, T>& /*workspace*/, DenseView<T> A,
-                    std::int64_t* pivots, const SetupControl& control) {
+LuResult factor(Host& backend, FactorWorkspace<Host, T>& /*workspace*/, DenseView<T> A, std::int64_t* pivots,
+                const SetupControl& control) {
   return factor_on(backend, A, pivots, control);
 }
 template <class T>
@@ -54,10 +54,10 @@ void substitute(Host& backend, const FactorWorkspace<Host, T>& /*workspace*/, bo
   substitute_on(backend, transposed, factors, pivots, X);
 }
 
-template FactorResult factor(Host&, FactorWorkspace<Host, float>&, DenseView<float>, std::int64_t*,
-                             const SetupControl&);
-template FactorResult factor(Host&, FactorWorkspace<Host, double>&, DenseView<double>, std::int64_t*,
-                             const SetupControl&);
+template LuResult factor(Host&, FactorWorkspace<Host, float>&, DenseView<float>, std::int64_t*,
+                         const SetupControl&);
+template LuResult factor(Host&, FactorWorkspace<Host, double>&, DenseView<double>, std::int64_t*,
+                         const SetupControl&);
 template void substitute(Host&, const FactorWorkspace<Host, float>&, bool, DenseView<const float>,
                          const std::int64_t*, DenseView<float>);
 template void substitute(Host&, const FactorWorkspace<Host, double>&, bool, DenseView<const double>,

@@ -12,9 +12,9 @@
 
 namespace echelon::lu {
 
-using kernels::Factor;
 using kernels::narrow;
 using kernels::Part;
+using kernels::RightOperand;
 
 /// The factorisation in progress of a panel of m rows.
 template <class Isa, class T>
@@ -81,9 +81,9 @@ class Panel {
     exchange_rows(first, middle, middle, last);
     kernels::solve_unit_lower<Isa>(buffers_, middle - first, at(first, first), leading_, last - middle,
                                    at(first, middle), leading_);
-    kernels::subtract_product<Isa>(buffers_, Part::full, rows_ - middle, last - middle, middle - first,
-                                   at(middle, first), leading_, Factor<T>{at(first, middle), 1, leading_},
-                                   at(middle, middle), leading_);
+    kernels::subtract_product<Isa>(
+        buffers_, Part::full, rows_ - middle, last - middle, middle - first, at(middle, first), leading_,
+        RightOperand<T>{at(first, middle), 1, leading_}, at(middle, middle), leading_);
   }
 
   PackBuffers<T>& buffers_;
@@ -114,15 +114,16 @@ void apply_panel(PackBuffers<T>& buffers, const FactoredPanel<T>& panel, int col
   constexpr int group = tile_columns<Isa>;
   kernels::solve_unit_lower<Isa>(buffers, panel.width, panel.factors, panel.leading, columns, c, leading);
   T* const packed = buffers.b.data();
-  pack_columns<Isa>(panel.width, columns, Factor<T>{c, 1, leading}, packed);
+  pack_columns<Isa>(panel.width, columns, RightOperand<T>{c, 1, leading}, packed);
   for (int i = 0; i < panel.below; i += PackBuffers<T>::rows) {
     const int rows = std::min(PackBuffers<T>::rows, panel.below - i);
     for (int j = 0; j < columns; j += group) {
-      update_column_group<Isa, true>(std::min(group, columns - j), rows, panel.width,
-                                     panel.packed + static_cast<std::int64_t>(i) * panel.width, block,
-                                     static_cast<std::int64_t>(block) * panel.width,
-                                     Factor<T>{packed + static_cast<std::int64_t>(j) * panel.width, group, 1},
-                                     c + panel.width + i + j * leading, leading);
+      update_column_group<Isa, true>(
+          std::min(group, columns - j), rows, panel.width,
+          panel.packed + static_cast<std::int64_t>(i) * panel.width, block,
+          static_cast<std::int64_t>(block) * panel.width,
+          RightOperand<T>{packed + static_cast<std::int64_t>(j) * panel.width, group, 1},
+          c + panel.width + i + j * leading, leading);
     }
   }
 }

@@ -14,13 +14,13 @@
 
 namespace echelon::bddc {
 
-std::string to_string(Splitting splitting) {
-  switch (splitting) {
-    case Splitting::given:
+std::string to_string(MatrixOrigin origin) {
+  switch (origin) {
+    case MatrixOrigin::given:
       return "given";
-    case Splitting::exact:
+    case MatrixOrigin::exact:
       return "exact split";
-    case Splitting::heuristic:
+    case MatrixOrigin::heuristic:
       return "heuristic split";
   }
   return {};
@@ -369,7 +369,7 @@ Subdomains split(const Csr<double>& A, std::int64_t block_size, const Partition&
   const bool dominant = is_dominant(A);
   Splitter splitter(A, block_size, membership, dominant);
   Subdomains result;
-  result.splitting = dominant ? Splitting::exact : Splitting::heuristic;
+  result.origin = dominant ? MatrixOrigin::exact : MatrixOrigin::heuristic;
   for (const auto& own : nodes) result.matrices.push_back(splitter.subdomain(own));
   return result;
 }

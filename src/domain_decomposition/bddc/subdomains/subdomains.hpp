@@ -13,16 +13,16 @@
 namespace echelon::bddc {
 
 /// Origin of the subdomain matrices.
-enum class Splitting {
+enum class MatrixOrigin {
   given,      ///< by the caller
   exact,      ///< of a diagonally dominant A: every subdomain matrix is semidefinite
   heuristic,  ///< of any other A: subdomain matrices may be indefinite
 };
-[[nodiscard]] std::string to_string(Splitting splitting);
+[[nodiscard]] std::string to_string(MatrixOrigin origin);
 
 struct Subdomains {
   std::vector<SubdomainMatrix> matrices;
-  Splitting splitting = Splitting::given;
+  MatrixOrigin origin = MatrixOrigin::given;
 };
 
 /// Difference between an element of a given matrix and its mirror image, relative to the largest element,

@@ -120,7 +120,7 @@ struct JoinMajority {
 
 /// Makes aggregates of the free nodes around the roots of an independent set among them.
 template <class B>
-void aggregate_around_roots(B& backend, const Graph& graph, std::int64_t least, Aggregates& aggregates) {
+void aggregate_around_roots(B& backend, const NodeGraph& graph, std::int64_t least, Aggregates& aggregates) {
   const Device& device = backend.device();
   const std::int64_t n = graph.nodes;
   Array<std::int32_t> numbers(device, n);
@@ -154,7 +154,7 @@ struct IsFree {
 
 /// Makes the aggregates of a graph. `fill_gaps` enables step 2.
 template <class B>
-Aggregates aggregate(B& backend, const Graph& graph, bool fill_gaps) {
+Aggregates aggregate(B& backend, const NodeGraph& graph, bool fill_gaps) {
   const Device& device = backend.device();
   const std::int64_t n = graph.nodes;
   Aggregates aggregates{0, Array<std::int32_t>(device, n)};

@@ -82,7 +82,7 @@ class AggregationCoarsening final : public Coarsening<T> {
 
   struct Level {
     std::int64_t block = 1;
-    Graph graph;
+    NodeGraph graph;
     Csr<T> tentative;
   };
 

@@ -49,7 +49,7 @@ struct FilteredRows {
 };
 
 template <class T>
-struct CountKept {
+struct CountKeptElements {
   FilteredRows<T> rows;
   std::int64_t* counts;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
@@ -90,13 +90,13 @@ struct FillFiltered {
 
 /// A^F for the graph of strong connections between nodes of `block` rows. Synchronises.
 template <class B, class T>
-Csr<T> filtered_matrix(B& backend, const Csr<T>& A, std::int64_t block, const Graph& graph) {
+Csr<T> filtered_matrix(B& backend, const Csr<T>& A, std::int64_t block, const NodeGraph& graph) {
   const std::int64_t n = A.rows();
   const Device& device = backend.device();
   const FilteredRows<T> rows{A.row_offsets().data(), A.column_indices().data(), A.values().data(), block,
                              graph.offsets.data(),   graph.neighbours.data()};
   Array<std::int64_t> offsets(device, n + 1);
-  backend.for_each(n, CountKept<T>{rows, offsets.data()});
+  backend.for_each(n, CountKeptElements<T>{rows, offsets.data()});
   const std::int64_t nonzeros = backend.exclusive_scan(n, offsets.data(), offsets.data());
   Array<std::int32_t> columns(device, nonzeros);
   Array<T> values(device, nonzeros);

@@ -60,7 +60,7 @@ struct FindNearest {
 
 /// Makes a node a root if all its neighbours have found its key, and excludes nodes within two edges of a
 /// root.
-struct Decide {
+struct DecideRoot {
   const std::int32_t* nodes;
   const std::int64_t* offsets;
   const std::int32_t* neighbours;
@@ -104,8 +104,8 @@ struct MarkOpen {
 /// have root_key and all other nodes other_key. Waits for the number of undecided nodes, in every round while
 /// they are many; the number of rounds grows like log n, 6 to 10 in practice.
 template <class B>
-void find_independent_set(B& backend, const Graph& graph, Array<std::int32_t>& candidates, std::int64_t count,
-                          std::uint64_t* keys) {
+void find_independent_set(B& backend, const NodeGraph& graph, Array<std::int32_t>& candidates,
+                          std::int64_t count, std::uint64_t* keys) {
   const Device& device = backend.device();
   const std::int64_t* offsets = graph.offsets.data();
   const std::int32_t* neighbours = graph.neighbours.data();
@@ -121,8 +121,8 @@ void find_independent_set(B& backend, const Graph& graph, Array<std::int32_t>& c
     for (int r = 0; r < rounds; ++r, ++round) {
       backend.for_each(undecided_count, DrawKey{candidates.data(), round, keys});
       backend.for_each(open_count, FindNearest{open.data(), offsets, neighbours, keys, nearest.data()});
-      backend.for_each(undecided_count,
-                       Decide{candidates.data(), offsets, neighbours, nearest.data(), keys, flags.data()});
+      backend.for_each(undecided_count, DecideRoot{candidates.data(), offsets, neighbours, nearest.data(),
+                                                   keys, flags.data()});
     }
     undecided_count = backend.select(undecided_count, flags.data(), candidates.data(), spare.data());
     candidates.swap(spare);

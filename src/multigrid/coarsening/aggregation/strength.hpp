@@ -49,7 +49,7 @@ struct IsStrong {
 
 /// Adjacency lists of a graph. Each node is listed among its own neighbours; a node without another neighbour
 /// is isolated.
-struct Graph {
+struct NodeGraph {
   std::int64_t nodes = 0;
   Array<std::int64_t> offsets;
   Array<std::int32_t> neighbours;  ///< ascending for each node
@@ -91,7 +91,7 @@ struct FillStrong {
 
 /// The graph of strong connections of G, n by n. Reads G three times. Synchronises.
 template <class B, class T>
-Graph strong_connections(B& backend, const Csr<T>& G, double threshold) {
+NodeGraph strong_connections(B& backend, const Csr<T>& G, double threshold) {
   const std::int64_t n = G.rows();
   const Device& device = backend.device();
   Array<T> scale(device, n);
@@ -99,7 +99,7 @@ Graph strong_connections(B& backend, const Csr<T>& G, double threshold) {
   const std::int32_t* columns = G.column_indices().data();
   backend.for_each(n, RowScale<T>{row_offsets, columns, G.values().data(), scale.data()});
   const IsStrong<T> is_strong{columns, G.values().data(), scale.data(), static_cast<T>(threshold)};
-  Graph graph{n, Array<std::int64_t>(device, n + 1), {}};
+  NodeGraph graph{n, Array<std::int64_t>(device, n + 1), {}};
   backend.for_each(n, CountStrong<T>{row_offsets, is_strong, graph.offsets.data()});
   const std::int64_t size = backend.exclusive_scan(n, graph.offsets.data(), graph.offsets.data());
   graph.neighbours = Array<std::int32_t>(device, size);

@@ -58,7 +58,7 @@ struct FillModes {
   }
 };
 
-struct NumberAggregate {
+struct SetAggregateKey {
   const std::int32_t* aggregates;
   std::uint32_t* keys;
   std::int32_t* nodes;
@@ -181,7 +181,7 @@ Tentative<T> tentative_prolongation(B& backend, std::int64_t rows, std::int64_t 
     Array<std::uint32_t> sorted_keys(device, nodes);
     Array<std::int32_t> numbers(device, nodes);
     Array<std::int32_t> members(device, nodes);
-    backend.for_each(nodes, NumberAggregate{of_node, keys.data(), numbers.data()});
+    backend.for_each(nodes, SetAggregateKey{of_node, keys.data(), numbers.data()});
     backend.sort_by_key(nodes, 0, 32, keys.data(), sorted_keys.data(), numbers.data(), members.data());
     Array<std::int64_t> begins(device, aggregates.count + 1);
     backend.for_each(aggregates.count + 1, FindBegins{nodes, sorted_keys.data(), begins.data()});

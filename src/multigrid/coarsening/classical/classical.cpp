@@ -12,11 +12,11 @@ namespace echelon::multigrid::classical {
 
 namespace {
 
-Extension extension_of(Interpolation interpolation) {
+Extension extension_of(InterpolationFormula interpolation) {
   switch (interpolation) {
-    case Interpolation::extended_i:
+    case InterpolationFormula::extended_i:
       return Extension::element;
-    case Interpolation::extended_e:
+    case InterpolationFormula::extended_e:
       return Extension::mean;
     default:
       return Extension::none;
@@ -109,7 +109,7 @@ class ClassicalCoarsening final : public Coarsening<T> {
     const bool has_few = starts_with_few(backend_, n, A.nonzeros());
     if (splitting.is_aggressive) {
       interpolate_in_passes(backend_, matrix, n, coarse, rows.view(), has_few);
-    } else if (options_.interpolation == Interpolation::direct) {
+    } else if (options_.interpolation == InterpolationFormula::direct) {
       interpolate_rows(backend_, DirectRow<T>{matrix}, matrix, all, n, coarse, rows.view(), has_few);
     } else {
       interpolate_extended(backend_, matrix, n, extension_of(options_.interpolation), all, n, coarse,

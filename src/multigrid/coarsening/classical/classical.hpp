@@ -14,7 +14,7 @@
 namespace echelon::multigrid::classical {
 
 /// Interpolation of the fine points.
-enum class Interpolation {
+enum class InterpolationFormula {
   direct,      ///< uses the strong coarse neighbours alone
   extended,    ///< uses paths of two steps, with the formula mm-ext
   extended_i,  ///< mm-ext+i: adds the element a_ki back to row i
@@ -32,7 +32,7 @@ struct CoarseningOptions {
   double threshold = 0.25;
   /// Rows whose sum exceeds this fraction of the diagonal element are not interpolated: relaxation suffices.
   double max_row_sum = 0.9;
-  Interpolation interpolation = Interpolation::extended_e;
+  InterpolationFormula interpolation = InterpolationFormula::extended_e;
   AggressiveInterpolation aggressive_interpolation = AggressiveInterpolation::multipass;
   /// Largest number of elements in a row of a prolongation, 1 to 64.
   std::int64_t max_elements = 4;

@@ -11,6 +11,7 @@
 /// SIAM J. Matrix Anal. Appl. 27, 2006.
 #pragma once
 
+#include "backend/store.hpp"
 #include "multigrid/coarsening/classical/strength.hpp"
 #include "multigrid/coarsening/rounds.hpp"
 
@@ -65,7 +66,7 @@ struct ExcludeDependents {
 };
 
 /// The points of a round: a list, or all points.
-struct Points {
+struct PointList {
   const std::int32_t* list;
   ECHELON_ANYWHERE std::int32_t operator[](std::int64_t place) const {
     return list == nullptr ? static_cast<std::int32_t>(place) : list[place];
@@ -77,7 +78,7 @@ struct Points {
 /// that the parity distinguishes this round from the previous one.
 struct Compare {
   DependenceView graph;
-  Points points;
+  PointList points;
   const std::int32_t* states;
   std::uint8_t parity;
   std::uint8_t* beaten;
@@ -106,9 +107,9 @@ struct Compare {
 /// Makes unbeaten points coarse and the points that depend on one fine. An undecided, unbeaten neighbour
 /// counts as coarse whether or not its state has been written yet, so that the order of execution is
 /// irrelevant.
-struct Decide {
+struct DecidePoint {
   DependenceView graph;
-  Points points;
+  PointList points;
   const std::uint8_t* beaten;
   std::uint8_t parity;
   std::int32_t* states;
@@ -134,11 +135,6 @@ struct Decide {
   }
 };
 
-struct WriteIndex {
-  std::int32_t* indices;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { indices[i] = static_cast<std::int32_t>(i); }
-};
-
 /// Decides the undecided points in rounds. Waits for their number, in every round while they are many; the
 /// number of rounds grows like log n, 5 to 8 in practice.
 template <class B>
@@ -149,14 +145,14 @@ void decide_in_rounds(B& backend, const DependenceView& graph, std::int64_t n, s
   Array<std::int32_t> list(device, n);
   Array<std::int32_t> spare(device, n);
   backend.fill(n, std::uint8_t{0}, beaten.data());
-  backend.for_each(n, WriteIndex{spare.data()});
+  backend.for_each(n, Iota{spare.data()});
   std::int64_t count = n;
   std::uint8_t parity = 1;
   for (bool is_first = true; count > 0; is_first = false) {
-    const Points points{is_first ? nullptr : list.data()};
+    const PointList points{is_first ? nullptr : list.data()};
     for (int round = 0; round < rounds_between_selections(backend, count); ++round, parity ^= 1) {
       backend.for_each(count, Compare{graph, points, states, parity, beaten.data()});
-      backend.for_each(count, Decide{graph, points, beaten.data(), parity, states, undecided.data()});
+      backend.for_each(count, DecidePoint{graph, points, beaten.data(), parity, states, undecided.data()});
     }
     if (!is_first) list.swap(spare);
     count = backend.select(count, undecided.data(), spare.data(), list.data());

@@ -2,6 +2,7 @@
 /// Prolongations from a splitting: rows of weights, computed in parallel and collected in a sparse matrix.
 #pragma once
 
+#include "backend/store.hpp"
 #include "multigrid/coarsening/classical/interpolate_point.hpp"
 #include "multigrid/coarsening/classical/row_map.hpp"
 #include "multigrid/coarsening/classical/two_paths.hpp"
@@ -154,7 +155,7 @@ void interpolate_rows(B& backend, const Row& row, const SplitMatrix<T>& matrix, 
     interpolate_points(backend, count,
                        InterpolatePoint<T, Row, LocalCandidates>{row, matrix, map, rows, is_long.data()});
   }
-  backend.for_each(count, WriteIndex{numbers.data()});
+  backend.for_each(count, Iota{numbers.data()});
   const std::int64_t left = backend.select(count, is_long.data(), numbers.data(), list.data());
   if (has_few) {
     interpolate_listed(backend, row, matrix, map, coarse, rows, list, left, is_long.data());
@@ -329,7 +330,7 @@ void interpolate_in_passes(B& backend, const SplitMatrix<T>& matrix, std::int64_
   const RowMap all{nullptr};
   // Lists the marked points.
   const auto list_marked = [&] {
-    backend.for_each(n, WriteIndex{spare.data()});
+    backend.for_each(n, Iota{spare.data()});
     return backend.select(n, flags.data(), spare.data(), list.data());
   };
   // Makes one pass over the first `count` points of `list`; marks those that remain.

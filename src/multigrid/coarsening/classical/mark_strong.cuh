@@ -50,7 +50,8 @@ __global__ void __launch_bounds__(block_size) mark_by_warps(std::int64_t n, Mark
 
 }  // namespace strong_rows
 
-/// By a warp for each row if rows are long, else by a thread.
+/// Calls `mark` for n rows: by a warp for each if their mean number of elements is at least 16, otherwise by
+/// a thread.
 template <class T>
 void mark_rows(Cuda& backend, std::int64_t n, std::int64_t elements, const MarkStrong<T>& mark) {
   constexpr std::int64_t long_row = 16;

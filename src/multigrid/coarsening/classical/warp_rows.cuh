@@ -52,15 +52,15 @@ struct Table {
 static_assert(slots == 256, "the hash has eight bits");
 
 /// An element of a row, by what it contributes.
-enum class Kind : int { nothing, denominator, candidate, distribution };
+enum class ElementKind : int { nothing, denominator, candidate, distribution };
 
 /// An element of a row that one lane has loaded, for all lanes: from shared memory they read it in fewer
 /// steps than by shuffles, of which a double takes two.
 struct Element {
-  Kind kind;
+  ElementKind kind;
   std::int32_t column;
   double value;
-  double own;  ///< members of the Distribution
+  double own;  ///< members of the FinePointDistribution
   double factor;
   double sum;
   std::int64_t begin;
@@ -77,14 +77,14 @@ __device__ void load_element(const ExtendedRow<T>& row, std::int64_t i, std::int
   element.value = value;
   element.column = coarse;
   if (j != i && coarse == isolated_index) {
-    element.kind = Kind::nothing;
+    element.kind = ElementKind::nothing;
   } else if (matrix.strong[k] == 0) {
-    element.kind = Kind::denominator;
+    element.kind = ElementKind::denominator;
   } else if (coarse >= 0) {
-    element.kind = Kind::candidate;
+    element.kind = ElementKind::candidate;
   } else {
-    element.kind = Kind::distribution;
-    const Distribution<T> part = row.distribution(i, j, value);
+    element.kind = ElementKind::distribution;
+    const FinePointDistribution<T> part = row.distribution(i, j, value);
     element.own = part.own;
     element.factor = part.factor;
     element.sum = part.sum();
@@ -103,18 +103,18 @@ __device__ bool accumulate(const ExtendedRow<T>& row, std::int64_t i, Element* e
   int found = 0;
   const std::int64_t end = row.matrix.a.end(i);
   for (std::int64_t first = row.matrix.a.begin(i); first < end; first += warp_size) {
-    elements[lane].kind = Kind::nothing;
+    elements[lane].kind = ElementKind::nothing;
     if (first + lane < end) load_element(row, i, first + lane, elements[lane]);
-    unsigned left = __ballot_sync(full_warp, elements[lane].kind != Kind::nothing);
+    unsigned left = __ballot_sync(full_warp, elements[lane].kind != ElementKind::nothing);
     __syncwarp();
     for (; left != 0; left &= left - 1) {
       const Element& element = elements[__ffs(static_cast<int>(left)) - 1];
-      if (element.kind == Kind::denominator) {
+      if (element.kind == ElementKind::denominator) {
         denominator += element.value;
         continue;
       }
       bool is_new = false;
-      if (element.kind == Kind::candidate) {
+      if (element.kind == ElementKind::candidate) {
         factors.sum += element.value;
         if (lane == 0) is_new = table.add(element.column, element.value);
         found += __popc(__ballot_sync(full_warp, is_new));

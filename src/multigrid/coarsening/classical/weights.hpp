@@ -114,7 +114,7 @@ struct DirectRow {
 /// Replacement of a strong fine point in a row: `own` is added to the row itself, and elements [begin, end)
 /// of A^s_FC times `factor` to its candidates.
 template <class T>
-struct Distribution {
+struct FinePointDistribution {
   double own = 0;
   double factor = 0;
   double strong_sum = 0;  ///< of these elements
@@ -144,7 +144,7 @@ struct ExtendedRow {
         if (!candidates.add(coarse, value)) return false;
         factors.sum += value;
       } else {
-        const Distribution<T> part = distribution(i, j, value);
+        const FinePointDistribution<T> part = distribution(i, j, value);
         denominator += part.own;
         factors.sum += part.sum();
         if (!add(part, candidates)) return false;
@@ -165,7 +165,7 @@ struct ExtendedRow {
 
   /// Replacement of the value at the strong fine point j in row i by values at j's coarse points and at i
   /// itself.
-  ECHELON_ANYWHERE Distribution<T> distribution(std::int64_t i, std::int64_t j, double value) const {
+  ECHELON_ANYWHERE FinePointDistribution<T> distribution(std::int64_t i, std::int64_t j, double value) const {
     auto pivot = static_cast<double>(strong_coarse.pivots[j]);
     double share = 0;
     if (extension == Extension::mean) share = static_cast<double>(strong_coarse.shares[j]);
@@ -182,7 +182,7 @@ struct ExtendedRow {
 
  private:
   template <class C>
-  ECHELON_ANYWHERE bool add(const Distribution<T>& part, C& candidates) const {
+  ECHELON_ANYWHERE bool add(const FinePointDistribution<T>& part, C& candidates) const {
     for (std::int64_t e = part.begin; e < part.end; ++e) {
       const auto weight = static_cast<double>(strong_coarse.values[e]);
       if (!candidates.add(strong_coarse.columns[e], rounded_product(part.factor, weight))) return false;

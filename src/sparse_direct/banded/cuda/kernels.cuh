@@ -76,7 +76,7 @@ __device__ void with_item(const LevelNodes& nodes, const FactorBatch<T>& factors
        nodes.begin + number);
 }
 
-template <Substitution which, bool is_interface, class T>
+template <SubstitutionPass which, bool is_interface, class T>
 __global__ void __launch_bounds__(warp_size)
     substitute_level(LevelNodes nodes, FactorBatch<T> factors, RhsBatch<T> rhs) {
   T* window = dynamic_shared_memory<T>();
@@ -84,11 +84,11 @@ __global__ void __launch_bounds__(warp_size)
       nodes, factors, rhs,
       [&](const BandNode& node, const FactorView<T>& own, const RhsView<T>& vectors, std::int64_t number) {
         const WarpGroup group;
-        if constexpr (which == Substitution::forward) {
+        if constexpr (which == SubstitutionPass::forward) {
           substitute_forward<is_interface>(group, node, own, vectors, window);
-        } else if constexpr (which == Substitution::backward) {
+        } else if constexpr (which == SubstitutionPass::backward) {
           substitute_backward(group, node, own, vectors.x);
-        } else if constexpr (which == Substitution::transposed_forward) {
+        } else if constexpr (which == SubstitutionPass::transposed_forward) {
           T* sums = rhs.sums + number * 2 * factors.k;
           if (is_interface) gather_sums(node, rhs.sums, vectors.x, sums, factors.k);
           substitute_transposed_forward(group, node, own, vectors.x, sums, factors.k);

@@ -106,7 +106,7 @@ void eliminate_level_of(Cuda& backend, const FactorBatch<T>& factors, const Band
 }
 
 /// Launches a substitution with one block for each node and right-hand side.
-template <Substitution which, bool is_interface, class T>
+template <SubstitutionPass which, bool is_interface, class T>
 void launch_wide_substitution(const LevelNodes& nodes, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
                               const LevelSizes& sizes) {
   const std::int64_t blocks = nodes.count * factors.count * rhs.columns;
@@ -116,9 +116,9 @@ void launch_wide_substitution(const LevelNodes& nodes, const FactorBatch<T>& fac
   const std::int64_t ring = tiles(sizes.ahead + tile_columns - 1) * tile_columns;
   const std::size_t slot_elements = static_cast<std::size_t>(sizes.slots) * sizeof(T);
   const std::size_t column_elements = static_cast<std::size_t>(ring + sizes.left) * sizeof(T);
-  if constexpr (which == Substitution::forward) {
+  if constexpr (which == SubstitutionPass::forward) {
     launch(substitute_wide_forward<is_interface, T>, blocks, by_slots, slot_elements, nodes, factors, rhs);
-  } else if constexpr (which == Substitution::backward) {
+  } else if constexpr (which == SubstitutionPass::backward) {
     if (by_columns == 512) {
       launch(substitute_wide_backward<T, 2>, blocks, by_columns, column_elements, nodes, factors, rhs,
              static_cast<int>(ring));
@@ -126,7 +126,7 @@ void launch_wide_substitution(const LevelNodes& nodes, const FactorBatch<T>& fac
       launch(substitute_wide_backward<T, 4>, blocks, by_columns, column_elements, nodes, factors, rhs,
              static_cast<int>(ring));
     }
-  } else if constexpr (which == Substitution::transposed_forward) {
+  } else if constexpr (which == SubstitutionPass::transposed_forward) {
     launch(substitute_wide_transposed_forward<is_interface, T>, blocks, by_columns, column_elements, nodes,
            factors, rhs, static_cast<int>(ring));
   } else {
@@ -135,7 +135,7 @@ void launch_wide_substitution(const LevelNodes& nodes, const FactorBatch<T>& fac
   }
 }
 
-template <Substitution which, bool is_interface, class T>
+template <SubstitutionPass which, bool is_interface, class T>
 void launch_substitution(const LevelNodes& nodes, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
                          const LevelSizes& sizes) {
   if (is_wide(*factors.plan, sizes)) {
@@ -143,7 +143,7 @@ void launch_substitution(const LevelNodes& nodes, const FactorBatch<T>& factors,
   }
   const std::size_t shared_bytes = static_cast<std::size_t>(sizes.slots) * sizeof(T);
   const std::int64_t blocks = nodes.count * factors.count * rhs.columns;
-  if constexpr (which == Substitution::forward) {
+  if constexpr (which == SubstitutionPass::forward) {
     if (sizes.slots <= warp_size) {
       return launch(substitute_forward_in_registers<is_interface, 1, T>, blocks, warp_size, shared_bytes,
                     nodes, factors, rhs);
@@ -153,7 +153,7 @@ void launch_substitution(const LevelNodes& nodes, const FactorBatch<T>& factors,
                     nodes, factors, rhs);
     }
   }
-  if constexpr (which == Substitution::backward) {
+  if constexpr (which == SubstitutionPass::backward) {
     if (sizes.ahead <= warp_size && sizes.left <= warp_size) {
       return launch(substitute_backward_in_registers<1, 1, T>, blocks, warp_size, 0, nodes, factors, rhs);
     }
@@ -164,7 +164,7 @@ void launch_substitution(const LevelNodes& nodes, const FactorBatch<T>& factors,
   launch(substitute_level<which, is_interface, T>, blocks, warp_size, shared_bytes, nodes, factors, rhs);
 }
 
-template <Substitution which, class T>
+template <SubstitutionPass which, class T>
 void launch_substitution_of_level(const LevelNodes& nodes, const FactorBatch<T>& factors,
                                   const RhsBatch<T>& rhs, std::int64_t level) {
   const LevelSizes sizes = sizes_of_level(*factors.plan, level);
@@ -186,28 +186,28 @@ void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatric
 }
 
 template <class B, class T>
-void substitute_nodes(B& backend, Substitution which, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
-                      std::int64_t level) {
+void substitute_nodes(B& backend, SubstitutionPass which, const FactorBatch<T>& factors,
+                      const RhsBatch<T>& rhs, std::int64_t level) {
   const LevelNodes nodes = nodes_of_level(*factors.plan, factors.nodes, level);
   if (nodes.count * factors.count * rhs.columns == 0) return;
   const CurrentDevice current(backend.device().id());
   switch (which) {
-    case Substitution::forward:
-      return launch_substitution_of_level<Substitution::forward>(nodes, factors, rhs, level);
-    case Substitution::backward:
-      return launch_substitution_of_level<Substitution::backward>(nodes, factors, rhs, level);
-    case Substitution::transposed_forward:
-      return launch_substitution_of_level<Substitution::transposed_forward>(nodes, factors, rhs, level);
-    case Substitution::transposed_backward:
-      return launch_substitution_of_level<Substitution::transposed_backward>(nodes, factors, rhs, level);
+    case SubstitutionPass::forward:
+      return launch_substitution_of_level<SubstitutionPass::forward>(nodes, factors, rhs, level);
+    case SubstitutionPass::backward:
+      return launch_substitution_of_level<SubstitutionPass::backward>(nodes, factors, rhs, level);
+    case SubstitutionPass::transposed_forward:
+      return launch_substitution_of_level<SubstitutionPass::transposed_forward>(nodes, factors, rhs, level);
+    case SubstitutionPass::transposed_backward:
+      return launch_substitution_of_level<SubstitutionPass::transposed_backward>(nodes, factors, rhs, level);
   }
 }
 
 template void eliminate_nodes(Cuda&, const FactorBatch<float>&, const BandMatrices<float>&, std::int64_t);
 template void eliminate_nodes(Cuda&, const FactorBatch<double>&, const BandMatrices<double>&, std::int64_t);
-template void substitute_nodes(Cuda&, Substitution, const FactorBatch<float>&, const RhsBatch<float>&,
+template void substitute_nodes(Cuda&, SubstitutionPass, const FactorBatch<float>&, const RhsBatch<float>&,
                                std::int64_t);
-template void substitute_nodes(Cuda&, Substitution, const FactorBatch<double>&, const RhsBatch<double>&,
+template void substitute_nodes(Cuda&, SubstitutionPass, const FactorBatch<double>&, const RhsBatch<double>&,
                                std::int64_t);
 
 }  // namespace echelon::banded

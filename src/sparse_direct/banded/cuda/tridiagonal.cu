@@ -356,9 +356,10 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
 
 /// Memory and launches for matrices of one order.
 template <class T>
-class Elimination final : public TridiagonalElimination<T> {
+class CudaTridiagonalElimination final : public TridiagonalElimination<T> {
  public:
-  Elimination(const Device& device, std::int64_t n) : backend_(device), n_(n), facts_(device, 1) {
+  CudaTridiagonalElimination(const Device& device, std::int64_t n)
+      : backend_(device), n_(n), facts_(device, 1) {
     std::int64_t width = chunk_rows;
     for (std::int64_t count = divide_up(n, chunk_rows);; count = divide_up(count, block_pairs)) {
       levels_.push_back(
@@ -474,7 +475,7 @@ class TridiagonalFactors final : public BandFactors<T> {
 
   void factor(const BandBatch<const T>& A, BatchOutcome* outcomes) override {
     if (elimination_ == nullptr || elimination_->n() != A.n())
-      elimination_ = std::make_unique<Elimination<T>>(backend_.device(), A.n());
+      elimination_ = std::make_unique<CudaTridiagonalElimination<T>>(backend_.device(), A.n());
     const std::int64_t size = A.leading() * (A.n() - 1) + A.lower() + A.upper() + 1;
     if (elements_.size() != size) elements_ = Array<T>(backend_.device(), size);
     backend_.copy(size, A.data(), elements_.data());
@@ -501,7 +502,7 @@ class TridiagonalFactors final : public BandFactors<T> {
   Cuda backend_;
   Array<T> elements_;
   BandElements<T> matrix_;
-  std::unique_ptr<Elimination<T>> elimination_;
+  std::unique_ptr<CudaTridiagonalElimination<T>> elimination_;
 };
 
 }  // namespace
@@ -509,7 +510,7 @@ class TridiagonalFactors final : public BandFactors<T> {
 template <class T>
 std::unique_ptr<TridiagonalElimination<T>> make_tridiagonal_elimination(const Device& device,
                                                                         std::int64_t n) {
-  return std::make_unique<Elimination<T>>(device, n);
+  return std::make_unique<CudaTridiagonalElimination<T>>(device, n);
 }
 
 template <class T>
@@ -519,7 +520,7 @@ std::unique_ptr<BandFactors<T>> make_tridiagonal_factors(const Device& device) {
 
 template <class T>
 void solve_tridiagonal(const BandBatch<const T>& A, const DenseBatch<T>& B, BatchOutcome* outcome) {
-  Elimination<T> elimination(A.device(), A.n());
+  CudaTridiagonalElimination<T> elimination(A.device(), A.n());
   const BandElements<T> elements = elements_of(A);
   if (B.columns() == 0) elimination.eliminate(elements);
   for (std::int64_t j = 0; j < B.columns(); ++j) {

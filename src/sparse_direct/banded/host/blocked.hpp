@@ -23,7 +23,7 @@ namespace echelon::banded {
 /// which also moves the columns to the left by the width of the block. `fixed_slots` and `fixed_ahead`:
 /// elements of a column of the panel and columns of the window, or 0 where these are known only at run time.
 template <class T, std::int64_t bytes, class Loader, std::int64_t fixed_slots, std::int64_t fixed_ahead>
-class BlockedElimination {
+class BlockedBandElimination {
   using Types = VectorOf<T, bytes>;
   using Bits = typename Types::BitsOfOne;
   using Vector = typename Types::Type;
@@ -31,8 +31,8 @@ class BlockedElimination {
   static constexpr std::int64_t lanes = Types::lanes;
 
  public:
-  BlockedElimination(const BandNode& node, const Loader& rows, const FactorView<T>& factors, std::int64_t k,
-                     const EliminationControl& control)
+  BlockedBandElimination(const BandNode& node, const Loader& rows, const FactorView<T>& factors,
+                         std::int64_t k, const EliminationControl& control)
       : node_(node),
         control_(control),
         rows_(rows),

@@ -74,17 +74,17 @@ NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, co
   constexpr std::int64_t slots = 16;
   constexpr std::int64_t ahead = 24;
   if (node.slots <= slots && node.ahead + block_columns - 1 <= ahead) {
-    return BlockedElimination<T, bytes, PartitionLoader<T>, slots, ahead>(node, rows, own, k, control)
+    return BlockedBandElimination<T, bytes, PartitionLoader<T>, slots, ahead>(node, rows, own, k, control)
         .eliminate();
   }
-  return BlockedElimination<T, bytes, PartitionLoader<T>, 0, 0>(node, rows, own, k, control).eliminate();
+  return BlockedBandElimination<T, bytes, PartitionLoader<T>, 0, 0>(node, rows, own, k, control).eliminate();
 }
 
 template <std::int64_t bytes, class T>
 NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, std::int64_t k,
                               const EliminationControl& control) {
   const InterfaceLoader<T> rows(own.blocks, k, node);
-  return BlockedElimination<T, bytes, InterfaceLoader<T>, 0, 0>(node, rows, own, k, control).eliminate();
+  return BlockedBandElimination<T, bytes, InterfaceLoader<T>, 0, 0>(node, rows, own, k, control).eliminate();
 }
 
 /// Adds the children's sums to an interface: the left and right sums of its node begin with those of its
@@ -113,22 +113,22 @@ void substitute_node_backward(const BandNode& node, const FactorView<T>& factors
 }
 
 template <bool interface, std::int64_t bytes, class T>
-void substitute_node(Substitution which, const BandNode& node, const FactorView<T>& factors,
+void substitute_node(SubstitutionPass which, const BandNode& node, const FactorView<T>& factors,
                      const RhsView<T>& rhs, T* sums, std::int64_t k, T* window) {
   switch (which) {
-    case Substitution::forward:
+    case SubstitutionPass::forward:
       // Smaller vectors have no instruction for an element of two registers by its number.
       bytes == most_vector_bytes&& node.slots <= 2 * VectorOf<T, bytes>::lanes
           ? substitute_forward_in_registers<interface, bytes>(node, factors, rhs, window)
           : substitute_forward<interface, bytes>(node, factors, rhs, window);
       break;
-    case Substitution::backward:
+    case SubstitutionPass::backward:
       substitute_node_backward<bytes>(node, factors, rhs.x);
       break;
-    case Substitution::transposed_forward:
+    case SubstitutionPass::transposed_forward:
       substitute_transposed_forward(node, factors, rhs.x, sums, k);
       break;
-    case Substitution::transposed_backward:
+    case SubstitutionPass::transposed_backward:
       substitute_transposed_backward<interface>(node, factors, rhs, window);
       break;
   }
@@ -153,7 +153,7 @@ void eliminate_level(const Device& device, const FactorBatch<T>& factors, const 
 }
 
 template <class T>
-void substitute_level(const Device& device, Substitution which, const FactorBatch<T>& factors,
+void substitute_level(const Device& device, SubstitutionPass which, const FactorBatch<T>& factors,
                       const RhsBatch<T>& rhs, std::int64_t level) {
   constexpr std::int64_t lanes = VectorOf<T, most_vector_bytes>::lanes;
   const std::int64_t scratch = std::max(round_up_to_vector(factors.plan->most_slots, lanes), 2 * lanes);
@@ -164,7 +164,7 @@ void substitute_level(const Device& device, Substitution which, const FactorBatc
         const FactorView<T> own = factors.of(item / rhs.columns);
         const RhsView<T> vectors = rhs.of(item / rhs.columns, item % rhs.columns);
         T* sums = rhs.sums + number * 2 * factors.k;
-        if (which == Substitution::transposed_forward) {
+        if (which == SubstitutionPass::transposed_forward) {
           gather_sums(node, rhs.sums, vectors.x, sums, factors.k);
         }
         with_vector_instructions([&](auto bytes) {
@@ -183,16 +183,16 @@ void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatric
 }
 
 template <class B, class T>
-void substitute_nodes(B& backend, Substitution which, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
-                      std::int64_t level) {
+void substitute_nodes(B& backend, SubstitutionPass which, const FactorBatch<T>& factors,
+                      const RhsBatch<T>& rhs, std::int64_t level) {
   substitute_level(backend.device(), which, factors, rhs, level);
 }
 
 template void eliminate_nodes(Host&, const FactorBatch<float>&, const BandMatrices<float>&, std::int64_t);
 template void eliminate_nodes(Host&, const FactorBatch<double>&, const BandMatrices<double>&, std::int64_t);
-template void substitute_nodes(Host&, Substitution, const FactorBatch<float>&, const RhsBatch<float>&,
+template void substitute_nodes(Host&, SubstitutionPass, const FactorBatch<float>&, const RhsBatch<float>&,
                                std::int64_t);
-template void substitute_nodes(Host&, Substitution, const FactorBatch<double>&, const RhsBatch<double>&,
+template void substitute_nodes(Host&, SubstitutionPass, const FactorBatch<double>&, const RhsBatch<double>&,
                                std::int64_t);
 
 }  // namespace echelon::banded

@@ -41,7 +41,7 @@ __device__ inline int block_warps() {
 
 /// A column's element of the largest magnitude, which is -1 if no element is a number.
 template <class T>
-struct LargestElement {
+struct LargestInColumn {
   T magnitude = -1;
   int row = 0;
 

@@ -142,10 +142,10 @@ __global__ void solve_below_diagonal(FactorArrays<T> arrays, const std::int32_t*
 /// Finds a column's largest element among the rows that may become pivots, with all threads of the block,
 /// which have read the column when it returns.
 template <class T>
-__device__ LargestElement<T> largest_in_column(const T* column, int begin, int end) {
+__device__ LargestInColumn<T> largest_in_column(const T* column, int begin, int end) {
   __shared__ T magnitudes[warp_size];
   __shared__ int rows[warp_size];
-  LargestElement<T> largest{-1, begin};
+  LargestInColumn<T> largest{-1, begin};
   for (int i = begin + static_cast<int>(threadIdx.x); i < end; i += static_cast<int>(blockDim.x)) {
     const T magnitude = fabs(column[i]);
     if (magnitude > largest.magnitude) largest = {magnitude, i};

@@ -100,8 +100,8 @@ __device__ void factor_columns(const FactorArrays<T>& arrays, const Front& front
 
 /// The largest element of column c among the rows that may become pivots; found by the first warp.
 template <class T>
-__device__ LargestElement<T> largest_in_column(const SharedFront<T>& F, int c) {
-  LargestElement<T> largest{-1, c};
+__device__ LargestInColumn<T> largest_in_column(const SharedFront<T>& F, int c) {
+  LargestInColumn<T> largest{-1, c};
   for (int i = c + lane_id(); i < F.pivots; i += warp_size) {
     const T magnitude = fabs(F(i, c));
     if (magnitude > largest.magnitude) largest = {magnitude, i};

@@ -45,7 +45,7 @@ __device__ void for_each_task(const SubstitutionTasks& list, F f) {
   }
 }
 
-template <class T, Factor factor>
+template <class T, TriangularFactor factor>
 __global__ void __launch_bounds__(substitution_threads, substitution_blocks)
     substitute_forward(SubstitutionArrays<T> all, SubstitutionTasks list, SubstitutionKind kind) {
   __shared__ SubstitutionScratch<T> scratch;
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(substitution_threads, substitution_blocks)
   });
 }
 
-template <class T, Factor factor>
+template <class T, TriangularFactor factor>
 __global__ void __launch_bounds__(substitution_threads, substitution_blocks)
     substitute_backward(SubstitutionArrays<T> all, SubstitutionTasks list, SubstitutionKind kind) {
   __shared__ SubstitutionScratch<T> scratch;
@@ -104,8 +104,8 @@ void launch(Kernel kernel, const SubstitutionArrays<T>& arrays, const Substituti
 template <class T>
 void substitute(FactorKind kind, bool transposed, const SubstitutionArrays<T>& arrays,
                 const SubstitutionTasks& forward, const SubstitutionTasks& backward) {
-  constexpr auto lower = Factor::lower;
-  constexpr auto upper = Factor::upper;
+  constexpr auto lower = TriangularFactor::lower;
+  constexpr auto upper = TriangularFactor::upper;
   if (kind == FactorKind::cholesky) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = false, .exchange = false});
     launch(substitute_backward<T, lower>, arrays, backward, {.unit_diagonal = false, .exchange = false});

@@ -14,7 +14,7 @@ inline constexpr int substitution_warps = small_fronts_together;
 inline constexpr int substitution_blocks = 3;
 
 /// Triangular factors of a substitution.
-enum class Factor : bool {
+enum class TriangularFactor : bool {
   lower,  ///< L, or for the backward substitution its transpose
   upper,  ///< U, or for the forward substitution its transpose
 };
@@ -27,10 +27,10 @@ struct SubstitutionKind {
 };
 
 /// Triangle of a front's pivots: element (i, c) of the factor, or of its transpose.
-template <class T, Factor factor, Direction direction>
+template <class T, TriangularFactor factor, Direction direction>
 struct Triangle {
   /// True if the elements of a row are contiguous.
-  static constexpr bool by_rows = (factor == Factor::upper) == (direction == Direction::forward);
+  static constexpr bool by_rows = (factor == TriangularFactor::upper) == (direction == Direction::forward);
   const T* panel;
   int leading;
   __device__ T operator()(int i, int c) const {
@@ -76,9 +76,9 @@ struct SubstitutionArrays {
     result.counters += number * leading_counters;
     return result;
   }
-  __device__ Border<T> border(const Front& front, Factor of) const {
-    return of == Factor::upper ? Border<T>{factor + front.row_panel, front.rows - front.pivots}
-                               : Border<T>{factor + front.panel + front.pivots, front.rows};
+  __device__ Border<T> border(const Front& front, TriangularFactor of) const {
+    return of == TriangularFactor::upper ? Border<T>{factor + front.row_panel, front.rows - front.pivots}
+                                         : Border<T>{factor + front.panel + front.pivots, front.rows};
   }
 };
 

@@ -48,7 +48,7 @@ __device__ inline unsigned tile_bits(int begin, int end) {
 }
 
 /// A large front. All threads of a block call its functions.
-template <class T, Factor factor, Direction direction>
+template <class T, TriangularFactor factor, Direction direction>
 class LargeFront {
   using Scratch = LargeScratch<T>;
   /// Words of an inverse block in FrontCounters.
@@ -308,7 +308,7 @@ class LargeFront {
                         front_.pivots - first, width, scratch_.vector);
   }
   __device__ const T* inverse(int block) const {
-    return arrays_.inverses + front_.inverse + (factor == Factor::upper ? blocks_.entries() : 0) +
+    return arrays_.inverses + front_.inverse + (factor == TriangularFactor::upper ? blocks_.entries() : 0) +
            blocks_.offset(block);
   }
   /// Adds products of `count` rows from `first` on of an inverse of the forward triangle with the block's

@@ -13,7 +13,7 @@ struct SmallScratch {
 };
 
 /// A small front with up to 32 * slots rows. All lanes of a warp call its functions.
-template <class T, Factor factor, Direction direction, int slots>
+template <class T, TriangularFactor factor, Direction direction, int slots>
 class SmallFront {
   /// Columns whose elements are loaded together, before the first is needed.
   static constexpr int together = slots == 1 ? 16 : slots == 2 ? 8 : slots == 3 ? 4 : 3;
@@ -242,7 +242,7 @@ class SmallFront {
 };
 
 /// Fronts of a task, one for each warp of the block.
-template <class T, Factor factor, Direction direction>
+template <class T, TriangularFactor factor, Direction direction>
 class SmallFronts {
  public:
   __device__ SmallFronts(const SubstitutionArrays<T>& arrays, const SubstitutionTask& task,

@@ -11,12 +11,12 @@ namespace echelon::sparse_direct {
 using kernels::Avx2;
 using kernels::Avx512;
 using kernels::divide;
-using kernels::Factor;
 using kernels::first_at_least;
 using kernels::narrow;
 using kernels::PackBuffers;
 using kernels::Part;
 using kernels::Portable;
+using kernels::RightOperand;
 using kernels::Simd;
 using kernels::solve_rows;
 using kernels::solve_unit_lower;

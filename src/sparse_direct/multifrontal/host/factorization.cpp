@@ -2,9 +2,11 @@
 #include "sparse_direct/multifrontal/host/factorization.hpp"
 
 #include "sparse_direct/multifrontal/host/complete_pivoting.hpp"
+#include "sparse_direct/multifrontal/host/front_storage.hpp"
 #include "sparse_direct/multifrontal/host/inertia.hpp"
 #include "sparse_direct/multifrontal/host/kernels.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
+#include "support/first_exception.hpp"
 
 #include <omp.h>
 
@@ -12,25 +14,14 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <exception>
 #include <limits>
-#include <memory>
 #include <mutex>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 namespace echelon::sparse_direct {
 
 namespace {
-
-/// Panels and row numbers of a front that took over pivots from its children.
-template <class T>
-struct LargerFront {
-  std::int64_t pivots = 0;
-  Array<T> values;
-  std::vector<std::int32_t> row_ids, column_ids;
-};
 
 /// Working memory of one thread.
 template <class T>
@@ -74,10 +65,13 @@ class Factorization {
         factors_(factors),
         kernels_(front_kernels<T>()),
         schedule_(schedule),
+        storage_(layout, factors),
         updates_(tree_.parent.size(), nullptr) {}
 
   FactorResult run() {
-    prepare();
+    factors_.facts = {};
+    factors_.border = Array<T>();
+    if (has_border()) separate_.resize(tree_.parent.size());
     workers_.resize(static_cast<std::size_t>(schedule_.parallel ? options_.threads : 1));
     for (Worker<T>& worker : workers_) worker.pack.cancel = &options_.control;
     if (schedule_.parallel) {
@@ -85,12 +79,13 @@ class Factorization {
     } else if (!schedule_.ranges.empty()) {
       process_range(0, workers_.front());
     }
-    if (error_) std::rethrow_exception(error_);
+    exception_.rethrow();
     if (is_cancelled_ || options_.control.stop_requested()) return {FactorEnd::cancelled};
     if (failed_) return {FactorEnd::no_pivot, failed_};
     for (const Worker<T>& worker : workers_) add_facts(worker.facts);
     if (has_border()) factors_.border = std::move(separate_.back());
-    number_pivots();
+    storage_.number_pivots();
+    if (delays() && layout_.symmetric()) count_signs(factors_);
     return {};
   }
 
@@ -99,25 +94,6 @@ class Factorization {
   [[nodiscard]] bool has_border() const { return tree_.border() > 0; }
   /// True for the front whose rows are the border.
   [[nodiscard]] bool is_border(std::int32_t s) const { return has_border() && tree_.parent[s] < 0; }
-
-  void prepare() {
-    factors_.kind = layout_.kind;
-    factors_.n = tree_.n;
-    factors_.largest_front = layout_.largest_front;
-    factors_.facts = {};
-    factors_.overflow = Array<T>();
-    factors_.border = Array<T>();
-    if (has_border()) separate_.resize(tree_.parent.size());
-    if (factors_.values.size() != layout_.panel_begin.back()) {
-      factors_.values = Array<T>();
-      factors_.values = Array<T>(Device::serial(), layout_.panel_begin.back());
-    }
-    factors_.fronts.assign(tree_.parent.size(), {});
-    larger_.resize(tree_.parent.size());
-    row_ids_.resize(static_cast<std::size_t>(tree_.n));
-    std::iota(row_ids_.begin(), row_ids_.end(), 0);
-    column_ids_ = row_ids_;
-  }
 
   /// Factors with one task for each range. The task that finishes the last child of a front above the ranges
   /// factors that front.
@@ -135,18 +111,7 @@ class Factorization {
 #pragma omp single
     for (std::size_t r = 0; r < schedule_.ranges.size(); ++r) {
 #pragma omp task firstprivate(r)
-      guarded([&] { run_task(r, workers_[static_cast<std::size_t>(omp_get_thread_num())]); });
-    }
-  }
-
-  template <class F>
-  void guarded(const F& f) {
-    try {
-      f();
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
-      has_error_ = true;
+      exception_.catch_from([&] { run_task(r, workers_[static_cast<std::size_t>(omp_get_thread_num())]); });
     }
   }
 
@@ -177,7 +142,7 @@ class Factorization {
   /// where it can, so that the first failed pivot is reported, in any order of the tasks.
   [[nodiscard]] bool is_stopped() {
     if (options_.control.stops_at(done_flops_ / std::max(tree_.flops, 1.0))) is_cancelled_ = true;
-    return is_cancelled_ || has_error_ || (!schedule_.parallel && failed_);
+    return is_cancelled_ || exception_.caught() || (!schedule_.parallel && failed_);
   }
 
   void process(std::int32_t s, Worker<T>& worker) {
@@ -207,30 +172,23 @@ class Factorization {
     return pivots * (size * (size - pivots) + pivots * pivots / 3);
   }
 
-  /// Memory of a front: in the arrays of the layout, or separate if children have delayed pivots.
+  /// Memory of a front, with the pivots that its children have delayed.
   FrontMemory<T> place(std::int32_t s, Worker<T>& worker) {
-    const std::int64_t below = layout_.below(s);
     std::int64_t pivots = tree_.pivots(s);
     if (delays()) {
       for (const std::int32_t c : layout_.children_of(s)) {
         pivots += factors_.fronts[c].pivots - factors_.fronts[c].eliminated;
       }
-      if (pivots > tree_.pivots(s)) {
-        auto larger = std::make_unique<LargerFront<T>>();
-        larger->values = Array<T>(Device::serial(), layout_.panel_entries(pivots, below));
-        larger->row_ids.resize(static_cast<std::size_t>(pivots));
-        larger->column_ids.resize(static_cast<std::size_t>(pivots));
-        std::iota(larger->row_ids.begin(), larger->row_ids.begin() + tree_.pivots(s),
-                  tree_.supernode_begin[s]);
-        std::copy_n(larger->row_ids.begin(), tree_.pivots(s), larger->column_ids.begin());
-        larger_[s] = std::move(larger);
-      }
     }
-    factors_.fronts[s] = {.values = layout_.panel_begin[s],
-                          .size = static_cast<std::int32_t>(pivots + below),
-                          .pivots = static_cast<std::int32_t>(pivots)};
+    storage_.add(s, pivots);
     if (!layout_.collects(s)) place_update(s, worker);
     return memory_of(s);
+  }
+
+  [[nodiscard]] FrontMemory<T> memory_of(std::int32_t s) {
+    FrontMemory<T> front = storage_.front(s);
+    front.update = updates_[s];
+    return front;
   }
 
   void place_update(std::int32_t s, Worker<T>& worker) {
@@ -255,27 +213,6 @@ class Factorization {
     front.update = updates_[parent];
     if (is_first) clear_update(front, worker);
     add_update_of(s, front, worker);
-  }
-
-  [[nodiscard]] FrontMemory<T> memory_of(std::int32_t s) {
-    const FrontRecord& record = factors_.fronts[s];
-    FrontMemory<T> front;
-    front.size = record.size;
-    front.own_pivots = tree_.pivots(s);
-    front.pivots = record.pivots;
-    front.eliminated = record.eliminated;
-    front.update = updates_[s];
-    front.lower = factors_.values.data() + record.values;
-    if (LargerFront<T>* larger = larger_[s].get()) {
-      front.lower = larger->values.data();
-      front.row_ids = larger->row_ids.data();
-      front.column_ids = larger->column_ids.data();
-    } else {
-      front.row_ids = row_ids_.data() + tree_.supernode_begin[s];
-      front.column_ids = column_ids_.data() + tree_.supernode_begin[s];
-    }
-    if (layout_.kind == FactorKind::lu) front.upper = front.lower + front.size * front.pivots;
-    return front;
   }
 
   void assemble(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
@@ -458,97 +395,6 @@ class Factorization {
     factors_.facts.largest_element = std::max(factors_.facts.largest_element, facts.largest_element);
   }
 
-  /// Numbers the pivots in the order of their elimination, and by them the rows and columns of each front.
-  void number_pivots() {
-    if (delays()) {
-      gather_larger_fronts();
-      number_delayed_pivots();
-      if (layout_.symmetric()) count_signs(factors_);
-      return;
-    }
-    factors_.facts.rank = tree_.interior();
-    factors_.row_order = factors_.column_order = tree_.permutation;
-    for (std::int64_t s = 0; s < tree_.supernodes(); ++s) {
-      factors_.fronts[s].first_pivot = tree_.supernode_begin[s];
-      factors_.fronts[s].below = tree_.row_begin[s];
-    }
-    factors_.row_numbers = tree_.rows;
-  }
-
-  /// Copies the panels that are not in the arrays of the layout to one array.
-  void gather_larger_fronts() {
-    std::int64_t entries = 0;
-    for (const auto& larger : larger_) entries += larger ? larger->values.size() : 0;
-    if (entries == 0) return;
-    factors_.overflow = Array<T>(Device::serial(), entries);
-    std::int64_t at = 0;
-    for (std::size_t s = 0; s < larger_.size(); ++s) {
-      if (!larger_[s]) continue;
-      const Array<T>& values = larger_[s]->values;
-      std::copy_n(values.data(), values.size(), factors_.overflow.data() + at);
-      factors_.fronts[s].values = factors_.values.size() + at;
-      at += values.size();
-      larger_[s]->values = Array<T>();
-    }
-  }
-
-  void number_delayed_pivots() {
-    const bool symmetric = layout_.symmetric();
-    std::vector<std::int32_t> row_number(static_cast<std::size_t>(tree_.n));
-    std::vector<std::int32_t> column_number(static_cast<std::size_t>(symmetric ? 0 : tree_.n));
-    factors_.row_order.resize(static_cast<std::size_t>(tree_.n));
-    factors_.column_order.resize(static_cast<std::size_t>(tree_.n));
-    std::int32_t next = 0;
-    const auto number = [&](const FrontMemory<T>& front, std::int64_t p) {
-      // The identifiers are not null, since pivots can be delayed.
-      const std::int32_t column = front.column_ids[p];  // NOLINT(clang-analyzer-core.NullDereference)
-      const std::int32_t row = symmetric ? column : front.row_ids[p];
-      factors_.row_order[next] = layout_.row_permutation[row];
-      factors_.column_order[next] = tree_.permutation[column];
-      row_number[row] = next;
-      if (!symmetric) column_number[column] = next;
-      ++next;
-    };
-    for (std::int32_t s = 0; s < tree_.supernodes(); ++s) {
-      const FrontMemory<T> front = memory_of(s);
-      factors_.fronts[s].first_pivot = next;
-      for (std::int64_t p = 0; p < front.eliminated; ++p) number(front, p);
-    }
-    factors_.facts.rank = next;
-    for (std::int32_t s = 0; s < tree_.supernodes(); ++s) {  // rows and columns without a pivot
-      if (tree_.parent[s] >= 0) continue;
-      const FrontMemory<T> front = memory_of(s);
-      for (std::int64_t p = front.eliminated; p < front.pivots; ++p) number(front, p);
-    }
-    for (auto k = static_cast<std::int32_t>(tree_.interior()); k < tree_.n; ++k) {
-      factors_.row_order[k] = layout_.row_permutation[k];
-      factors_.column_order[k] = tree_.permutation[k];
-      row_number[k] = k;
-      if (!symmetric) column_number[k] = k;
-    }
-    std::size_t count = 0;
-    for (const FrontRecord& front : factors_.fronts)
-      count += static_cast<std::size_t>(front.size - front.eliminated);
-    factors_.row_numbers.clear();
-    factors_.row_numbers.reserve(count);
-    factors_.column_numbers.clear();
-    factors_.column_numbers.reserve(symmetric ? 0 : count);
-    for (std::int32_t s = 0; s < tree_.supernodes(); ++s) {
-      const FrontMemory<T> front = memory_of(s);
-      factors_.fronts[s].below = static_cast<std::int64_t>(factors_.row_numbers.size());
-      for (std::int64_t p = front.eliminated; p < front.pivots; ++p) {
-        const std::int32_t row = symmetric ? front.column_ids[p] : front.row_ids[p];
-        factors_.row_numbers.push_back(row_number[row]);  // NOLINT(clang-analyzer-core.NullDereference)
-        if (!symmetric) factors_.column_numbers.push_back(column_number[front.column_ids[p]]);
-      }
-      for (const std::int32_t row : tree_.rows_of(s)) {
-        factors_.row_numbers.push_back(row_number[row]);
-        if (!symmetric) factors_.column_numbers.push_back(column_number[row]);
-      }
-      factors_.largest_front = std::max(factors_.largest_front, factors_.fronts[s].size);
-    }
-  }
-
   const PanelLayout& layout_;
   const SymbolicFactor& tree_;
   ScaledValues<T> values_;
@@ -556,15 +402,13 @@ class Factorization {
   MultifrontalFactors<T>& factors_;
   const FrontKernels<T>& kernels_;
   const TreeSchedule& schedule_;
+  FrontStorage<T> storage_;
   std::vector<T*> updates_;
-  std::vector<Array<T>> separate_;                       // update matrices outside of stacks
-  std::vector<std::unique_ptr<LargerFront<T>>> larger_;  // fronts that took over delayed pivots
-  std::vector<std::int32_t> row_ids_, column_ids_;       // of the pivots of all other fronts
-  std::vector<std::atomic<std::int32_t>> missing_;       // children of a front that are not factored yet
+  std::vector<Array<T>> separate_;                  // update matrices outside of stacks
+  std::vector<std::atomic<std::int32_t>> missing_;  // children of a front that are not factored yet
   std::vector<Worker<T>> workers_;
+  FirstException exception_;
   std::mutex mutex_;  // guards what follows
-  std::exception_ptr error_;
-  std::atomic<bool> has_error_ = false;
   std::atomic<bool> is_cancelled_ = false;
   std::atomic<double> done_flops_ = 0;  // counted only for reports
   std::optional<FailedPivot> failed_;

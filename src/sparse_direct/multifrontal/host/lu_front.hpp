@@ -186,7 +186,7 @@ class LuFront {
     solve_unit_lower<Isa>(buffers_, last - first, at(first, first), size_, end - begin, at(first, begin),
                           size_);
     subtract_product<Isa>(buffers_, Part::full, size_ - last, end - begin, last - first, at(last, first),
-                          size_, Factor<T>{at(first, begin), 1, size_}, at(last, begin), size_);
+                          size_, RightOperand<T>{at(first, begin), 1, size_}, at(last, begin), size_);
   }
 
   /// Computes the rows of U to the right of the pivot columns, and the update matrix.

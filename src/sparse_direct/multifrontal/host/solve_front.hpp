@@ -32,7 +32,8 @@ template <class Isa, class T>
 void subtract_multiple(int columns, int rows, int terms, StridedMatrix<Isa, T> a, const T* x, T* y) {
   if (rows <= 0 || terms <= 0) return;
   kernels::product_detail::update_in_place<Isa>(Part::full, columns, rows, terms, x, columns,
-                                                Factor<T>{a.data, a.column_step, a.row_step}, y, columns);
+                                                RightOperand<T>{a.data, a.column_step, a.row_step}, y,
+                                                columns);
 }
 
 /// Solves M X = X for a small lower triangular M, or upper triangular with Direction -1, where x is the last

@@ -59,9 +59,9 @@ void give_upper_a_unit_diagonal(DenseView<T> A, T* inverses) {
 }  // namespace
 
 template <class T>
-lu::FactorResult factor_blocked(Cuda& backend, DenseView<T> A, const BlockedSettings& settings,
-                                std::int64_t* pivots, BlockedWorkspace<T>& workspace,
-                                const CancellationToken& cancel) {
+lu::LuResult factor_blocked(Cuda& backend, DenseView<T> A, const BlockedSettings& settings,
+                            std::int64_t* pivots, BlockedWorkspace<T>& workspace,
+                            const CancellationToken& cancel) {
   if (A.rows() == 0) return {};
   if (cancel.stop_requested()) return {.cancelled = true};
   const CurrentDevice current(backend.device().id());
@@ -69,14 +69,14 @@ lu::FactorResult factor_blocked(Cuda& backend, DenseView<T> A, const BlockedSett
                                       workspace.counts.data()};
   if (settings.iterated) backend.write(SectionCounts{}, workspace.counts.data());
   lu::queue_factorization<T>(backend, workspace.lu, A, pivots, settings.iterated ? &iteration : nullptr);
-  const lu::FactorResult result = lu::wait_for_factors(workspace.lu);
+  const lu::LuResult result = lu::wait_for_factors(workspace.lu);
   if (result.zero_pivot < 0) give_upper_a_unit_diagonal<T>(A, workspace.lu.inverses.data());
   return result;
 }
 
-template lu::FactorResult factor_blocked(Cuda&, DenseView<float>, const BlockedSettings&, std::int64_t*,
-                                         BlockedWorkspace<float>&, const CancellationToken&);
-template lu::FactorResult factor_blocked(Cuda&, DenseView<double>, const BlockedSettings&, std::int64_t*,
-                                         BlockedWorkspace<double>&, const CancellationToken&);
+template lu::LuResult factor_blocked(Cuda&, DenseView<float>, const BlockedSettings&, std::int64_t*,
+                                     BlockedWorkspace<float>&, const CancellationToken&);
+template lu::LuResult factor_blocked(Cuda&, DenseView<double>, const BlockedSettings&, std::int64_t*,
+                                     BlockedWorkspace<double>&, const CancellationToken&);
 
 }  // namespace echelon::crout

@@ -38,8 +38,8 @@ struct BlockedSettings {
 /// was exchanged with row j. `largest` of the result: max |l_ii u_ij|. With a zero pivot the factors are not
 /// scaled. 2/3 n^3 flops, and 16 n^2 bytes of memory traffic (in double) for the scaling. Waits.
 template <class T>
-lu::FactorResult factor_blocked(Cuda& backend, DenseView<T> A, const BlockedSettings& settings,
-                                std::int64_t* pivots, BlockedWorkspace<T>& workspace,
-                                const CancellationToken& cancel);
+lu::LuResult factor_blocked(Cuda& backend, DenseView<T> A, const BlockedSettings& settings,
+                            std::int64_t* pivots, BlockedWorkspace<T>& workspace,
+                            const CancellationToken& cancel);
 
 }  // namespace echelon::crout

@@ -17,18 +17,18 @@ struct Arguments {
   DenseView<T> A;
   std::int64_t begin, end;
   std::int64_t* pivots;
-  Candidate* candidates;
+  PivotMaximum* candidates;
   T* row;
   FirstIndex* zero_pivot;
 };
 
 /// Column j of L from the diagonal down. Returns the block's largest element.
 template <class T>
-__device__ Candidate form_column(const Arguments<T>& s, std::int64_t j, T* partial) {
+__device__ PivotMaximum form_column(const Arguments<T>& s, std::int64_t j, T* partial) {
   T* const a = s.A.data();
   const std::int64_t leading = s.A.leading();
   const int tile_rows = rows_of_tile(s.A.rows() - j);
-  Candidate largest;
+  PivotMaximum largest;
   for (std::int64_t first = j + std::int64_t{blockIdx.x} * tile_rows; first < s.A.rows();
        first += std::int64_t{gridDim.x} * tile_rows) {
     const T sum = tile_products<column_threads>(a + first, leading, s.A.rows() - first, a + j * leading, j,
@@ -98,10 +98,10 @@ __global__ void __launch_bounds__(column_threads, 1) eliminate(const Arguments<T
   GridBarrier barrier(arrivals);
   if (s.zero_pivot->value != FirstIndex::none) return;
   for (std::int64_t j = s.begin; j < s.end; ++j) {
-    const Candidate of_block = form_column(s, j, partial);
+    const PivotMaximum of_block = form_column(s, j, partial);
     if (threadIdx.x == 0) s.candidates[blockIdx.x] = of_block;
     barrier.wait();
-    const Candidate pivot = grid_best(s.candidates);
+    const PivotMaximum pivot = grid_best(s.candidates);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
       s.pivots[j] = pivot.row;
       if (pivot.magnitude == 0) s.zero_pivot->value = j;

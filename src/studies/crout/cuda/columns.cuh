@@ -17,10 +17,10 @@ namespace echelon::crout {
 template <class T>
 struct ColumnWorkspace {
   ColumnWorkspace(const Device& device, std::int64_t columns);
-  Array<Candidate> candidates;   ///< of each block
-  Array<T> row;                  ///< row j of L
-  Array<unsigned> arrivals;      ///< of the grid barrier
-  Array<FirstIndex> zero_pivot;  ///< the first column without a nonzero pivot
+  Array<PivotMaximum> candidates;  ///< of each block
+  Array<T> row;                    ///< row j of L
+  Array<unsigned> arrivals;        ///< of the grid barrier
+  Array<FirstIndex> zero_pivot;    ///< the first column without a nonzero pivot
 };
 
 /// P A = L U in place of columns [begin, end) of A and the rows of U that they complete; columns before

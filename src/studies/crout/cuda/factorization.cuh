@@ -5,6 +5,7 @@
 #include "backend/store.hpp"
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/factorization/scaling.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/direct/factorization.hpp"
 #include "solver/factor_status.hpp"
 #include "studies/crout/cuda/trsm.cuh"
@@ -122,7 +123,7 @@ class CudaFactorization {
     magnitudes::for_columns<Largest>(device, columns, cuda_detail::EliminatedMagnitude<T>{factors_.view()},
                                      of_columns.data());
     Array<Largest> largest(device, 1);
-    backend.reduce(columns, magnitudes::ElementMagnitude<double>{of_columns.data()},
+    backend.reduce(columns, LargestMagnitude<const double*>{of_columns.data()},
                    Store<Largest>{largest.data()});
     return backend.read(largest.data()).value;
   }

@@ -14,26 +14,26 @@ namespace echelon::crout {
 
 /// An element as a candidate for the pivot: the largest magnitude wins, the first row among equals. NaN is
 /// larger than any number.
-struct Candidate {
+struct PivotMaximum {
   std::uint64_t magnitude = 0;  ///< magnitude_bits
   std::int64_t row = INT64_MAX;
-  friend __device__ Candidate combine(Candidate a, Candidate b) {
+  friend __device__ PivotMaximum combine(PivotMaximum a, PivotMaximum b) {
     const bool second = b.magnitude > a.magnitude || (b.magnitude == a.magnitude && b.row < a.row);
     return second ? b : a;
   }
 };
 
 template <class T>
-__device__ Candidate candidate(T element, std::int64_t row) {
+__device__ PivotMaximum candidate(T element, std::int64_t row) {
   return {magnitude_bits(element), row};
 }
 
 /// The best of the warp's candidates, for all of its lanes.
-__device__ inline Candidate warp_best(Candidate best) {
+__device__ inline PivotMaximum warp_best(PivotMaximum best) {
 #pragma unroll
   for (int delta = warp_size / 2; delta > 0; delta /= 2) {
-    const Candidate other{__shfl_xor_sync(full_warp, best.magnitude, delta),
-                          __shfl_xor_sync(full_warp, best.row, delta)};
+    const PivotMaximum other{__shfl_xor_sync(full_warp, best.magnitude, delta),
+                             __shfl_xor_sync(full_warp, best.row, delta)};
     best = combine(best, other);
   }
   return best;
@@ -41,18 +41,18 @@ __device__ inline Candidate warp_best(Candidate best) {
 
 /// The best of the block's candidates, for all of its threads. Barriers are inside.
 template <int threads>
-__device__ Candidate block_best(Candidate best) {
-  __shared__ Candidate of_warp[threads / warp_size];
+__device__ PivotMaximum block_best(PivotMaximum best) {
+  __shared__ PivotMaximum of_warp[threads / warp_size];
   best = warp_best(best);
   __syncthreads();  // every thread has read the results of the preceding call
   if (lane_id() == 0) of_warp[threadIdx.x / warp_size] = best;
   __syncthreads();
-  return warp_best(lane_id() < threads / warp_size ? of_warp[lane_id()] : Candidate{});
+  return warp_best(lane_id() < threads / warp_size ? of_warp[lane_id()] : PivotMaximum{});
 }
 
 /// Best of the candidates that the blocks of the grid have published; every warp computes it.
-__device__ inline Candidate grid_best(const Candidate* of_blocks) {
-  Candidate best;
+__device__ inline PivotMaximum grid_best(const PivotMaximum* of_blocks) {
+  PivotMaximum best;
   for (unsigned b = lane_id(); b < gridDim.x; b += warp_size) best = combine(best, of_blocks[b]);
   return warp_best(best);
 }

@@ -46,7 +46,7 @@ struct Diagonal {
   std::int64_t first, last;
   T* square[2];
   std::int64_t* pivots;
-  Candidate* candidates;  ///< of each block, twice
+  PivotMaximum* candidates;  ///< of each block, twice
   Changes* changes;
   SectionState* state;
   double tolerance;
@@ -175,8 +175,8 @@ class DiagonalIteration {
       fail([=](SectionState& state) { state.zero_pivot = column; });
       return false;
     }
-    Candidate* const candidates = d_.candidates + j % 2 * gridDim.x;
-    const Candidate of_block = converge_below(j);
+    PivotMaximum* const candidates = d_.candidates + j % 2 * gridDim.x;
+    const PivotMaximum of_block = converge_below(j);
     if (threadIdx.x == 0) candidates[blockIdx.x] = of_block;
     barrier_.wait();
     ++counts_.lower_sweeps;
@@ -184,7 +184,7 @@ class DiagonalIteration {
       fail([](SectionState& state) { state.overflow = 1; });
       return false;
     }
-    const Candidate pivot = grid_best(candidates);
+    const PivotMaximum pivot = grid_best(candidates);
     const auto largest_magnitude = static_cast<double>(magnitude_from<T>(pivot.magnitude));
     const double diagonal = std::fabs(static_cast<double>(present()(j, j)));
     const bool acceptable = diagonal > 0 && diagonal >= d_.pivot_threshold * largest_magnitude;
@@ -206,12 +206,12 @@ class DiagonalIteration {
   /// Copies column j of U above the diagonal and of L to A, where the elements below the diagonal are final
   /// after one sweep, since all elements that they depend on are final. Returns the block's largest element
   /// of L.
-  __device__ Candidate converge_below(int j) {
+  __device__ PivotMaximum converge_below(int j) {
     const std::int64_t column = d_.first + j;
     const std::int64_t rows = d_.A.rows();
     T* const a = d_.A.data() + column * d_.A.leading();
     const T* const u = &present()(0, j);
-    Candidate largest;
+    PivotMaximum largest;
     if (blockIdx.x == 0) {
       for (int k = static_cast<int>(threadIdx.x); k <= j; k += sweep_threads) a[d_.first + k] = u[k];
       if (threadIdx.x == 0) largest = candidate(u[j], column);
@@ -233,9 +233,9 @@ class DiagonalIteration {
 
   /// Computes column j of L in the rows of the square, in the order of summation of the sweeps: elements that
   /// have converged keep their bits, so that later columns do not change either. Each thread sums up one row.
-  __device__ Candidate converge_in_square(int j) {
+  __device__ PivotMaximum converge_in_square(int j) {
     constexpr int rows_of_block = warp_size;  // of one warp, to use many multiprocessors
-    Candidate largest;
+    PivotMaximum largest;
     if (threadIdx.x >= rows_of_block) return largest;
     const Elements<T> factors = present();
     for (int i = j + 1 + static_cast<int>(blockIdx.x * rows_of_block + threadIdx.x); i < d_.size();
@@ -248,7 +248,7 @@ class DiagonalIteration {
     return largest;
   }
 
-  __device__ Candidate accept_below(std::int64_t i, int j, T element) {
+  __device__ PivotMaximum accept_below(std::int64_t i, int j, T element) {
     const std::int64_t column = d_.first + j;
     T& in_matrix = d_.A.data()[column * d_.A.leading() + i];
     in_matrix = element;

@@ -38,7 +38,7 @@ struct SectionState {
 template <class T>
 class CudaIteration {
  public:
-  struct Result : Elimination {
+  struct Result : EliminationResult {
     bool converged =
         true;  ///< false: too many sweeps, or infinite elements of L, because elements overflowed
   };
@@ -64,7 +64,7 @@ class CudaIteration {
   IterationSettings settings_;
   Array<T> square_[2];  ///< iterates of the diagonal section
   Array<T> beside_[2];  ///< iterates of the region to its right or below it
-  Array<Candidate> candidates_;
+  Array<PivotMaximum> candidates_;
   Array<Changes> changes_;
   Array<unsigned> arrivals_;
   Array<SectionState> state_;

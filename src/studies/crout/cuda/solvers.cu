@@ -53,9 +53,9 @@ class ParallelFactorization final : public CudaFactorization<B, T> {
 };
 
 template <class B, class T>
-class IterativeFactorization final : public CudaFactorization<B, T> {
+class CudaIterativeFactorization final : public CudaFactorization<B, T> {
  public:
-  IterativeFactorization(const Device&, const CroutIterativeOptions& options)
+  CudaIterativeFactorization(const Device&, const CroutIterativeOptions& options)
       : CudaFactorization<B, T>(options.equilibrate), options_(options) {}
 
   Outcome factor(const direct::FactorContext<B, T>& context) {
@@ -84,9 +84,9 @@ class IterativeFactorization final : public CudaFactorization<B, T> {
 };
 
 template <class B, class T>
-class BlockedFactorization final : public CudaFactorization<B, T> {
+class CudaBlockedFactorization final : public CudaFactorization<B, T> {
  public:
-  BlockedFactorization(const Device& device, const CroutBlockedOptions& options)
+  CudaBlockedFactorization(const Device& device, const CroutBlockedOptions& options)
       : CudaFactorization<B, T>(options.equilibrate), options_(options), workspace_(device) {}
 
   Outcome factor(const direct::FactorContext<B, T>& context) {
@@ -108,7 +108,7 @@ class BlockedFactorization final : public CudaFactorization<B, T> {
   Outcome factor_in_place(const direct::FactorContext<B, T>& context, std::int64_t* pivots) {
     B& backend = context.backend;
     const bool iterated = options_.section == CroutSection::iterated;
-    const lu::FactorResult result = crout::factor_blocked<T>(
+    const lu::LuResult result = crout::factor_blocked<T>(
         backend, this->factors().view(), {.iterated = iterated, .tolerance = options_.tolerance}, pivots,
         workspace_, context.control);
     if (result.cancelled) return cancelled_factorization();
@@ -146,12 +146,12 @@ struct MethodWith<CroutParallelOptions> {
 template <>
 struct MethodWith<CroutIterativeOptions> {
   template <class B, class T>
-  using Type = DirectMethod<B, T, IterativeFactorization<B, T>>;
+  using Type = DirectMethod<B, T, CudaIterativeFactorization<B, T>>;
 };
 template <>
 struct MethodWith<CroutBlockedOptions> {
   template <class B, class T>
-  using Type = DirectMethod<B, T, BlockedFactorization<B, T>>;
+  using Type = DirectMethod<B, T, CudaBlockedFactorization<B, T>>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(

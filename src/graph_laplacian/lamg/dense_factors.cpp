@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "graph_laplacian/lamg/dense_elimination.hpp"
+#include "graph_laplacian/lamg/dense_factors.hpp"
 
 namespace echelon::lamg {
 
 template <class T>
-DenseElimination<T>::DenseElimination(const Graph<T>& graph)
+DenseLaplacianFactors<T>::DenseLaplacianFactors(const Graph<T>& graph)
     : n_(static_cast<std::size_t>(graph.n)), ratios_(n_ * n_), inverse_(n_) {
   for (std::int32_t i = 0; i < graph.n; ++i) {
     for (std::int32_t k = graph.middle[i]; k < graph.offsets[i + 1]; ++k) {
@@ -32,7 +32,7 @@ DenseElimination<T>::DenseElimination(const Graph<T>& graph)
 }
 
 template <class T>
-void DenseElimination<T>::solve(T* x) const {
+void DenseLaplacianFactors<T>::solve(T* x) const {
   for (std::size_t k = 0; k < n_; ++k) {
     const T* row = ratios_.data() + k * n_;
     const T value = x[k];
@@ -46,7 +46,7 @@ void DenseElimination<T>::solve(T* x) const {
   }
 }
 
-template class DenseElimination<float>;
-template class DenseElimination<double>;
+template class DenseLaplacianFactors<float>;
+template class DenseLaplacianFactors<double>;
 
 }  // namespace echelon::lamg

@@ -19,8 +19,8 @@ namespace echelon::affinity_multigrid {
 /// Directed edges between `vertices` vertices; an undirected edge is in the list in both directions. Edges of
 /// equal ends stand for one edge with the sum of their weights.
 template <class T>
-struct EdgeList {
-  EdgeList(const Device& device, std::int64_t n, std::int64_t edges)
+struct PackedEdges {
+  PackedEdges(const Device& device, std::int64_t n, std::int64_t edges)
       : vertices(n),
         bits(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n > 0 ? n - 1 : 0)))),
         size(edges),
@@ -147,7 +147,7 @@ struct WriteLaplacian {
 /// Makes the Laplacian of a graph, whose edges are used up. The order of summation is that of the list, so
 /// that the result is the same on every device. Sorts; O(edges) memory. Waits once.
 template <class B, class T>
-Csr<T> laplacian_of(B& backend, EdgeList<T> edges) {
+Csr<T> laplacian_of(B& backend, PackedEdges<T> edges) {
   const Device& device = backend.device();
   const std::int64_t n = edges.vertices;
   Arena memory(device, Arena::bytes<std::uint64_t>(edges.size) + Arena::bytes<T>(edges.size) +

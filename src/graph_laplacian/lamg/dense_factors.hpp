@@ -15,11 +15,11 @@ namespace echelon::lamg {
 /// relative error for weights of any range (Grassmann, Taksar, Heyman, Operations Research 33, 1985). The
 /// pivot of the last vertex of each component is exactly zero, and its x is set to 0.
 template <class T>
-class DenseElimination {
+class DenseLaplacianFactors {
  public:
-  DenseElimination() = default;
+  DenseLaplacianFactors() = default;
   /// Factors the Laplacian of a graph of n vertices in n^3 / 6 multiplications.
-  explicit DenseElimination(const Graph<T>& graph);
+  explicit DenseLaplacianFactors(const Graph<T>& graph);
 
   /// Overwrites x, a right-hand side whose sum is zero on each component, by the solution. n^2
   /// multiplications.
@@ -35,7 +35,7 @@ class DenseElimination {
   std::vector<T> inverse_;  ///< 1 / d_k, or 0
 };
 
-extern template class DenseElimination<float>;
-extern template class DenseElimination<double>;
+extern template class DenseLaplacianFactors<float>;
+extern template class DenseLaplacianFactors<double>;
 
 }  // namespace echelon::lamg
