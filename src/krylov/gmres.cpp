@@ -96,6 +96,7 @@ struct FinishOrthogonalization {
 /// a breakdown with a singular A M^-1, has no part in the solution.
 template <class T>
 struct SolveTriangle {
+  static constexpr double unit_roundoff = std::numeric_limits<T>::epsilon() / 2;
   const IterationState* state;
   LeastSquaresArrays small;
   T* y;
@@ -108,7 +109,6 @@ struct SolveTriangle {
       const double* column = small.h + i * (small.restart + 1);
       double squares = 0;
       for (std::int64_t k = 0; k <= i; ++k) squares += column[k] * column[k];
-      constexpr double unit_roundoff = std::numeric_limits<T>::epsilon() / 2;
       small.y[i] = std::fabs(column[i]) > unit_roundoff * std::sqrt(squares) ? sum / column[i] : 0;
       y[i] = static_cast<T>(small.y[i]);
     }

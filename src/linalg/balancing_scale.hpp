@@ -18,11 +18,18 @@ ECHELON_ANYWHERE T balancing_scale(double magnitude) {
   return static_cast<T>(std::ldexp(1.0, exponent < -most ? -most : (exponent > most ? most : exponent)));
 }
 
+/// Magnitudes of the normal numbers of T.
+template <class T>
+struct NormalRange {
+  static constexpr T smallest = std::numeric_limits<T>::min();
+  static constexpr T largest = std::numeric_limits<T>::max();
+};
+
 /// a row_scale column_scale for powers of two whose product, or whose product with a, may be out of range.
 template <class T>
 ECHELON_ANYWHERE T scale_element(T a, T row_scale, T column_scale) {
   const T factor = row_scale * column_scale;
-  if (factor >= std::numeric_limits<T>::min() && factor <= std::numeric_limits<T>::max()) return a * factor;
+  if (factor >= NormalRange<T>::smallest && factor <= NormalRange<T>::largest) return a * factor;
   return static_cast<T>(std::ldexp(static_cast<double>(a), std::ilogb(row_scale) + std::ilogb(column_scale)));
 }
 

@@ -62,7 +62,7 @@ struct ExponentOfElement {
   }
 };
 
-struct CountOf {
+struct LineCount {
   const Exponents* lines;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {lines[i].count}; }
 };
@@ -93,7 +93,7 @@ struct CurvatureTerm {
   const double* direction;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {direction[i] * image[i].sum}; }
 };
-struct Advance {
+struct AdvanceExponents {
   const Exponents* image;
   const double* direction;
   double alpha;
@@ -190,7 +190,7 @@ class LineScaling {
     backend_.fill(size(), 0.0, direction.data());
     inspect(1, exponents_.data(), lines_.data());
     backend_.for_each(size(), NegateSum{lines_.data(), residual.data()});
-    const double smallest = tolerance * sum(CountOf{lines_.data()});
+    const double smallest = tolerance * sum(LineCount{lines_.data()});
     double before = 0;
     for (int step = 0; step < most_steps; ++step) {
       const double now = sum(ResidualTerm{lines_.data(), residual.data()});
@@ -201,8 +201,8 @@ class LineScaling {
       inspect(0, direction.data(), image.data());
       const double curvature = sum(CurvatureTerm{image.data(), direction.data()});
       if (!(curvature > 0)) break;
-      backend_.for_each(size(), Advance{image.data(), direction.data(), now / curvature, exponents_.data(),
-                                        residual.data()});
+      backend_.for_each(size(), AdvanceExponents{image.data(), direction.data(), now / curvature,
+                                                 exponents_.data(), residual.data()});
     }
   }
 

@@ -56,10 +56,10 @@ struct GroupSummaries {
 };
 
 /// Sum of magnitudes of a row, and its first non-finite element as row * columns + column.
-struct RowSummary {
+struct RowFacts {
   Largest sum = {};
   FirstIndex nonfinite = {};
-  friend ECHELON_ANYWHERE RowSummary combine(RowSummary a, RowSummary b) {
+  friend ECHELON_ANYWHERE RowFacts combine(RowFacts a, RowFacts b) {
     return {combine(a.sum, b.sum), combine(a.nonfinite, b.nonfinite)};
   }
 };
@@ -112,8 +112,8 @@ struct SummariseDenseRow {
   DenseView<const T> a;
   std::int64_t row_step;
   std::int64_t column_step;
-  ECHELON_ANYWHERE RowSummary operator()(std::int64_t i) const {
-    RowSummary summary;
+  ECHELON_ANYWHERE RowFacts operator()(std::int64_t i) const {
+    RowFacts summary;
     for (std::int64_t j = 0; j < a.columns(); ++j) {
       const T value = a.data()[i * row_step + j * column_step];
       summary.sum.value += magnitude(value);
@@ -304,8 +304,8 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     backend_.reduce(
         dense.rows(),
         SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading(), by_column ? dense.leading() : 1},
-        Store<RowSummary>{matrix_.data()});
-    const RowSummary summary = backend_.read(matrix_.data());
+        Store<RowFacts>{matrix_.data()});
+    const RowFacts summary = backend_.read(matrix_.data());
     MatrixFacts facts{summary.sum.value};
     if (summary.nonfinite.value != FirstIndex::none) {
       facts.row = summary.nonfinite.value / A.columns();
@@ -530,7 +530,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   B backend_;
   Array<Summaries> summaries_;
   Array<GroupSummaries> group_;
-  Array<RowSummary> matrix_;
+  Array<RowFacts> matrix_;
 };
 
 }  // namespace

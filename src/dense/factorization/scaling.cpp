@@ -113,7 +113,7 @@ void scale_columns(B& backend, const Scales<T>& scales, DenseView<T> A) {
 
 /// Scales rows, and then columns, where their sizes differ. Returns the new sizes.
 template <class B, class T>
-Lines<T> scale_in_turn(B& backend, DenseView<T> A, Lines<T> lines, Scales<T>& scales) {
+LineMagnitudes<T> scale_in_turn(B& backend, DenseView<T> A, LineMagnitudes<T> lines, Scales<T>& scales) {
   if (uneven(lines.rows) || extreme(lines.rows)) {
     scales.rows = balancing_scales(A.device(), lines.rows);
     lines = inspect<B, T>(backend, A, scales.rows.data());

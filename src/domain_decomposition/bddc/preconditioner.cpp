@@ -96,13 +96,19 @@ Outcome BddcPreconditioner::setup_coarse(std::int64_t unknowns, const Dense<doub
 
 Outcome BddcPreconditioner::for_all(const SetupControl& control, double begin, double end,
                                     const std::function<Outcome(std::int64_t)>& setup_one) const {
-  std::vector<Outcome> outcomes(locals_.size());
   std::atomic<std::int64_t> done = 0;
-  for_subdomains(threads_, subdomains(), [&](std::int64_t s) {
-    outcomes[s] = setup_one(s);
+  return for_all(threads_, [&](std::int64_t s) {
+    Outcome outcome = setup_one(s);
     const double share = static_cast<double>(++done) / static_cast<double>(subdomains());
     control.report(SolverPhase::setup, begin + (end - begin) * share);
+    return outcome;
   });
+}
+
+Outcome BddcPreconditioner::for_all(int threads,
+                                    const std::function<Outcome(std::int64_t)>& setup_one) const {
+  std::vector<Outcome> outcomes(locals_.size());
+  for_subdomains(threads, subdomains(), [&](std::int64_t s) { outcomes[s] = setup_one(s); });
   for (std::size_t s = 0; s < outcomes.size(); ++s) {
     if (!outcomes[s].ok()) return in_subdomain(static_cast<std::int64_t>(s), std::move(outcomes[s]));
   }

@@ -98,7 +98,8 @@ class BddcPreconditioner {
   [[nodiscard]] const Gather& coarse_gather() const { return coarse_gather_; }
   /// Calls setup_one(s) for all subdomains on up to `threads` threads, and returns the outcome of the first
   /// that fails, which names the subdomain.
-  /// Sets up all subdomains, which is the share from `begin` to `end` of the set-up.
+  [[nodiscard]] Outcome for_all(int threads, const std::function<Outcome(std::int64_t)>& setup_one) const;
+  /// for_all() by the threads of the set-up, of which it is the share from `begin` to `end`.
   [[nodiscard]] Outcome for_all(const SetupControl& control, double begin, double end,
                                 const std::function<Outcome(std::int64_t)>& setup_one) const;
   /// An outcome with the name of the subdomain in its message.

@@ -34,7 +34,7 @@ bool extreme(const LineRange& lines) {
 
 double maximum(Cuda& backend, const Array<double>& values) {
   Array<Largest> result(backend.device(), 1);
-  backend.reduce(values.size(), LargestMatrixMagnitude<const double*>{values.data()},
+  backend.reduce(values.size(), LargestMagnitude<const double*>{values.data()},
                  Store<Largest>{result.data()});
   return backend.read(result.data()).value;
 }
