@@ -55,12 +55,24 @@ struct GroupSummaries {
   VectorSummary at[capacity] = {};
 };
 
-/// Sum of magnitudes of a row, and its first non-finite element as row * columns + column.
-struct RowFacts {
-  Largest sum = {};
+/// The largest sum of magnitudes of a row, and the smallest one that is not zero.
+struct RowSums {
+  Largest largest = {};
+  double smallest = INFINITY;
+  friend ECHELON_ANYWHERE RowSums combine(RowSums a, RowSums b) {
+    return {combine(a.largest, b.largest), a.smallest < b.smallest ? a.smallest : b.smallest};
+  }
+};
+ECHELON_ANYWHERE RowSums row_sum(double sum) {
+  return {{sum}, sum > 0 ? sum : INFINITY};
+}
+
+/// Sums of magnitudes of rows, and the first non-finite element as row * columns + column.
+struct MatrixSummary {
+  RowSums sums = {};
   FirstIndex nonfinite = {};
-  friend ECHELON_ANYWHERE RowFacts combine(RowFacts a, RowFacts b) {
-    return {combine(a.sum, b.sum), combine(a.nonfinite, b.nonfinite)};
+  friend ECHELON_ANYWHERE MatrixSummary combine(MatrixSummary a, MatrixSummary b) {
+    return {combine(a.sums, b.sums), combine(a.nonfinite, b.nonfinite)};
   }
 };
 
@@ -69,17 +81,17 @@ template <class T>
 struct SumRow {
   const std::int64_t* row_offsets;
   const T* values;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
-    return {sum_magnitudes(values, row_offsets[i], row_offsets[i + 1])};
+  ECHELON_ANYWHERE RowSums operator()(std::int64_t i) const {
+    return row_sum(sum_magnitudes(values, row_offsets[i], row_offsets[i + 1]));
   }
 };
-/// Largest sum of magnitudes of rows of at most `longest` elements, and the number of longer rows.
+/// Sums of magnitudes of rows of at most `longest` elements, and the number of longer rows.
 struct ShortRows {
   static constexpr std::int64_t longest = 64;
-  Largest sum;
+  RowSums sums;
   std::int64_t longer = 0;
   friend ECHELON_ANYWHERE ShortRows combine(const ShortRows& a, const ShortRows& b) {
-    return {combine(a.sum, b.sum), a.longer + b.longer};
+    return {combine(a.sums, b.sums), a.longer + b.longer};
   }
 };
 template <class T>
@@ -92,12 +104,12 @@ struct SumShortRow {
     if (end - begin > ShortRows::longest) return {{}, 1};
     double sum = 0;
     for (std::int64_t k = begin; k < end; ++k) sum += magnitude(values[k]);
-    return {{sum}, 0};
+    return {row_sum(sum), 0};
   }
 };
-struct LargestSum {
+struct RangeOfSums {
   const Sum* sums;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {sums[i].value}; }
+  ECHELON_ANYWHERE RowSums operator()(std::int64_t i) const { return row_sum(sums[i].value); }
 };
 template <class T>
 struct FindNonfinite {
@@ -112,15 +124,17 @@ struct SummariseDenseRow {
   DenseView<const T> a;
   std::int64_t row_step;
   std::int64_t column_step;
-  ECHELON_ANYWHERE RowFacts operator()(std::int64_t i) const {
-    RowFacts summary;
+  ECHELON_ANYWHERE MatrixSummary operator()(std::int64_t i) const {
+    MatrixSummary summary;
+    double sum = 0;
     for (std::int64_t j = 0; j < a.columns(); ++j) {
       const T value = a.data()[i * row_step + j * column_step];
-      summary.sum.value += magnitude(value);
+      sum += magnitude(value);
       if (!is_finite(value) && summary.nonfinite.value == FirstIndex::none) {
         summary.nonfinite.value = i * a.columns() + j;
       }
     }
+    summary.sums = row_sum(sum);
     return summary;
   }
 };
@@ -304,9 +318,9 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     backend_.reduce(
         dense.rows(),
         SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading(), by_column ? dense.leading() : 1},
-        Store<RowFacts>{matrix_.data()});
-    const RowFacts summary = backend_.read(matrix_.data());
-    MatrixFacts facts{summary.sum.value};
+        Store<MatrixSummary>{matrix_.data()});
+    const MatrixSummary summary = backend_.read(matrix_.data());
+    MatrixFacts facts = facts_of(summary.sums);
     if (summary.nonfinite.value != FirstIndex::none) {
       facts.row = summary.nonfinite.value / A.columns();
       facts.column = summary.nonfinite.value % A.columns();
@@ -422,7 +436,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
       backend_.fill(A.rows(), T{0}, y);
       accurate_residual(A, y, x, y);
     };
-    return measure_contraction(backend_, A.rows(), scale.data(), v, product, &matrix_.data()->sum,
+    return measure_contraction(backend_, A.rows(), scale.data(), v, product, &matrix_.data()->sums.largest,
                                multiply_by_minus_a, add);
   }
   void copy(std::int64_t n, const T* x, T* y) override { backend_.copy(n, x, y); }
@@ -443,9 +457,9 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     VectorSummary right, answer, residual;
   };
 
-  /// Norm on a GPU. A thread sums a row if all rows are short, as on a mesh; otherwise several threads do:
-  /// one alone would take long for the longest row, and several take long for many short rows.
-  double norm_on_device(const Csr<T>& A) {
+  /// Sums of rows on a GPU. A thread sums a row if all rows are short, as on a mesh; otherwise several
+  /// threads do: one alone would take long for the longest row, and several take long for many short rows.
+  RowSums sums_on_device(const Csr<T>& A) {
     constexpr std::int64_t short_row = 16;
     const std::int64_t* const offsets = A.row_offsets().data();
     const T* const values = A.values().data();
@@ -453,21 +467,24 @@ class BackendResidualCheck final : public ResidualCheck<T> {
       Array<ShortRows> rows(A.device(), 1);
       backend_.reduce(A.rows(), SumShortRow<T>{offsets, values}, Store<ShortRows>{rows.data()});
       const ShortRows found = backend_.read(rows.data());
-      if (found.longer == 0) return found.sum.value;
+      if (found.longer == 0) return found.sums;
     }
-    Largest* const largest = &matrix_.data()->sum;
+    RowSums* const range = &matrix_.data()->sums;
     Array<Sum> sums(A.device(), A.rows());
     backend_.segmented_reduce(A.rows(), offsets, Magnitude<const T*>{values}, sums.data());
-    backend_.reduce(A.rows(), LargestSum{sums.data()}, Store<Largest>{largest});
-    return backend_.read(largest).value;
+    backend_.reduce(A.rows(), RangeOfSums{sums.data()}, Store<RowSums>{range});
+    return backend_.read(range);
   }
-  double norm_on_host(const Csr<T>& A) {
-    Largest* const largest = &matrix_.data()->sum;
-    backend_.reduce(A.rows(), SumRow<T>{A.row_offsets().data(), A.values().data()}, Store<Largest>{largest});
-    return backend_.read(largest).value;
+  RowSums sums_on_host(const Csr<T>& A) {
+    RowSums* const range = &matrix_.data()->sums;
+    backend_.reduce(A.rows(), SumRow<T>{A.row_offsets().data(), A.values().data()}, Store<RowSums>{range});
+    return backend_.read(range);
+  }
+  static MatrixFacts facts_of(const RowSums& sums) {
+    return {.norm_inf = sums.largest.value, .smallest_row = std::isfinite(sums.smallest) ? sums.smallest : 0};
   }
   MatrixFacts facts_of_sparse(const Csr<T>& A) {
-    MatrixFacts facts{A.device().on_host() ? norm_on_host(A) : norm_on_device(A)};
+    MatrixFacts facts = facts_of(A.device().on_host() ? sums_on_host(A) : sums_on_device(A));
     if (facts.norm_inf - facts.norm_inf != 0) find_nonfinite(A, facts);
     return facts;
   }
@@ -530,7 +547,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   B backend_;
   Array<Summaries> summaries_;
   Array<GroupSummaries> group_;
-  Array<RowFacts> matrix_;
+  Array<MatrixSummary> matrix_;
 };
 
 }  // namespace

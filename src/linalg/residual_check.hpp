@@ -18,7 +18,8 @@
 namespace echelon {
 
 struct MatrixFacts {
-  double norm_inf = 0;                      ///< largest row sum of magnitudes; of an operator a lower bound
+  double norm_inf = 0;      ///< largest row sum of magnitudes; of an operator a lower bound
+  double smallest_row = 0;  ///< smallest row sum of magnitudes that is not zero; 0 if unknown or none is
   std::optional<std::int64_t> row = {};     ///< of the first NaN or Inf
   std::optional<std::int64_t> column = {};  ///< unknown for an operator
 };

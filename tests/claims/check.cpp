@@ -124,9 +124,12 @@ class Comparison {
     return facts_.nonsingular && facts_.condition < limits_.required_condition && direct_and_suited();
   }
 
-  /// Whether the method is a direct one or auto, made for matrices like A, and the type can express x*.
+  /// Whether the method is a direct one or auto, made for matrices like A, and the type can express x*, which
+  /// is known.
   [[nodiscard]] bool direct_and_suited() const {
-    if (!direct_ || BigFloat(limits_.largest_number) < facts_.x_norm) return false;
+    if (!direct_ || facts_.x.size() != system_.A.columns() ||
+        BigFloat(limits_.largest_number) < facts_.x_norm)
+      return false;
     if (!facts_.x_norm.is_zero() && facts_.x_norm < BigFloat(limits_.smallest_solution)) return false;
     return method_ == nullptr || suits(*method_, facts_);
   }

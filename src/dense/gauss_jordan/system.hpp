@@ -127,8 +127,12 @@ class EliminatedSystem {
     if (options_.tolerance) return {};
     const bool singular = rank() < std::min(rows(), columns());
     const bool grown = !(factorization_->pivot_growth() <= direct::harmless_growth(columns()));
-    const bool doubtful = grown || !(reciprocal_condition() >= machine_epsilon<T>);
-    if (!singular && (rows() != columns() || !doubtful)) return {};
+    const bool nearly_singular = !(reciprocal_condition() >= machine_epsilon<T>);
+    if (!singular && (rows() != columns() || !(grown || nearly_singular))) return {};
+    if (!singular && grown && nearly_singular) {
+      return "elements grew " + short_number(factorization_->pivot_growth()) +
+             " times in the elimination, so that its condition number is one of rounding errors";
+    }
     const std::unique_ptr<SolveWorkspace> workspace = make_workspace(1, &backend());
     Array<T> b(device_, rows());
     Array<T> x(device_, columns());

@@ -63,8 +63,8 @@ class ColumnsSolve {
     make_jobs();
     if (has_factor(state_.setup)) {
       compute(scaled, X);
-      if (has_overflow()) {
-        scaled = scale_down(scaled);
+      if (leaves_range()) {
+        scaled = bring_into_range(scaled);
         solve_and_measure(scaled, scaled, X);
       }
     } else {
@@ -104,25 +104,35 @@ class ColumnsSolve {
     measure(B, X);
   }
 
-  /// Whether the residual of a finite x of a direct method leaves the range of T.
-  [[nodiscard]] bool has_overflow() const {
-    return !is_iterative() && !has_null_space() && !state_.matrix.is_operator() &&
-           std::any_of(columns_.begin(), columns_.end(), overflows);
-  }
-  static bool overflows(const MeasuredColumn& column) {
-    return !column.x.nonfinite && !std::isfinite(column.r.norm2);
+  /// Whether A x of an answer of a direct method leaves the range of T.
+  [[nodiscard]] bool leaves_range() const {
+    if (is_iterative() || has_null_space() || state_.matrix.is_operator()) return false;
+    return std::any_of(columns_.begin(), columns_.end(),
+                       [this](const MeasuredColumn& column) { return range_exponent(column) != 0; });
   }
 
-  /// Multiplies the right-hand sides whose residuals overflow, in a copy, by powers of two that bring A x
-  /// into the range of T: rows of A, and elements of b, that differ by many orders of magnitude can have an x
-  /// for which it is not. Elements of b that vanish are of no consequence beside A x. Forgets the answers.
-  DenseView<const T> scale_down(DenseView<const T> B) {
-    constexpr int most = std::numeric_limits<Real<T>>::max_exponent - 24;
+  /// Exponent of the power of two that brings A x to the upper end of T's range, where it overflows, or where
+  /// rows of it are so small that residuals lose digits; 0 where neither is so, or where all rows fit at no
+  /// exponent.
+  [[nodiscard]] int range_exponent(const MeasuredColumn& column) const {
+    using Limits = std::numeric_limits<Real<T>>;
+    constexpr int smallest = Limits::min_exponent + 2 * Limits::digits;
+    if (!(column.x.norm_inf > 0) || column.x.nonfinite) return 0;
+    const int size = std::ilogb(column.x.norm_inf);
+    const bool overflows = !std::isfinite(column.r.norm2);
+    const bool underflows = state_.smallest_row > 0 && std::ilogb(state_.smallest_row) + size < smallest;
+    const int exponent = Limits::max_exponent - 24 - std::ilogb(state_.norm_inf) - size;
+    return (overflows && exponent < 0) || (underflows && exponent > 0) ? exponent : 0;
+  }
+
+  /// Multiplies right-hand sides, in a copy, by powers of two that bring A x into the range of T: rows of A,
+  /// and elements of b, that differ by many orders of magnitude can have an x for which it is not. Elements
+  /// of b that vanish are of no consequence beside A x. Forgets the answers.
+  DenseView<const T> bring_into_range(DenseView<const T> B) {
     if (B.data() != own_.b.data()) B = own_.copy_of_rhs(B);
     for (std::size_t j = 0; j < columns_.size(); ++j) {
-      if (!overflows(columns_[j])) continue;
-      const int size = std::ilogb(state_.norm_inf) + std::ilogb(columns_[j].x.norm_inf);
-      const int exponent = std::min(most - size, -1);
+      const int exponent = range_exponent(columns_[j]);
+      if (exponent == 0) continue;
       T* const b = own_.b.view().column(column_number(j));
       check_.scale(B.rows(), exponent, b);
       exponents_[j] += exponent;

@@ -237,6 +237,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   }
   state.exact = std::make_unique<ExactRank<T>>(state.matrix);
   state.norm_inf = facts.norm_inf;
+  state.smallest_row = facts.smallest_row;
   state.nonfinite_column = facts.column;
   if (facts.row) {
     state.setup = {Status::not_a_number,

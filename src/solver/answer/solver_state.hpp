@@ -105,6 +105,7 @@ struct SolverState {
   Outcome setup;
   std::optional<std::int64_t> nonfinite_column;
   double norm_inf = 0;
+  double smallest_row = 0;  ///< sum of magnitudes other than zero; 0: unknown
   double analysis_seconds = 0;
   double setup_seconds = 0;
   std::unique_ptr<ResidualCheck<T>> residual_check;  // for setup

@@ -194,6 +194,162 @@ TEST(Acceptance, ColumnsScaledOverDecades_PromisedDigitsAreThere) {
   }
 }
 
+/// -2^p or 2^p for each of n lines.
+std::vector<int> alternating_exponents(std::mt19937& random, std::size_t n, int p) {
+  std::vector<int> exponents(n);
+  for (int& exponent : exponents) exponent = random() % 2 == 0 ? p : -p;
+  return exponents;
+}
+
+/// R M C for a well-conditioned M with a few elements in each row, and powers of two R and C that alternate:
+/// x = C^-1 y is known exactly.
+TYPED_TEST(AcceptanceOf, RowsAndColumnsScaledAlternately_AreSolved) {
+  using T = TypeParam;
+  std::mt19937 random(5);
+  const std::vector<int> sizes =
+      std::is_same_v<T, double> ? std::vector<int>{60, 300, 400} : std::vector{20, 30};
+  for (const int p : sizes) {
+    for (const std::size_t n : {5, 12, 40}) {
+      const std::vector<int> r = alternating_exponents(random, n, p);
+      const std::vector<int> c = alternating_exponents(random, n, p);
+      Rows rows(n, std::vector<double>(n, 0));
+      std::vector<double> y(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        rows[i][i] = 20;
+        rows[i][(i + 1) % n] = static_cast<double>(random() % 9) - 4;
+        rows[i][random() % n] += 3;
+        y[i] = static_cast<double>(random() % 9) + 1;
+      }
+      std::vector<double> b = product(rows, y);
+      double size = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        b[i] = std::ldexp(b[i], r[i]);
+        for (std::size_t j = 0; j < n; ++j) rows[i][j] = std::ldexp(rows[i][j], r[i] + c[j]);
+        size = std::max(size, std::ldexp(y[i], -c[i]));
+      }
+      for (const std::string method :
+           {"auto", "lu", "qr", "crout", "lapack-lu", "banded-lu", "gauss-jordan", "sparse-lu"}) {
+        SCOPED_TRACE(method + " " + std::to_string(p) + " " + std::to_string(n));
+        const auto [x, report] =
+            solve(sparse<T>(rows), as<T>(b), {.method = method, .device = Device::serial()});
+        EXPECT_EQ(report.status, Status::direct) << report;
+        double error = 0;
+        for (std::size_t j = 0; j < n; ++j)
+          error = std::max(error, std::abs(static_cast<double>(x.data()[j]) - std::ldexp(y[j], -c[j])));
+        EXPECT_LE(error, 1e3 * std::numeric_limits<T>::epsilon() * size) << report;
+      }
+    }
+  }
+}
+
+/// ||x - x*||_inf / ||x*||_inf for the exact solution x*, which is in the range of double.
+double exact_error(const Rows& rows, const std::vector<double>& b, const Dense<double>& x) {
+  std::vector<double> elements;
+  for (const auto& row : rows) elements.insert(elements.end(), row.begin(), row.end());
+  const std::vector<BigFloat> exact = solve_exactly(elements, b);
+  double error = 0;
+  double size = 0;
+  for (std::size_t j = 0; j < b.size(); ++j) {
+    size = std::max(size, std::abs(exact[j].to_double()));
+    error = std::max(error, std::abs((exact[j] - BigFloat(x.data()[j])).to_double()));
+  }
+  return error / size;
+}
+
+const std::vector<std::string> methods_with_factors = {"lu",           "qr",        "crout",    "lapack-lu",
+                                                       "gauss-jordan", "banded-lu", "sparse-lu"};
+
+/// Elements of A x beyond the range of double, for an x and a b within it.
+TEST(Acceptance, ProductsOutOfRange_AreMeasured) {
+  std::mt19937 random(3);
+  for (const std::size_t n : {3, 7, 20}) {
+    for (const int size : {450, -450}) {
+      Rows rows(n, std::vector<double>(n));
+      std::vector<double> b(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          const double element = static_cast<double>(random() % 9) - 4 + (i == j ? 30.0 : 0);
+          rows[i][j] = std::ldexp(element, i % 2 == 0 ? 480 : -480);
+        }
+        b[i] = std::ldexp(static_cast<double>(random() % 9) - 4.5, size);
+      }
+      for (const std::string& method : methods_with_factors) {
+        SCOPED_TRACE(method + " " + std::to_string(n) + " " + std::to_string(size));
+        const auto [x, report] =
+            solve(sparse<double>(rows), b, {.method = method, .device = Device::serial()});
+        ASSERT_EQ(report.status, Status::direct) << report;
+        ASSERT_TRUE(report.error_estimate.has_value()) << report;
+        const double error = exact_error(rows, b, x);
+        EXPECT_LE(error, 1e-13) << report;
+        EXPECT_LE(error, 10 * *report.error_estimate) << report;
+      }
+    }
+  }
+}
+
+/// The inverse of M has zeros, whose rounding errors outgrow x where rows and columns are scaled: corrections
+/// remove them although they are as large as x itself.
+TEST(Acceptance, RoundingErrorsLargerThanSolution_AreCorrected) {
+  std::mt19937 random(8);
+  const auto factor = [&random] { return std::pow(10.0, static_cast<double>(random() % 81) - 40); };
+  for (int repetition = 0; repetition < 12; ++repetition) {
+    const std::size_t n = 4 + static_cast<std::size_t>(repetition);
+    std::vector<double> r(n);
+    std::vector<double> c(n);
+    std::generate(r.begin(), r.end(), factor);
+    std::generate(c.begin(), c.end(), factor);
+    Rows rows(n, std::vector<double>(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        const auto distance = static_cast<double>(std::max(i, j) - std::min(i, j));
+        rows[i][j] = std::pow(0.3, distance) * r[i] * c[j];
+      }
+    }
+    std::vector<double> b(n, 0);
+    b[random() % n] = 1;
+    for (const std::string& method : methods_with_factors) {
+      SCOPED_TRACE(method + " " + std::to_string(n));
+      const auto [x, report] = solve(sparse<double>(rows), b, {.method = method, .device = Device::serial()});
+      ASSERT_EQ(report.status, Status::direct) << report;
+      ASSERT_TRUE(report.error_estimate.has_value()) << report;
+      EXPECT_LE(*report.error_estimate, 1e-8) << report;
+      EXPECT_LE(exact_error(rows, b, x), 10 * *report.error_estimate) << report;
+    }
+  }
+}
+
+/// A rank that is not full to working precision is no rank of a matrix that is proven nonsingular.
+TEST(Acceptance, NonsingularOfLowNumericalRank_IsNotUnderdetermined) {
+  for (const std::int64_t n : {13, 15, 20}) {
+    const auto A = std::get<Dense<double>>(make_matrix<double>("hilbert", {{"n", n}}));
+    const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
+    Dense<double> b(Device(), n, 1);
+    multiply<double>(1, A, ones, 0, b);
+    for (const std::string method : {"sparse-lu", "banded-lu", "sparse-ldlt"}) {
+      const auto [x, report] = solve(to_csr(A), b, {.method = method});
+      EXPECT_EQ(report.status, Status::direct) << method << ": " << report;
+      EXPECT_EQ(report.rank, n) << method << ": " << report;
+      EXPECT_EQ(report.certainty, Certainty::proven) << method << ": " << report;
+      EXPECT_EQ(report.expected_digits(), 0) << method << ": " << report;
+      EXPECT_FALSE(report.warnings.empty()) << method << ": " << report;
+    }
+  }
+}
+
+/// Growth of elements that makes the condition number of the factors one of rounding errors.
+TYPED_TEST(AcceptanceOf, GrowthOfElements_IsNotTakenForSingularity) {
+  using T = TypeParam;
+  for (const std::int64_t n : {44, 50, 60, 84}) {
+    const auto A = std::get<Dense<T>>(make_matrix<T>("foster", {{"n", n}}));
+    std::vector<T> b(static_cast<std::size_t>(n), T{0});
+    b[1] = 1;
+    for (const std::string method : {"lu", "gauss-jordan", "banded-lu", "sparse-lu"}) {
+      const Report report = solve(A, b, {.method = method, .device = Device::serial()}).report;
+      EXPECT_EQ(report.status, Status::direct) << method << " " << n << ": " << report;
+    }
+  }
+}
+
 /// A triangular matrix without a zero on its diagonal is nonsingular, whatever its condition.
 TEST(Acceptance, IllConditionedTriangles_AreNotSingular) {
   for (const auto& [name, rows] : {std::pair("kahan", 200), std::pair("triw", 60), std::pair("triw", 100)}) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace echelon {
@@ -26,9 +27,9 @@ TEST(ColumnReport, Figures_AreThoseOfTheDefinitions) {
   EXPECT_DOUBLE_EQ(of_zero.backward_error, 0.3);
 }
 
-/// Decision on the answer to 2 x = b of a direct method that reports `outcome`.
-Outcome decide(Outcome outcome, const VectorFacts& x, double backward_error) {
-  const Dense<double> A(1, 1, Array<double>(Device(), std::vector<double>{2}));
+/// Decision on the answer to a x = b of a direct method that reports `outcome`.
+Outcome decide(Outcome outcome, const VectorFacts& x, double backward_error, double a = 2) {
+  const Dense<double> A(1, 1, Array<double>(Device(), std::vector<double>{a}));
   ExactRank<double> exact{MatrixRef<double>(A)};
   const VectorFacts small{.norm2 = backward_error, .norm_inf = backward_error};
   const Answer<double> answer{.b = {.norm2 = 1, .norm_inf = 1},
@@ -45,8 +46,9 @@ TEST(Acceptance, Decisions_WithdrawPromisesOnly) {
   const VectorFacts half = {.norm2 = 0.5, .norm_inf = 0.5};
   const VectorFacts overflow = {.norm2 = nan, .norm_inf = nan, .nonfinite = 3};
   EXPECT_EQ(decide({Status::direct}, half, 1e-12).status, Status::direct);
-  EXPECT_EQ(decide({Status::underdetermined}, half, 1e-12).status, Status::underdetermined);
-  EXPECT_EQ(decide({Status::singular}, half, 1e-12).status, Status::direct);  // the rank is 1
+  EXPECT_EQ(decide({Status::underdetermined}, half, 1e-12, 0).status, Status::underdetermined);
+  EXPECT_EQ(decide({Status::underdetermined}, half, 1e-12).status, Status::direct);  // the rank is 1
+  EXPECT_EQ(decide({Status::singular}, half, 1e-12).status, Status::direct);         // the rank is 1
   EXPECT_EQ(decide({Status::direct}, overflow, 1e-12).status, Status::not_a_number);
   EXPECT_EQ(decide({Status::direct}, overflow, 1e-12).row, 3);
   for (const double error : {1e-7, nan}) {
@@ -58,6 +60,28 @@ TEST(Acceptance, Decisions_WithdrawPromisesOnly) {
   EXPECT_EQ(failed.status, Status::not_spd);
   EXPECT_EQ(failed.message, "pivot 7");
   EXPECT_EQ(failed.row, 7);
+}
+
+/// An x without a correct digit, whose residual is large.
+TEST(Acceptance, SpoiltAnswer_SaysWhetherMatrixOrMethodIsToBlame) {
+  const Dense<double> A(1, 1, Array<double>(Device(), std::vector<double>{2}));
+  const VectorFacts one{.norm2 = 1, .norm_inf = 1};
+  const auto decide_spoilt = [&](std::optional<double> reciprocal_condition) {
+    ExactRank<double> exact{MatrixRef<double>(A)};
+    const Answer<double> answer{.b = one,
+                                .x = one,
+                                .r = one,
+                                .backward_error = 1e-12,
+                                .error = 1,
+                                .accurate_residual = [&] { return one; },
+                                .host_rhs = [] { return std::vector<double>{1}; }};
+    Outcome outcome{.status = Status::direct, .reciprocal_condition = reciprocal_condition};
+    accept_direct(answer, 1, exact, outcome);
+    return outcome.status;
+  };
+  EXPECT_EQ(decide_spoilt(0.5), Status::breakdown);
+  EXPECT_EQ(decide_spoilt({}), Status::breakdown);  // the rank is proven
+  EXPECT_EQ(decide_spoilt(1e-15), Status::singular);
 }
 
 TEST(ColumnReport, Report_DescribesWorstColumn) {
