@@ -101,7 +101,7 @@ struct ECHELON_API OptionInfo {
 
   /// Type of the value: "boolean", "integer", "number", "text", or "any" of a nested option.
   [[nodiscard]] std::string type() const;
-  /// The words and the range as text: "0 < x <= 2", "point, l1", or empty.
+  /// The words and the range as text: "0 < x <= 2", "point, l1", or empty, as for a method.
   [[nodiscard]] std::string allowed() const;
 };
 

@@ -135,7 +135,7 @@ std::string OptionInfo::type() const {
 }
 
 std::string OptionInfo::allowed() const {
-  return allowed_text(range, words);
+  return kind == OptionKind::method ? std::string() : allowed_text(range, words);
 }
 
 FieldText field_text(const bool& field) {
