@@ -189,10 +189,11 @@ class Candidates {
     std::int64_t expected;
     std::int64_t most;
   };
-  /// Those that a trial is allowed whatever the predicted times are. On graphs that grow fast, multigrid and
-  /// approximate factors take as long as these.
+  /// Those that a trial is allowed whatever the predicted times are. On graphs that grow fast, multigrid
+  /// takes as long as these, and CG with an approximate Cholesky factor twice as long.
   [[nodiscard]] TrialLimits trial_limits(bool weak) const {
     if (!sparse_) return {30, 30};
+    if (graph_ != DominanceKind::none) return weak ? TrialLimits{120, 75} : TrialLimits{60, 40};
     if (!weak) return {120, 50};
     return grows_fast_ ? TrialLimits{300, 150} : TrialLimits{least_iterations, least_iterations};
   }

@@ -110,6 +110,24 @@ TEST(Trial, SlowConvergence_GivenUpForAFactorization) {
       << report.attempts[0].message;
 }
 
+/// Iterations with Jacobi or IC(0) take up to as long as those with an approximate Cholesky factor.
+TEST(Trial, SlowConvergenceOnAGraph_FewerIterationsThanTheSolve) {
+  for (const auto& [n, seed] : {std::pair{20'000, 3}, std::pair{50'000, 1}}) {
+    const Csr<double> A = generated("chimera", {{"n", n}, {"form", "sddm"}, {"seed", seed}});
+    std::int64_t iterations = 0;
+    SolveOptions options;
+    options.on_progress = [&](const Progress& progress) {
+      if (progress.phase == SolverPhase::solve && progress.iteration > 0) ++iterations;
+    };
+    const Report report = solve_ones(A, options);
+    EXPECT_TRUE(report.solved()) << report;
+    EXPECT_EQ(report.method, "approximate-cholesky") << n;
+    EXPECT_EQ(report.attempts.size(), 1U) << n;
+    EXPECT_GT(iterations, report.iterations) << n;
+    EXPECT_LE(iterations, 2 * report.iterations) << n;
+  }
+}
+
 TEST(Trial, CallersRequestToStop_StaysACancellation) {
   const Csr<double> L = generated("poisson-2d", {{"nx", 150}, {"ny", 150}});
   std::stop_source stop;
