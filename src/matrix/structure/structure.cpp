@@ -7,6 +7,8 @@
 #include "matrix/structure/probable_symmetry.hpp"
 #include "support/hash.hpp"
 
+#include <echelon/matrix/structure.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>

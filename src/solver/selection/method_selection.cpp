@@ -67,7 +67,7 @@ void describe_graph(Structure& structure) {
   structure.symmetric_pattern = structure.symmetric_values = true;
   structure.definiteness = Definiteness::positive_semidefinite;
 }
-void describe_sddm(Structure& structure, const RowSummary& rows) {
+void describe_sddm(Structure& structure, const SparseRowSummary& rows) {
   describe_graph(structure);
   structure.positive_diagonals = rows.positive_diagonals;
   structure.zero_diagonals = rows.zero_diagonals;
@@ -159,7 +159,7 @@ template MethodSelection MethodSelection::of(MatrixRef<double>, const std::optio
 
 template <class T>
 void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
-  const RowSummary rows = summarize_rows(A);
+  const SparseRowSummary rows = summarize_rows(A);
   structure = sizes_of(A, rows);
   const bool suits_graph = rows.kind() == DominanceKind::laplacian || rows.kind() == DominanceKind::sddm;
   const bool symmetric = suits_graph && is_symmetric(A);
@@ -229,7 +229,8 @@ bool MethodSelection::may_be_tried() const {
 }
 
 template <class T>
-void MethodSelection::describe_structure(const Csr<T>& A, const RowSummary& rows, bool known_symmetric) {
+void MethodSelection::describe_structure(const Csr<T>& A, const SparseRowSummary& rows,
+                                         bool known_symmetric) {
   structure = structure_of_sparse(A, rows, known_symmetric);
   allow_rounding_asymmetry<T>(*this);
   dominant_rows = !structure.symmetric_values && sample_is_dominant(A);

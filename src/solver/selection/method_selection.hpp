@@ -17,7 +17,7 @@
 
 namespace echelon {
 
-struct RowSummary;
+struct SparseRowSummary;
 
 /// Time of a sparse factorisation below which it precedes all other methods, even if CG would be faster,
 /// because its accuracy does not depend on the condition number of A as CG's does.
@@ -127,7 +127,7 @@ struct MethodSelection {
   [[nodiscard]] bool may_be_tried() const;
   /// Finds the structure of A as far as the choice needs it.
   template <class T>
-  void describe_structure(const Csr<T>& A, const RowSummary& rows, bool known_symmetric);
+  void describe_structure(const Csr<T>& A, const SparseRowSummary& rows, bool known_symmetric);
   /// Finds `factor`, by an analysis unless an estimate excludes that a sparse factorisation comes first.
   template <class T>
   void find_factor_cost(const Csr<T>& A);

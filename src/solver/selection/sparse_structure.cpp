@@ -23,7 +23,7 @@ constexpr std::int64_t elements_for_threads = 10'000;
 
 /// Adds the facts about row i.
 template <class T>
-void describe_row(const SparseRows<T>& rows, std::int64_t i, RowSummary& facts) {
+void describe_row(const SparseRows<T>& rows, std::int64_t i, SparseRowSummary& facts) {
   double diagonal = 0;
   double sum = 0;     // of the magnitudes off the diagonal, negative
   double errors = 0;  // of its additions
@@ -57,7 +57,7 @@ void describe_row(const SparseRows<T>& rows, std::int64_t i, RowSummary& facts) 
   facts.is_deficient |= !(excess >= -rounding);
 }
 
-RowSummary combine(const RowSummary& a, const RowSummary& b) {
+SparseRowSummary combine(const SparseRowSummary& a, const SparseRowSummary& b) {
   return {std::max(a.longest, b.longest),
           a.zero_diagonals + b.zero_diagonals,
           a.positive_diagonals + b.positive_diagonals,
@@ -130,30 +130,30 @@ bool has_negative_minor(const Csr<T>& A) {
 
 }  // namespace
 
-DominanceKind RowSummary::kind() const {
+DominanceKind SparseRowSummary::kind() const {
   if (is_deficient || positive_diagonals == 0) return DominanceKind::none;
   if (has_positive) return DominanceKind::sdd;
   return has_excess ? DominanceKind::sddm : DominanceKind::laplacian;
 }
 
 template <class T>
-RowSummary summarize_rows(const Csr<T>& A) {
+SparseRowSummary summarize_rows(const Csr<T>& A) {
   const SparseRows<T> rows(A);
   const std::int64_t n = A.rows();
   Host backend(A.device());
-  std::vector<RowSummary> of_part(static_cast<std::size_t>(backend.threads()));
+  std::vector<SparseRowSummary> of_part(static_cast<std::size_t>(backend.threads()));
   backend.parallel(A.nonzeros() > elements_for_threads, [&](int part, int parts) {
-    RowSummary facts;
+    SparseRowSummary facts;
     for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) describe_row(rows, i, facts);
     of_part[static_cast<std::size_t>(part)] = facts;
   });
-  RowSummary all;
-  for (const RowSummary& facts : of_part) all = combine(all, facts);
+  SparseRowSummary all;
+  for (const SparseRowSummary& facts : of_part) all = combine(all, facts);
   return all;
 }
 
 template <class T>
-Structure sizes_of(const Csr<T>& A, const RowSummary& rows) {
+Structure sizes_of(const Csr<T>& A, const SparseRowSummary& rows) {
   Structure structure;
   structure.rows = A.rows();
   structure.columns = A.columns();
@@ -168,7 +168,7 @@ bool is_symmetric(const Csr<T>& A) {
 }
 
 template <class T>
-Structure structure_of_sparse(const Csr<T>& A, const RowSummary& rows, bool known_symmetric) {
+Structure structure_of_sparse(const Csr<T>& A, const SparseRowSummary& rows, bool known_symmetric) {
   Structure structure = sizes_of(A, rows);
   structure.zero_diagonals = rows.zero_diagonals;
   structure.positive_diagonals = rows.positive_diagonals;
@@ -209,14 +209,14 @@ bool sample_is_dominant(const Csr<T>& A) {
   return true;
 }
 
-template RowSummary summarize_rows(const Csr<float>&);
-template RowSummary summarize_rows(const Csr<double>&);
-template Structure sizes_of(const Csr<float>&, const RowSummary&);
-template Structure sizes_of(const Csr<double>&, const RowSummary&);
+template SparseRowSummary summarize_rows(const Csr<float>&);
+template SparseRowSummary summarize_rows(const Csr<double>&);
+template Structure sizes_of(const Csr<float>&, const SparseRowSummary&);
+template Structure sizes_of(const Csr<double>&, const SparseRowSummary&);
 template bool is_symmetric(const Csr<float>&);
 template bool is_symmetric(const Csr<double>&);
-template Structure structure_of_sparse(const Csr<float>&, const RowSummary&, bool);
-template Structure structure_of_sparse(const Csr<double>&, const RowSummary&, bool);
+template Structure structure_of_sparse(const Csr<float>&, const SparseRowSummary&, bool);
+template Structure structure_of_sparse(const Csr<double>&, const SparseRowSummary&, bool);
 template bool sample_is_dominant(const Csr<float>&);
 template bool sample_is_dominant(const Csr<double>&);
 

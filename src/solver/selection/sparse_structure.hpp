@@ -14,7 +14,7 @@ namespace echelon {
 
 /// Counts of the rows of a square sparse A, and facts about all of them. Magnitudes are summed as if in twice
 /// the precision; explicit zeros count in the length of a row.
-struct RowSummary {
+struct SparseRowSummary {
   std::int64_t longest = 0;
   std::int64_t zero_diagonals = 0;
   std::int64_t positive_diagonals = 0;
@@ -33,7 +33,7 @@ struct RowSummary {
 
 /// Reads A, on the host, once. O(nonzeros), in parallel.
 template <class T>
-[[nodiscard]] RowSummary summarize_rows(const Csr<T>& A);
+[[nodiscard]] SparseRowSummary summarize_rows(const Csr<T>& A);
 
 /// Whether a square A on the host equals its transpose, as is_probably_symmetric; O(1) for most others.
 template <class T>
@@ -46,11 +46,12 @@ template <class T>
 /// other properties stay unset. O(nonzeros), and O(nonzeros log(longest row)) for an A that is nearly
 /// symmetric.
 template <class T>
-[[nodiscard]] Structure structure_of_sparse(const Csr<T>& A, const RowSummary& rows, bool known_symmetric);
+[[nodiscard]] Structure structure_of_sparse(const Csr<T>& A, const SparseRowSummary& rows,
+                                            bool known_symmetric);
 
 /// Sizes of A, as far as a choice by the pattern of its rows alone needs them.
 template <class T>
-[[nodiscard]] Structure sizes_of(const Csr<T>& A, const RowSummary& rows);
+[[nodiscard]] Structure sizes_of(const Csr<T>& A, const SparseRowSummary& rows);
 
 /// Whether sampled rows are dominant up to the rounding of their elements.
 template <class T>
