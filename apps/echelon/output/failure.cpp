@@ -27,7 +27,7 @@ struct Failure {
 /// The command that prints the names from which an unknown one was to be chosen, as the end of a message.
 std::string command_for_names(const BadOption& e) {
   if (!e.did_you_mean().empty()) return {};
-  if (e.path() == "method") return "; see 'echelon methods'";
+  if (e.path() == "method" || e.path().ends_with("preconditioner")) return "; see 'echelon methods'";
   if (e.path() == "generator") return "; see 'echelon generate --list'";
   return {};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Elimination of a panel column by column, compared with the one of the host, and magnitudes as integers.
 #include "backend/host/host.hpp"
-#include "dense/panels/panel_loops.hpp"
 #include "dense/panels/magnitude_bits.hpp"
+#include "dense/panels/panel_loops.hpp"
 #include "support/exact_elimination.hpp"
 
 #include <gtest/gtest.h>
