@@ -243,6 +243,7 @@ struct PutBackColumns {
 
 /// scan() for any backend.
 template <class B, class T>
+// NOLINTNEXTLINE(readability-non-const-parameter): the loop writes row_sums
 void scan_by_rows(B& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
   backend.reduce(A.rows(), panel_loops::ScanRow<T>{A, row_sums}, panel_loops::KeepScan{result});
 }

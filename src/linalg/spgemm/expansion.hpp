@@ -62,7 +62,7 @@ struct ListTerms {
 
 /// Places at which two arrays differ, for the first of which to search.
 template <class Index>
-struct IndexDifference {
+struct FindDifference {
   const Index* a;
   const Index* b;
   ECHELON_ANYWHERE FirstIndex operator()(std::int64_t k) const {
@@ -126,7 +126,7 @@ class ExpansionPlan final : public ProductPlan<T> {
   template <class Index>
   [[nodiscard]] bool are_equal(const Array<Index>& a, const Array<Index>& b) {
     Array<FirstIndex> first(backend_.device(), 1);
-    backend_.reduce(a.size(), expansion::IndexDifference<Index>{a.data(), b.data()},
+    backend_.reduce(a.size(), expansion::FindDifference<Index>{a.data(), b.data()},
                     Store<FirstIndex>{first.data()});
     return backend_.read(first.data()).value == FirstIndex::none;
   }
