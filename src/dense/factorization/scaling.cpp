@@ -111,12 +111,20 @@ void scale_columns(B& backend, const Scales<T>& scales, DenseView<T> A) {
   });
 }
 
-/// Scales rows, and then columns, where their sizes differ. Returns the new sizes.
+/// Scales rows, and then columns, where their sizes differ; both together where the columns differ so widely
+/// that the order matters. Scales of rows alone are preferred: they leave the unknowns as they are. Returns
+/// the new sizes.
 template <class B, class T>
-LineMagnitudes<T> scale_in_turn(B& backend, DenseView<T> A, LineMagnitudes<T> lines, Scales<T>& scales) {
+LineMagnitudes<T> equilibrate(B& backend, DenseView<T> A, LineMagnitudes<T> lines, Scales<T>& scales) {
   if (uneven(lines.rows) || extreme(lines.rows)) {
     scales.rows = balancing_scales(A.device(), lines.rows);
     lines = inspect<B, T>(backend, A, scales.rows.data());
+  }
+  if (differ(lines.columns, order_matters)) {
+    scales = {Array<T>(A.device(), A.rows()), Array<T>(A.device(), A.columns())};
+    find_line_scales<B, T>(backend, A, scales.rows.data(), scales.columns.data());
+    scale_by<B, T>(backend, scales, A);
+    return inspect<B, T>(backend, A, nullptr);
   }
   if (uneven(lines.columns)) scales.columns = balancing_scales(A.device(), lines.columns);
   if (!scales.empty()) scale_columns<B, T>(backend, scales, A);
@@ -131,14 +139,7 @@ ScaledNorms scale_on(B& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   norms.zero_row = first_zero(lines.rows);
   norms.zero_column = first_zero(lines.columns);
   if (norms.zero_row >= 0 || norms.zero_column >= 0) return norms;
-  if (equilibrated && (differ(lines.rows, order_matters) || differ(lines.columns, order_matters))) {
-    scales = {Array<T>(A.device(), A.rows()), Array<T>(A.device(), A.columns())};
-    find_line_scales<B, T>(backend, A, scales.rows.data(), scales.columns.data());
-    scale_by<B, T>(backend, scales, A);
-    lines = inspect<B, T>(backend, A, nullptr);
-  } else if (equilibrated) {
-    lines = scale_in_turn(backend, A, std::move(lines), scales);
-  }
+  if (equilibrated) lines = equilibrate(backend, A, std::move(lines), scales);
   norms.one = *std::max_element(lines.column_sums.begin(), lines.column_sums.end());
   norms.largest = static_cast<double>(*std::max_element(lines.columns.begin(), lines.columns.end()));
   return norms;

@@ -88,7 +88,7 @@ void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns,
   const bool full = rank == columns;
   const bool regular = outcome.reciprocal_condition
                            ? (full || !rank) && *outcome.reciprocal_condition >= doubtful_condition<T>
-                           : full;
+                           : full && !outcome.rank;
   if (outcome.ok() && regular) {
     outcome.status = Status::breakdown;
     if (full) {

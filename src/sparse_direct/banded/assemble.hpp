@@ -228,7 +228,7 @@ template <class B, class T>
 
 /// Assembles the band of a matrix with n rows whose elements lie within `widths`. Rows, then columns are
 /// scaled where their sizes differ; only one of the two is scaled if that suffices for the other, and both
-/// together where their sizes differ by more than `order_matters`.
+/// together where the columns differ by more than `order_matters` after the rows were scaled.
 template <class B, class T>
 class BandAssembly {
  public:
@@ -244,12 +244,17 @@ class BandAssembly {
   [[nodiscard]] AssembledBand<T> assemble() {
     const LineSizes rows = measure_rows(true);
     const bool rows_uneven = rows.uneven<T>();
-    fill(rows_uneven && !rows.differ(order_matters));
+    fill(rows_uneven);
     LineSizes columns = measure_columns();
     band_.zero_row = rows.zero;
     band_.zero_column = columns.zero;
-    const bool regular = rows.zero.value == FirstIndex::none && columns.zero.value == FirstIndex::none;
-    if (regular && (rows.differ(order_matters) || columns.differ(order_matters))) {
+    if (rows_uneven && columns.zero.value != FirstIndex::none) {  // or elements that vanish when scaled
+      fill(false);
+      band_.zero_column = measure_columns().zero;
+      fill(true);
+    }
+    const bool regular = rows.zero.value == FirstIndex::none && band_.zero_column.value == FirstIndex::none;
+    if (regular && columns.differ(order_matters)) {
       balance();
       return finish(measure_columns());
     }

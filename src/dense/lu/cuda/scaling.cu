@@ -5,6 +5,7 @@
 #include "linalg/line_scaling.hpp"
 #include "linalg/vector/functors.hpp"
 
+#include <cmath>
 #include <limits>
 
 namespace echelon::lu {
@@ -39,12 +40,24 @@ double maximum(Cuda& backend, const Array<double>& values) {
   return backend.read(result.data()).value;
 }
 
-/// Measures the columns of A, and selects their scales. `sizes` gets the largest magnitudes.
 template <class T>
-LineRange measure_columns(Cuda& backend, DenseView<const T> A, Array<double>& sizes, Array<T>& scale) {
+struct MagnitudeOfScaledRows {
+  std::int64_t n;
+  const T* a;
+  const T* row_scale;  // null: 1
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
+    const T element = row_scale == nullptr ? a[i + j * n] : a[i + j * n] * row_scale[i];
+    return {std::fabs(static_cast<double>(element))};
+  }
+};
+
+/// Measures the columns of A, whose rows are multiplied by `row_scale` unless it is null, and selects their
+/// scales. `sizes` gets the largest magnitudes.
+template <class T>
+LineRange measure_columns(Cuda& backend, DenseView<const T> A, const T* row_scale, Array<double>& sizes,
+                          Array<T>& scale) {
   magnitudes::for_columns<Largest>(backend.device(), A.columns(),
-                                   magnitudes::LargestMatrixMagnitude<T>{A.rows(), A.data(), false},
-                                   sizes.data());
+                                   MagnitudeOfScaledRows<T>{A.rows(), A.data(), row_scale}, sizes.data());
   return select_scales(backend, sizes, scale);
 }
 
@@ -62,27 +75,22 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   const LineRange rows = select_scales(backend, sizes, row_scale);
   if (rows.zero.value != FirstIndex::none) norms.zero_row = rows.zero.value;
   if (norms.zero_row >= 0) return norms;
-  LineRange columns = measure_columns<T>(backend, A, sizes, column_scale);
+  LineRange columns = measure_columns<T>(backend, A, nullptr, sizes, column_scale);
   if (columns.zero.value != FirstIndex::none) norms.zero_column = columns.zero.value;
   if (norms.zero_column >= 0) return norms;
-  if (equilibrated && (rows.differ(order_matters) || columns.differ(order_matters))) {
-    scales = {std::move(row_scale), std::move(column_scale)};
-    find_line_scales<Cuda, T>(backend, A, scales.rows.data(), scales.columns.data());
-    scale_by(backend, scales, A);
-    columns = measure_columns<T>(backend, A, sizes, column_scale);
-  } else if (equilibrated) {
+  if (equilibrated) {
     if (rows.uneven() || extreme<T>(rows)) {
+      columns = measure_columns<T>(backend, A, row_scale.data(), sizes, column_scale);
       scales.rows = std::move(row_scale);
-      scale_by(backend, scales, A);
-      columns = measure_columns<T>(backend, A, sizes, column_scale);
     }
-    if (columns.uneven()) {
-      Scales<T> only_columns;
-      only_columns.columns = std::move(column_scale);
-      scale_by(backend, only_columns, A);
-      scales.columns = std::move(only_columns.columns);
-      columns = measure_columns<T>(backend, A, sizes, column_scale);
+    if (columns.differ(order_matters)) {
+      scales = {Array<T>(backend.device(), n), std::move(column_scale)};
+      find_line_scales<Cuda, T>(backend, A, scales.rows.data(), scales.columns.data());
+    } else if (columns.uneven()) {
+      scales.columns = std::move(column_scale);
     }
+    scale_by(backend, scales, A);
+    if (scales.columns.size() > 0) columns = measure_columns<T>(backend, A, nullptr, sizes, column_scale);
   }
   norms.largest = columns.largest;
   magnitudes::for_columns<Sum>(backend.device(), n, magnitudes::MatrixMagnitude<T>{n, A.data()},
