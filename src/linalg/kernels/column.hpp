@@ -17,19 +17,23 @@ T update_column(int rows, const T* l, std::int64_t leading, const T* u, T* a) {
   using S = Simd<Isa, T>;
   constexpr int width = S::width;
   typename S::Vec factor[std::max(Terms, 1)];
-  unrolled<Terms>([&](auto p) { factor[p] = S::broadcast(u[p]); });
+#pragma GCC unroll 8
+  for (int p = 0; p < Terms; ++p) factor[p] = S::broadcast(u[p]);
   auto largest = S::zero();
   int i = 0;
   for (; i + width <= rows; i += width) {
     auto x = S::load(a + i);
-    unrolled<Terms>([&](auto p) { x = S::multiply_subtract(S::load(l + i + p * leading), factor[p], x); });
+#pragma GCC unroll 8
+    for (int p = 0; p < Terms; ++p) x = S::multiply_subtract(S::load(l + i + p * leading), factor[p], x);
     if constexpr (Terms > 0) S::store(a + i, x);
     largest = S::max_magnitude(largest, x);
   }
   if (i < rows) {
     auto x = S::load(a + i, rows - i);
-    unrolled<Terms>(
-        [&](auto p) { x = S::multiply_subtract(S::load(l + i + p * leading, rows - i), factor[p], x); });
+#pragma GCC unroll 8
+    for (int p = 0; p < Terms; ++p) {
+      x = S::multiply_subtract(S::load(l + i + p * leading, rows - i), factor[p], x);
+    }
     if constexpr (Terms > 0) S::store(a + i, x, rows - i);
     largest = S::max_magnitude(largest, x);
   }

@@ -50,37 +50,37 @@ void update_tile(int terms, const T* a, std::int64_t leading_a, RightOperand<T> 
   using S = Simd<Isa, T>;
   using Vec = typename S::Vec;
   constexpr int width = S::width;
+  // The last vector of a partial tile is loaded and stored apart, so that loops have no branches.
+  constexpr int full = Partial ? Vectors - 1 : Vectors;
   Vec sum[Columns][Vectors];
-  const auto load = [last](const T* from, auto v) {
-    if constexpr (Partial && v == Vectors - 1) {
-      return S::load(from + v * width, last);
-    } else {
-      return S::load(from + v * width);
-    }
-  };
-  unrolled<Columns>(
-      [&](auto j) { unrolled<Vectors>([&](auto v) { sum[j][v] = load(c + j * leading_c, v); }); });
+#pragma GCC unroll 8
+  for (int j = 0; j < Columns; ++j) {
+#pragma GCC unroll 4
+    for (int v = 0; v < full; ++v) sum[j][v] = S::load(c + j * leading_c + v * width);
+    if constexpr (Partial) sum[j][full] = S::load(c + j * leading_c + full * width, last);
+  }
   const T* b_p = b.data;
   for (int p = 0; p < terms; ++p) {
     Vec column[Vectors];
-    unrolled<Vectors>([&](auto v) { column[v] = load(a, v); });
-    unrolled<Columns>([&](auto j) {
+#pragma GCC unroll 4
+    for (int v = 0; v < full; ++v) column[v] = S::load(a + v * width);
+    if constexpr (Partial) column[full] = S::load(a + full * width, last);
+#pragma GCC unroll 8
+    for (int j = 0; j < Columns; ++j) {
       const Vec element = S::broadcast(b_p[Adjacent ? j : j * b.column_step]);
-      unrolled<Vectors>([&](auto v) { sum[j][v] = S::multiply_subtract(column[v], element, sum[j][v]); });
-    });
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) sum[j][v] = S::multiply_subtract(column[v], element, sum[j][v]);
+    }
     a += leading_a;
     b_p += b.term_step;
   }
-  unrolled<Columns>([&](auto j) {
-    unrolled<Vectors>([&](auto v) {
-      T* place = c + v * width + j * leading_c;
-      if constexpr (Partial && v == Vectors - 1) {
-        S::store(place, sum[j][v], last);
-      } else {
-        S::store(place, sum[j][v]);
-      }
-    });
-  });
+  c = recomputed(c);
+#pragma GCC unroll 8
+  for (int j = 0; j < Columns; ++j) {
+#pragma GCC unroll 4
+    for (int v = 0; v < full; ++v) S::store(c + v * width + j * leading_c, sum[j][v]);
+    if constexpr (Partial) S::store(c + full * width + j * leading_c, sum[j][full], last);
+  }
 }
 
 /// One tile column of C; element (i, p) of A is a[i / block * block_step + i % block + p * leading_a], with

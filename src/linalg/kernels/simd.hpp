@@ -7,6 +7,8 @@
 /// ECHELON_SIMD_..., then this header and those of the kernels, and then end.hpp. What it includes before is
 /// compiled for every processor. What does not depend on `Isa` in the kernels is inlined always: a function
 /// shared between the files could end up with instructions that a processor lacks.
+/// Loops over arrays of registers are unrolled by a pragma: only indices that are constants leave an array in
+/// registers.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #if defined(ECHELON_SIMD_AVX2) || defined(ECHELON_SIMD_AVX512)
 #include <immintrin.h>
@@ -220,14 +221,12 @@ struct Simd<Avx512, float> {
 };
 #endif
 
-/// Calls f(0), ..., f(Count - 1) with constants. GCC keeps arrays in registers where they are indexed by
-/// constants before its loop optimisations.
-template <int Count, class F>
-inline __attribute__((always_inline)) void unrolled(const F& f) {
-  [&]<int... index>(std::integer_sequence<int, index...>) {
-    (f(std::integral_constant<int, index>()), ...);
-  }
-  (std::make_integer_sequence<int, Count>());
+/// p, which the compiler does not know to be p. Addresses that are computed from it after a loop are
+/// therefore computed there, where they would else be kept during the loop, in registers that it needs.
+template <class T>
+inline __attribute__((always_inline)) T* recomputed(T* p) {
+  asm("" : "+r"(p));
+  return p;
 }
 
 }  // namespace echelon::kernels

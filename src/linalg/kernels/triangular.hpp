@@ -18,33 +18,29 @@ namespace triangular_detail {
 template <class Isa, int Columns, bool Unit, int Vectors, bool Partial, class T>
 void solve_vectors(const T* lower, const T* inverse_diagonal, T* a, std::int64_t leading, int last) {
   using S = Simd<Isa, T>;
+  constexpr int full = Partial ? Vectors - 1 : Vectors;
   typename S::Vec x[Columns][Vectors];
-  unrolled<Columns>([&](auto j) {
-    unrolled<Vectors>([&](auto v) {
-      const T* place = a + v * S::width + j * leading;
-      if constexpr (Partial && v == Vectors - 1) {
-        x[j][v] = S::load(place, last);
-      } else {
-        x[j][v] = S::load(place);
-      }
-    });
-    unrolled<j>([&](auto p) {
+#pragma GCC unroll 8
+  for (int j = 0; j < Columns; ++j) {
+    T* const column = a + j * leading;
+#pragma GCC unroll 2
+    for (int v = 0; v < full; ++v) x[j][v] = S::load(column + v * S::width);
+    if constexpr (Partial) x[j][full] = S::load(column + full * S::width, last);
+#pragma GCC unroll 8
+    for (int p = 0; p < j; ++p) {
       const auto factor = S::broadcast(lower[j * narrow + p]);
-      unrolled<Vectors>([&](auto v) { x[j][v] = S::multiply_subtract(x[p][v], factor, x[j][v]); });
-    });
+#pragma GCC unroll 2
+      for (int v = 0; v < Vectors; ++v) x[j][v] = S::multiply_subtract(x[p][v], factor, x[j][v]);
+    }
     if constexpr (!Unit) {
       const auto scale = S::broadcast(inverse_diagonal[j]);
-      unrolled<Vectors>([&](auto v) { x[j][v] = S::multiply(x[j][v], scale); });
+#pragma GCC unroll 2
+      for (int v = 0; v < Vectors; ++v) x[j][v] = S::multiply(x[j][v], scale);
     }
-    unrolled<Vectors>([&](auto v) {
-      T* place = a + v * S::width + j * leading;
-      if constexpr (Partial && v == Vectors - 1) {
-        S::store(place, x[j][v], last);
-      } else {
-        S::store(place, x[j][v]);
-      }
-    });
-  });
+#pragma GCC unroll 2
+    for (int v = 0; v < full; ++v) S::store(column + v * S::width, x[j][v]);
+    if constexpr (Partial) S::store(column + full * S::width, x[j][full], last);
+  }
 }
 
 }  // namespace triangular_detail
@@ -104,18 +100,21 @@ void solve_unit_lower(PackBuffers<T>& buffers, int n, const T* l, std::int64_t l
     return;
   }
   with_constant(n, [&](auto count) {
+    constexpr int order = count;
     T lower[narrow * narrow] = {};
-    for (int j = 0; j < count; ++j) {
-      for (int i = j + 1; i < count; ++i) lower[i * narrow + j] = l[i + j * leading_l];
+    for (int j = 0; j < order; ++j) {
+      for (int i = j + 1; i < order; ++i) lower[i * narrow + j] = l[i + j * leading_l];
     }
     for (int j = 0; j < columns; ++j) {
       T* const column = x + j * leading_x;
       T u[narrow];
-      unrolled<count>([&](auto i) {
+#pragma GCC unroll 8
+      for (int i = 0; i < order; ++i) {
         T sum = column[i];
-        unrolled<i>([&](auto p) { sum -= lower[i * narrow + p] * u[p]; });
+#pragma GCC unroll 8
+        for (int p = 0; p < i; ++p) sum -= lower[i * narrow + p] * u[p];
         u[i] = column[i] = sum;
-      });
+      }
     }
   });
 }

@@ -85,8 +85,8 @@ std::vector<T> as(const std::vector<double>& x) {
 
 template <class T>
 class AcceptanceOf : public ::testing::Test {};
-using Elements = ::testing::Types<float, double>;
-TYPED_TEST_SUITE(AcceptanceOf, Elements);
+using Reals = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(AcceptanceOf, Reals);
 
 std::vector<Rows> singular_matrices() {
   std::vector<Rows> list;

@@ -107,8 +107,8 @@ double norm_of(const T* x, std::size_t n) {
 
 template <class T>
 class LeastSquares : public testing::Test {};
-using Elements = testing::Types<float, double>;
-TYPED_TEST_SUITE(LeastSquares, Elements);
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(LeastSquares, Reals);
 
 TYPED_TEST(LeastSquares, SingularSquareMatrix_AllMethodsFindTheLeastResidualAndNorm) {
   using T = TypeParam;

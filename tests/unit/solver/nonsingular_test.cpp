@@ -101,8 +101,8 @@ void expect_solved(const Csr<T>& A) {
 
 template <class T>
 class NonsingularOf : public ::testing::Test {};
-using Elements = ::testing::Types<float, double>;
-TYPED_TEST_SUITE(NonsingularOf, Elements);
+using Reals = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(NonsingularOf, Reals);
 
 TYPED_TEST(NonsingularOf, GrowthOfElements_IsRepaired) {
   for (const std::int64_t n : {16, 33, 60, 90}) {

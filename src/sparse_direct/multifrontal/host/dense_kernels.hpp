@@ -22,7 +22,6 @@ using kernels::solve_rows;
 using kernels::solve_unit_lower;
 using kernels::subtract_product;
 using kernels::transposed;
-using kernels::unrolled;
 using kernels::update_column;
 using kernels::with_constant;
 

@@ -23,19 +23,22 @@ template <class Isa, int Count, class T>
 void subtract_columns(std::int64_t rows, const T* a, std::int64_t leading, const T* x, T* y) {
   using S = Simd<Isa, T>;
   typename S::Vec factor[Count];
-  unrolled<Count>([&](auto c) { factor[c] = S::broadcast(x[c]); });
+#pragma GCC unroll 8
+  for (int c = 0; c < Count; ++c) factor[c] = S::broadcast(x[c]);
   std::int64_t i = 0;
   for (; i + S::width <= rows; i += S::width) {
     auto sum = S::load(y + i);
-    unrolled<Count>(
-        [&](auto c) { sum = S::multiply_subtract(S::load(a + i + c * leading), factor[c], sum); });
+#pragma GCC unroll 8
+    for (int c = 0; c < Count; ++c) sum = S::multiply_subtract(S::load(a + i + c * leading), factor[c], sum);
     S::store(y + i, sum);
   }
   if (i == rows) return;
   const auto last = static_cast<int>(rows - i);
   auto sum = S::load(y + i, last);
-  unrolled<Count>(
-      [&](auto c) { sum = S::multiply_subtract(S::load(a + i + c * leading, last), factor[c], sum); });
+#pragma GCC unroll 8
+  for (int c = 0; c < Count; ++c) {
+    sum = S::multiply_subtract(S::load(a + i + c * leading, last), factor[c], sum);
+  }
   S::store(y + i, sum, last);
 }
 
@@ -47,13 +50,16 @@ inline __attribute__((always_inline)) void add_dots(std::int64_t rows, const T* 
   std::int64_t i = 0;
   for (; i + S::width <= rows; i += S::width) {
     const auto factor = S::load(y + i);
-    unrolled<Count>([&](auto c) { sum[c] = S::multiply_add(S::load(a + i + c * leading), factor, sum[c]); });
+#pragma GCC unroll 8
+    for (int c = 0; c < Count; ++c) sum[c] = S::multiply_add(S::load(a + i + c * leading), factor, sum[c]);
   }
   if (i == rows) return;
   const auto last = static_cast<int>(rows - i);
   const auto factor = S::load(y + i, last);
-  unrolled<Count>(
-      [&](auto c) { sum[c] = S::multiply_add(S::load(a + i + c * leading, last), factor, sum[c]); });
+#pragma GCC unroll 8
+  for (int c = 0; c < Count; ++c) {
+    sum[c] = S::multiply_add(S::load(a + i + c * leading, last), factor, sum[c]);
+  }
 }
 
 /// A run of rows of A, and the elements of y that they multiply.
@@ -69,10 +75,12 @@ template <class Isa, int Count, class T>
 void subtract_dots(Rows<T> first, Rows<T> second, std::int64_t leading, T* x) {
   using S = Simd<Isa, T>;
   typename S::Vec sum[Count];
-  unrolled<Count>([&](auto c) { sum[c] = S::zero(); });
+#pragma GCC unroll 8
+  for (int c = 0; c < Count; ++c) sum[c] = S::zero();
   add_dots<Isa, Count>(first.count, first.a, leading, first.y, sum);
   add_dots<Isa, Count>(second.count, second.a, leading, second.y, sum);
-  unrolled<Count>([&](auto c) { x[c] -= S::sum(sum[c]); });
+#pragma GCC unroll 8
+  for (int c = 0; c < Count; ++c) x[c] -= S::sum(sum[c]);
 }
 
 /// Solves M x = x for a lower triangular M of order `Count` with the elements m[j * row_step + p *
@@ -83,15 +91,18 @@ inline __attribute__((always_inline)) void solve_small(const T* m, std::int64_t 
                                                        std::int64_t column_step, T* x) {
   T inverse[Count];
   if constexpr (!Unit) {
-    unrolled<Count>([&](auto j) { inverse[j] = 1 / m[j * (row_step + column_step)]; });
+#pragma GCC unroll 8
+    for (int j = 0; j < Count; ++j) inverse[j] = 1 / m[j * (row_step + column_step)];
   }
   T value[Count];
-  unrolled<Count>([&](auto j) {
+#pragma GCC unroll 8
+  for (int j = 0; j < Count; ++j) {
     T sum = x[j * Step];
-    unrolled<j>([&](auto p) { sum -= m[j * row_step + p * column_step] * value[p]; });
+#pragma GCC unroll 8
+    for (int p = 0; p < j; ++p) sum -= m[j * row_step + p * column_step] * value[p];
     if constexpr (!Unit) sum *= inverse[j];
     value[j] = x[j * Step] = sum;
-  });
+  }
 }
 
 /// Calls f(first, constant count) for blocks of at most `narrow` of n columns.

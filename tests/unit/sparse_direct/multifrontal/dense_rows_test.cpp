@@ -18,7 +18,6 @@
 #include <numeric>
 #include <random>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace echelon {
@@ -27,6 +26,7 @@ namespace {
 using test::csr_of;
 using test::Elements;
 using test::SparseSystem;
+using test::statistic;
 
 /// [[D, A], [A^T, S]] with a dense A of n by m whose elements are zero with the probability 1 - density.
 struct DenseRows {
@@ -60,10 +60,6 @@ SparseSystem system_of(const DenseRows& shape) {
 /// Shapes with which fronts are collected: with merged leaves, and with leaves that differ.
 const DenseRows merged{.n = 1200, .m = 60};
 const DenseRows sparse{.n = 1200, .m = 70, .density = 0.3};
-
-double statistic(const Report& report, const char* name) {
-  return static_cast<double>(std::get<std::int64_t>(report.find_statistic(name)->value));
-}
 
 /// Relative error of x against LAPACK's solution of the dense system.
 double error_against_lapack(const SparseSystem& system, std::vector<double> b, const std::vector<double>& x) {
