@@ -173,6 +173,13 @@ class LineScaling {
     backend_.fill(size(), 0.0, exponents_.data());
   }
 
+  /// Starts with scales of the rows alone, which bring their largest elements into [1, 2): fit() changes
+  /// scales as little as it can, and those of the rows leave the unknowns as they are. Queued.
+  void scale_rows() {
+    inspect_rows(1, exponents_.data(), lines_.data());
+    backend_.for_each(rows_, line_scaling_detail::SubtractLargest{lines_.data(), 1, exponents_.data()});
+  }
+
   /// Brings all nonzeros as close to 1 as row and column scales can, by least squares of their logarithms:
   /// (D + B) x = -s, with the numbers of nonzeros of the lines in the diagonal matrix D, the pattern and its
   /// transpose in B, and sums of logarithms in s. So the scaled matrices of A and of S A T are about the
@@ -181,9 +188,9 @@ class LineScaling {
   ///
   /// A. Curtis, J. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst. Math. Appl.
   /// 10 (1972).
-  void fit(int most_steps = 50) {
+  void fit(int most_steps = 200) {
     using namespace line_scaling_detail;
-    constexpr double tolerance = 1e-4;  // squared, for the mean of an element: powers of two are wanted
+    constexpr double tolerance = 1e-8;  // squared, for the mean of an element
     Array<double> residual(backend_.device(), size());
     Array<double> direction(backend_.device(), size());
     Array<Exponents> image(backend_.device(), size());
@@ -275,6 +282,7 @@ void find_line_scales(B& backend, DenseView<const T> A, T* row_scale, T* column_
   backend.for_each(A.rows() + 1, Multiples{A.columns(), rows.data()});
   backend.for_each(A.columns() + 1, Multiples{A.rows(), columns.data()});
   LineScaling scaling(backend, A.rows(), A.columns(), {rows.data(), columns.data()}, DenseElements<T>{A});
+  scaling.scale_rows();
   scaling.fit();
   scaling.even_out_largest();
   scaling.set(row_scale, column_scale);

@@ -111,20 +111,19 @@ void scale_columns(B& backend, const Scales<T>& scales, DenseView<T> A) {
   });
 }
 
-/// Scales rows, and then columns, where their sizes differ; both together where the columns differ so widely
-/// that the order matters. Scales of rows alone are preferred: they leave the unknowns as they are. Returns
-/// the new sizes.
+/// Scales rows, and then columns, where their sizes differ; both together where they differ so widely that
+/// the order matters. Returns the new sizes.
 template <class B, class T>
 LineMagnitudes<T> equilibrate(B& backend, DenseView<T> A, LineMagnitudes<T> lines, Scales<T>& scales) {
-  if (uneven(lines.rows) || extreme(lines.rows)) {
-    scales.rows = balancing_scales(A.device(), lines.rows);
-    lines = inspect<B, T>(backend, A, scales.rows.data());
-  }
-  if (differ(lines.columns, order_matters)) {
+  if (differ(lines.rows, order_matters) || differ(lines.columns, order_matters)) {
     scales = {Array<T>(A.device(), A.rows()), Array<T>(A.device(), A.columns())};
     find_line_scales<B, T>(backend, A, scales.rows.data(), scales.columns.data());
     scale_by<B, T>(backend, scales, A);
     return inspect<B, T>(backend, A, nullptr);
+  }
+  if (uneven(lines.rows) || extreme(lines.rows)) {
+    scales.rows = balancing_scales(A.device(), lines.rows);
+    lines = inspect<B, T>(backend, A, scales.rows.data());
   }
   if (uneven(lines.columns)) scales.columns = balancing_scales(A.device(), lines.columns);
   if (!scales.empty()) scale_columns<B, T>(backend, scales, A);

@@ -27,8 +27,8 @@ struct ScaledNorms {
 
 /// Scales rows, then columns, of a finite A to largest magnitudes of about 1, by powers of two, if
 /// `equilibrated` and where LAPACK's geequ and laqge would: magnitudes differ by more than ten times, or are
-/// near the ends of T's range. Where those of the columns differ by more than `order_matters` after the rows
-/// were scaled, the scales are those of find_line_scales(). A line of zeros ends the work. Waits.
+/// near the ends of T's range. Where they differ by more than `order_matters`, the scales are those of
+/// find_line_scales(). A line of zeros ends the work. Waits.
 template <class T>
 ScaledNorms scale(Host& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
 template <class T>

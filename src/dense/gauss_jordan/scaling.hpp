@@ -115,16 +115,16 @@ int bring_into_range(B& backend, DenseView<T> A, double magnitude) {
 }
 
 /// Scales rows, then columns, of an m by n matrix to magnitudes of about 1: rows by their sums of magnitudes,
-/// columns by their largest elements. Where those of the columns differ by more than 2^20, so that it matters
-/// which are scaled first, the scales are those of find_line_scales(). Returns the scales, in the backend's
-/// memory.
+/// columns by their largest elements. Where these sizes differ by more than 2^20, so that it matters which
+/// are scaled first, the scales are those of find_line_scales(). Returns the scales, in the backend's memory.
 template <class B, class T>
 Scales<T> equilibrate(B& backend, DenseView<T> A, const double* row_sums) {
   using namespace scaling_detail;
   Scales<T> scales{Array<T>(A.device(), A.rows()), Array<T>(A.device(), A.columns())};
   backend.for_each(A.rows(), BalanceRow<T>{row_sums, scales.rows.data()});
   const Array<Largest> largest = column_maxima<B, T>(backend, A, scales.rows.data());
-  if (extent_of(backend, A.columns(), largest.data()).exceeds(order_matters)) {
+  if (extent_of(backend, A.rows(), row_sums).exceeds(order_matters) ||
+      extent_of(backend, A.columns(), largest.data()).exceeds(order_matters)) {
     find_line_scales<B, T>(backend, A, scales.rows.data(), scales.columns.data());
   } else {
     backend.for_each(A.columns(), BalanceColumn<T>{largest.data(), scales.columns.data()});

@@ -228,7 +228,7 @@ template <class B, class T>
 
 /// Assembles the band of a matrix with n rows whose elements lie within `widths`. Rows, then columns are
 /// scaled where their sizes differ; only one of the two is scaled if that suffices for the other, and both
-/// together where the columns differ by more than `order_matters` after the rows were scaled.
+/// together where their sizes differ by more than `order_matters`.
 template <class B, class T>
 class BandAssembly {
  public:
@@ -244,17 +244,12 @@ class BandAssembly {
   [[nodiscard]] AssembledBand<T> assemble() {
     const LineSizes rows = measure_rows(true);
     const bool rows_uneven = rows.uneven<T>();
-    fill(rows_uneven);
+    fill(rows_uneven && !rows.differ(order_matters));
     LineSizes columns = measure_columns();
     band_.zero_row = rows.zero;
     band_.zero_column = columns.zero;
-    if (rows_uneven && columns.zero.value != FirstIndex::none) {  // or elements that vanish when scaled
-      fill(false);
-      band_.zero_column = measure_columns().zero;
-      fill(true);
-    }
-    const bool regular = rows.zero.value == FirstIndex::none && band_.zero_column.value == FirstIndex::none;
-    if (regular && columns.differ(order_matters)) {
+    const bool regular = rows.zero.value == FirstIndex::none && columns.zero.value == FirstIndex::none;
+    if (regular && (rows.differ(order_matters) || columns.differ(order_matters))) {
       balance();
       return finish(measure_columns());
     }
@@ -292,6 +287,7 @@ class BandAssembly {
     backend_.for_each(band_.n + 1, Multiples{band_.width(), offsets.data()});
     LineScaling scaling(backend_, band_.n, band_.n, {offsets.data(), offsets.data()},
                         ElementsOfBand<T>{band_.elements.data(), band_.n, band_.widths.lower, band_.width()});
+    scaling.scale_rows();
     scaling.fit();
     scaling.even_out_largest();
     scaling.set(row_scale_.data(), column_scale_.data());

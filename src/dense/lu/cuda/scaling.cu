@@ -79,15 +79,15 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   if (columns.zero.value != FirstIndex::none) norms.zero_column = columns.zero.value;
   if (norms.zero_column >= 0) return norms;
   if (equilibrated) {
-    if (rows.uneven() || extreme<T>(rows)) {
-      columns = measure_columns<T>(backend, A, row_scale.data(), sizes, column_scale);
-      scales.rows = std::move(row_scale);
-    }
-    if (columns.differ(order_matters)) {
-      scales = {Array<T>(backend.device(), n), std::move(column_scale)};
+    if (rows.differ(order_matters) || columns.differ(order_matters)) {
+      scales = {std::move(row_scale), std::move(column_scale)};
       find_line_scales<Cuda, T>(backend, A, scales.rows.data(), scales.columns.data());
-    } else if (columns.uneven()) {
-      scales.columns = std::move(column_scale);
+    } else {
+      if (rows.uneven() || extreme<T>(rows)) {
+        columns = measure_columns<T>(backend, A, row_scale.data(), sizes, column_scale);
+        scales.rows = std::move(row_scale);
+      }
+      if (columns.uneven()) scales.columns = std::move(column_scale);
     }
     scale_by(backend, scales, A);
     if (scales.columns.size() > 0) columns = measure_columns<T>(backend, A, nullptr, sizes, column_scale);
