@@ -36,7 +36,7 @@ ECHELON_ANYWHERE MatrixElement matrix_element(std::int64_t row, std::int64_t col
 namespace line_scaling_detail {
 
 /// Sets target[i] = i step.
-struct Multiples {
+struct OffsetOfLine {
   std::int64_t step;
   std::int64_t* target;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = i * step; }
@@ -68,7 +68,7 @@ struct ExponentOfElement {
   }
 };
 
-struct CountOf {
+struct CountOfLine {
   const Exponents* lines;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {lines[i].count}; }
 };
@@ -99,7 +99,7 @@ struct CurvatureTerm {
   const double* direction;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {direction[i] * image[i].sum}; }
 };
-struct Advance {
+struct AdvanceExponents {
   const Exponents* image;
   const double* direction;
   double alpha;
@@ -194,16 +194,16 @@ class LineScaling {
   ///
   /// A. Curtis, J. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst. Math. Appl.
   /// 10 (1972).
-  void fit(int most_steps = 200) {
+  void fit(int most_steps = 50) {
     using namespace line_scaling_detail;
-    constexpr double tolerance = 1e-8;  // squared, for the mean of an element
+    constexpr double tolerance = 1e-4;  // squared, for the mean of an element: powers of two are wanted
     Array<double> residual(backend_.device(), size());
     Array<double> direction(backend_.device(), size());
     Array<Exponents> image(backend_.device(), size());
     backend_.fill(size(), 0.0, direction.data());
     inspect(1, exponents_.data(), lines_.data());
     backend_.for_each(size(), NegateSum{lines_.data(), residual.data()});
-    const double smallest = tolerance * sum(CountOf{lines_.data()});
+    const double smallest = tolerance * sum(CountOfLine{lines_.data()});
     double before = 0;
     for (int step = 0; step < most_steps; ++step) {
       const double now = sum(ResidualTerm{lines_.data(), residual.data()});
@@ -214,8 +214,8 @@ class LineScaling {
       inspect(0, direction.data(), image.data());
       const double curvature = sum(CurvatureTerm{image.data(), direction.data()});
       if (!(curvature > 0)) break;
-      backend_.for_each(size(), Advance{image.data(), direction.data(), now / curvature, exponents_.data(),
-                                        residual.data()});
+      backend_.for_each(size(), AdvanceExponents{image.data(), direction.data(), now / curvature,
+                                                 exponents_.data(), residual.data()});
     }
   }
 
@@ -283,11 +283,11 @@ class LineScaling {
 /// bring its nonzeros as close to 1 as they can and the largest one of each row and column to about 1. Waits.
 template <class B, class T>
 void find_line_scales(B& backend, DenseView<const T> A, T* row_scale, T* column_scale) {
-  using line_scaling_detail::Multiples;
+  using line_scaling_detail::OffsetOfLine;
   Array<std::int64_t> rows(backend.device(), A.rows() + 1);
   Array<std::int64_t> columns(backend.device(), A.columns() + 1);
-  backend.for_each(A.rows() + 1, Multiples{A.columns(), rows.data()});
-  backend.for_each(A.columns() + 1, Multiples{A.rows(), columns.data()});
+  backend.for_each(A.rows() + 1, OffsetOfLine{A.columns(), rows.data()});
+  backend.for_each(A.columns() + 1, OffsetOfLine{A.rows(), columns.data()});
   LineScaling scaling(backend, A.rows(), A.columns(), {rows.data(), columns.data()}, DenseElements<T>{A});
   scaling.scale_rows();
   scaling.fit();

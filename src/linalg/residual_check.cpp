@@ -56,20 +56,20 @@ struct GroupSummaries {
 };
 
 /// The largest sum of magnitudes of a row, and the smallest one that is not zero.
-struct RowSums {
+struct RangeOfRows {
   Largest largest = {};
   double smallest = INFINITY;
-  friend ECHELON_ANYWHERE RowSums combine(RowSums a, RowSums b) {
+  friend ECHELON_ANYWHERE RangeOfRows combine(RangeOfRows a, RangeOfRows b) {
     return {combine(a.largest, b.largest), a.smallest < b.smallest ? a.smallest : b.smallest};
   }
 };
-ECHELON_ANYWHERE RowSums row_sum(double sum) {
+ECHELON_ANYWHERE RangeOfRows row_sum(double sum) {
   return {{sum}, sum > 0 ? sum : INFINITY};
 }
 
 /// Sums of magnitudes of rows, and the first non-finite element as row * columns + column.
 struct RowSummary {
-  RowSums sums = {};
+  RangeOfRows sums = {};
   FirstIndex nonfinite = {};
   friend ECHELON_ANYWHERE RowSummary combine(RowSummary a, RowSummary b) {
     return {combine(a.sums, b.sums), combine(a.nonfinite, b.nonfinite)};
@@ -81,14 +81,14 @@ template <class T>
 struct SumRow {
   const std::int64_t* row_offsets;
   const T* values;
-  ECHELON_ANYWHERE RowSums operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE RangeOfRows operator()(std::int64_t i) const {
     return row_sum(sum_magnitudes(values, row_offsets[i], row_offsets[i + 1]));
   }
 };
 /// Sums of magnitudes of rows of at most `longest` elements, and the number of longer rows.
 struct ShortRows {
   static constexpr std::int64_t longest = 64;
-  RowSums sums;
+  RangeOfRows sums;
   std::int64_t longer = 0;
   friend ECHELON_ANYWHERE ShortRows combine(const ShortRows& a, const ShortRows& b) {
     return {combine(a.sums, b.sums), a.longer + b.longer};
@@ -109,7 +109,7 @@ struct SumShortRow {
 };
 struct RangeOfSums {
   const Sum* sums;
-  ECHELON_ANYWHERE RowSums operator()(std::int64_t i) const { return row_sum(sums[i].value); }
+  ECHELON_ANYWHERE RangeOfRows operator()(std::int64_t i) const { return row_sum(sums[i].value); }
 };
 template <class T>
 struct FindNonfinite {
@@ -458,7 +458,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
 
   /// Sums of rows on a GPU. A thread sums a row if all rows are short, as on a mesh; otherwise several
   /// threads do: one alone would take long for the longest row, and several take long for many short rows.
-  RowSums sums_on_device(const Csr<T>& A) {
+  RangeOfRows sums_on_device(const Csr<T>& A) {
     constexpr std::int64_t short_row = 16;
     const std::int64_t* const offsets = A.row_offsets().data();
     const T* const values = A.values().data();
@@ -468,18 +468,19 @@ class BackendResidualCheck final : public ResidualCheck<T> {
       const ShortRows found = backend_.read(rows.data());
       if (found.longer == 0) return found.sums;
     }
-    RowSums* const range = &matrix_.data()->sums;
+    RangeOfRows* const range = &matrix_.data()->sums;
     Array<Sum> sums(A.device(), A.rows());
     backend_.segmented_reduce(A.rows(), offsets, Magnitude<const T*>{values}, sums.data());
-    backend_.reduce(A.rows(), RangeOfSums{sums.data()}, Store<RowSums>{range});
+    backend_.reduce(A.rows(), RangeOfSums{sums.data()}, Store<RangeOfRows>{range});
     return backend_.read(range);
   }
-  RowSums sums_on_host(const Csr<T>& A) {
-    RowSums* const range = &matrix_.data()->sums;
-    backend_.reduce(A.rows(), SumRow<T>{A.row_offsets().data(), A.values().data()}, Store<RowSums>{range});
+  RangeOfRows sums_on_host(const Csr<T>& A) {
+    RangeOfRows* const range = &matrix_.data()->sums;
+    backend_.reduce(A.rows(), SumRow<T>{A.row_offsets().data(), A.values().data()},
+                    Store<RangeOfRows>{range});
     return backend_.read(range);
   }
-  static MatrixFacts facts_of(const RowSums& sums) {
+  static MatrixFacts facts_of(const RangeOfRows& sums) {
     return {.norm_inf = sums.largest.value, .smallest_row = std::isfinite(sums.smallest) ? sums.smallest : 0};
   }
   MatrixFacts facts_of_sparse(const Csr<T>& A) {

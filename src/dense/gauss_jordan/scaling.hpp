@@ -90,7 +90,7 @@ template <class B, class T>
 Array<Largest> column_maxima(B& backend, DenseView<const T> A, const T* row_scale) {
   Array<std::int64_t> offsets(A.device(), A.columns() + 1);
   Array<Largest> largest(A.device(), A.columns());
-  backend.for_each(A.columns() + 1, line_scaling_detail::Multiples{A.rows(), offsets.data()});
+  backend.for_each(A.columns() + 1, line_scaling_detail::OffsetOfLine{A.rows(), offsets.data()});
   backend.segmented_reduce(A.columns(), offsets.data(), RowScaledMagnitude<T>{A, row_scale}, largest.data());
   return largest;
 }

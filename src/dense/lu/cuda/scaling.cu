@@ -40,7 +40,7 @@ double maximum(Cuda& backend, const Array<double>& values) {
 }
 
 template <class T>
-struct RowScaledMagnitude {
+struct MagnitudeOfScaledRow {
   std::int64_t n;
   const T* a;
   const T* row_scale;  // null: 1
@@ -56,7 +56,7 @@ template <class T>
 Lines measure_columns(Cuda& backend, DenseView<const T> A, const T* row_scale, Array<double>& sizes,
                       Array<T>& scale) {
   magnitudes::for_columns<Largest>(backend.device(), A.columns(),
-                                   RowScaledMagnitude<T>{A.rows(), A.data(), row_scale}, sizes.data());
+                                   MagnitudeOfScaledRow<T>{A.rows(), A.data(), row_scale}, sizes.data());
   return select_scales(backend, sizes, scale);
 }
 
