@@ -188,9 +188,9 @@ class LineScaling {
   ///
   /// A. Curtis, J. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst. Math. Appl.
   /// 10 (1972).
-  void fit(int most_steps = 200) {
+  void fit(int most_steps = 50) {
     using namespace line_scaling_detail;
-    constexpr double tolerance = 1e-8;  // squared, for the mean of an element
+    constexpr double tolerance = 1e-4;  // squared, for the mean of an element: powers of two are wanted
     Array<double> residual(backend_.device(), size());
     Array<double> direction(backend_.device(), size());
     Array<Exponents> image(backend_.device(), size());

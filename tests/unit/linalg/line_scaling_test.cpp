@@ -38,9 +38,14 @@ Dense<double> scaled(const Dense<double>& A, const FoundScales& scales) {
   return S;
 }
 
+Dense<double> zeros(std::int64_t m, std::int64_t n) {
+  const std::vector<double> elements(static_cast<std::size_t>(m * n), 0.0);
+  return {m, n, Array<double>(Device::serial(), elements)};
+}
+
 /// A few nonzeros in each row and column, of about equal size.
 Dense<double> few_nonzeros(std::mt19937& random, std::int64_t m, std::int64_t n) {
-  Dense<double> A(Device::serial(), m, n);
+  Dense<double> A = zeros(m, n);
   const auto number = [&random] { return 1 + static_cast<double>(random() % 8); };
   for (std::int64_t i = 0; i < m; ++i) {
     A(i, i % n) = number();
@@ -52,7 +57,7 @@ Dense<double> few_nonzeros(std::mt19937& random, std::int64_t m, std::int64_t n)
 
 TEST(LineScaling, ScaledMatrix_DoesNotDependOnScaleOfLines) {
   std::mt19937 random(1);
-  for (const std::int64_t m : {1, 7, 33}) {
+  for (const std::int64_t m : {1, 7, 12}) {
     for (const std::int64_t n : {std::int64_t{1}, m, m + 5}) {
       const Dense<double> M = few_nonzeros(random, m, n);
       Dense<double> A(Device::serial(), m, n);
@@ -81,7 +86,7 @@ TEST(LineScaling, ScaledMatrix_DoesNotDependOnScaleOfLines) {
 }
 
 TEST(LineScaling, LinesOfZeros_KeepScaleOne) {
-  Dense<double> A(Device::serial(), 3, 3);
+  Dense<double> A = zeros(3, 3);
   A(0, 0) = 0x1p-300;
   A(2, 0) = 0x1p300;
   const FoundScales found = scales_of(A);
