@@ -138,8 +138,7 @@ void measure(const std::string& name, const HostCsr& a, bool symmetric,
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Arguments arguments(argc, argv,
-                             "[--ordering auto|amd|dissection|metis] [--threads N] [PROBLEM]...");
+  bench::Arguments arguments(argc, argv, "[--ordering auto|amd|dissection|metis] [--threads N] [PROBLEM]...");
   const auto asked = arguments.option("--ordering", std::string("auto"));
   std::optional<Ordering> ordering;
   for (const Ordering candidate :
