@@ -43,7 +43,8 @@ template <class T>
 void accept_satisfying(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome) {
   const bool doubtful = !outcome.ok();
   const std::optional<std::int64_t> rank = doubtful ? exact.rank() : std::nullopt;
-  if (outcome.status == Status::underdetermined && (rank != columns || answer.least_norm)) {
+  if (outcome.status == Status::underdetermined) {
+    // Rounding errors of its elements can make a matrix of low numerical rank nonsingular.
     if (rank == outcome.rank) outcome.certainty = Certainty::proven;
     return;
   }
@@ -59,7 +60,6 @@ void accept_satisfying(const Answer<T>& answer, std::int64_t columns, ExactRank<
   }
   if (doubtful && !outcome.message.empty()) {
     const bool accurate = answer.error && *answer.error < most_error;
-    if (outcome.status == Status::underdetermined) outcome.message += ", to working precision";
     outcome.warnings.push_back(std::exchange(outcome.message, {}) +
                                (accurate ? ". x is near the solution nevertheless, by its measured error"
                                          : ". x satisfies the equations, but need not have a correct digit"));

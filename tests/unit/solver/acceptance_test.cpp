@@ -318,24 +318,6 @@ TEST(Acceptance, RoundingErrorsLargerThanSolution_AreCorrected) {
   }
 }
 
-/// A rank that is not full to working precision is no rank of a matrix that is proven nonsingular.
-TEST(Acceptance, NonsingularOfLowNumericalRank_IsNotUnderdetermined) {
-  for (const std::int64_t n : {13, 15, 20}) {
-    const auto A = std::get<Dense<double>>(make_matrix<double>("hilbert", {{"n", n}}));
-    const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
-    Dense<double> b(Device(), n, 1);
-    multiply<double>(1, A, ones, 0, b);
-    for (const std::string method : {"sparse-lu", "banded-lu", "sparse-ldlt"}) {
-      const auto [x, report] = solve(A, b, {.method = method});
-      EXPECT_EQ(report.status, Status::direct) << method << ": " << report;
-      EXPECT_EQ(report.rank, n) << method << ": " << report;
-      EXPECT_EQ(report.certainty, Certainty::proven) << method << ": " << report;
-      EXPECT_EQ(report.expected_digits(), 0) << method << ": " << report;
-      EXPECT_FALSE(report.warnings.empty()) << method << ": " << report;
-    }
-  }
-}
-
 /// Growth of elements that makes the condition number of the factors one of rounding errors.
 TYPED_TEST(AcceptanceOf, GrowthOfElements_IsNotTakenForSingularity) {
   using T = TypeParam;

@@ -55,26 +55,32 @@ bool tries_diagonal_first(const Candidate& candidate) {
                      [](const auto& entry) { return entry.first == "jacobi_iterations"; });
 }
 
-TEST(Solve, Auto_LargeSddm_SampledFactorThenCg) {
-  const auto first = [](const Csr<double>& A) { return choose<double>(A, Device::serial()).at(0); };
+TEST(Solve, Auto_LargeSddm_SampledFactorAfterATrial) {
+  const auto factored = [](const Csr<double>& A) {
+    for (const Candidate& candidate : choose<double>(A, Device::serial())) {
+      if (candidate.method == "approximate-cholesky") return candidate;
+    }
+    return Candidate();
+  };
   Csr<double> grid = generate::poisson_3d<double>(30, 30, 30);
   const std::vector<Candidate> candidates = choose<double>(grid, Device::serial());
-  EXPECT_EQ(candidates.at(0).method, "approximate-cholesky");
-  EXPECT_FALSE(tries_diagonal_first(candidates.at(0)));
-  EXPECT_GT(candidates.size(), 3U);  // the general list follows
+  EXPECT_EQ(candidates.at(0).method, "cg");  // some iterations, which suffice for even meshes
+  EXPECT_EQ(candidates.at(1).method, "approximate-cholesky");
+  EXPECT_FALSE(tries_diagonal_first(candidates.at(1)));
+  EXPECT_GT(candidates.size(), 4U);  // the general list follows
   // Hubs, and strong dominance: iterations with the diagonal come before the factor.
   const Csr<double> star =
       std::get<Csr<double>>(make_matrix<double>("sachdeva-star", {{"clique", 40}, {"form", "sddm"}}));
-  EXPECT_TRUE(tries_diagonal_first(first(star)));
+  EXPECT_TRUE(tries_diagonal_first(factored(star)));
   for (std::int64_t i = 0; i < grid.rows(); ++i) {
     for (std::int64_t k = grid.row_offsets()[i]; k < grid.row_offsets()[i + 1]; ++k) {
       if (grid.column_indices()[k] == i) grid.values()[k] += 1;
     }
   }
-  EXPECT_TRUE(tries_diagonal_first(first(grid)));
+  EXPECT_TRUE(tries_diagonal_first(factored(grid)));
   // A matrix with positive elements off the diagonal is no candidate.
   grid.values()[1] = std::abs(grid.values()[1]);
-  EXPECT_NE(first(grid).method, "approximate-cholesky");
+  EXPECT_NE(factored(grid).method, "approximate-cholesky");
 }
 
 TEST(Solve, Auto_SddmAlmostSingular_FactoredAfterwards) {
