@@ -25,8 +25,6 @@ struct Answer {
   double backward_error = 0;  ///< normwise
   std::optional<double> error =
       {};  ///< ||x - x*|| / ||x|| as measured, 1 if unknown; empty: not to be measured
-  /// Whether x is the one of least norm, without its part along vectors that A maps to zero up to rounding.
-  bool least_norm = false;
   /// Facts of b - A x with sums of twice the precision; called at most once, where `r` does not decide.
   std::function<VectorFacts()> accurate_residual = {};
   /// Elements of b in host memory.
@@ -43,7 +41,7 @@ template <class T>
 /// Decides on the answer of a direct method. It is solved if its backward error is small and x satisfies the
 /// equations, or else if the measured error of x is below a half, or A is proven nonsingular where the error
 /// was not measured; `underdetermined` if x satisfies the equations and the rank that the method found is not
-/// full, unless A is proven to have full rank. Otherwise the system is `inconsistent` if that is proven, a
+/// full. Otherwise the system is `inconsistent` if that is proven, a
 /// `breakdown` if A is far from singular by the condition number that the method found, or proven nonsingular
 /// where it found none, and else A is `singular` to working precision. `columns`: of A.
 template <class T>

@@ -441,7 +441,6 @@ class ColumnsSolve {
             .r = measured.r,
             .backward_error = figures_of(j).backward_error,
             .error = accepted_error(measured),
-            .least_norm = has_null_space(),
             .accurate_residual =
                 [=, this] {
                   if (!measured_) columns_[j].r = accurate_residual(B, x, j);
@@ -524,9 +523,7 @@ class ColumnsSolve {
                     solution.least_norm ? "least residual and least norm" : "least residual", solution.rank);
     if (satisfies<T>(b_facts_[j], columns_[j].r)) {
       outcome.status = solution.rank < X.rows() ? Status::underdetermined : Status::direct;
-      Answer<T> answer = answer_of(B, x, j);
-      answer.least_norm = true;
-      accept_direct(answer, X.rows(), *state_.exact, outcome);
+      accept_direct(answer_of(B, x, j), X.rows(), *state_.exact, outcome);
       if (outcome.status == Status::direct && control_.measure_error) column.error_estimate = 1;
     } else if (!accept_least_squares(answer_of(B, x, j), job)) {
       outcome.message += ". Rounding errors keep its residual above the least one";

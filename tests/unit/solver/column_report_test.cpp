@@ -27,9 +27,9 @@ TEST(ColumnReport, Figures_AreThoseOfTheDefinitions) {
   EXPECT_DOUBLE_EQ(of_zero.backward_error, 0.3);
 }
 
-/// Decision on the answer to a x = b of a direct method that reports `outcome`.
-Outcome decide(Outcome outcome, const VectorFacts& x, double backward_error, double a = 2) {
-  const Dense<double> A(1, 1, Array<double>(Device(), std::vector<double>{a}));
+/// Decision on the answer to 2 x = b of a direct method that reports `outcome`.
+Outcome decide(Outcome outcome, const VectorFacts& x, double backward_error) {
+  const Dense<double> A(1, 1, Array<double>(Device(), std::vector<double>{2}));
   ExactRank<double> exact{MatrixRef<double>(A)};
   const VectorFacts small{.norm2 = backward_error, .norm_inf = backward_error};
   const Answer<double> answer{.b = {.norm2 = 1, .norm_inf = 1},
@@ -46,9 +46,8 @@ TEST(Acceptance, Decisions_WithdrawPromisesOnly) {
   const VectorFacts half = {.norm2 = 0.5, .norm_inf = 0.5};
   const VectorFacts overflow = {.norm2 = nan, .norm_inf = nan, .nonfinite = 3};
   EXPECT_EQ(decide({Status::direct}, half, 1e-12).status, Status::direct);
-  EXPECT_EQ(decide({Status::underdetermined}, half, 1e-12, 0).status, Status::underdetermined);
-  EXPECT_EQ(decide({Status::underdetermined}, half, 1e-12).status, Status::direct);  // the rank is 1
-  EXPECT_EQ(decide({Status::singular}, half, 1e-12).status, Status::direct);         // the rank is 1
+  EXPECT_EQ(decide({Status::underdetermined}, half, 1e-12).status, Status::underdetermined);
+  EXPECT_EQ(decide({Status::singular}, half, 1e-12).status, Status::direct);  // the rank is 1
   EXPECT_EQ(decide({Status::direct}, overflow, 1e-12).status, Status::not_a_number);
   EXPECT_EQ(decide({Status::direct}, overflow, 1e-12).row, 3);
   for (const double error : {1e-7, nan}) {
