@@ -79,11 +79,12 @@ std::string Solver<T>::describe() const {
 
 namespace {
 
-/// Names of the methods that need only products with A: "bicgstab, cg, gmres".
-std::string operator_methods() {
+/// Names of the methods of a kind: "bicgstab, cg, gmres".
+template <class F>
+std::string names_of_methods(const F& is_of_kind) {
   std::string names;
   for (const Method& method : methods()) {
-    if (method.operators) names += (names.empty() ? "" : ", ") + method.name;
+    if (is_of_kind(method)) names += (names.empty() ? "" : ", ") + method.name;
   }
   return names;
 }
@@ -91,15 +92,15 @@ std::string operator_methods() {
 template <class T>
 void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implementation) {
   if (A.rows() != A.columns() && !implementation.takes_any_shape()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan and mapped-echelon take any shape",
-                    A.rows(), A.columns(), implementation.name()));
+    const auto takes_any = [](const Method& method) { return method.needs == MethodNeeds::any_shape; };
+    throw DimensionMismatch(fmt::format("A is {} by {}: {} needs a square matrix; {} take any shape", A.rows(),
+                                        A.columns(), implementation.name(), names_of_methods(takes_any)));
   }
   check_same_memory(implementation.device(), "the solver", A.device(), "A");
   if (A.is_operator() && !implementation.takes_operator()) {
     throw Error(fmt::format(
         "{} needs the elements of A, and a linear operator has none: {} solve with its products alone",
-        implementation.name(), operator_methods()));
+        implementation.name(), names_of_methods([](const Method& method) { return method.operators; })));
   }
   if (!A.is_sparse() && !A.is_operator()) check_view(A.dense(), "A");
 }
@@ -205,7 +206,7 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
   const bool given = ones && state.setup.ok() && candidates.columns() > 0;
   if (!finds_null_spaces<T> || !state.matrix.is_sparse() || !(given || may_be_singular(state, ones)))
     return {};
-  const bool knows_it = method.takes_any_shape() ||
+  const bool knows_it = method.takes_any_rank() ||
                         method_with(method, [](const auto& m) { return m.finds_null_space(); }) != nullptr ||
                         find_method(method.name()).needs == MethodNeeds::diagonally_dominant;
   if (knows_it) return {};
@@ -224,7 +225,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   state.given = A;
   state.matrix = A;
   MatrixFacts facts = state.residual_check->matrix(A);
-  state.exponent = facts.row || A.is_operator()
+  state.exponent = facts.row || A.is_operator() || method.damping() > 0
                        ? 0
                        : state.given_exponent.value_or(moderating_exponent<T>(facts.norm_inf));
   state.scaled_copy = Matrix<T>();
@@ -252,9 +253,9 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
     state.setup = update ? method.update_values(state.matrix) : method.setup(state.matrix);
     method.set_control({});
   }
-  const bool iterative = method.stop() != nullptr;
+  const bool square_iterative = method.stop() != nullptr && A.rows() == A.columns();
   std::optional<ProductWithOnes> ones;
-  if (iterative && !facts.row && A.is_sparse() && A.rows() > 0)
+  if (square_iterative && !facts.row && A.is_sparse() && A.rows() > 0)
     ones = state.residual_check->product_with_ones(*state.matrix.csr());
   state.null_space = null_space_to_project(method, state, ones);
   // A constant that is a null vector bounds nothing.
@@ -548,18 +549,6 @@ std::unique_ptr<SolverImplementation<T>> method_for_transpose(const SolverImplem
   return nullptr;
 }
 
-/// Forms A^T in `system`, unless a view of A suffices. `sparse`: in CSR form.
-template <class T>
-MatrixRef<T> transpose_of(const MatrixRef<T>& A, bool sparse, TransposedSystem<T>& system) {
-  if (A.is_sparse()) return system.csr = transpose(*A.csr());
-  if (A.is_operator()) return system.linear_operator.emplace(A.linear_operator()->transposed());
-  if (sparse) return system.csr = transpose(to_csr(A));
-  const DenseView<const T>& dense = A.dense();
-  const Layout layout = dense.layout() == Layout::row_major ? Layout::column_major : Layout::row_major;
-  return DenseView<const T>(dense.data(), dense.columns(), dense.rows(), dense.leading(), dense.device(),
-                            layout);
-}
-
 /// Solves conj(A) X = B by a solver for A: A conj(X) = conj(B).
 template <class T>
 Report solve_conjugated(const Solver<T>& solver, DenseView<const T> B, DenseView<T> X,
@@ -603,8 +592,7 @@ const Solver<T>& Solver<T>::transposed() const {
   if (state.transposed) return *state.transposed->solver;
   auto system = std::make_unique<TransposedSystem<T>>();
   const SolverImplementation<T>& method = *implementation_;
-  const MatrixRef<T> transpose =
-      transpose_of(state.given, has_factor(state.setup) && method.factored_matrix().is_sparse(), *system);
+  system->transpose.form(state.given, has_factor(state.setup) && method.factored_matrix().is_sparse());
   if (auto of_factors = method_for_transpose(method, state.setup)) {
     of_factors->set_description(method.name(), method.changed_options());
     system->solver.emplace(std::move(of_factors));
@@ -616,7 +604,7 @@ const Solver<T>& Solver<T>::transposed() const {
                 " with a preconditioner that is an object does not solve with the transpose: "
                 "set up a solver for the transposed matrix");
   }
-  (void)system->solver->setup(transpose);
+  (void)system->solver->setup(system->transpose.matrix());
   state.transposed = std::move(system);
   return *state.transposed->solver;
 }
