@@ -21,7 +21,7 @@ class Documents(unittest.TestCase):
         names = ["echelon"] + [f"echelon.{module.name}" for module in pkgutil.iter_modules(echelon.__path__)]
         attempted = 0
         for name in names:
-            if name in ("echelon._core", "echelon.__main__"):
+            if name in ("echelon._core", "echelon.__main__", "echelon.jax", "echelon.torch"):  # the last two have tests
                 continue
             with self.subTest(name):
                 result = doctest.testmod(importlib.import_module(name))
