@@ -78,7 +78,7 @@ def generators() -> dict[str, Generator]:
 class MatrixInfo(NamedTuple):
     """Properties of a matrix; all except `nonzeros` and `explicit_zeros` are those of the elements that are not zero.
 
-    `asymmetry` is max |a_ij - a_ji| over max |a_ij|; `definiteness` says what the diagonal and Gershgorin's circles show;
+    `asymmetry` is ``max |a_ij - a_ji|`` over ``max |a_ij|``; `definiteness` says what the diagonal and Gershgorin's circles show;
     `structural_rank` is an upper bound of the rank.
     """
 
