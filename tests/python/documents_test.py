@@ -30,7 +30,11 @@ class Documents(unittest.TestCase):
         self.assertGreater(attempted, 40)
 
     def test_guide(self):
-        for page in ("docs/python.md", "docs/coming-from.md", "README.md"):
+        pages = ["docs/python.md", "docs/coming-from.md", "README.md"]
+        pages += [str(page.relative_to(ROOT)) for page in (ROOT / "docs/tutorials").glob("*.md") if page.name != "gpu.md"]
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(ROOT)  # the tutorials read data/
+        for page in pages:
             with self.subTest(page):
                 blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
                 examples = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)

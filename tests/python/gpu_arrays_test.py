@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arrays of PyTorch and CuPy in a GPU's memory: used where they are, and answered there."""
+import doctest
 import unittest
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -153,3 +155,10 @@ class OnTheGpu(unittest.TestCase):
                                                                                   pattern.data)), pattern.shape)
         b = torch.ones(30, dtype=torch.float64, device="cuda", requires_grad=True)
         self.assertTrue(torch.autograd.gradcheck(lambda v, b: echelon.torch.solve(rows, b, values=v), (values, b)))
+
+    @unittest.skipUnless("cupy" in FAMILIES, "CuPy with a GPU is not here")
+    def test_tutorial(self):
+        page = Path(__file__).resolve().parents[2] / "docs/tutorials/gpu.md"
+        result = doctest.testfile(str(page), module_relative=False)
+        self.assertGreater(result.attempted, 10)
+        self.assertEqual(result.failed, 0)
