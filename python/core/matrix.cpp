@@ -124,7 +124,7 @@ bool PythonMatrix<T>::is_in_place() const {
 template <class T>
 std::string PythonMatrix<T>::gpu() const {
   const Device device = ref().device();
-  return device.on_host() ? std::string() : device.name();
+  return device.on_host() ? std::string() : "cuda:" + std::to_string(device.id());
 }
 
 template <class T>
