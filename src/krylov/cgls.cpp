@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// CGLS: conjugate gradients on C^T C y = C^T c (krylov/least_squares.hpp) without that product, from the residual
-/// u = c, v = C^T u and gamma = (v, v):
+/// CGLS: conjugate gradients on C^T C y = C^T c (krylov/least_squares.hpp) without that product, from the
+/// residual u = c, v = C^T u and gamma = (v, v):
 ///
 ///   q = C v,   alpha = gamma / (q, q)
 ///   x += alpha D v,   u -= alpha q
@@ -125,8 +125,8 @@ class LeastSquaresConjugateGradients final : public krylov::LeastSquaresIteratio
       : Base(device, options.stop, options.damping, options.scale_columns) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->complete_workspace(std::make_unique<Vectors>(
-        this->device(), this->matrix().rows(), this->matrix().columns(), this->is_damped()));
+    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
+                                                              this->matrix().columns(), this->is_damped()));
   }
 
  private:

@@ -71,8 +71,8 @@ class Craigs final : public krylov::LeastSquaresIteration<B, T> {
   Craigs(const Device& device, const CraigOptions& options) : Base(device, options.stop, 0, false) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->complete_workspace(std::make_unique<Vectors>(
-        this->device(), this->matrix().rows(), this->matrix().columns(), this->is_damped()));
+    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
+                                                              this->matrix().columns(), this->is_damped()));
   }
 
  private:

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// LSMR, for c = C y in the sense of least squares (krylov/least_squares.hpp), from beta u = c, alpha v = C^T u,
-/// alpha_bar = alpha, zeta_bar = alpha beta, rho = rho_bar = c_bar = 1, s_bar = 0, h = v and h_bar = 0:
+/// LSMR, for c = C y in the sense of least squares (krylov/least_squares.hpp), from beta u = c, alpha v = C^T
+/// u, alpha_bar = alpha, zeta_bar = alpha beta, rho = rho_bar = c_bar = 1, s_bar = 0, h = v and h_bar = 0:
 ///
 ///   beta u = C v - alpha u,   alpha v = C^T u - beta v
 ///   rho = hypot(alpha_bar, beta),   c, s = alpha_bar / rho, beta / rho
 ///   theta, alpha_bar = s alpha, c alpha
-///   theta_bar = s_bar rho,   rho_bar = hypot(c_bar rho, theta),   c_bar, s_bar = c_bar rho / rho_bar, theta / rho_bar
-///   zeta, zeta_bar = c_bar zeta_bar, -s_bar zeta_bar
-///   h_bar = h - (theta_bar rho / (rho rho_bar)_old) h_bar
-///   x += zeta / (rho rho_bar) D h_bar,   h = v - (theta / rho) h
+///   theta_bar = s_bar rho,   rho_bar = hypot(c_bar rho, theta),   c_bar, s_bar = c_bar rho / rho_bar, theta
+///   / rho_bar zeta, zeta_bar = c_bar zeta_bar, -s_bar zeta_bar h_bar = h - (theta_bar rho / (rho
+///   rho_bar)_old) h_bar x += zeta / (rho rho_bar) D h_bar,   h = v - (theta / rho) h
 ///
 /// with ||C^T (c - C y)|| = |zeta_bar|. C h / rho is of norm 1. The norm of c - C y follows from a second QR
 /// factorisation of the bidiagonal R, by its transpose.
@@ -181,8 +180,8 @@ class LeastSquaresMinimalResiduals final : public krylov::LeastSquaresIteration<
       : Base(device, options.stop, options.damping, options.scale_columns) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->complete_workspace(std::make_unique<Vectors>(
-        this->device(), this->matrix().rows(), this->matrix().columns(), this->is_damped()));
+    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
+                                                              this->matrix().columns(), this->is_damped()));
   }
 
  private:
@@ -199,10 +198,9 @@ class LeastSquaresMinimalResiduals final : public krylov::LeastSquaresIteration<
     LsmrState* const own = s.own.data();
     this->advance_u(s);
     this->advance_v(s, RotateLsmr{state, own});
-    s.backend.reduce(
-        s.columns,
-        AdvanceLsmr<T>{state, own, this->scales(), s.v.data(), s.h.data(), s.h_bar.data(), x},
-        FinishLsmrStep{state, own, this->normal_tolerance(s)});
+    s.backend.reduce(s.columns,
+                     AdvanceLsmr<T>{state, own, this->scales(), s.v.data(), s.h.data(), s.h_bar.data(), x},
+                     FinishLsmrStep{state, own, this->normal_tolerance(s)});
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// LSQR, for c = C y in the sense of least squares (krylov/least_squares.hpp), from beta u = c, alpha v = C^T u,
-/// w = v, phi_bar = beta and rho_bar = alpha:
+/// LSQR, for c = C y in the sense of least squares (krylov/least_squares.hpp), from beta u = c, alpha v = C^T
+/// u, w = v, phi_bar = beta and rho_bar = alpha:
 ///
 ///   beta u = C v - alpha u,   alpha v = C^T u - beta v
 ///   rho = hypot(rho_bar, beta),   c, s = rho_bar / rho, beta / rho
@@ -126,8 +126,8 @@ class LeastSquaresQr final : public krylov::LeastSquaresIteration<B, T> {
       : Base(device, options.stop, options.damping, options.scale_columns) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->complete_workspace(std::make_unique<Vectors>(
-        this->device(), this->matrix().rows(), this->matrix().columns(), this->is_damped()));
+    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
+                                                              this->matrix().columns(), this->is_damped()));
   }
 
  private:

@@ -28,8 +28,7 @@ class TransposedMatrix {
       matrix_ = csr_;
     } else {
       const DenseView<const T>& dense = A.dense();
-      const Layout layout =
-          dense.layout() == Layout::row_major ? Layout::column_major : Layout::row_major;
+      const Layout layout = dense.layout() == Layout::row_major ? Layout::column_major : Layout::row_major;
       matrix_ = DenseView<const T>(dense.data(), dense.columns(), dense.rows(), dense.leading(),
                                    dense.device(), layout);
     }

@@ -79,7 +79,8 @@ std::vector<Option<QrOptions>> QrOptions::table() {
         "x of an A that is not square, where several have the least residual"},
        {"tolerance",
         +[](QrOptions& o) -> std::optional<double>& { return o.tolerance; },
-        "pivots of an A that is not square count as zero up to this many times the largest; default max(m, n) "
+        "pivots of an A that is not square count as zero up to this many times the largest; default max(m, "
+        "n) "
         "times the machine epsilon",
         {0, 1}}},
       "scale rows and columns first where their sizes differ by more than a factor of ten", 10);

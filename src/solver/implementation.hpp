@@ -172,15 +172,15 @@ class SolverImplementation {
 
   /// Whether the method accepts A of any shape; otherwise A is square.
   [[nodiscard]] virtual bool takes_any_shape() const { return false; }
-  /// Whether the method accepts the A of the last set-up whatever its rank; null vectors are not projected out
-  /// of its x.
+  /// Whether the method accepts the A of the last set-up whatever its rank; null vectors are not projected
+  /// out of its x.
   [[nodiscard]] virtual bool takes_any_rank() const { return takes_any_shape(); }
   /// Whether x minimises ||b - A x||_2 where A is not square, or no x satisfies the equations.
   [[nodiscard]] virtual bool minimizes_residual() const { return false; }
   /// The d of a method that minimises ||b - A x||_2^2 + d^2 ||x||_2^2.
   [[nodiscard]] virtual double damping() const { return 0; }
-  /// Singular values, relative to the largest, that the method takes for zero although rounding does not explain
-  /// them: x then minimises the residual of a nearby A.
+  /// Singular values, relative to the largest, that the method takes for zero although rounding does not
+  /// explain them: x then minimises the residual of a nearby A.
   [[nodiscard]] virtual double truncation() const { return 0; }
   /// Which x of least residual the method computes where there are several.
   [[nodiscard]] virtual std::string_view solution_kind() const { return "the one of least norm"; }

@@ -3,8 +3,7 @@
 
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
-#include "linalg/column_exponents.hpp"
-#include "matrix/assign.hpp"
+#include "linalg/vector/column_exponents.hpp"
 #include "support/machine_epsilon.hpp"
 
 #include <algorithm>
@@ -25,6 +24,13 @@ Dense<T> host_copy(const MatrixRef<T>& A, bool transposed) {
     for (std::int64_t i = 0; i < given.rows(); ++i) result(j, i) = given(i, j);
   }
   return result;
+}
+
+/// Copies the rows of `target` from `source`.
+template <class T>
+void copy_rows(DenseView<const T> source, DenseView<T> target) {
+  for (std::int64_t j = 0; j < target.columns(); ++j)
+    std::copy(source.column(j), source.column(j) + target.rows(), target.column(j));
 }
 
 /// The first rows of a matrix.
@@ -213,7 +219,7 @@ void OrthogonalDecomposition<T>::solve(DenseView<const T> B, DenseView<T> X) con
   if (rank_.rank == 0) return clear_rows(X, 0);
   const blas::Threads threads(device_, std::max(rows_, columns_));
   Dense<T> Y(Device::serial(), std::max(rows_, columns_), B.columns());
-  assign<T>(B, top(Y.view(), rows_));
+  copy_rows<T>(B, top(Y.view(), rows_));
   if (wide_) {
     scale_rows(top(Y.view(), rows_));
     solve_core(Y.view());
@@ -224,7 +230,7 @@ void OrthogonalDecomposition<T>::solve(DenseView<const T> B, DenseView<T> X) con
     solve_core(Y.view());
     scale_rows(top(Y.view(), columns_));
   }
-  assign<T>(DenseView<const T>(top(Y.view(), columns_)), X);
+  copy_rows<T>(Y.view(), X);
 }
 
 template <class T>
@@ -233,11 +239,11 @@ void OrthogonalDecomposition<T>::solve_normal(DenseView<const T> G, DenseView<T>
   if (rank_.rank == 0) return clear_rows(D, 0);
   const blas::Threads threads(device_, std::max(rows_, columns_));
   Dense<T> Y(Device::serial(), columns_, G.columns());
-  assign<T>(G, Y.view());
+  copy_rows<T>(G, Y.view());
   scale_rows(Y.view());
   solve_normal_core(Y.view());
   scale_rows(Y.view());
-  assign<T>(DenseView<const T>(Y.view()), D);
+  copy_rows<T>(Y.view(), D);
 }
 
 template class OrthogonalDecomposition<float>;

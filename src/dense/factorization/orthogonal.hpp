@@ -24,20 +24,20 @@ struct DecomposedRank {
   bool doubtful = false;         ///< no gap of 1000 between accepted and rejected pivots, or the tolerance
 };
 
-/// With S = A E for a tall A, or S = A^T E for a wide one, where E scales columns of S by powers of two if their
-/// sizes differ much: S = Q R, and for the core C = R, or C = R^T,
+/// With S = A E for a tall A, or S = A^T E for a wide one, where E scales columns of S by powers of two if
+/// their sizes differ much: S = Q R, and for the core C = R, or C = R^T,
 ///
 ///   C P = U [ T11 T12 ],   [ T11 T12 ] = [ L 0 ] Z
 ///           [  0   0  ]
 ///
-/// with column pivoting, and Z only where the rank is not full and x is to have the least norm. For a basic x of
-/// a wide A, C is A E itself.
+/// with column pivoting, and Z only where the rank is not full and x is to have the least norm. For a basic x
+/// of a wide A, C is A E itself.
 template <class T>
 class OrthogonalDecomposition {
  public:
-  /// Decomposes A. `tolerance`: of pivots, relative to the largest; by default max(m, n) epsilon. `basic`: x has
-  /// at most rank elements other than zero. False if a stop was requested.
-  /// 2 m n^2 - 2/3 n^3 flops for m >= n, and 4/3 n^3 for the core; memory: m n + n^2 elements.
+  /// Decomposes A. `tolerance`: of pivots, relative to the largest; by default max(m, n) epsilon. `basic`: x
+  /// has at most rank elements other than zero. False if a stop was requested. 2 m n^2 - 2/3 n^3 flops for m
+  /// >= n, and 4/3 n^3 for the core; memory: m n + n^2 elements.
   [[nodiscard]] bool factor(const Device& device, const MatrixRef<T>& A, std::optional<double> tolerance,
                             bool basic, const SetupControl& control);
 
@@ -53,7 +53,7 @@ class OrthogonalDecomposition {
   [[nodiscard]] bool scaled() const { return !exponents_.empty(); }
   /// |T11(0, 0)|, between ||A E||_2 / sqrt(min(m, n)) and ||A E||_2.
   [[nodiscard]] double largest_pivot() const { return largest_pivot_; }
-  /// Of T11, or L, in the 1-norm; 1 for a rank of zero.
+  /// Reciprocal condition number of T11, or L, in the 1-norm; 1 for a rank of zero.
   [[nodiscard]] double reciprocal_condition() const { return reciprocal_condition_; }
   [[nodiscard]] std::size_t bytes() const {
     return outer_.bytes() + outer_tau_.bytes() + core_.bytes() + core_tau_.bytes() + z_tau_.bytes();
@@ -73,9 +73,9 @@ class OrthogonalDecomposition {
   bool wide_ = false;   // S = A^T
   bool basic_ = false;  // no Z
   std::int64_t rows_ = 0, columns_ = 0;
-  Dense<T> outer_;      // R above the vectors of Q; empty if C is A E
+  Dense<T> outer_;  // R above the vectors of Q; empty if C is A E
   Array<T> outer_tau_;
-  Dense<T> core_;       // T above the vectors of U, or L with those of Z
+  Dense<T> core_;  // T above the vectors of U, or L with those of Z
   Array<T> core_tau_, z_tau_;
   std::vector<int> pivots_;     // from 1
   std::vector<int> exponents_;  // of the columns of S; empty: E = I

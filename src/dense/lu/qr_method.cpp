@@ -7,9 +7,10 @@
 #include "dense/factorization/scaling.hpp"
 #include "dense/factorization/zero_diagonal.hpp"
 #include "linalg/residual_check.hpp"
-#include "linalg/rounding_sample.hpp"
+#include "linalg/vector/rounding_sample.hpp"
 #include "matrix/transposed_matrix.hpp"
 #include "solver/direct/direct_method.hpp"
+#include "solver/direct/normal_corrections.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 #include "support/machine_epsilon.hpp"
@@ -23,10 +24,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -80,11 +79,12 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
           zero(std::vector<T>(static_cast<std::size_t>(n), T{0})),
           r(device, m, 1),
           g(device, n, 1),
-          d(device, n, 1) {}
-    [[nodiscard]] std::size_t bytes() const override { return r.bytes() + 3 * g.bytes(); }
+          d(device, n, 1),
+          candidate(device, n, 1) {}
+    [[nodiscard]] std::size_t bytes() const override { return r.bytes() + 4 * g.bytes(); }
     std::unique_ptr<ResidualCheck<T>> check;
     std::vector<T> zero;
-    Dense<T> r, g, d;  // b - A x, A^T r, the correction
+    Dense<T> r, g, d, candidate;  // b - A x, A^T r, the correction, x + d
   };
 
  public:
@@ -95,7 +95,7 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
   [[nodiscard]] bool minimizes_residual() const override { return decomposes_; }
   [[nodiscard]] double truncation() const override { return options_.tolerance.value_or(0); }
   [[nodiscard]] std::string_view solution_kind() const override {
-    if (options_.solution == LeastSquaresSolution::basic) return "a basic one";
+    if (options_.solution == QrSolution::basic) return "a basic one";
     return decomposition_.scaled() && !decomposition_.wide() ? "the one of least norm in scaled unknowns"
                                                              : "the one of least norm";
   }
@@ -132,7 +132,8 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
       if (job.control->cancel.stop_requested()) {
         job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
       } else {
-        refine(static_cast<RefinementVectors&>(workspace), rhs.column(job.number), X.column(job.number), job);
+        improve(static_cast<RefinementVectors&>(workspace), rhs.column(job.number), X.column(job.number),
+                job);
       }
     }
   }
@@ -141,7 +142,7 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
   Outcome decompose(const MatrixRef<T>& A) {
     A_ = A;
     transpose_.form(A);
-    const bool basic = options_.solution == LeastSquaresSolution::basic;
+    const bool basic = options_.solution == QrSolution::basic;
     if (!decomposition_.factor(this->device(), A, options_.tolerance, basic, this->control()))
       return cancelled_factorization();
     const DecomposedRank& found = decomposition_.rank();
@@ -149,11 +150,12 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
     outcome.rank = found.rank;
     outcome.reciprocal_condition = decomposition_.reciprocal_condition();
     if (found.doubtful) {
-      outcome.warnings.push_back(fmt::format(
-          "the rank {} of A is doubtful: of the pivots relative to the largest, the smallest accepted is {} and "
-          "the largest rejected {}, with the tolerance {}",
-          found.rank, short_number(found.smallest_accepted), short_number(found.largest_rejected),
-          short_number(found.tolerance)));
+      outcome.warnings.push_back(
+          fmt::format("the rank {} of A is doubtful: of the pivots relative to the largest, the smallest "
+                      "accepted is {} and "
+                      "the largest rejected {}, with the tolerance {}",
+                      found.rank, short_number(found.smallest_accepted), short_number(found.largest_rejected),
+                      short_number(found.tolerance)));
     }
     outcome.statistics = {{"tolerance", found.tolerance},
                           {"smallest_accepted_pivot", found.smallest_accepted},
@@ -162,30 +164,21 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
     return outcome;
   }
 
-  /// Computes the correction d of x: (A^T A)^+ A^T r for a tall A, which shows the part of the error that grows
-  /// with the square of the condition, and A^+ r for a wide one. Returns ||d|| / ||x||.
-  double correction(RefinementVectors& own, const T* b, const T* x) const {
+  /// Computes the correction d of x: (A^T A)^+ A^T r for a tall A, which shows the part of the error that
+  /// grows with the square of the condition, and A^+ r for a wide one.
+  void compute_correction(RefinementVectors& own, const T* b, const T* x) const {
     own.check->accurate_residual(A_, b, x, own.r.data());
-    if (decomposition_.wide()) {
-      decomposition_.solve(own.r.view(), own.d.view());
-    } else {
-      own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
-      decomposition_.solve_normal(own.g.view(), own.d.view());
-      for (std::int64_t j = 0; j < own.d.rows(); ++j) own.d[j] = -own.d[j];
-    }
-    return relative_size(own, x);
+    if (decomposition_.wide()) return decomposition_.solve(own.r.view(), own.d.view());
+    own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
+    for (std::int64_t j = 0; j < own.g.rows(); ++j) own.g[j] = -own.g[j];
+    decomposition_.solve_normal(own.g.view(), own.d.view());
   }
-  /// ||d|| / ||x||.
-  double relative_size(RefinementVectors& own, const T* x) const {
-    const double size = own.check->vector(A_.columns(), x).norm_inf;
-    const double change = own.check->vector(own.d.rows(), own.d.data()).norm_inf;
-    return change > 0 ? change / size : 0;
-  }
-  /// The change of x by rounding errors of the residual in own.r, which corrections do not show.
+  /// The change of x by rounding errors of the residual in own.r, relative to x: corrections do not show it.
   double rounding_error(RefinementVectors& own, const T* x) const {
     sample_rounding(own.r.rows(), own.r.data());
     decomposition_.solve(own.r.view(), own.d.view());
-    return relative_size(own, x);
+    const double change = own.check->vector(own.d.rows(), own.d.data()).norm_inf;
+    return change > 0 ? change / own.check->vector(A_.columns(), x).norm_inf : 0;
   }
 
   /// Whether the normal equations, by which corrections are computed, can be solved to a digit or more.
@@ -194,8 +187,8 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
     const double reciprocal = decomposition_.reciprocal_condition();
     return decomposition_.wide() || machine_epsilon<T> <= digit * reciprocal * reciprocal;
   }
-  /// Bound of the error of an x that is not corrected: eps (kappa + kappa^2 ||r|| / (||A|| ||x||)) (P.-A. Wedin,
-  /// BIT 13, 1973).
+  /// Bound of the error of an x that is not corrected: eps (kappa + kappa^2 ||r|| / (||A|| ||x||)) (P.-A.
+  /// Wedin, BIT 13, 1973).
   double error_bound(RefinementVectors& own, const T* b, const T* x) const {
     const double residual = own.check->residual(A_, b, x, own.r.data()).norm2;
     const double size = decomposition_.largest_pivot() * own.check->vector(A_.columns(), x).norm2;
@@ -204,25 +197,20 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
     return machine_epsilon<T> * condition * (1 + condition * ratio);
   }
 
-  /// Corrects x while each correction is at most half of the one before, and measures its error by the last one.
-  void refine(RefinementVectors& own, const T* b, T* x, Job& job) const {
-    if (A_.rows() == 0 || A_.columns() == 0) return;
+  /// Corrects x while each correction is at most half of the one before, and measures its error by the last
+  /// one.
+  void improve(RefinementVectors& own, const T* b, T* x, Job& job) const {
+    const bool measures = job.control->measure_error;
+    const std::int64_t n = A_.columns();
+    if (A_.rows() == 0 || n == 0 || (options_.refine == 0 && !measures)) return;
     if (!is_correctable()) {
-      if (job.control->measure_error) job.error = error_bound(own, b, x);
+      if (measures) job.error = error_bound(own, b, x);
       return;
     }
-    double change = std::numeric_limits<double>::infinity();
-    std::int64_t steps = 0;
-    while (steps < options_.refine || job.control->measure_error) {
-      const double before = std::exchange(change, correction(own, b, x));
-      const bool shrinks = change < before / 2;
-      if (!shrinks || steps >= options_.refine || !(change > machine_epsilon<T>)) break;
-      own.check->add(own.d.rows(), own.d.data(), x);
-      ++steps;
-    }
-    job.statistics.push_back({"refinement_steps", steps});
-    if (job.control->measure_error)
-      job.error = std::max({change, rounding_error(own, x), machine_epsilon<T> / 2});
+    NormalCorrections corrections(own.d.data(), n, 0.5, [&](const T* y) { compute_correction(own, b, y); });
+    correct(options_.refine, DenseView<T>(x, n, 1, n, this->device()), own.candidate.view(), corrections);
+    job.statistics.push_back({"refinement_steps", corrections.steps()});
+    if (measures) job.error = std::max({corrections.size(), rounding_error(own, x), machine_epsilon<T> / 2});
   }
 
   QrOptions options_;

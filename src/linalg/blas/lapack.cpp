@@ -197,7 +197,7 @@ double triangular_reciprocal_condition(int n, const float* r, int leading) {
   std::vector<lapack_int> integers(static_cast<std::size_t>(n));
   float result = 0;
   checked_info(LAPACKE_strcon_work(LAPACK_COL_MAJOR, '1', 'U', 'N', n, r, leading, &result, work.data(),
-                                    integers.data()),
+                                   integers.data()),
                "strcon");
   return static_cast<double>(result);
 }
@@ -214,7 +214,8 @@ void tzrzf(int rows, int columns, double* a, int leading, double* tau) {
   };
   checked_info(with_workspace<double>(factor), "dtzrzf");
 }
-void multiply_by_z(bool transposed, int n, int columns, const Reflections<double>& z, double* b, int leading) {
+void multiply_by_z(bool transposed, int n, int columns, const Reflections<double>& z, double* b,
+                   int leading) {
   const auto multiply = [&](double* work, int size) {
     return LAPACKE_dormrz_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, z.count,
                                n - z.count, z.vectors, z.leading, z.tau, b, leading, work, size);
@@ -226,7 +227,7 @@ double triangular_reciprocal_condition(int n, const double* r, int leading) {
   std::vector<lapack_int> integers(static_cast<std::size_t>(n));
   double result = 0;
   checked_info(LAPACKE_dtrcon_work(LAPACK_COL_MAJOR, '1', 'U', 'N', n, r, leading, &result, work.data(),
-                                    integers.data()),
+                                   integers.data()),
                "dtrcon");
   return static_cast<double>(result);
 }

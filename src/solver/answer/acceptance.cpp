@@ -214,8 +214,8 @@ void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& proble
   Outcome& outcome = job.outcome;
   const bool computed = is_answer(outcome) || (iterative && is_ended(outcome));
   if (!computed || !check_finite(answer.x, outcome)) return;
-  const bool unique = problem.damping > 0 || outcome.rank.value_or(std::min(problem.rows, problem.columns)) ==
-                                                 problem.columns;
+  const bool unique = problem.damping > 0 ||
+                      outcome.rank.value_or(std::min(problem.rows, problem.columns)) == problem.columns;
   const auto meets = [&](const VectorFacts& r) {
     if (problem.damping > 0) return answer.b.norm2 == 0;
     return iterative ? r.norm2 <= job.tolerance || job.limited_by_rounding : satisfies<T>(answer.b, r);

@@ -75,9 +75,9 @@ struct LeastSquaresProblem {
   std::string_view solution_kind;  ///< which x of least residual it computes where there are several
 };
 
-/// Decides on the answer of a method that minimises the residual, for an A that is not square, or with damping.
-/// Where x satisfies the equations (an iterative method: meets the tolerance), the system is solved, and
-/// `underdetermined` if others do, too. Otherwise the status is `least_squares` if accept_least_squares()
+/// Decides on the answer of a method that minimises the residual, for an A that is not square, or with
+/// damping. Where x satisfies the equations (an iterative method: meets the tolerance), the system is solved,
+/// and `underdetermined` if others do, too. Otherwise the status is `least_squares` if accept_least_squares()
 /// takes x, else that of the method, or a `breakdown` of a direct one.
 template <class T>
 void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& problem, bool iterative, Job& job);

@@ -2,7 +2,7 @@
 #include "solver/answer/least_squares.hpp"
 
 #include "linalg/blas/decompositions.hpp"
-#include "linalg/column_exponents.hpp"
+#include "linalg/vector/column_exponents.hpp"
 #include "matrix/host_copy.hpp"
 #include "support/hypotenuse.hpp"
 #include "support/machine_epsilon.hpp"
@@ -53,8 +53,8 @@ NormalResidual of_operator(const LinearOperator<T>& A, const Array<T>& r, const 
   double squares = 0;
   const std::vector<T> elements = product.to_vector();
   for (std::size_t j = 0; j < x.size(); ++j)
-    squares += squared_magnitude(static_cast<Dot<T>>(elements[j]) -
-                                 damping * damping * static_cast<Dot<T>>(x[j]));
+    squares +=
+        squared_magnitude(static_cast<Dot<T>>(elements[j]) - damping * damping * static_cast<Dot<T>>(x[j]));
   return {std::sqrt(squares) / matrix_norm, std::sqrt(squares), matrix_norm};
 }
 
@@ -63,8 +63,7 @@ NormalResidual of_operator(const LinearOperator<T>& A, const Array<T>& r, const 
 template <class T>
 NormalResidual normal_residual(const MatrixRef<T>& given, const Array<T>& r_there, const std::vector<T>& x,
                                double damping, double matrix_norm) {
-  if (given.is_operator())
-    return of_operator(*given.linear_operator(), r_there, x, damping, matrix_norm);
+  if (given.is_operator()) return of_operator(*given.linear_operator(), r_there, x, damping, matrix_norm);
   const HostCopy<T> copy(given);
   const MatrixRef<T>& A = copy.matrix();
   const std::vector<T> r = r_there.to_vector();
@@ -138,10 +137,10 @@ std::optional<LeastSquaresSolution<T>> solve_least_squares(const MatrixRef<T>& A
   return LeastSquaresSolution<T>{Dense<T>(A.columns(), B.columns(), array), *rank, exponents.empty()};
 }
 
-#define ECHELON_INSTANTIATE(T)                        \
-  template bool is_decomposable(const MatrixRef<T>&); \
-  template NormalResidual normal_residual(const MatrixRef<T>&, const Array<T>&, const std::vector<T>&, double, \
-                                           double);
+#define ECHELON_INSTANTIATE(T)                                                                         \
+  template bool is_decomposable(const MatrixRef<T>&);                                                  \
+  template NormalResidual normal_residual(const MatrixRef<T>&, const Array<T>&, const std::vector<T>&, \
+                                          double, double);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

@@ -93,8 +93,9 @@ template <class T>
 void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implementation) {
   if (A.rows() != A.columns() && !implementation.takes_any_shape()) {
     const auto takes_any = [](const Method& method) { return method.needs == MethodNeeds::any_shape; };
-    throw DimensionMismatch(fmt::format("A is {} by {}: {} needs a square matrix; {} take any shape", A.rows(),
-                                        A.columns(), implementation.name(), names_of_methods(takes_any)));
+    throw DimensionMismatch(fmt::format("A is {} by {}: {} needs a square matrix; {} take any shape",
+                                        A.rows(), A.columns(), implementation.name(),
+                                        names_of_methods(takes_any)));
   }
   check_same_memory(implementation.device(), "the solver", A.device(), "A");
   if (A.is_operator() && !implementation.takes_operator()) {

@@ -126,8 +126,8 @@ class IterativeMethod : public SolverImplementation<T> {
   /// error, at which a cycle ends, the residual of a recurrence may grow by any factor on its way, and x is
   /// returned whatever its residual: it may be accurate where that of x = 0 is smaller.
   [[nodiscard]] virtual bool is_known_definite() const { return false; }
-  /// Whether a restart brings an x whose residual the steps found orthogonal to the columns of A closer to the
-  /// one of least residual; workspace.r is the true residual.
+  /// Whether a restart brings an x whose residual the steps found orthogonal to the columns of A closer to
+  /// the one of least residual; workspace.r is the true residual.
   [[nodiscard]] virtual bool falls_further(SolveWorkspace& /*workspace*/, const T* /*x*/) const {
     return false;
   }

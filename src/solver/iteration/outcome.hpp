@@ -122,7 +122,8 @@ template <class B, class T>
   const IterationWorkspace<B, T>& workspace = *column.workspace;
   Job& job = *column.job;
   const std::optional<double> error = error_at_rounding_level<T>(job, residual.norm2, [&] {
-    return AnswerNorms{residual.norm_inf, workspace.residual_check->vector(workspace.columns, column.x).norm_inf};
+    return AnswerNorms{residual.norm_inf,
+                       workspace.residual_check->vector(workspace.columns, column.x).norm_inf};
   });
   if (!error) return false;
   job.outcome = {Status::converged,

@@ -145,8 +145,8 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
     MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse()};
     if (A.is_sparse() && A.nonzeros() > 0 && !is_quickly_decomposed(selection)) {
       const HostCopy<T> copy(A);
-      AnalyzedSolver<T> found = analyze_factorization("augmented", *copy.matrix().csr(),
-                                                      target.on_host() ? target : Device());
+      AnalyzedSolver<T> found =
+          analyze_factorization("augmented", *copy.matrix().csr(), target.on_host() ? target : Device());
       selection.factor = found.cost;
       selection.analyzed = std::move(found);
     }

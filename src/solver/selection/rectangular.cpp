@@ -14,8 +14,8 @@ namespace echelon {
 
 namespace {
 
-/// Times of an orthogonal decomposition up to which it comes first for a sparse A, before an iteration, and at
-/// all: its accuracy does not depend on the condition as that of an iteration does.
+/// Times of an orthogonal decomposition up to which it comes first for a sparse A, before an iteration, and
+/// at all: its accuracy does not depend on the condition as that of an iteration does.
 constexpr double first_for_sparse_seconds = 0.05;
 constexpr double before_iteration_seconds = 60;
 constexpr double at_last_seconds = 1200;
@@ -48,24 +48,25 @@ bool is_quickly_decomposed(const MethodSelection& selection) {
 std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) {
   const Structure& structure = selection.structure;
   const bool tall = structure.rows > structure.columns;
-  const std::string shape =
-      fmt::format("A is {} by {}: {}", structure.rows, structure.columns,
-                  tall ? "least squares" : "the solution of least norm");
+  const std::string shape = fmt::format("A is {} by {}: {}", structure.rows, structure.columns,
+                                        tall ? "least squares" : "the solution of least norm");
   const DensePlan dense = plan_dense(selection);
   const std::string where = selection.device.on_host() ? "" : ", on the host, which has the decomposition";
-  const Candidate direct{"qr", dense.device, {}, shape + ", by a decomposition that tells the rank" + where,
-                         dense.seconds};
+  const Candidate direct{
+      "qr", dense.device, {}, shape + ", by a decomposition that tells the rank" + where, dense.seconds};
   const Candidate iterative{"lsmr", selection.device, {}, shape + ", by products with A and its transpose"};
   std::vector<Candidate> list = {iterative};
   if (selection.factor) {
     const DirectCost cost = sparse_cost(selection, dense.device);
-    const Candidate sparse{"augmented", dense.device, {},
-                           fmt::format("{}, by a factorisation of the augmented matrix ({:.2g} flops predicted){}",
-                                       shape, selection.factor->flops, where),
-                           cost.seconds};
+    const Candidate sparse{
+        "augmented",
+        dense.device,
+        {},
+        fmt::format("{}, by a factorisation of the augmented matrix ({:.2g} flops predicted){}", shape,
+                    selection.factor->flops, where),
+        cost.seconds};
     const bool first = cost.seconds <= before_iteration_seconds;
-    if (cost.fits && cost.seconds <= at_last_seconds)
-      list.insert(first ? list.begin() : list.end(), sparse);
+    if (cost.fits && cost.seconds <= at_last_seconds) list.insert(first ? list.begin() : list.end(), sparse);
   }
   const double most = selection.sparse ? first_for_sparse_seconds : before_iteration_seconds;
   if (dense.fits) list.insert(dense.seconds <= most ? list.begin() : list.end(), direct);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Least squares by the factors of the augmented matrix, as a Solver.
 #include "linalg/residual_check.hpp"
-#include "linalg/rounding_sample.hpp"
+#include "linalg/vector/rounding_sample.hpp"
 #include "matrix/transposed_matrix.hpp"
-#include "solver/factor_status.hpp"
+#include "solver/direct/normal_corrections.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/augmented/system.hpp"
 #include "support/machine_epsilon.hpp"
@@ -17,7 +17,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -49,17 +48,19 @@ class AugmentedSystem final : public SolverImplementation<T> {
           r(static_cast<std::size_t>(system.A_.rows())),
           g(zero.size()),
           d(zero.size()),
+          candidate(zero.size()),
           rhs(r.size() + d.size(), 0.0),
           solution(rhs.size()) {
       if (system.factors_) factors = SolverAccess<double>::implementation(*system.factors_).make_workspace();
     }
     [[nodiscard]] std::size_t bytes() const override {
-      return sizeof(T) * (r.size() + 3 * g.size()) + 2 * sizeof(double) * rhs.size() +
+      return sizeof(T) * (r.size() + 4 * g.size()) + 2 * sizeof(double) * rhs.size() +
              (factors ? factors->bytes() : 0);
     }
     std::unique_ptr<ResidualCheck<T>> check;
     std::unique_ptr<Workspace> factors;
     std::vector<T> zero, r, g, d;       // b - A x, -A^T r, the correction
+    std::vector<T> candidate;           // x + d
     std::vector<double> rhs, solution;  // of the augmented system
   };
 
@@ -78,7 +79,7 @@ class AugmentedSystem final : public SolverImplementation<T> {
   [[nodiscard]] std::optional<CostPrediction> predict_cost(const MatrixRef<T>& A) override {
     S_ = make_tall(A);
     if (!(S_.largest > 0)) return CostPrediction{};
-    K_ = make_augmented(S_, relative_s * S_.largest, options_.damping, 0);
+    K_ = make_augmented(S_, first_s(), options_.damping, 0);
     factored_ = false;
     SolverImplementation<double>& ldlt = new_factors();
     ldlt.set_control(this->control());
@@ -101,7 +102,13 @@ class AugmentedSystem final : public SolverImplementation<T> {
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {
     auto& own = static_cast<Vectors&>(workspace);
-    for (Job& job : jobs) correct(own, rhs.column(job.number), X.column(job.number), job);
+    for (Job& job : jobs) {
+      if (job.control->cancel.stop_requested()) {
+        job.outcome = {Status::cancelled, "stopped by the caller before the solve"};
+      } else {
+        solve_column(own, rhs.column(job.number), X.column(job.number), job);
+      }
+    }
   }
 
  private:
@@ -110,7 +117,7 @@ class AugmentedSystem final : public SolverImplementation<T> {
     A_ = A;
     transpose_.form(A);
     S_ = make_tall(A);
-    s_ = relative_s * S_.largest;
+    s_ = first_s();
     shift_ = 0;
     if (!(S_.largest > 0)) {
       Outcome zero;
@@ -119,27 +126,39 @@ class AugmentedSystem final : public SolverImplementation<T> {
     }
     Outcome outcome = factor_augmented(0);
     if (outcome.status == Status::cancelled) return outcome;
-    const bool regular = outcome.ok();
-    if (!regular && options_.damping == 0) {
-      const double regularization = relative_regularization * S_.norm;
-      std::optional<std::int64_t> rank = rank_by_inertia(rank_tolerance);
-      const std::optional<std::int64_t> less = rank_by_inertia(clear_gap * rank_tolerance);
-      shift_ = regularization * regularization;
-      outcome = factor_augmented(shift_);
-      outcome.rank = rank;
-      outcome.statistics.push_back({"tolerance", rank_tolerance});
-      if (rank != less) {
-        outcome.statistics.push_back({"doubtful", std::int64_t{1}});
-        outcome.warnings.push_back(
-            fmt::format("the rank of A is doubtful: singular values lie between {} and {} of the largest",
-                        short_number(rank_tolerance), short_number(clear_gap * rank_tolerance)));
-      }
-    } else if (regular) {
-      outcome.rank = S_.matrix.columns();
-    }
+    if (!outcome.ok() && options_.damping == 0) return factor_deficient();
+    if (outcome.ok()) outcome.rank = S_.matrix.columns();
+    if (s_ > 0) outcome.reciprocal_condition.reset();
+    if (s_ > 0 && outcome.ok() && options_.damping == 0) outcome.reciprocal_condition = estimate_condition();
+    return outcome;
+  }
+
+  /// A square A needs no s, whose matrix has the condition of A and not its square.
+  [[nodiscard]] double first_s() const {
+    const bool square = S_.matrix.rows() == S_.matrix.columns() && options_.damping == 0;
+    return square ? 0 : relative_s * S_.largest;
+  }
+
+  /// Factors the augmented matrix of a rank-deficient A with a small d, and finds the rank.
+  Outcome factor_deficient() {
+    s_ = relative_s * S_.largest;
+    const std::optional<std::int64_t> rank = rank_by_inertia(rank_tolerance);
+    const std::optional<std::int64_t> less = rank_by_inertia(clear_gap * rank_tolerance);
+    shift_ = relative_regularization * S_.norm * (relative_regularization * S_.norm);
+    Outcome outcome = factor_augmented(shift_);
+    outcome.rank = rank;
     outcome.reciprocal_condition.reset();
-    if (outcome.ok() && shift_ == 0 && options_.damping == 0)
-      outcome.reciprocal_condition = estimate_condition();
+    outcome.statistics.push_back({"tolerance", rank_tolerance});
+    if (rank != less) {
+      outcome.statistics.push_back({"doubtful", std::int64_t{1}});
+      outcome.warnings.push_back(
+          fmt::format("the rank of A is doubtful: singular values lie between {} and {} of the largest",
+                      short_number(rank_tolerance), short_number(clear_gap * rank_tolerance)));
+    }
+    if (A_.rows() == A_.columns() && outcome.ok()) {
+      outcome.status = Status::singular;
+      outcome.message = "A is singular to working precision";
+    }
     return outcome;
   }
 
@@ -160,8 +179,8 @@ class AugmentedSystem final : public SolverImplementation<T> {
     return SolverAccess<double>::implementation(*factors_);
   }
 
-  /// Number of singular values of S above `tolerance` ||S||: that of the negative eigenvalues of the augmented
-  /// matrix with -d^2 = tolerance^2.
+  /// Number of singular values of S above `tolerance` ||S||: that of the negative eigenvalues of the
+  /// augmented matrix with -d^2 = tolerance^2.
   std::optional<std::int64_t> rank_by_inertia(double tolerance) {
     const double size = tolerance * S_.norm;
     const Csr<double> shifted = make_augmented(S_, s_, 0, -size * size);
@@ -174,8 +193,8 @@ class AugmentedSystem final : public SolverImplementation<T> {
 
   /// Solves the augmented system for own.rhs, by the factors alone.
   void substitute(Vectors& own) const {
-    SolverAccess<double>::implementation(*factors_).apply(
-        *own.factors, {own.rhs.data(), S_.order()}, {own.solution.data(), S_.order()}, Operation::none);
+    SolverAccess<double>::implementation(*factors_).apply(*own.factors, {own.rhs.data(), S_.order()},
+                                                          {own.solution.data(), S_.order()}, Operation::none);
   }
 
   /// sigma_min / ||S|| by some steps of inverse iteration with S^T S.
@@ -209,7 +228,7 @@ class AugmentedSystem final : public SolverImplementation<T> {
     if (S_.wide) {
       for (std::int64_t i = 0; i < A_.rows(); ++i)
         own.rhs[at(m + i)] = static_cast<double>(own.r[at(i)]) * S_.scale(i);
-    } else if (!normal) {
+    } else if (!normal || s_ == 0) {
       std::copy(own.r.begin(), own.r.end(), own.rhs.begin());
     } else {
       own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
@@ -235,34 +254,25 @@ class AugmentedSystem final : public SolverImplementation<T> {
     return std::max(change, machine_epsilon<T> / 2);
   }
 
-  /// Computes x by corrections from zero, while they shrink; the last one measures the error. The penalty of a
-  /// wide A is known for x = 0 alone.
-  void correct(Vectors& own, const T* b, T* x, Job& job) const {
+  /// Computes x = A^+ b and corrects it while corrections shrink; the last one measures the error. The
+  /// penalty of a wide A is known for x = 0 alone.
+  void solve_column(Vectors& own, const T* b, T* x, Job& job) const {
     const std::int64_t n = A_.columns();
     std::fill(x, x + n, T{0});
     if (!(S_.largest > 0)) return;
-    const bool once = S_.wide && options_.damping > 0;
-    const std::int64_t most = once ? 0 : shift_ > 0 ? most_corrections : options_.refine;
-    double change = std::numeric_limits<double>::infinity();
-    std::int64_t steps = -1;
-    while (true) {
-      if (job.control->cancel.stop_requested()) {
-        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
-        return;
-      }
-      own.check->accurate_residual(A_, b, x, own.r.data());
-      compute_correction(own, x, steps >= 0);
-      const double size = own.check->vector(n, own.d.data()).norm_inf;
-      const double length = own.check->vector(n, x).norm_inf;
-      const double before = std::exchange(change, steps < 0 ? 1 : size > 0 ? size / length : 0);
-      const bool shrinks = change < (shift_ > 0 ? 1 : 0.5) * before;
-      if (!shrinks || steps == most || !(change > machine_epsilon<T>)) break;
-      own.check->add(n, own.d.data(), x);
-      ++steps;
-      if (once || (steps == most && !job.control->measure_error)) break;
-    }
-    job.statistics.push_back({"refinement_steps", std::max<std::int64_t>(steps, 0)});
-    if (job.control->measure_error && !once) job.error = std::max(change, rounding_error(own, x));
+    std::copy(b, b + A_.rows(), own.r.begin());
+    compute_correction(own, x, false);
+    std::copy(own.d.begin(), own.d.end(), x);
+    if ((S_.wide && options_.damping > 0) || (options_.refine == 0 && !job.control->measure_error)) return;
+    NormalCorrections corrections(own.d.data(), n, shift_ > 0 ? 0.9 : 0.5, [&](const T* y) {
+      own.check->accurate_residual(A_, b, y, own.r.data());
+      compute_correction(own, y, true);
+    });
+    const auto view = [&](T* elements) { return DenseView<T>(elements, n, 1, n, this->device()); };
+    correct(shift_ > 0 ? most_corrections : options_.refine, view(x), view(own.candidate.data()),
+            corrections);
+    job.statistics.push_back({"refinement_steps", corrections.steps()});
+    if (job.control->measure_error) job.error = std::max(corrections.size(), rounding_error(own, x));
   }
 
   AugmentedOptions options_;

@@ -97,7 +97,7 @@ Csr<double> make_augmented(const TallMatrix& S, double s, double damping, double
       add(first + A.column_indices()[k], A.values()[k]);
   };
   for (std::int64_t i = 0; i < m; ++i) {
-    add(i, s);
+    if (s != 0) add(i, s);
     add_row(S.matrix, i, m);
     offsets.push_back(std::ssize(columns));
   }

@@ -9,8 +9,8 @@
 
 namespace echelon::augmented {
 
-/// A tall matrix S = A E, or A^T E for a wide A, whose columns E scales by powers of two if their sizes differ by
-/// more than six decades.
+/// A tall matrix S = A E, or A^T E for a wide A, whose columns E scales by powers of two if their sizes
+/// differ by more than six decades.
 struct TallMatrix {
   Csr<double> matrix, transpose;
   std::vector<int> exponents;  ///< of the columns; empty: E = I
@@ -27,7 +27,8 @@ struct TallMatrix {
 template <class T>
 [[nodiscard]] TallMatrix make_tall(const MatrixRef<T>& A);
 
-/// The matrix [s I, S; S^T, -(d^2 E^2 + shift I) / s] with d the damping.
+/// The matrix [s I, S; S^T, -(d^2 E^2 + shift I) / s] with d the damping; with s = 0 both of
+/// its diagonal blocks are zero.
 [[nodiscard]] Csr<double> make_augmented(const TallMatrix& S, double s, double damping, double shift);
 
 }  // namespace echelon::augmented

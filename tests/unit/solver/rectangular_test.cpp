@@ -13,8 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <optional>
+#include <random>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -198,8 +198,8 @@ TEST(Rectangular, GapsOfPivots_SayHowCertainTheRankIs) {
     bool doubtful;
   };
   for (const Gap& gap : {Gap{1e-8, 1e-5, 5, false}, {1e-4, 1e-3, 5, false}, {0.3, 0.1, 6, true}}) {
-    const auto [x, report] = solve(with_values(gap.small), b,
-                                   {.method = "qr", .parameters = {{"tolerance", gap.tolerance}}});
+    const auto [x, report] =
+        solve(with_values(gap.small), b, {.method = "qr", .parameters = {{"tolerance", gap.tolerance}}});
     EXPECT_TRUE(report.solved()) << report;
     EXPECT_EQ(report.rank, gap.rank) << report;
     EXPECT_EQ(report.find_statistic("doubtful") != nullptr, gap.doubtful) << report;

@@ -22,19 +22,19 @@ struct ECHELON_API AugmentedOptions {
   static std::vector<Option<AugmentedOptions>> table();
 };
 
-/// Least squares for a sparse A of any shape, and the solution of least norm of an underdetermined system, by a
-/// factorisation L D L^T of
+/// Least squares for a sparse A of any shape, and the solution of least norm of an underdetermined system, by
+/// a factorisation L D L^T of
 ///
 ///   [ s I      A      ] [ r / s ]   [ b ]
 ///   [ A^T  -d^2 / s I ] [   x   ] = [ 0 ]
 ///
-/// or, for a wide A, of the same with A^T in place of A and b below. The inertia of the matrix tells the rank; a
-/// rank-deficient A is solved by a small d, whose effect corrections of x remove: x has then the least norm. The
-/// factorisation is that of `sparse-ldlt`, in double. A dense A is converted.
+/// or, for a wide A, of the same with A^T in place of A and b below. The inertia of the matrix tells the
+/// rank; a rank-deficient A is solved by a small d, whose effect corrections of x remove: x has then the
+/// least norm. The factorisation is that of `sparse-ldlt`, in double. A dense A is converted.
 ///
-/// M. Arioli, I. S. Duff, P. P. M. de Rijk, On the augmented system approach to sparse least-squares problems,
-/// Numer. Math. 55 (1989); J. D. Riley, Solving systems of linear equations with a positive definite, symmetric,
-/// but possibly ill-conditioned matrix, Math. Tables Aids Comput. 9 (1955).
+/// M. Arioli, I. S. Duff, P. P. M. de Rijk, On the augmented system approach to sparse least-squares
+/// problems, Numer. Math. 55 (1989); J. D. Riley, Solving systems of linear equations with a positive
+/// definite, symmetric, but possibly ill-conditioned matrix, Math. Tables Aids Comput. 9 (1955).
 template <class T>
 using Augmented = SolverOf<T, AugmentedOptions>;
 

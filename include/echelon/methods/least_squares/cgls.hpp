@@ -29,8 +29,8 @@ struct ECHELON_API CglsOptions {
 /// the iterates of `lsqr`, with fewer operations and somewhat larger rounding errors where A is
 /// ill-conditioned. Needs products with A^T.
 /// M. R. Hestenes and E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952).
-/// An iteration costs a product with A, one with A^T, 6 m and 10 n flops; 3 m + 4 n elements are held, and A^T
-/// of a sparse A.
+/// An iteration costs a product with A, one with A^T, 6 m and 10 n flops; 3 m + 4 n elements are held, and
+/// A^T of a sparse A.
 template <class T>
 using Cgls = SolverOf<T, CglsOptions>;
 

@@ -25,12 +25,12 @@ struct ECHELON_API LsmrOptions {
   static std::vector<Option<LsmrOptions>> table();
 };
 
-/// Least squares for an A of any shape, by minimal residuals of the normal equations on the bidiagonalisation of
-/// Golub and Kahan: ||A^T r|| falls in every iteration, and ||r|| too. The solution of least norm of an
+/// Least squares for an A of any shape, by minimal residuals of the normal equations on the bidiagonalisation
+/// of Golub and Kahan: ||A^T r|| falls in every iteration, and ||r|| too. The solution of least norm of an
 /// underdetermined system. Needs products with A^T.
 /// D. C.-L. Fong and M. Saunders, SIAM J. Sci. Comput. 33 (2011).
-/// An iteration costs a product with A, one with A^T, 6 m and 20 n flops; 3 m + 7 n elements are held, and A^T
-/// of a sparse A.
+/// An iteration costs a product with A, one with A^T, 6 m and 20 n flops; 3 m + 7 n elements are held, and
+/// A^T of a sparse A.
 template <class T>
 using Lsmr = SolverOf<T, LsmrOptions>;
 

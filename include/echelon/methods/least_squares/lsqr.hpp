@@ -25,11 +25,10 @@ struct ECHELON_API LsqrOptions {
   static std::vector<Option<LsqrOptions>> table();
 };
 
-/// Least squares for an A of any shape, by conjugate gradients on the normal equations in the bidiagonal form of
-/// Golub and Kahan: ||r|| falls in every iteration. The solution of least norm of an underdetermined system. Needs
-/// products with A^T.
-/// C. C. Paige and M. A. Saunders, ACM Trans. Math. Softw. 8 (1982).
-/// An iteration costs a product with A, one with A^T, 6 m and 15 n flops; 3 m + 6 n elements are held, and A^T
+/// Least squares for an A of any shape, by conjugate gradients on the normal equations in the bidiagonal form
+/// of Golub and Kahan: ||r|| falls in every iteration. The solution of least norm of an underdetermined
+/// system. Needs products with A^T. C. C. Paige and M. A. Saunders, ACM Trans. Math. Softw. 8 (1982). An
+/// iteration costs a product with A, one with A^T, 6 m and 15 n flops; 3 m + 6 n elements are held, and A^T
 /// of a sparse A.
 template <class T>
 using Lsqr = SolverOf<T, LsqrOptions>;
