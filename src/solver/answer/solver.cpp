@@ -405,16 +405,18 @@ std::size_t Solver<T>::bytes() const {
 namespace {
 
 template <class T>
-void check_operands(const MatrixRef<T>& A, const Device& device, DenseView<const T> B, DenseView<const T> X) {
-  const std::int64_t m = A.rows();
-  const std::int64_t n = A.columns();
+void check_operands(const MatrixRef<T>& A, Operation operation, const Device& device, DenseView<const T> B,
+                    DenseView<const T> X) {
+  const bool transposed = operation != Operation::none;
+  const std::int64_t m = transposed ? A.columns() : A.rows();
+  const std::int64_t n = transposed ? A.rows() : A.columns();
   check_view(B, "B");
   check_result_view(X, "X");
   if (B.rows() != m || X.rows() != n || B.columns() != X.columns()) {
     throw DimensionMismatch(
-        fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both the same "
+        fmt::format("{} is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both the same "
                     "number of columns",
-                    m, n, B.rows(), B.columns(), X.rows(), X.columns(), m, n));
+                    transposed ? "A^T" : "A", m, n, B.rows(), B.columns(), X.rows(), X.columns(), m, n));
   }
   check_same_memory(device, "the solver", B.device(), "B");
   check_same_memory(device, "the solver", X.device(), "X");
@@ -617,7 +619,7 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
     if (!state.ready) throw Error("solve was called before setup (or factor)");
     check_control(control);
     if (MethodChooser<T>* const chooser = implementation_->chooser()) {
-      check_operands<T>(state.given, device(), B, X);
+      check_operands<T>(state.given, control.operation, device(), B, X);
       return chooser->solve(B, X, control);
     }
     if (control.operation != Operation::none) {
@@ -629,7 +631,7 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
       }
       return transposed().solve(B, X, of_transpose);
     }
-    check_operands<T>(state.matrix, device(), B, X);
+    check_operands<T>(state.matrix, control.operation, device(), B, X);
     if (const Solver<T>* const preconditioner = state.preconditioner) {
       check_preconditioner(of_solver(preconditioner->state_), state.matrix.rows());
     }

@@ -343,7 +343,7 @@ TEST(Rectangular, SeveralColumnsUpdatesAndTransposes) {
   using namespace rectangular;
   const Dense<double> A = random_matrix(25, 9, 20);
   const Csr<double> stored_sparse = to_csr(MatrixRef<double>(A));
-  for (const std::string method : {"qr", "augmented", "lsmr"}) {
+  for (const std::string method : {"auto", "qr", "augmented", "lsmr"}) {
     SCOPED_TRACE(method);
     Solver<double> solver = make_solver<double>(method, Device());
     ASSERT_TRUE(solver.setup(stored_sparse).ready());
