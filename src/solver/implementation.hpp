@@ -167,8 +167,8 @@ class SolverImplementation {
   void keep_near_null_space(Dense<double> vectors) { near_null_space_ = std::move(vectors); }
   [[nodiscard]] const Dense<double>& near_null_space() const { return near_null_space_; }
 
-  /// Leaves the rank of a singular A as the method found it, where no status depends on it: its proof can take
-  /// some tenths of a second.
+  /// Leaves the rank of a singular A as the method found it, where no status depends on it: its proof can
+  /// take some tenths of a second.
   void leave_rank_unproven() { proves_rank_ = false; }
   [[nodiscard]] bool proves_rank() const { return proves_rank_; }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Statements about an answer: solved, singular or inconsistent, with proofs, and the digits that it
 /// promises.
-#include "exact/exact_rank.hpp"
 #include "solver/answer/acceptance.hpp"
+
+#include "exact/exact_rank.hpp"
 #include "solver/implementation.hpp"
 #include "support/big_float.hpp"
 #include "support/problems.hpp"
