@@ -177,15 +177,14 @@ bool is_refused(const Outcome& outcome) {
 }
 
 template <class T>
-bool accept_least_squares(const Answer<T>& answer, Job& job) {
+bool accept_least_squares(const Answer<T>& answer, Job& job, bool stable) {
   Outcome& outcome = job.outcome;
   const bool nothing_computed = outcome.status == Status::singular && outcome.row;
   if (nothing_computed || !check_finite(answer.x, outcome)) return false;
   const NormalResidual normal = answer.normal_residual();
   const double scale = normal.matrix_norm * answer.r.norm2;
   job.normal_residual = scale > 0 ? normal.norm2 / scale : normal.norm2;
-  // Rounding x changes r by as much, whatever method computed it.
-  const double rounding = rounding_level<T> * normal.matrix_norm * answer.x.norm2;
+  const double rounding = stable ? rounding_level<T> * normal.matrix_norm * answer.x.norm2 : 0;
   // The tolerance of an iterative method is that for the part of b in the range of A.
   const double most = std::max({satisfying_residual<T> * answer.r.norm2, job.tolerance, rounding});
   const bool truncated = normal.norm2 <= answer.truncation * normal.matrix_norm * answer.r.norm2;
@@ -233,7 +232,7 @@ void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& proble
     return;
   }
   const Outcome before = outcome;
-  if (accept_least_squares(answer, job)) {
+  if (accept_least_squares(answer, job, !iterative)) {
     outcome.warnings = before.warnings;
     outcome.message =
         problem.damping > 0
@@ -254,7 +253,7 @@ void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& proble
   template bool satisfies<T>(const VectorFacts&, const VectorFacts&);                   \
   template void accept_direct(const Answer<T>&, std::int64_t, ExactRank<T>&, Outcome&); \
   template void accept_iterative(const Answer<T>&, ExactRank<T>&, Job&);                \
-  template bool accept_least_squares(const Answer<T>&, Job&);                           \
+  template bool accept_least_squares(const Answer<T>&, Job&, bool);                     \
   template void accept_minimizer(const Answer<T>&, const LeastSquaresProblem&, bool, Job&);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE

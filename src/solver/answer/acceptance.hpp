@@ -65,9 +65,10 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job);
 
 /// Makes the x of a refused system, or of an iteration that ended, the answer with the status
 /// `least_squares`, if its residual is orthogonal to the columns of A, and returns whether it is. The caller
-/// asked for such an x.
+/// asked for such an x. `stable`: the method minimises the residual of an A that differs by rounding errors,
+/// so that A^T r may be as large as those of x make it, however large x is.
 template <class T>
-[[nodiscard]] bool accept_least_squares(const Answer<T>& answer, Job& job);
+[[nodiscard]] bool accept_least_squares(const Answer<T>& answer, Job& job, bool stable = false);
 
 /// The problem that a method solves which minimises ||b - A x||_2^2 + d^2 ||x||_2^2.
 struct LeastSquaresProblem {
