@@ -181,11 +181,13 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
     return change > 0 ? change / own.check->vector(A_.columns(), x).norm_inf : 0;
   }
 
-  /// Whether the normal equations, by which corrections are computed, can be solved to a digit or more.
+  /// Whether corrections show the error: the normal equations of a tall A can be solved to a digit or more,
+  /// and the equations of a wide one have a solution.
   [[nodiscard]] bool is_correctable() const {
     constexpr double digit = 0.1;
     const double reciprocal = decomposition_.reciprocal_condition();
-    return decomposition_.wide() || machine_epsilon<T> <= digit * reciprocal * reciprocal;
+    if (decomposition_.wide()) return decomposition_.rank().rank == A_.rows();
+    return machine_epsilon<T> <= digit * reciprocal * reciprocal;
   }
   /// Bound of the error of an x that is not corrected: eps (kappa + kappa^2 ||r|| / (||A|| ||x||)) (P.-A.
   /// Wedin, BIT 13, 1973).

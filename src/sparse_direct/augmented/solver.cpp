@@ -33,6 +33,10 @@ constexpr double relative_s = 1e-3;
 /// d of a rank-deficient A, relative to ||S||. Singular values above it converge in a few corrections.
 constexpr double relative_regularization = 1e-4;
 constexpr std::int64_t most_corrections = 20;
+/// Share of null vectors of a rank-deficient A in x, relative to x, which no correction shows: rounding
+/// errors over the square of d.
+constexpr double null_space_error =
+    machine_epsilon<double> / (relative_regularization * relative_regularization);
 /// Singular values up to this share of ||S|| count as zero. The eigenvalues of the augmented matrix are about
 /// their squares, of which rounding leaves no more.
 constexpr double rank_tolerance = 1e-7;
@@ -272,7 +276,8 @@ class AugmentedSystem final : public SolverImplementation<T> {
     correct(shift_ > 0 ? most_corrections : options_.refine, view(x), view(own.candidate.data()),
             corrections);
     job.statistics.push_back({"refinement_steps", corrections.steps()});
-    if (job.control->measure_error) job.error = std::max(corrections.size(), rounding_error(own, x));
+    if (job.control->measure_error)
+      job.error = std::max({corrections.size(), rounding_error(own, x), shift_ > 0 ? null_space_error : 0});
   }
 
   AugmentedOptions options_;
