@@ -130,6 +130,15 @@ class OnTheGpu(unittest.TestCase):
         b = made(3 * (A @ np.ones(40)))
         self.assert_solution(solver.update(made(3 * A.data)).solve(b), b, np.ones(40))
 
+    @each_family()
+    def test_batch(self, family, made, dtype):
+        A = unsymmetric(40, dtype)
+        values = (A.data * np.linspace(1, 2, 100)[:, None]).astype(dtype)
+        batch = echelon.SparseBatch(next(sparse(family, A)))
+        x = batch.solve(made(values), made(np.tile(A @ np.ones(40, dtype), (100, 1))))
+        self.assertIs(type(x), type(made(values)))
+        np.testing.assert_allclose(host(x), 1 / np.linspace(1, 2, 100)[:, None] * np.ones(40), rtol=1e-4 if dtype == np.float32 else 1e-12)
+
     @each_family(np.float64)
     def test_two_memories_are_refused_unless_a_device_is_named(self, family, made, dtype):
         A, b = unsymmetric(40), np.ones(40)
