@@ -5,6 +5,8 @@
 
 #include <echelon/methods/sparse_batch.hpp>
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -44,8 +46,9 @@ class PythonBatch {
  private:
   template <class U, class Array>
   static DenseBatch<U> batch_of(const Array& array) {
-    return {array.data(), static_cast<std::int64_t>(array.shape(2)), static_cast<std::int64_t>(array.shape(1)),
-            static_cast<std::int64_t>(array.shape(0)), device_of(array)};
+    return {array.data(), static_cast<std::int64_t>(array.shape(2)),
+            static_cast<std::int64_t>(array.shape(1)), static_cast<std::int64_t>(array.shape(0)),
+            device_of(array)};
   }
   static nb::tuple result_of(SparseBatchReport report) {
     std::vector<Status> statuses;
@@ -57,7 +60,8 @@ class PythonBatch {
       if (found == statuses.end()) statuses.push_back(outcome.status);
     }
     nb::list names;
-    for (const Status status : statuses) names.append(nb::make_tuple(std::string(to_string(status)), solved(status)));
+    for (const Status status : statuses)
+      names.append(nb::make_tuple(std::string(to_string(status)), solved(status)));
     return nb::make_tuple(names, numpy_array(std::move(numbers)), numpy_array(std::move(columns)),
                           numpy_array(std::move(report.backward_errors)), report.solved_singly, report.parts);
   }

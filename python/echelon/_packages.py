@@ -146,9 +146,13 @@ def _jax_arrays(A: Any) -> SparseArrays | None:
 
 
 def _scipy_arrays(A: Any) -> SparseArrays:
-    """Of a matrix of SciPy or CuPy; of one in another format by its conversion to CSR."""
+    """Of a matrix of SciPy or CuPy; of one in another format by its conversion to CSR. On a GPU the library takes indices to
+    ascend."""
     if A.format not in ("csr", "csc", "coo"):
         A = A.tocsr()
+    if package_of(A) == "cupyx" and A.format == "csr" and not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
     if A.format == "coo":
         return SparseArrays("coo", A.shape, A.row, A.col, A.data)
     nonzeros = int(A.indptr[-1])

@@ -56,7 +56,9 @@ class DeviceBatchElimination final : public BatchElimination<T> {
               count);
     by_levels(EliminateRow<Portable, T, width, 1>{batch}, program_.forward_rows(), forward_, count);
     for (std::int64_t column = 0; column < part.B.columns(); ++column) {
-      over_rows(LoadRhs<Portable, T, width, 1>{batch, part.B, column, count}, count);
+      over_rows(LoadRhs<Portable, T, width, 1>{batch, part.B.data() + column * part.B.leading(),
+                                               part.B.stride(), count},
+                count);
       for (int step = 0; step < 2; ++step) {  // x, and one step of refinement
         by_levels(SolveLowerRow<Portable, T, width, 1>{batch}, program_.forward_rows(), forward_, count);
         by_levels(SolveUpperRow<Portable, T, width, 1>{batch}, program_.backward_rows(), backward_, count);
@@ -65,7 +67,9 @@ class DeviceBatchElimination final : public BatchElimination<T> {
       backend_.for_each(count * chunks_, Combine{batch, count, partial_.data()});
       backend_.for_each(
           count, CombineChunks{partial_.data(), batch.n, chunks_, count, column == 0, measured_.data()});
-      over_rows(StoreBatchRow<Portable, T, width, 1>{batch, part.X, column, count}, count);
+      over_rows(StoreBatchRow<Portable, T, width, 1>{batch, part.X.data() + column * part.X.leading(),
+                                                     part.X.stride(), count},
+                count);
     }
     memory_detail::copy(Device(), residuals + first, backend_.device(), measured_.data(),
                         static_cast<std::size_t>(count) * sizeof(SystemResidual));

@@ -61,7 +61,8 @@ class HostBatchElimination final : public BatchElimination<T> {
         return !(of.error <= refined_batch_error<T>);
       };
       if (std::any_of(sums, sums + count, needs_refinement)) correct(batch, sums);
-      const StoreBatchRow<kernels::Portable, T, lanes, lanes> store{batch, part.X, column, count};
+      const StoreBatchRow<kernels::Portable, T, lanes, lanes> store{
+          batch, part.X.data() + column * part.X.leading(), part.X.stride(), count};
       for (std::int64_t row = 0; row < batch.n; ++row) store(row, 0);
       for (std::int64_t lane = 0; lane < count; ++lane) {
         residuals[lane] = with_column(residuals[lane], sums[lane], batch.n);

@@ -59,7 +59,7 @@ const BatchKernels<T>* batch_kernels_of() {
         for_rows(SolveUpperRow<Isa, T, lanes, lanes>{batch}, batch.n, rows);
       },
       [](const Arrays& batch, const DenseBatch<const T>& B, std::int64_t column, std::int64_t count) {
-        const LoadRhs<Isa, T, lanes, lanes> step{batch, B, column, count};
+        const LoadRhs<Isa, T, lanes, lanes> step{batch, B.data() + column * B.leading(), B.stride(), count};
         for (std::int64_t i = 0; i < batch.n; ++i) step(i, 0);
       },
       measure_group<Isa, T>};

@@ -96,15 +96,15 @@ struct EliminateRow {
 template <class Isa, class T, int width, int lanes>
 struct LoadRhs {
   BatchArrays<T, width> batch;
-  DenseBatch<const T> B;
-  std::int64_t column;
+  const T* rhs;  ///< of the first system
+  std::int64_t stride;
   std::int64_t count;
   ECHELON_ANYWHERE void operator()(std::int64_t row, std::int64_t system) const {
     T* const b = first_of<Isa, width>(batch.b, batch.n, system) + row * width;
     T* const r = first_of<Isa, width>(batch.residual, batch.n, system) + row * width;
     T* const x = first_of<Isa, width>(batch.x, batch.n, system) + row * width;
     for (int lane = 0; lane < lanes; ++lane) {
-      const T* const own = B.data() + (system + lane) * B.stride() + column * B.leading();
+      const T* const own = rhs + (system + lane) * stride;
       b[lane] = r[lane] = system + lane < count ? own[row] : T{0};
       x[lane] = T{0};
     }
@@ -153,6 +153,7 @@ struct SolveUpperRow {
 /// r = b - A x, by A's rows, with the componentwise backward error |r| / (|A| |x| + |b|) of each.
 template <class Isa, class T, int width, int lanes>
 struct MeasureBatchRow {
+  static constexpr T smallest = std::numeric_limits<T>::min();  // instead of 0 / 0
   BatchArrays<T, width> batch;
   /// Also leaves the backward error in `work`.
   ECHELON_ANYWHERE void operator()(std::int64_t row, std::int64_t system) const {
@@ -183,7 +184,7 @@ struct MeasureBatchRow {
     }
     for (int lane = 0; lane < lanes; ++lane) {
       r[lane] = sum[lane];
-      error[lane] = fabs(sum[lane]) / (scale[lane] + std::numeric_limits<T>::min());
+      error[lane] = fabs(sum[lane]) / (scale[lane] + smallest);
     }
   }
   [[nodiscard]] ECHELON_ANYWHERE static T fabs(T number) { return std::fabs(number); }
@@ -277,13 +278,13 @@ struct CombineChunks {
 template <class Isa, class T, int width, int lanes>
 struct StoreBatchRow {
   BatchArrays<T, width> batch;
-  DenseBatch<T> X;
-  std::int64_t column;
+  T* solution;  ///< of the first system
+  std::int64_t stride;
   std::int64_t count;
   ECHELON_ANYWHERE void operator()(std::int64_t row, std::int64_t system) const {
     const T* const x = first_of<Isa, width>(batch.x, batch.n, system) + row * width;
     for (int lane = 0; lane < lanes && system + lane < count; ++lane) {
-      X.data()[(system + lane) * X.stride() + column * X.leading() + row] = x[lane];
+      solution[(system + lane) * stride + row] = x[lane];
     }
   }
 };
