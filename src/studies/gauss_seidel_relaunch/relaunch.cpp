@@ -5,6 +5,10 @@
 
 #include <echelon/methods/gauss_seidel_relaunch.hpp>
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 namespace echelon {
 
 namespace {
@@ -19,6 +23,8 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
         : SweepWorkspace(device, size), scratch(device, size) {}
     [[nodiscard]] std::size_t bytes() const override { return SweepWorkspace::bytes() + scratch.bytes(); }
     gauss_seidel::RelaunchWorkspace<T> scratch;
+    std::int64_t launches = 0;  ///< of the sweeps of a solve
+    std::int64_t sweeps = 0;    ///< of a solve
   };
 
  public:
@@ -30,10 +36,20 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
         std::make_unique<RelaunchWorkspace>(this->device(), this->matrix().rows()));
   }
 
+  void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
+             std::vector<Job>& jobs) const override {
+    auto& own = static_cast<RelaunchWorkspace&>(workspace);
+    own.launches = 0;
+    own.sweeps = 0;
+    Base::solve(workspace, right, left, jobs);
+    for (Job& job : jobs) job.statistics = {{"launches", own.launches}, {"sweeps", own.sweeps}};
+  }
+
  private:
   void sweep(SweepWorkspace& workspace, const IterationState* state, const T* b, T* x) const override {
-    gauss_seidel::relaunch_sweep(workspace.backend, this->sparse(), state, b, x,
-                                 static_cast<RelaunchWorkspace&>(workspace).scratch);
+    auto& own = static_cast<RelaunchWorkspace&>(workspace);
+    own.launches += gauss_seidel::relaunch_sweep(own.backend, this->sparse(), state, b, x, own.scratch);
+    ++own.sweeps;
   }
 };
 
