@@ -70,8 +70,8 @@ void add_dependencies(const MatrixSummary& summary, std::vector<Row>& rows) {
   const auto& [forward, backward] = *summary.dependencies;
   rows.emplace_back("forward sweep", dependencies_text(forward, summary.structure.rows));
   rows.emplace_back("backward sweep", dependencies_text(backward, summary.structure.rows));
-  rows.emplace_back("launches", fmt::format("at most {} of a forward sweep with gauss-seidel-relaunch",
-                                            grouped(forward.launches)));
+  rows.emplace_back("launches", fmt::format("at most {} forward and {} backward with gauss-seidel-relaunch",
+                                            grouped(forward.launches), grouped(backward.launches)));
 }
 
 /// Rows after those about the structure.

@@ -29,7 +29,7 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
 
  public:
   RelaunchSolver(const Device& device, const GaussSeidelRelaunchOptions& options)
-      : Base(device, options.stop, options.residual_every) {}
+      : Base(device, options.stop, options.residual_every), kind_(options.sweep) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
@@ -48,9 +48,17 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
  private:
   void sweep(SweepWorkspace& workspace, const IterationState* state, const T* b, T* x) const override {
     auto& own = static_cast<RelaunchWorkspace&>(workspace);
-    own.launches += gauss_seidel::relaunch_sweep(own.backend, this->sparse(), state, b, x, own.scratch);
+    if (kind_ != SweepKind::backward) run(own, state, b, x, false);
+    if (kind_ != SweepKind::forward) run(own, state, b, x, true);
+  }
+
+  void run(RelaunchWorkspace& own, const IterationState* state, const T* b, T* x, bool backward) const {
+    own.launches +=
+        gauss_seidel::relaunch_sweep(own.backend, this->sparse(), state, b, x, own.scratch, backward);
     ++own.sweeps;
   }
+
+  SweepKind kind_;
 };
 
 }  // namespace
