@@ -17,7 +17,7 @@ namespace {
 /// A as a column-major matrix in host memory, or its transpose.
 template <class T>
 Dense<T> host_copy(const MatrixRef<T>& A, bool transposed) {
-  const Dense<T> given = to_dense(A).to(Device::serial());
+  Dense<T> given = to_dense(A).to(Device::serial());
   if (!transposed) return given;
   Dense<T> result(Device::serial(), A.columns(), A.rows());
   for (std::int64_t j = 0; j < given.columns(); ++j) {
