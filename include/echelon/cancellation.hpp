@@ -13,7 +13,9 @@ namespace echelon {
 /// A request to stop, by a std::stop_token, a flag of the caller, or either; without both there is none. A
 /// flag may be set in a signal handler, and must outlive the computations that test it.
 class ECHELON_API CancellationToken {
+#ifndef ECHELON_OPENCL_DEVICE
   static_assert(std::atomic<bool>::is_always_lock_free);
+#endif
 
  public:
   CancellationToken() = default;

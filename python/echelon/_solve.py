@@ -167,7 +167,7 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
     method : str
         "auto", or a name from `methods`.
     device : str, optional
-        "serial", "openmp", "openmp:4" or "cuda:0"; default: the fastest.
+        "serial", "openmp", "openmp:4", "cuda:0" or "opencl:0"; default: the fastest.
     rtol, atol : float, optional
         Iterative methods stop when ``norm(b - A @ x) <= max(rtol * norm(b), atol)``. rtol is 1e-8 by default, 1e-5 in
         float32.
@@ -296,7 +296,7 @@ class Solver:
     method : str
         A name from `methods`, or "auto": the first of `choose` that can be set up.
     device : str, optional
-        "serial", "openmp" (default), "openmp:4" or "cuda:0".
+        "serial", "openmp" (default), "openmp:4", "cuda:0" or "opencl:0".
     rtol, atol, maxiter : optional
         As in `solve`, for iterative methods.
     M : solver, callable, LinearOperator or matrix, optional

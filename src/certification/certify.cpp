@@ -236,7 +236,7 @@ ErrorCertificate by_approximate_inverse(LinearSystem<T>& system, const std::opti
   const Device device = system.options.device.value_or(system.A.device());
   Dense<T> A = to_dense(system.A);
   if (!(A.device() == device)) A = A.to(device);
-  InverseProof proof(on_target(device,
+  InverseProof proof(on_target<Targets::both>(device,
                                [&]<class Target>() {
                                  return certification::make_inverse_operations<Target, T>(std::move(A));
                                }),

@@ -213,7 +213,7 @@ class Help(ToolTest):
         self.assertRegex(self.run_tool("--version").stdout, r"\Aechelon \d+\.\d+\.\d+\ncommit: ([0-9a-f]{7,40}(-dirty)?|\S+)\n"
                          r"compiler: (GCC|Clang) \d+\.\d+\.\d+\nBLAS: \S.*\n"
                          r"instruction sets: portable, AVX2, AVX-512; on this processor (portable|AVX2|AVX-512)\n"
-                         r"CUDA: (yes|no)\n\Z")
+                         r"CUDA: (yes|no)\nOpenCL: (yes|no)\n\Z")
 
 
 class Methods(ToolTest):

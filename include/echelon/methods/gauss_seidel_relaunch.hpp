@@ -12,7 +12,7 @@ namespace echelon {
 
 struct ECHELON_API GaussSeidelRelaunchOptions {
   static constexpr std::string_view name = "gauss-seidel-relaunch";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
