@@ -52,9 +52,6 @@ set(sources_without_opencl
   certification/inverse_operations.cpp
   dense/gauss_jordan/inverse.cpp
   dense/gauss_jordan/reduce.cpp
-  dense/gauss_jordan/solver.cpp
-  dense/lu/factors.cpp
-  dense/lu/solver.cpp
   domain_decomposition/bddc/solver.cpp
   domain_decomposition/schur/blocks.cpp
   exact/rank.cpp

@@ -14,8 +14,9 @@ namespace echelon {
 enum class DeviceKind { serial, openmp, cuda, opencl };
 
 /// A device: one core of the host (`serial`), the host's cores through OpenMP (`openmp`), one NVIDIA GPU
-/// (`cuda`), or one device of an OpenCL driver (`opencl`). A small value type. `serial` and `openmp` share the
-/// host's memory, so data made for one may be used by the other; each other device has a memory of its own.
+/// (`cuda`), or one device of an OpenCL driver (`opencl`). A small value type. `serial` and `openmp` share
+/// the host's memory, so data made for one may be used by the other; each other device has a memory of its
+/// own.
 class ECHELON_API Device {
  public:
   /// Selects all cores of the host.

@@ -115,9 +115,9 @@ ECHELON_API const char* echelon_methods_json(void);
 /* ---- Matrices ---- */
 
 /* In all of them `device` is the memory that holds the arrays and the devices that can use it: NULL, "" or
- * "openmp" for the host, "cuda" or "cuda:1" for a GPU, "opencl" or "opencl:1" for an OpenCL device. *A becomes
- * the matrix, or NULL where the call is refused. The caller keeps the arrays until the matrix and the solvers that were set up with it are freed;
- * they are read only. */
+ * "openmp" for the host, "cuda" or "cuda:1" for a GPU, "opencl" or "opencl:1" for an OpenCL device. *A
+ * becomes the matrix, or NULL where the call is refused. The caller keeps the arrays until the matrix and the
+ * solvers that were set up with it are freed; they are read only. */
 
 /* A sparse matrix in CSR (ECHELON_BY_ROWS: rows + 1 offsets, column indices) or CSC form (ECHELON_BY_COLUMNS:
  * columns + 1 offsets, row indices) with `entries` stored elements; offsets and indices count from `base`, 0

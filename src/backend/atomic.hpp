@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Atomic operations for loop bodies, on the host and on other devices. All but load_acquire and store_release are
-/// relaxed: loops are separated by barriers, so no operation has to make other data visible.
+/// Atomic operations for loop bodies, on the host and on other devices. All but load_acquire and
+/// store_release are relaxed: loops are separated by barriers, so no operation has to make other data
+/// visible.
 #pragma once
 
 #include <echelon/annotate.hpp>

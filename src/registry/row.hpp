@@ -32,7 +32,7 @@ void check_device(const Device& device) {
                                           : has_cuda(targets))
     return;
   constexpr const char* kinds = targets == Targets::cuda ? "cuda"
-      : has_cuda(targets)                                ? "serial, openmp and cuda"
+                                : has_cuda(targets)      ? "serial, openmp and cuda"
                                                          : "serial and openmp";
   throw NotBuilt(fmt::format("method '{}' runs on {} only, not on {}", O::name, kinds, device.name()));
 }

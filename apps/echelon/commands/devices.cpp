@@ -46,8 +46,8 @@ std::string devices_text(const std::vector<DeviceRow>& rows) {
     cells.push_back({row.device, row.hardware, word(row.platform), word(row.driver),
                      row.refusal.empty() ? "yes" : "no: " + row.refusal});
   }
-  return fmt::format("{}\nCUDA is {}built in, OpenCL is {}built in.\n", table(cells), cuda_built() ? "" : "not ",
-                     opencl_built() ? "" : "not ");
+  return fmt::format("{}\nCUDA is {}built in, OpenCL is {}built in.\n", table(cells),
+                     cuda_built() ? "" : "not ", opencl_built() ? "" : "not ");
 }
 
 Json devices_json(const std::vector<DeviceRow>& rows) {

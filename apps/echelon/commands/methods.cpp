@@ -87,17 +87,16 @@ std::string opencl_mark(const Method& method) {
 
 std::string methods_text() {
   const auto mark = [](bool yes) { return std::string(yes ? "yes" : "-"); };
-  std::vector<std::vector<std::string>> rows = {
-      {"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "OPENCL", "SPARSE", "DENSE", "PRECONDITIONS", "STUDY", "SUMMARY"}};
+  std::vector<std::vector<std::string>> rows = {{"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "OPENCL",
+                                                 "SPARSE", "DENSE", "PRECONDITIONS", "STUDY", "SUMMARY"}};
   for (const Method& method : methods()) {
     rows.push_back({method.name, std::string(to_string(method.kind)), mark(method.serial),
-                    mark(method.openmp), mark(method.cuda && cuda_built()),
-                    opencl_mark(method), mark(method.sparse),
-                    mark(method.dense), mark(method.usable_as_preconditioner), mark(method.study),
-                    method.summary});
+                    mark(method.openmp), mark(method.cuda && cuda_built()), opencl_mark(method),
+                    mark(method.sparse), mark(method.dense), mark(method.usable_as_preconditioner),
+                    mark(method.study), method.summary});
   }
-  return fmt::format("{}\n{}.\n{}.\n{}A method's options: echelon --help solver:NAME\n", table(rows), cuda_line(),
-                     opencl_line(), blas_line());
+  return fmt::format("{}\n{}.\n{}.\n{}A method's options: echelon --help solver:NAME\n", table(rows),
+                     cuda_line(), opencl_line(), blas_line());
 }
 
 Json methods_json() {

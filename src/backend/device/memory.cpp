@@ -66,7 +66,8 @@ void* shrink_host(void* pointer, std::size_t bytes) {
 MemoryInfo memory(const Device& device) {
   require(device);
   if (device.on_host()) return host_memory().info;
-  return device.kind() == DeviceKind::cuda ? cuda_memory::info(device.id()) : opencl_memory::info(device.id());
+  return device.kind() == DeviceKind::cuda ? cuda_memory::info(device.id())
+                                           : opencl_memory::info(device.id());
 }
 
 namespace memory_detail {

@@ -57,7 +57,8 @@ ECHELON_DEVICE __attribute__((const)) double _Z4fmindd(double, double);
 ECHELON_DEVICE __attribute__((const)) double _Z4fmoddd(double, double);
 }
 
-// Functions that the standard library's ones for float, which Clang compiles for the device as they are, call.
+// Functions that the standard library's ones for float, which Clang compiles for the device as they are,
+// call.
 extern "C" inline ECHELON_DEVICE int ilogbf(float x) {
   return _Z5ilogbf(x);
 }

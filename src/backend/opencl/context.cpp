@@ -15,12 +15,23 @@ namespace {
 
 /// Bytes of a block of small allocations. Larger allocations have blocks of their own.
 constexpr std::size_t block_bytes = std::size_t{32} << 20;
+/// Whether the queues of this thread are gone, since it ends.
+thread_local bool has_ended = false;
+/// Queues of a thread by their contexts.
+struct ThreadQueues {
+  ThreadQueues() = default;
+  ThreadQueues(const ThreadQueues&) = delete;
+  ThreadQueues& operator=(const ThreadQueues&) = delete;
+  ~ThreadQueues() { has_ended = true; }
+  std::map<const DeviceContext*, std::unique_ptr<ThreadQueue>> of;
+};
+
 /// Bytes of free blocks that are kept for later allocations.
 constexpr std::size_t kept_bytes = std::size_t{512} << 20;
 
 }  // namespace
 
-ThreadQueue::ThreadQueue(Context& context) : context_(context) {
+ThreadQueue::ThreadQueue(DeviceContext& context) : context_(context) {
   cl_int status = CL_SUCCESS;
   queue_ = clCreateCommandQueueWithProperties(context.get(), context.device().id, nullptr, &status);
   check(status, "clCreateCommandQueueWithProperties");
@@ -57,37 +68,38 @@ cl_kernel ThreadQueue::kernel(const void* handle) {
   return kernel.kernel;
 }
 
-Context::Context(int number) : number_(number), device_(usable_device(number)) {
+DeviceContext::DeviceContext(int number) : number_(number), device_(usable_device(number)) {
   cl_int status = CL_SUCCESS;
   context_ = clCreateContext(nullptr, 1, &device_.id, nullptr, nullptr, &status);
   check(status, "clCreateContext");
 }
 
-Context& Context::of(int number) {
+DeviceContext& DeviceContext::of(int number) {
   // Contexts are not destroyed: queues of threads, and memory, may outlive any static object.
   static std::mutex mutex;
-  static auto* const contexts = new std::map<int, std::unique_ptr<Context>>;
+  static auto* const contexts = new std::map<int, std::unique_ptr<DeviceContext>>;
   const std::lock_guard lock(mutex);
-  std::unique_ptr<Context>& context = (*contexts)[number];
-  if (context == nullptr) context = std::make_unique<Context>(number);
+  std::unique_ptr<DeviceContext>& context = (*contexts)[number];
+  if (context == nullptr) context = std::make_unique<DeviceContext>(number);
   return *context;
 }
 
-ThreadQueue& Context::queue() {
-  thread_local std::map<const Context*, std::unique_ptr<ThreadQueue>> queues;
-  std::unique_ptr<ThreadQueue>& queue = queues[this];
+ThreadQueue& DeviceContext::queue() {
+  if (has_ended) throw OpenClError("OpenCL: a thread queues work after its end");
+  thread_local ThreadQueues queues;
+  std::unique_ptr<ThreadQueue>& queue = queues.of[this];
   if (queue == nullptr) queue = std::make_unique<ThreadQueue>(*this);
   return *queue;
 }
 
-cl_program Context::program(std::size_t module) {
+cl_program DeviceContext::program(std::size_t module) {
   const std::lock_guard lock(programs_mutex_);
   cl_program& program = programs_[module];
   if (program == nullptr) program = build_program(context_, device_, module_of(module), program_folder());
   return program;
 }
 
-void* Context::allocate(std::size_t bytes) {
+void* DeviceContext::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   const BlockPool::Queue own = queue().get();
   const std::lock_guard lock(memory_mutex_);
@@ -102,7 +114,7 @@ void* Context::allocate(std::size_t bytes) {
   return found->address;
 }
 
-bool Context::add_block(std::size_t bytes) {
+bool DeviceContext::add_block(std::size_t bytes) {
   constexpr std::size_t unit = BlockPool::alignment;
   if (bytes > device_.largest_part) return false;
   const std::size_t size = std::max((bytes + unit - 1) / unit * unit, std::min(block_bytes, available()));
@@ -121,11 +133,11 @@ bool Context::add_block(std::size_t bytes) {
   return true;
 }
 
-void Context::deallocate(void* pointer) noexcept {
+void DeviceContext::deallocate(void* pointer) noexcept {
   if (pointer == nullptr) return;
-  const BlockPool::Queue own = queue().get();
+  const BlockPool::Queue user = has_ended ? BlockPool::any_queue() : queue().get();
   const std::lock_guard lock(memory_mutex_);
-  pool_.release(pointer, own);
+  pool_.release(pointer, user);
   while (pool_.total() - pool_.used() > kept_bytes) {
     const auto block = pool_.remove_free_block();
     if (!block) return;
@@ -135,24 +147,24 @@ void Context::deallocate(void* pointer) noexcept {
   }
 }
 
-std::size_t Context::available() const {
+std::size_t DeviceContext::available() const {
   if (device_.is_processor) return host_memory().info.available;
   return device_.memory - std::min(device_.memory, pool_.total());
 }
 
-MemoryInfo Context::memory() {
+MemoryInfo DeviceContext::memory() {
   const std::lock_guard lock(memory_mutex_);
   return {device_.memory, available() + pool_.total() - pool_.used()};
 }
 
-std::vector<void*> Context::blocks() {
+std::vector<void*> DeviceContext::blocks() {
   const std::lock_guard lock(memory_mutex_);
   std::vector<void*> addresses;
   for (const auto& [address, bytes] : pool_.blocks()) addresses.push_back(address);
   return addresses;
 }
 
-void Context::finish(BlockPool::Queue queue) {
+void DeviceContext::finish(BlockPool::Queue queue) {
   std::vector<cl_command_queue> waited;
   {
     const std::lock_guard lock(queues_mutex_);

@@ -18,42 +18,42 @@
 
 namespace echelon::opencl {
 
-class Context;
+class DeviceContext;
 
 /// Queue of a thread on a device, with its kernels: setting arguments is not thread-safe.
 class ThreadQueue {
  public:
-  explicit ThreadQueue(Context& context);
+  explicit ThreadQueue(DeviceContext& context);
   ThreadQueue(const ThreadQueue&) = delete;
   ThreadQueue& operator=(const ThreadQueue&) = delete;
   /// Waits for the queued work.
   ~ThreadQueue();
 
   [[nodiscard]] cl_command_queue get() const { return queue_; }
-  [[nodiscard]] Context& context() const { return context_; }
+  [[nodiscard]] DeviceContext& context() const { return context_; }
   /// The kernel, which is told the blocks of memory that there are.
   [[nodiscard]] cl_kernel kernel(const void* handle);
 
  private:
   struct Kernel {
     cl_kernel kernel = nullptr;
-    std::uint64_t known_blocks = 0;  ///< Context::block_generation() of the blocks that it was told
+    std::uint64_t known_blocks = 0;  ///< DeviceContext::block_generation() of the blocks that it was told
   };
 
-  Context& context_;
+  DeviceContext& context_;
   cl_command_queue queue_;
   std::unordered_map<const void*, Kernel> kernels_;
 };
 
 /// A device in use: its programs, its memory and the queues of all threads. Thread-safe.
-class Context {
+class DeviceContext {
  public:
-  explicit Context(int number);
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  explicit DeviceContext(int number);
+  DeviceContext(const DeviceContext&) = delete;
+  DeviceContext& operator=(const DeviceContext&) = delete;
 
   /// The context of a device, which is made by the first call and lasts until the process ends.
-  [[nodiscard]] static Context& of(int number);
+  [[nodiscard]] static DeviceContext& of(int number);
 
   [[nodiscard]] const DriverDevice& device() const { return device_; }
   [[nodiscard]] cl_context get() const { return context_; }

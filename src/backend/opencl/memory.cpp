@@ -30,15 +30,15 @@ void require(int id) {
 }
 
 MemoryInfo info(int id) {
-  return opencl::Context::of(id).memory();
+  return opencl::DeviceContext::of(id).memory();
 }
 
 void* allocate(int id, std::size_t bytes) {
-  return opencl::Context::of(id).allocate(bytes);
+  return opencl::DeviceContext::of(id).allocate(bytes);
 }
 
 void deallocate(int id, void* pointer) noexcept {
-  if (pointer != nullptr) opencl::Context::of(id).deallocate(pointer);
+  if (pointer != nullptr) opencl::DeviceContext::of(id).deallocate(pointer);
 }
 
 void copy(int id, void* target, const void* source, std::size_t bytes) {

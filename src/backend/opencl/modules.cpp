@@ -45,11 +45,11 @@ const KernelName& kernel_name(const void* handle) {
 
 }  // namespace echelon::opencl
 
-// Functions that Clang's host code of a file calls when it is loaded. The build renames them from those of the
-// HIP run time, of which a program may link the true ones.
+// Functions that Clang's host code of a file calls when it is loaded. The build renames them from those of
+// the HIP run time, of which a program may link the true ones.
 extern "C" {
 
-/// What Clang passes for a file.
+/// Compiled file as Clang passes it.
 struct EchelonOpenClImage {
   unsigned magic;
   unsigned version;

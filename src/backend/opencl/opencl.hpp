@@ -15,9 +15,9 @@
 
 namespace echelon {
 
-/// A device of an OpenCL driver, compiled by Clang only (see builtins.hpp). Work is queued in the order of the
-/// calling thread; sums are divided independently of the device, so that equal operations have equal bits on
-/// all that round alike. Not thread-safe.
+/// A device of an OpenCL driver, compiled by Clang only (see builtins.hpp). Work is queued in the order of
+/// the calling thread; sums are divided independently of the device, so that equal operations have equal bits
+/// on all that round alike. Not thread-safe.
 class OpenCl {
  public:
   static constexpr bool on_host = false;
@@ -73,8 +73,7 @@ class OpenCl {
       V* const to_values = is_odd ? sorted_values : other_values.data();
       for_each(parts.count, CountDigits<K>{parts, digit, keys, counts.data()});
       scan((static_cast<std::int64_t>(digit.mask) + 1) * parts.count, counts.data(), counts.data());
-      for_each(parts.count,
-               MoveByDigit<K, V>{parts, digit, keys, values, counts.data(), to_keys, to_values});
+      for_each(parts.count, MoveByDigit<K, V>{parts, digit, keys, values, counts.data(), to_keys, to_values});
       keys = to_keys;
       values = to_values;
     }
@@ -126,8 +125,8 @@ class OpenCl {
   }
   void synchronize() { opencl::synchronize(device_.id()); }
 
-  /// Queues a kernel. The arguments have exactly the types of its parameters, with LocalBytes for LocalMemory;
-  /// the driver compares their sizes.
+  /// Queues a kernel. The arguments have exactly the types of its parameters, with LocalBytes for
+  /// LocalMemory; the driver compares their sizes.
   template <class Kernel, class... A>
   void launch(opencl::LaunchSize size, Kernel* kernel, const A&... arguments) {
     const std::array<opencl::Argument, sizeof...(A)> list = {argument(arguments)...};

@@ -8,7 +8,8 @@ namespace echelon::opencl_memory {
 namespace {
 [[noreturn]] void throw_opencl_absent() {
   throw NotBuilt(
-      "this build of Echelon has no OpenCL backend: install its packages (scripts/install-packages opencl) and "
+      "this build of Echelon has no OpenCL backend: install its packages (scripts/install-packages opencl) "
+      "and "
       "build with the preset 'opencl', or use device openmp");
 }
 }  // namespace

@@ -15,8 +15,8 @@ namespace echelon::opencl {
 /// A free range remembers the queue whose work may still use it.
 class BlockPool {
  public:
-  /// Sizes and addresses are multiples of it, as long as those of blocks are.
-  static constexpr std::size_t alignment = 256;
+  /// Sizes and addresses are multiples of it, as long as those of blocks are. OpenCL grants no more.
+  static constexpr std::size_t alignment = 128;
   using Queue = const void*;
   static constexpr Queue no_queue = nullptr;
   /// Several queues.

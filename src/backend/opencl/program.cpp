@@ -48,7 +48,8 @@ std::string file_name(const DriverDevice& device, const Module& module) {
 
 std::string build_log(cl_program program, const DriverDevice& device) {
   std::size_t size = 0;
-  if (clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS) return {};
+  if (clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS)
+    return {};
   std::string log(size, '\0');
   clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
   log.resize(std::min(log.find('\0'), log.size()));
@@ -76,15 +77,15 @@ cl_program load(cl_context context, const DriverDevice& device, const std::files
   return nullptr;
 }
 
-/// Writes the program to a file of its own, which then gets the name: other processes see all of it or nothing.
+/// Writes the program to a file of its own, which then gets the name: other processes see all of it or
+/// nothing.
 void store(cl_program program, const std::filesystem::path& path) {
   std::size_t size = 0;
   if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) != CL_SUCCESS) return;
   std::vector<unsigned char> bytes(size);
   unsigned char* target = bytes.data();
-  if (size == 0 ||
-      clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(target), static_cast<void*>(&target), nullptr) !=
-          CL_SUCCESS)
+  if (size == 0 || clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(target), static_cast<void*>(&target),
+                                    nullptr) != CL_SUCCESS)
     return;
   std::error_code failure;
   std::filesystem::create_directories(path.parent_path(), failure);

@@ -20,14 +20,15 @@ void set_argument(cl_kernel kernel, cl_uint index, const Argument& argument) {
 
 void queue_copy(int device, cl_bool waits, void* target, const void* source, std::size_t bytes) {
   if (bytes == 0) return;
-  check(clEnqueueSVMMemcpy(Context::of(device).queue().get(), waits, target, source, bytes, 0, nullptr, nullptr),
+  check(clEnqueueSVMMemcpy(DeviceContext::of(device).queue().get(), waits, target, source, bytes, 0, nullptr,
+                           nullptr),
         "clEnqueueSVMMemcpy");
 }
 
 }  // namespace
 
 void launch(int device, const void* kernel, LaunchSize size, std::span<const Argument> arguments) {
-  ThreadQueue& queue = Context::of(device).queue();
+  ThreadQueue& queue = DeviceContext::of(device).queue();
   const cl_kernel found = queue.kernel(kernel);
   cl_uint index = 0;
   for (const Argument& argument : arguments) set_argument(found, index++, argument);
@@ -50,12 +51,12 @@ void write(int device, void* target, const void* source, std::size_t bytes) {
 }
 
 void synchronize(int device) {
-  check(clFinish(Context::of(device).queue().get()), "clFinish");
+  check(clFinish(DeviceContext::of(device).queue().get()), "clFinish");
 }
 
 /// A processor runs the items of a group in a loop, which is worth its start when it is long.
 std::int64_t loop_group_size(int device) {
-  const DriverDevice& used = Context::of(device).device();
+  const DriverDevice& used = DeviceContext::of(device).device();
   return static_cast<std::int64_t>(std::min<std::size_t>(used.group_size, used.is_processor ? 1024 : 256));
 }
 

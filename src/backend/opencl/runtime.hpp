@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Launches and copies on an OpenCL device, without OpenCL's headers: the compilation for OpenCL, which makes
-/// the kernels, includes this file. Work is queued in the order of the calling thread, which has a queue of its
-/// own on each device. All functions throw OpenClError for a call that the driver refuses.
+/// the kernels, includes this file. Work is queued in the order of the calling thread, which has a queue of
+/// its own on each device. All functions throw OpenClError for a call that the driver refuses.
 #pragma once
 
 #include <cstddef>

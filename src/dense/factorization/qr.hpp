@@ -27,7 +27,8 @@ template <class T>
 template <class T>
 [[nodiscard]] bool factor_qr(OpenCl& backend, DenseView<T> A, T* tau, const SetupControl& control);
 
-/// Computes X = A^-1 X = R^-1 Q^T X, or A^-T X, for a column-major X. 4 n^2 flops a column. Queued. With OpenCL the host works on copies.
+/// Computes X = A^-1 X = R^-1 Q^T X, or A^-T X, for a column-major X. 4 n^2 flops a column. Queued. With
+/// OpenCL the host works on copies.
 template <class T>
 void substitute_qr(Host& backend, bool transposed, DenseView<const T> factors, const T* tau, DenseView<T> X);
 template <class T>

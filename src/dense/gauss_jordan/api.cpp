@@ -120,7 +120,8 @@ Report RowReduction<T>::invert(DenseView<T> A) const {
 template <class T>
 Dense<T> null_space(const EchelonForm<T>& form) {
   return at_api_boundary([&] {
-    return on_target<Targets::both>(form.R.device(), [&]<class Target>() { return null_space_on<Target, T>(form); });
+    return on_target<Targets::both>(form.R.device(),
+                                    [&]<class Target>() { return null_space_on<Target, T>(form); });
   });
 }
 

@@ -21,8 +21,7 @@ inline constexpr const char* not_square = "A is not square";
 template <class B, class T>
 std::optional<FloatProducts> requested_products(const GaussJordanOptions& options) {
   const Precision requested = options.factor_precision;
-  const FloatProducts products =
-      has_float_products<B> ? float_products(requested) : FloatProducts::in_float;
+  const FloatProducts products = has_float_products<B> ? float_products(requested) : FloatProducts::in_float;
   const bool lower = std::is_same_v<T, double> || products != FloatProducts::in_float;
   if (requested == Precision::working || !lower) return std::nullopt;
   return products;

@@ -219,8 +219,8 @@ void SchurComplement<T>::State::eliminate() {
   const Stopwatch watch;
   report.device = device;
   report.method = "schur-complement";
-  const MatrixFacts facts =
-      on_target<Targets::both>(device, [&]<class Target>() { return make_residual_check<Target, T>(device)->matrix(A); });
+  const MatrixFacts facts = on_target<Targets::both>(
+      device, [&]<class Target>() { return make_residual_check<Target, T>(device)->matrix(A); });
   norm = facts.norm_inf;
   if (facts.row) {
     report.status = Status::not_a_number;

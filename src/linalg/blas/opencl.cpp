@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of dense matrices. A and B are copied to panels of 8 rows and 8 columns, padded by zeros, so that a
-// tile of C reads both in the order of memory.
+// Products of dense matrices. A and B are copied to panels of 8 rows and 8 columns, padded by zeros, so that
+// a tile of C reads both in the order of memory.
 #include "backend/target.hpp"
 #include "linalg/blas/gemm.hpp"
-#include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
 
 #include <echelon/array.hpp>
@@ -39,7 +38,8 @@ struct MultiplyTile {
   const T* right;  ///< panels of the transpose of B
   std::int64_t panels_down, inner, rows, columns;
   T alpha, beta;
-  ViewElements<T> C;
+  T* C;
+  std::int64_t row_step, column_step;  ///< of C
 
   ECHELON_ANYWHERE void operator()(std::int64_t t) const {
     const std::int64_t down = t % panels_down;
@@ -57,12 +57,11 @@ struct MultiplyTile {
     put(sums, down * tile, across * tile);
   }
 
- private:
   ECHELON_ANYWHERE void put(const T (&sums)[tile][tile], std::int64_t first_row,
                             std::int64_t first_column) const {
     for (std::int64_t j = 0; j < tile && first_column + j < columns; ++j) {
       for (std::int64_t i = 0; i < tile && first_row + i < rows; ++i) {
-        T& target = C[(first_column + j) * rows + first_row + i];
+        T& target = C[(first_row + i) * row_step + (first_column + j) * column_step];
         target = beta == T{0} ? alpha * sums[j][i] : alpha * sums[j][i] + beta * target;
       }
     }
@@ -73,8 +72,7 @@ template <class T>
 Array<T> pack(OpenCl& backend, const DenseView<const T>& A) {
   const std::int64_t panels = (A.rows() + tile - 1) / tile;
   Array<T> packed(backend.device(), panels * A.columns() * tile);
-  backend.for_each(panels * A.columns(),
-                   PackPanel<T>{DenseRows<T>(A), A.rows(), A.columns(), packed.data()});
+  backend.for_each(panels * A.columns(), PackPanel<T>{DenseRows<T>(A), A.rows(), A.columns(), packed.data()});
   return packed;
 }
 
@@ -87,9 +85,18 @@ void gemm(OpenCl& backend, T alpha, DenseView<const T> A, DenseView<const T> B, 
   const Array<T> right = pack(backend, transposed(B));
   const std::int64_t down = (C.rows() + tile - 1) / tile;
   const std::int64_t across = (C.columns() + tile - 1) / tile;
-  backend.for_each(down * across,
-                   MultiplyTile<T>{left.data(), right.data(), down, A.columns(), C.rows(), C.columns(),
-                                   alpha, beta, ViewElements<T>(C)});
+  const bool by_column = C.layout() == Layout::column_major;
+  backend.for_each(down * across, MultiplyTile<T>{.left = left.data(),
+                                                  .right = right.data(),
+                                                  .panels_down = down,
+                                                  .inner = A.columns(),
+                                                  .rows = C.rows(),
+                                                  .columns = C.columns(),
+                                                  .alpha = alpha,
+                                                  .beta = beta,
+                                                  .C = C.data(),
+                                                  .row_step = by_column ? 1 : C.leading(),
+                                                  .column_step = by_column ? C.leading() : 1});
 }
 
 template void gemm(OpenCl&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);

@@ -9,9 +9,8 @@ namespace echelon {
 template <class Target, class T>
 SumArrays<T> sum_on(ScaledCsr<T> A, ScaledCsr<T> B, bool with_values) {
   OpenCl backend(A.matrix.device());
-  return sum_by_rows(backend, A, B, with_values, [&](std::int64_t /*work*/, auto row) {
-    backend.for_each(A.matrix.rows(), row);
-  });
+  return sum_by_rows(backend, A, B, with_values,
+                     [&](std::int64_t /*work*/, auto row) { backend.for_each(A.matrix.rows(), row); });
 }
 
 template <class Target, class T>
@@ -19,14 +18,12 @@ bool update_sum_on(ScaledCsr<T> A, ScaledCsr<T> B, const Array<std::int64_t>& ro
                    const Array<std::int32_t>& column_indices, T* values) {
   OpenCl backend(A.matrix.device());
   return update_sum_by_rows(backend, A, B, row_offsets, column_indices, values,
-                            [&](std::int64_t /*work*/, auto row) {
-                              backend.for_each(A.matrix.rows(), row);
-                            });
+                            [&](std::int64_t /*work*/, auto row) { backend.for_each(A.matrix.rows(), row); });
 }
 
-#define ECHELON_INSTANTIATE(T)                                                                            \
-  template SumArrays<T> sum_on<OpenClTarget>(ScaledCsr<T>, ScaledCsr<T>, bool);                           \
-  template bool update_sum_on<OpenClTarget>(ScaledCsr<T>, ScaledCsr<T>, const Array<std::int64_t>&,       \
+#define ECHELON_INSTANTIATE(T)                                                                      \
+  template SumArrays<T> sum_on<OpenClTarget>(ScaledCsr<T>, ScaledCsr<T>, bool);                     \
+  template bool update_sum_on<OpenClTarget>(ScaledCsr<T>, ScaledCsr<T>, const Array<std::int64_t>&, \
                                             const Array<std::int32_t>&, T*);
 ECHELON_INSTANTIATE(float)
 ECHELON_INSTANTIATE(double)

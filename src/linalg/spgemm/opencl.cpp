@@ -24,9 +24,9 @@ Csr<T> right_product_on(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P) {
   return multiply_by_expansion(backend, R, multiply_by_expansion(backend, A, P));
 }
 
-#define ECHELON_INSTANTIATE(T)                                                                                \
-  template std::unique_ptr<ProductPlan<T>> plan_product_on<OpenClTarget>(Factors<T>, const ProductOptions&);  \
-  template Csr<T> product_on<OpenClTarget>(Factors<T>);                                                       \
+#define ECHELON_INSTANTIATE(T)                                                                               \
+  template std::unique_ptr<ProductPlan<T>> plan_product_on<OpenClTarget>(Factors<T>, const ProductOptions&); \
+  template Csr<T> product_on<OpenClTarget>(Factors<T>);                                                      \
   template Csr<T> right_product_on<OpenClTarget>(const Csr<T>&, const Csr<T>&, const Csr<T>&);
 ECHELON_INSTANTIATE(float)
 ECHELON_INSTANTIATE(double)

@@ -38,8 +38,8 @@ template <class T>
 void multiply_transposed(OpenCl& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
 
 /// Y = alpha A X + beta Y for any number of columns in either layout. Each column has the same bits as the
-/// product with that column alone. A is read once per eight columns with CUDA, per sixteen on the host, and per
-/// column with OpenCL.
+/// product with that column alone. A is read once per eight columns with CUDA, per sixteen on the host, and
+/// per column with OpenCL.
 template <class T>
 void multiply_several(Host& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y);
 template <class T>

@@ -57,7 +57,8 @@ struct SumRange {
     const std::int64_t range = e % ranges;
     const T* const column = columns + e / ranges * leading;
     T sum = 0;
-    for (std::int64_t i = rows * range / ranges; i < rows * (range + 1) / ranges; ++i) sum += column[i] * x[i];
+    for (std::int64_t i = rows * range / ranges; i < rows * (range + 1) / ranges; ++i)
+      sum += column[i] * x[i];
     sums[e] = sum;
   }
 };
@@ -119,10 +120,10 @@ void multiply_transposed(OpenCl& backend, T alpha, const Csr<T>& A, DenseView<co
                    X, beta, Y);
 }
 
-#define ECHELON_INSTANTIATE(T)                                                                              \
-  template void multiply(OpenCl&, T, const MatrixRef<T>&, const T*, T, T*);                                 \
-  template void multiply_transposed(OpenCl&, T, const DenseView<const T>&, const T*, T, T*);                \
-  template void multiply_several(OpenCl&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);           \
+#define ECHELON_INSTANTIATE(T)                                                                    \
+  template void multiply(OpenCl&, T, const MatrixRef<T>&, const T*, T, T*);                       \
+  template void multiply_transposed(OpenCl&, T, const DenseView<const T>&, const T*, T, T*);      \
+  template void multiply_several(OpenCl&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>); \
   template void multiply_transposed(OpenCl&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);
 ECHELON_INSTANTIATE(float)
 ECHELON_INSTANTIATE(double)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The products of row_products.hpp in the loops of any backend: each row is an element of a loop, and its sum
-/// has the bits of the host.
+/// The products of row_products.hpp in the loops of any backend: each row is an element of a loop, and its
+/// sum has the bits of the host.
 #pragma once
 
 #include "backend/columns.hpp"
@@ -14,7 +14,7 @@
 namespace echelon {
 
 template <class T, class X, class Use>
-struct RowProduct {
+struct RowProductLoop {
   SparseRows<T> A;
   X x;
   Use use;
@@ -28,7 +28,7 @@ struct RowProduct {
 
 template <class B, class T, class X, class Use>
 void for_row_products(B& backend, const Csr<T>& A, X x, Use use) {
-  backend.for_each(A.rows(), RowProduct<T, X, Use>{SparseRows<T>(A), x, use});
+  backend.for_each(A.rows(), RowProductLoop<T, X, Use>{SparseRows<T>(A), x, use});
 }
 
 template <class B, class T, class X, class Use>

@@ -11,8 +11,8 @@ CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries
   return compress_by_radix(backend, entries, rows, columns);
 }
 
-#define ECHELON_INSTANTIATE(T)                                                                           \
-  template CompressedRows<T> compress(OpenCl&, const CooEntries<T>&, std::int64_t, std::int64_t);        \
+#define ECHELON_INSTANTIATE(T)                                                                    \
+  template CompressedRows<T> compress(OpenCl&, const CooEntries<T>&, std::int64_t, std::int64_t); \
   template CompressedRows<T> compress(OpenCl&, const TransposedEntries<T>&, std::int64_t, std::int64_t);
 ECHELON_INSTANTIATE(float)
 ECHELON_INSTANTIATE(double)

@@ -98,8 +98,8 @@ struct StoreWhileRunning {
 
 }  // namespace by_levels
 
-/// Sweeps over matrices with one pattern, of which this keeps a copy, and the levels from the first sweep in a
-/// direction on; in addition n elements of memory.
+/// Sweeps over matrices with one pattern, of which this keeps a copy, and the levels from the first sweep in
+/// a direction on; in addition n elements of memory.
 template <class B, class T>
 class LevelSweeps {
  public:
@@ -166,9 +166,8 @@ class SweepWorkspace {
   }
   /// The sweeps over matrices with the pattern of A. Waits.
   [[nodiscard]] LevelSweeps<B, T>& of(B& backend, const Csr<T>& A) {
-    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const auto& sweeps) {
-      return sweeps->has_pattern_of(backend, A);
-    });
+    const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                    [&](const auto& sweeps) { return sweeps->has_pattern_of(backend, A); });
     if (found != kept_.end()) return **found;
     if (kept_.size() == most_kept) kept_.erase(kept_.begin());
     return *kept_.emplace_back(std::make_unique<LevelSweeps<B, T>>(A));

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Primitives of the backend OpenCl against algorithms of the standard library. Compiled for OpenCL.
+// Primitives of the backend OpenCl against algorithms of the standard library.
+#include "opencl/backend/primitives.hpp"
 #include "opencl/opencl_fixture.hpp"
-
-#include "backend/atomic.hpp"
-#include "backend/store.hpp"
-#include "backend/target.hpp"
 
 #include <echelon/error.hpp>
 
@@ -24,64 +21,6 @@ namespace {
 
 constexpr std::int64_t sizes[] = {0, 1, 31, 33, 63, 65, 1023, 1025, 4097, 100'003, 1'000'003};
 
-template <class V>
-struct Element {
-  const V* x;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {static_cast<double>(x[i])}; }
-};
-struct Square {
-  std::int64_t* target;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = i * i; }
-};
-struct Magnitude {
-  const double* x;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(x[i])}; }
-};
-struct IsAbove {
-  const double* x;
-  double bound;
-  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
-    return x[i] > bound ? FirstIndex{i} : FirstIndex{};
-  }
-};
-struct CountVisits {
-  std::int32_t* visits;
-  ECHELON_ANYWHERE void operator()(std::int64_t s, std::int64_t k) const {
-    atomic_add(visits + k, static_cast<std::int32_t>(s) + 1);
-  }
-};
-/// All atomic operations, on few targets.
-struct UseAtomics {
-  std::int32_t* sums;
-  std::int64_t* total;
-  std::int32_t* extremes;
-  std::int32_t* owner;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    atomic_add(sums + i % 3, 1);
-    fetch_add(total, i);
-    atomic_min(extremes, static_cast<std::int32_t>(i));
-    atomic_max(extremes + 1, static_cast<std::int32_t>(i));
-    compare_exchange(owner, -1, static_cast<std::int32_t>(i));
-  }
-};
-/// Results of functions of <cmath> for one argument.
-struct MathFunctions {
-  const double* x;
-  double* y;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    const double v = x[i];
-    double* const out = y + 8 * i;
-    out[0] = std::sqrt(std::fabs(v));
-    out[1] = std::fma(v, v, -1.0);
-    out[2] = std::floor(v);
-    out[3] = std::ldexp(v, 3);
-    out[4] = std::ilogb(v);
-    out[5] = std::copysign(1.0, v);
-    out[6] = 1 / v;
-    out[7] = std::round(v);
-  }
-};
-
 std::vector<double> random_values(std::int64_t n) {
   std::mt19937 random(static_cast<unsigned>(n));
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -94,15 +33,14 @@ std::vector<double> random_values(std::int64_t n) {
 class OpenClBackend : public OpenClTest {};
 
 TEST_F(OpenClBackend, OtherDevice_Refused) {
-  EXPECT_THROW(OpenCl{Device()}, DeviceMismatch);
+  EXPECT_THROW(make_backend(Device()), DeviceMismatch);
 }
 
 TEST_F(OpenClBackend, ForEach_VisitsEveryIndex) {
-  OpenCl backend(Device::opencl());
   for (const std::int64_t n : sizes) {
     Array<std::int64_t> target(Device::opencl(), n + 1);
-    backend.fill(n + 1, std::int64_t{-1}, target.data());
-    backend.for_each(n, Square{target.data()});
+    target = there(std::vector<std::int64_t>(static_cast<std::size_t>(n) + 1, -1));
+    square_indices(n, target.data());
     const std::vector<std::int64_t> found = target.to_vector();
     for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(found[static_cast<std::size_t>(i)], i * i) << n;
     EXPECT_EQ(found.back(), -1);
@@ -110,27 +48,18 @@ TEST_F(OpenClBackend, ForEach_VisitsEveryIndex) {
 }
 
 TEST_F(OpenClBackend, Reduce_ExactSums) {
-  OpenCl backend(Device::opencl());
   for (const std::int64_t n : sizes) {
     std::vector<float> ones(static_cast<std::size_t>(n), 1.0F);
     const Array<float> x = there(ones);
-    Array<Sum> sum(Device::opencl(), 1);
-    backend.reduce(n, Element<float>{x.data()}, Store<Sum>{sum.data()});
-    EXPECT_EQ(backend.read(sum.data()).value, static_cast<double>(n));
+    EXPECT_EQ(sum(n, x.data()), static_cast<double>(n));
   }
 }
 
 TEST_F(OpenClBackend, Reduce_SameBitsAgain) {
-  OpenCl backend(Device::opencl());
   for (const std::int64_t n : sizes) {
     const std::vector<double> values = random_values(n);
     const Array<double> x = there(values);
-    Array<Sum> sum(Device::opencl(), 1);
-    const auto reduced = [&] {
-      backend.reduce(n, Element<double>{x.data()}, Store<Sum>{sum.data()});
-      return backend.read(sum.data()).value;
-    };
-    const double first = reduced();
+    const double first = sum(n, x.data());
     long double exact = 0;
     long double size = 0;
     for (const double value : values) {
@@ -139,37 +68,30 @@ TEST_F(OpenClBackend, Reduce_SameBitsAgain) {
     }
     EXPECT_NEAR(first, static_cast<double>(exact), 1e-13 * static_cast<double>(size));
     for (int again = 0; again < 4; ++again) {
-      const double other = reduced();
+      const double other = sum(n, x.data());
       EXPECT_EQ(std::memcmp(&first, &other, sizeof(first)), 0) << n;
     }
   }
 }
 
 TEST_F(OpenClBackend, Reduce_LargestAndFirst) {
-  OpenCl backend(Device::opencl());
   for (const std::int64_t n : sizes) {
     std::vector<double> values = random_values(n);
     double largest = 0;
     for (const double value : values) largest = std::max(largest, std::fabs(value));
     const auto found = std::find_if(values.begin(), values.end(), [](double value) { return value > 1000; });
     const Array<double> x = there(values);
-    Array<Largest> maximum(Device::opencl(), 1);
-    Array<FirstIndex> first(Device::opencl(), 1);
-    backend.reduce(n, Magnitude{x.data()}, Store<Largest>{maximum.data()});
-    backend.reduce(n, IsAbove{x.data(), 1000}, Store<FirstIndex>{first.data()});
-    EXPECT_EQ(backend.read(maximum.data()).value, largest);
-    EXPECT_EQ(backend.read(first.data()).value,
+    EXPECT_EQ(largest_magnitude(n, x.data()), largest);
+    EXPECT_EQ(first_above(n, x.data(), 1000),
               found == values.end() ? FirstIndex::none : found - values.begin());
     if (n == 0) continue;
     values[static_cast<std::size_t>(n / 2)] = std::numeric_limits<double>::quiet_NaN();
     const Array<double> with_nan = there(values);
-    backend.reduce(n, Magnitude{with_nan.data()}, Store<Largest>{maximum.data()});
-    EXPECT_TRUE(std::isnan(backend.read(maximum.data()).value));
+    EXPECT_TRUE(std::isnan(largest_magnitude(n, with_nan.data())));
   }
 }
 
 TEST_F(OpenClBackend, Scan_AgreesWithStd) {
-  OpenCl backend(Device::opencl());
   std::mt19937 random(1);
   for (const std::int64_t n : sizes) {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(n));
@@ -178,18 +100,17 @@ TEST_F(OpenClBackend, Scan_AgreesWithStd) {
     std::partial_sum(counts.begin(), counts.end(), expected.begin() + 1);
     const Array<std::int64_t> in = there(counts);
     Array<std::int64_t> out(Device::opencl(), n + 1);
-    EXPECT_EQ(backend.exclusive_scan(n, in.data(), out.data()), expected.back());
+    EXPECT_EQ(exclusive_scan(n, in.data(), out.data()), expected.back());
     EXPECT_EQ(out.to_vector(), expected);
     counts.push_back(-7);  // must not be read
     Array<std::int64_t> in_place = there(counts);
-    backend.scan(n, in_place.data(), in_place.data());
+    scan(n, in_place.data(), in_place.data());
     EXPECT_EQ(in_place.to_vector(), expected);
   }
 }
 
 template <class K, class V>
 void check_sort(const std::vector<K>& keys, const Array<K>& keys_there, int first_bit, int last_bit) {
-  OpenCl backend(Device::opencl());
   const auto n = static_cast<std::int64_t>(keys.size());
   std::vector<V> values(keys.size());
   std::iota(values.begin(), values.end(), V{0});
@@ -197,16 +118,17 @@ void check_sort(const std::vector<K>& keys, const Array<K>& keys_there, int firs
   std::iota(order.begin(), order.end(), std::size_t{0});
   const int width = std::numeric_limits<K>::digits;
   const auto digits = [&](K key) {
-    return first_bit == last_bit ? K{0}
-                                 : static_cast<K>(key << (width - last_bit)) >> (width - last_bit + first_bit);
+    return first_bit == last_bit
+               ? K{0}
+               : static_cast<K>(key << (width - last_bit)) >> (width - last_bit + first_bit);
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return digits(keys[a]) < digits(keys[b]); });
   const Array<V> values_there(Device::opencl(), std::span<const V>(values));
   Array<K> sorted_keys(Device::opencl(), n);
   Array<V> sorted_values(Device::opencl(), n);
-  backend.sort_by_key(n, first_bit, last_bit, keys_there.data(), sorted_keys.data(), values_there.data(),
-                      sorted_values.data());
+  sort_by_key(n, first_bit, last_bit, keys_there.data(), sorted_keys.data(), values_there.data(),
+              sorted_values.data());
   const std::vector<K> found_keys = sorted_keys.to_vector();
   const std::vector<V> found_values = sorted_values.to_vector();
   for (std::size_t k = 0; k < keys.size(); ++k) {
@@ -233,7 +155,6 @@ TEST_F(OpenClBackend, SortByKey_IsStable) {
 }
 
 TEST_F(OpenClBackend, Select_KeepsFlaggedElements) {
-  OpenCl backend(Device::opencl());
   std::mt19937 random(3);
   for (const std::int64_t n : sizes) {
     std::vector<std::uint32_t> keys(static_cast<std::size_t>(n));
@@ -247,8 +168,7 @@ TEST_F(OpenClBackend, Select_KeepsFlaggedElements) {
     const Array<std::uint32_t> keys_there = there(keys);
     const Array<std::uint8_t> flags_there = there(flags);
     Array<std::uint32_t> target(Device::opencl(), n);
-    const std::int64_t count =
-        backend.select(n, flags_there.data(), keys_there.data(), target.data());
+    const std::int64_t count = select(n, flags_there.data(), keys_there.data(), target.data());
     std::vector<std::uint32_t> found = target.to_vector();
     found.resize(static_cast<std::size_t>(count));
     EXPECT_EQ(found, selected);
@@ -256,7 +176,6 @@ TEST_F(OpenClBackend, Select_KeepsFlaggedElements) {
 }
 
 TEST_F(OpenClBackend, Segments_VisitedInOrder) {
-  OpenCl backend(Device::opencl());
   std::mt19937 random(4);
   for (const std::int64_t n : sizes) {
     std::vector<std::int64_t> offsets = {0};
@@ -266,16 +185,15 @@ TEST_F(OpenClBackend, Segments_VisitedInOrder) {
     const std::vector<double> values = random_values(offsets.back());
     const Array<std::int64_t> offsets_there = there(offsets);
     const Array<double> x = there(values);
-    Array<Sum> sums(Device::opencl(), n);
-    backend.segmented_reduce(n, offsets_there.data(), Element<double>{x.data()}, sums.data());
-    Array<std::int32_t> visits(Device::opencl(), offsets.back());
-    backend.fill(offsets.back(), std::int32_t{0}, visits.data());
-    backend.segmented_for_each(n, offsets_there.data(), CountVisits{visits.data()});
-    const std::vector<Sum> found = sums.to_vector();
+    Array<double> sums(Device::opencl(), n);
+    segmented_sums(n, offsets_there.data(), x.data(), sums.data());
+    Array<std::int32_t> visits =
+        there(std::vector<std::int32_t>(static_cast<std::size_t>(offsets.back()), 0));
+    visit_segments(n, offsets_there.data(), visits.data());
+    const std::vector<double> found = sums.to_vector();
     const std::vector<std::int32_t> visited = visits.to_vector();
     for (std::size_t s = 0; s < found.size(); ++s) {
-      ASSERT_EQ(found[s].value,
-                std::accumulate(values.begin() + offsets[s], values.begin() + offsets[s + 1], 0.0));
+      ASSERT_EQ(found[s], std::accumulate(values.begin() + offsets[s], values.begin() + offsets[s + 1], 0.0));
       for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) {
         ASSERT_EQ(visited[static_cast<std::size_t>(k)], static_cast<std::int32_t>(s) + 1);
       }
@@ -284,15 +202,12 @@ TEST_F(OpenClBackend, Segments_VisitedInOrder) {
 }
 
 TEST_F(OpenClBackend, Atomics) {
-  OpenCl backend(Device::opencl());
   const std::int64_t n = 30'000;
-  const Array<std::int32_t> sums = there(std::vector<std::int32_t>{0, 0, 0});
-  const Array<std::int64_t> total = there(std::vector<std::int64_t>{5});
-  const Array<std::int32_t> extremes = there(std::vector<std::int32_t>{INT32_MAX, -1});
-  const Array<std::int32_t> owner = there(std::vector<std::int32_t>{-1});
-  backend.for_each(n, UseAtomics{const_cast<std::int32_t*>(sums.data()), const_cast<std::int64_t*>(total.data()),
-                                 const_cast<std::int32_t*>(extremes.data()),
-                                 const_cast<std::int32_t*>(owner.data())});
+  Array<std::int32_t> sums = there(std::vector<std::int32_t>{0, 0, 0});
+  Array<std::int64_t> total = there(std::vector<std::int64_t>{5});
+  Array<std::int32_t> extremes = there(std::vector<std::int32_t>{INT32_MAX, -1});
+  Array<std::int32_t> owner = there(std::vector<std::int32_t>{-1});
+  use_atomics(n, sums.data(), total.data(), extremes.data(), owner.data());
   EXPECT_EQ(sums.to_vector(), (std::vector<std::int32_t>{10'000, 10'000, 10'000}));
   EXPECT_EQ(total.to_vector().front(), 5 + n * (n - 1) / 2);
   EXPECT_EQ(extremes.to_vector(), (std::vector<std::int32_t>{0, static_cast<std::int32_t>(n) - 1}));
@@ -300,30 +215,28 @@ TEST_F(OpenClBackend, Atomics) {
 }
 
 TEST_F(OpenClBackend, MathFunctions_RoundAsHost) {
-  OpenCl backend(Device::opencl());
   const std::vector<double> values = random_values(1025);
   const Array<double> x = there(values);
-  Array<double> y(Device::opencl(), 8 * 1025);
-  backend.for_each(1025, MathFunctions{x.data(), y.data()});
-  std::vector<double> expected(8 * values.size());
-  for (std::int64_t i = 0; i < 1025; ++i) MathFunctions{values.data(), expected.data()}(i);
+  Array<double> y(Device::opencl(), math_functions * 1025);
+  evaluate_functions(1025, x.data(), y.data());
+  std::vector<double> expected(math_functions * values.size());
+  evaluate_functions_on_host(1025, values.data(), expected.data());
   EXPECT_EQ(y.to_vector(), expected);
 }
 
 TEST_F(OpenClBackend, CopyReadWrite) {
-  OpenCl backend(Device::opencl());
   for (const std::int64_t n : sizes) {
     const std::vector<double> values = random_values(n);
     const Array<double> x = there(values);
     Array<double> y(Device::opencl(), n + 1);
-    backend.fill(n + 1, -3.0, y.data());
-    backend.copy(n, x.data(), y.data());
+    fill(n + 1, -3.0, y.data());
+    copy(n, x.data(), y.data());
     std::vector<double> found = y.to_vector();
     EXPECT_EQ(found.back(), -3.0);
     found.pop_back();
     EXPECT_EQ(found, values);
-    backend.write(7.0, y.data());
-    EXPECT_EQ(backend.read(y.data()), 7.0);
+    write(7.0, y.data());
+    EXPECT_EQ(read(y.data()), 7.0);
   }
 }
 

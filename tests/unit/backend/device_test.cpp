@@ -11,9 +11,9 @@ namespace echelon::test {
 namespace {
 
 TEST(Device, Name_ParsesToSameDevice) {
-  for (const Device& device : {Device(), Device::serial(), Device::openmp(), Device::openmp(1),
-                               Device::openmp(7), Device::cuda(), Device::cuda(3), Device::opencl(),
-                               Device::opencl(2)}) {
+  for (const Device& device :
+       {Device(), Device::serial(), Device::openmp(), Device::openmp(1), Device::openmp(7), Device::cuda(),
+        Device::cuda(3), Device::opencl(), Device::opencl(2)}) {
     EXPECT_EQ(Device::parse(device.name()), device) << device.name();
   }
   EXPECT_EQ(Device::parse("cuda:0"), Device::cuda());
@@ -30,8 +30,8 @@ TEST(Device, Threads) {
 
 TEST(Device, Parse_InvalidNames_Throw) {
   for (const char* text : {"", ":", "gpu", "serial:2", "openmp:", "openmp:0", "openmp:-1", "openmp:4x",
-                           "openmp: 4", "openmp:99999999999", "cuda:-1", "cuda:x", "CUDA", "cuda:1:2", "opencl:",
-                           "opencl:-1", "opencl:x", "OpenCL"}) {
+                           "openmp: 4", "openmp:99999999999", "cuda:-1", "cuda:x", "CUDA", "cuda:1:2",
+                           "opencl:", "opencl:-1", "opencl:x", "OpenCL"}) {
     EXPECT_THROW(Device::parse(text), BadOption) << "'" << text << "'";
   }
   EXPECT_THROW(Device::openmp(-1), BadOption);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Panels and inspection in loops of the device.
 #include "backend/target.hpp"
+#include "dense/gauss_jordan/inspection_by_products.hpp"
 #include "dense/panels/panel_loops.hpp"
 
 namespace echelon {
@@ -29,12 +31,20 @@ void scan(OpenCl& backend, DenseView<const T> A, double* row_sums, MatrixScan* r
   scan_by_rows(backend, A, row_sums, result);
 }
 
-#define ECHELON_INSTANTIATE(T)                                                                              \
-  template void factor_panel(OpenCl&, DenseView<T>, std::int64_t, std::int64_t, EliminationState*,          \
-                             const PivotList<T>&, PanelWorkspace<T>&);                                      \
-  template void take_pivot_rows(OpenCl&, DenseView<T>, PivotRange, const std::int64_t*, T*);                \
-  template void put_back_pivot_rows(OpenCl&, PivotRange, const std::int64_t*, const T*, T*);                \
-  template void put_back_columns(OpenCl&, DenseView<T>, const std::int64_t*, const EliminationState*);      \
+template <class T>
+void inspect(OpenCl& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+             MatrixInspection* result, const EliminationState* state, EliminationState* state_copy) {
+  inspect_by_products(backend, A, vectors, row_sums, result, state, state_copy);
+}
+
+#define ECHELON_INSTANTIATE(T)                                                                         \
+  template void factor_panel(OpenCl&, DenseView<T>, std::int64_t, std::int64_t, EliminationState*,     \
+                             const PivotList<T>&, PanelWorkspace<T>&);                                 \
+  template void take_pivot_rows(OpenCl&, DenseView<T>, PivotRange, const std::int64_t*, T*);           \
+  template void put_back_pivot_rows(OpenCl&, PivotRange, const std::int64_t*, const T*, T*);           \
+  template void put_back_columns(OpenCl&, DenseView<T>, const std::int64_t*, const EliminationState*); \
+  template void inspect(OpenCl&, DenseView<const T>, const InspectionVectors<T>&, double*,             \
+                        MatrixInspection*, const EliminationState*, EliminationState*);                \
   template void scan(OpenCl&, DenseView<const T>, double*, MatrixScan*);
 ECHELON_INSTANTIATE(float)
 ECHELON_INSTANTIATE(double)
