@@ -49,14 +49,14 @@ Report Lu<T>::inverse(DenseView<T> X) const {
 
 template <class T>
 Dense<T> LuFactors<T>::lower() const {
-  return on_target(
-      factors.device(), [&]<class Target>() { return lu::triangle_on<Target, T>(factors.view(), true); });
+  return on_target(factors.device(),
+                   [&]<class Target>() { return lu::triangle_on<Target, T>(factors.view(), true); });
 }
 
 template <class T>
 Dense<T> LuFactors<T>::upper() const {
-  return on_target(
-      factors.device(), [&]<class Target>() { return lu::triangle_on<Target, T>(factors.view(), false); });
+  return on_target(factors.device(),
+                   [&]<class Target>() { return lu::triangle_on<Target, T>(factors.view(), false); });
 }
 
 template <class T>
@@ -68,8 +68,7 @@ template <class T>
 LuFactors<T> lu_factor(Dense<T> A, const std::optional<Device>& device) {
   const Device on = device.value_or(A.device());
   check_same_memory(on, "the factorisation", A.device(), "A");
-  return on_target(
-      on, [&]<class Target>() { return lu::factors_on<Target, T>(on, std::move(A)); });
+  return on_target(on, [&]<class Target>() { return lu::factors_on<Target, T>(on, std::move(A)); });
 }
 
 template <class T>
