@@ -28,7 +28,7 @@ constexpr std::int64_t panel_columns = 64;
 
 /// Exchanges rows k and pivots[k] of column j for k in [first, last), ascending or descending.
 template <class T>
-struct ExchangeRows {
+struct ApplyRowExchanges {
   T* columns;
   std::int64_t leading;
   const std::int64_t* pivots;
@@ -140,7 +140,7 @@ template <class T>
 void apply_panel_to(OpenCl& backend, const DenseView<T>& A, std::int64_t first, std::int64_t last,
                     const std::int64_t* pivots, const DenseView<T>& X) {
   if (X.columns() == 0) return;
-  backend.for_each(X.columns(), ExchangeRows<T>{X.data(), X.leading(), pivots, first, last, false});
+  backend.for_each(X.columns(), ApplyRowExchanges<T>{X.data(), X.leading(), pivots, first, last, false});
   const DenseView<const T> factors = A;
   backend.for_each(X.columns(),
                    SolveBlock<T>{DenseRows<T>(factors), first, last, true, true, X.data(), X.leading()});
@@ -183,7 +183,7 @@ LuResult factor(OpenCl& backend, FactorWorkspace<OpenCl, T>& /*workspace*/, Dens
     if (result.zero_pivot < 0) result.zero_pivot = zero;
     panel.put(backend, pivots);
     if (first > 0) {
-      backend.for_each(first, ExchangeRows<T>{A.data(), A.leading(), pivots, first, last, false});
+      backend.for_each(first, ApplyRowExchanges<T>{A.data(), A.leading(), pivots, first, last, false});
     }
     apply_panel_to(backend, A, first, last, pivots, column_range(A, last, A.columns()));
   }
@@ -201,7 +201,7 @@ void substitute(OpenCl& backend, const FactorWorkspace<OpenCl, T>& /*workspace*/
   const std::int64_t n = factors.rows();
   if (n == 0 || X.columns() == 0) return;
   const auto exchange = [&] {
-    backend.for_each(X.columns(), ExchangeRows<T>{X.data(), X.leading(), pivots, 0, n, is_transposed});
+    backend.for_each(X.columns(), ApplyRowExchanges<T>{X.data(), X.leading(), pivots, 0, n, is_transposed});
   };
   if (!is_transposed) exchange();
   const DenseView<const T> M = is_transposed ? transposed(factors) : factors;

@@ -93,7 +93,7 @@ TYPED_TEST(OpenClAgreement, Sweeps_EqualBits) {
   }
 }
 
-/// The same iterations, and for methods without sums the same bits.
+/// Iterations and hierarchies are those of serial, and repetitions have equal bits.
 TYPED_TEST(OpenClAgreement, Methods_SameIterations) {
   using T = TypeParam;
   const Csr<T> A = generate::poisson_2d<T>(40, 40);
