@@ -16,14 +16,18 @@ find_opencl_tool(ECHELON_OPENCL_DISASSEMBLER llvm-dis-${ECHELON_OPENCL_LLVM})
 find_opencl_tool(ECHELON_OPENCL_PYTHON python3)
 find_package(OpenCL REQUIRED)
 
-# Sets RESULT to objects for `target`: the sources, united by the first folder of their paths in src/, are compiled for
-# OpenCL, which makes a program of each object.
+# Sets RESULT to objects for `target`: the sources, united by folder, are compiled for OpenCL, which makes a program of each
+# object.
 function(compile_for_opencl result target)
   set(script ${PROJECT_SOURCE_DIR}/cmake/compile_opencl.py)
   set(builtins ${PROJECT_SOURCE_DIR}/src/backend/opencl/builtins.hpp)
   foreach(source IN LISTS ARGN)
     string(REGEX MATCH "^(dense|sparse_direct|studies|graph_laplacian|domain_decomposition|multigrid/coarsening)/[^/]+|^[^/]+"
            group ${source})
+    if(source IN_LIST sources_that_dispatch)
+      # Beside a caller, Clang would instantiate its functions for the other targets as well.
+      set(group ${source})
+    endif()
     string(MAKE_C_IDENTIFIER ${group} group)
     list(APPEND groups ${group})
     string(APPEND includes_${group} "#include \"${source}\"\n")

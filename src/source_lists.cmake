@@ -42,6 +42,7 @@ set(sources_of_targets
   solver/answer/null_space_projection.cpp
   sparse_direct/banded/operations.cpp
   sparse_direct/banded/solver.cpp
+  sparse_direct/batched/operations.cpp
   studies/gauss_seidel_relaunch/relaunch.cpp
   studies/multigrid_dense/solver.cpp
   studies/triangular_iterative/triangular.cpp
@@ -58,6 +59,7 @@ set(sources_without_opencl
   mapped_echelon/solver.cpp
   sparse_direct/banded/operations.cpp
   sparse_direct/banded/solver.cpp
+  sparse_direct/batched/operations.cpp
 )
 
 # Include backend/dispatch.hpp, matrix/assign.hpp or matrix/views/gather.hpp: compile to other code with CUDA.
@@ -86,6 +88,7 @@ set(sources_that_dispatch
   solver/answer/solver.cpp
   solver/selection/solve.cpp
   sparse_direct/banded/api.cpp
+  sparse_direct/batched/api.cpp
   studies/gauss_jordan_striped/striped.cpp
 )
 
