@@ -44,7 +44,8 @@ class LapackFactorization {
     if (lu.cancelled) return cancelled_factorization();
     const double growth = static_cast<double>(lapack::upper_norm_max(n, a)) / norms_.largest;
     if (!(growth <= acceptable_growth<T>(n))) return factor_qr(context, growth);
-    if (lu.zero_pivot > 0) return zero_pivot(lu.zero_pivot - 1);
+    if (lu.zero_pivot > 0)
+      return lu::replace_zero_pivots(context.backend, factors_, lu.zero_pivot - 1, norms_.largest);
     Outcome outcome = assess_condition<T>(lapack::reciprocal_condition(n, a, static_cast<T>(norms_.one)));
     outcome.statistics = {{"factorization", "lu"}, {"pivot_growth", growth}};
     return outcome;
