@@ -215,8 +215,9 @@ ECHELON_API int32_t echelon_report_code(echelon_report report);
 /* A number by its name in the JSON, parts of parts with dots: "iterations", "relative_residual",
  * "statistics.levels", "columns.0.backward_error"; true is 1. NaN where the report has none. */
 ECHELON_API double echelon_report_number(echelon_report report, const char* name);
-/* A text by its name in the JSON, "status", "method", "message", or "text" for readable lines; NULL where the
- * report has none. Valid as long as the report. */
+/* A text by its name in the JSON, "status", "method", "message"; "text" for readable lines, or "html" for a
+ * page that a browser shows and that needs no other file; NULL where the report has none. Valid as long as
+ * the report. */
 ECHELON_API const char* echelon_report_text(echelon_report report, const char* name);
 /* Writes at most `capacity` relative residuals, after 0, 1, 2, ... iterations. Returns how many there are. */
 ECHELON_API int64_t echelon_report_history(echelon_report report, int64_t capacity, double* history);

@@ -122,6 +122,12 @@ bool PythonMatrix<T>::is_in_place() const {
 }
 
 template <class T>
+std::string PythonMatrix<T>::gpu() const {
+  const Device device = ref().device();
+  return device.on_host() ? std::string() : "cuda:" + std::to_string(device.id());
+}
+
+template <class T>
 void PythonMatrix<T>::update_values(const Values& values) {
   if (values.size() != values_.size() || std::holds_alternative<LinearOperator<T>>(matrix_)) {
     throw DimensionMismatch("the matrix stores " + std::to_string(values_.size()) + " values, not " +
@@ -155,6 +161,7 @@ void bind_matrices(nb::module_& module) {
       .def_prop_ro("is_sparse", [](const M& A) { return A.ref().is_sparse(); })
       .def_prop_ro("is_operator", [](const M& A) { return A.ref().is_operator(); })
       .def_prop_ro("is_in_place", &M::is_in_place)
+      .def_prop_ro("gpu", &M::gpu)
       .def("update_values", &M::update_values, nb::arg().noconvert());
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <variant>
 
 namespace echelon::python {
@@ -45,6 +46,8 @@ class PythonMatrix {
   [[nodiscard]] const Csr<T>& csr() const;
   /// Whether the elements are used where Python has them.
   [[nodiscard]] bool is_in_place() const;
+  /// Name of the GPU in whose memory the elements are; empty for the host.
+  [[nodiscard]] std::string gpu() const;
   /// Takes new values in the order of the arrays that were given. Throws DimensionMismatch, and Error for an
   /// operator.
   void update_values(const Values& values);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "matrix.hpp"
 
+#include <echelon/page/report_page.hpp>
 #include <echelon/report.hpp>
 #include <echelon/solver/report_json.hpp>
 
@@ -59,6 +61,18 @@ std::string text_of(const Report& report) {
   return out.str();
 }
 
+/// The page, with a portrait of the matrix if one is given.
+template <class T>
+std::string page_of(const Report& report, const PythonMatrix<T>* matrix, const std::string& title,
+                    const std::string& command) {
+  const nb::gil_scoped_release release;
+  PageDetails details;
+  details.title = title;
+  details.command = command;
+  if (matrix != nullptr) details.matrix = portrait(matrix->ref());
+  return to_html(report, details);
+}
+
 void bind_certificate(nb::module_& module) {
   nb::class_<ErrorCertificate>(module, "ErrorCertificate")
       .def_prop_ro("proven", &ErrorCertificate::proven)
@@ -113,7 +127,9 @@ void bind_reports(nb::module_& module) {
       .def_prop_ro("attempts", attempts_of)
       .def_prop_ro("computed", [](const Report& r) { return !r.columns.empty(); })
       .def("text", text_of)
-      .def("to_json", [](const Report& r) { return to_json(r); });
+      .def("to_json", [](const Report& r) { return to_json(r); })
+      .def("to_html", &page_of<float>, nb::arg("matrix").none(), nb::arg("title"), nb::arg("command"))
+      .def("to_html", &page_of<double>, nb::arg("matrix").none(), nb::arg("title"), nb::arg("command"));
 }
 
 }  // namespace echelon::python

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is A and what is b: matrices, operators and vectors of NumPy, SciPy and others as the extension takes them.
 
-Arrays are used in place where their layout allows it, and copied otherwise; they are never written to, except `out`."""
+Arrays are used in place where their layout allows it, and copied otherwise; they are never written to, except `out`. Those in
+a GPU's memory stay there."""
 from __future__ import annotations
 
 import sys
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._errors import DimensionMismatch, EfficiencyWarning
+from ._errors import DeviceMismatch, DimensionMismatch, EfficiencyWarning
+from ._packages import SparseArrays, element_type, empty_on_gpu, gpu_of, package_of, refuse_gradients, sparse_arrays, usable_on_gpu
 
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
@@ -26,7 +28,10 @@ def core_of(dtype: np.dtype[Any]) -> Any:
 
 def scalar_type(dtype: Any, name: str) -> np.dtype[Any]:
     """float32 or float64, in which numbers of this type are computed with."""
-    dtype = np.dtype(dtype).newbyteorder("=")
+    try:
+        dtype = np.dtype(dtype).newbyteorder("=")
+    except TypeError:
+        raise TypeError(f"{name} has elements of type {dtype}; float32, float64, integers and booleans are supported") from None
     if dtype == FLOAT32:
         return FLOAT32
     if dtype == FLOAT64 or dtype.kind in "iub":
@@ -43,7 +48,7 @@ def common_type(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def is_sparse(A: Any) -> bool:
-    """Whether A is a sparse matrix of SciPy, or of a package with its attributes."""
+    """Whether A is a sparse matrix of SciPy, or of CuPy, which has its attributes."""
     return hasattr(A, "tocsr") and hasattr(A, "format")
 
 
@@ -87,7 +92,7 @@ def type_of_matrix(A: Any) -> np.dtype[Any]:
         A = A.matrix
     if is_operator(A):
         return scalar_type(getattr(A, "dtype", None) or FLOAT64, "A")
-    return scalar_type(A.dtype if is_sparse(A) else as_numpy(A).dtype, "A")
+    return scalar_type(element_type(A if hasattr(A, "dtype") else as_numpy(A)), "A")
 
 
 def _has_view(array: NDArray[Any]) -> bool:
@@ -103,8 +108,10 @@ def _has_view(array: NDArray[Any]) -> bool:
     return array.ndim == 1 or array.itemsize in strides
 
 
-def _usable(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The array itself if the library can use it in place, or else a copy."""
+def _usable(array: Any, dtype: np.dtype[Any]) -> Any:
+    """The array itself if the library can use it in place, or else a copy in the same memory."""
+    if gpu_of(array):
+        return usable_on_gpu(array, dtype)
     array = array.astype(dtype, order="K", copy=False)
     if not _has_view(array):
         array = np.array(array, order="F" if array.ndim == 2 and array.strides[0] < array.strides[1] else "C")
@@ -112,26 +119,26 @@ def _usable(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _indices(array: Any) -> Any:
-    return array if array.dtype in (np.int32, np.int64) and array.flags.c_contiguous else np.ascontiguousarray(array, np.int64)
+    """Indices of 32 or 64 bits, contiguous, in the memory where they are."""
+    kind = element_type(array)
+    if gpu_of(array):
+        return usable_on_gpu(array, kind if kind in (np.int32, np.int64) else np.dtype(np.int64))
+    array = as_numpy(array)
+    return array if kind in (np.int32, np.int64) and array.flags.c_contiguous else np.ascontiguousarray(array, np.int64)
 
 
-def _sparse_matrix(A: Any, dtype: np.dtype[Any], stored: str) -> Any:
+def _values(array: Any, dtype: np.dtype[Any]) -> Any:
+    """Elements of a sparse matrix, contiguous, in the memory where they are."""
+    array = refuse_gradients(array, "A")
+    return usable_on_gpu(array, dtype) if gpu_of(array) else np.ascontiguousarray(as_numpy(array), dtype)
+
+
+def _sparse_matrix(A: SparseArrays, dtype: np.dtype[Any], stored: str) -> Any:
     if len(A.shape) != 2:
         raise DimensionMismatch(f"A has {len(A.shape)} dimensions; a matrix has 2")
-    if A.format not in ("csr", "csc", "coo"):
-        A = A.tocsr()
-    core = core_of(dtype)
-    rows, columns = A.shape
-    if A.format == "coo":
-        values = np.ascontiguousarray(A.data, dtype)
-        return core.Matrix.sparse("coo", rows, columns, _indices(A.row), _indices(A.col), values, stored)
-    nonzeros = int(A.indptr[-1])
-    indices, values = A.indices, A.data
-    if len(values) != nonzeros:  # SciPy's arrays may be longer than the matrix
-        indices, values = indices[:nonzeros], values[:nonzeros]
-    matrix = core.Matrix.sparse(A.format, rows, columns, _indices(A.indptr), _indices(indices),
-                                np.ascontiguousarray(values, dtype), stored)
-    if A.format == "csr" and stored == "all" and indices.dtype == np.int32 and not matrix.is_in_place:
+    matrix = core_of(dtype).Matrix.sparse(A.format, *A.shape, _indices(A.offsets_or_rows), _indices(A.indices),
+                                          _values(A.values, dtype), stored)
+    if A.format == "csr" and stored == "all" and element_type(A.indices) == np.int32 and not matrix.is_in_place:
         warnings.warn("A has unsorted or repeated column indices and is copied; A.sum_duplicates() would avoid this",
                       EfficiencyWarning, stacklevel=4)
     return matrix
@@ -156,13 +163,15 @@ def _operator(A: Any, dtype: np.dtype[Any]) -> Any:
 
 def as_matrix(A: Any, dtype: np.dtype[Any]) -> Any:
     """Matrix of the extension that refers to A's arrays, or to copies where their layout or type does not suit."""
+    stored = "all"
     if isinstance(A, Symmetric):
-        return _sparse_matrix(A.matrix, dtype, A.stored)
-    if is_sparse(A):
-        return _sparse_matrix(A, dtype, "all")
+        A, stored = A
+    arrays = sparse_arrays(A)
+    if arrays is not None:
+        return _sparse_matrix(arrays, dtype, stored)
     if is_operator(A):
         return _operator(A, dtype)
-    array = as_numpy(A)
+    array = dense_array(A, "A")
     if array.ndim != 2:
         raise DimensionMismatch(f"A has {array.ndim} dimensions; a matrix has 2")
     return core_of(dtype).Matrix.dense(_usable(array, dtype))
@@ -186,20 +195,29 @@ def as_numpy(a: Any) -> NDArray[Any]:
             return np.from_dlpack(a)
         except (TypeError, RuntimeError, BufferError):
             pass  # what NumPy cannot import in this way it may convert
+    elif hasattr(a, "__cuda_array_interface__"):
+        raise TypeError(f"{type(a).__name__} is in a GPU's memory without DLPack: pass cupy.asarray(...) of it")
     return np.asarray(a)
 
 
-def in_family_of(b: Any, x: NDArray[Any]) -> Any:
-    """x as an array of the package that b comes from; of NumPy for lists and sparse matrices."""
-    if isinstance(b, np.ndarray) or not hasattr(b, "__dlpack__"):
+def dense_array(a: Any, name: str) -> Any:
+    """A dense array where it is: one of PyTorch or CuPy in a GPU's memory itself, others as an array of NumPy."""
+    if type(a) is np.ndarray:
+        return a
+    if hasattr(a, "toarray") and is_sparse(a):
+        return dense_array(a.toarray(), name)
+    a = refuse_gradients(a, name)
+    return a if gpu_of(a) else as_numpy(a)
+
+
+def in_family_of(b: Any, x: Any) -> Any:
+    """x as an array of the package and the memory that b comes from; of NumPy for lists and sparse matrices."""
+    if isinstance(b, np.ndarray) or type(x) is not np.ndarray or not hasattr(b, "__dlpack__"):
         return x
-    package = b.__array_namespace__() if hasattr(b, "__array_namespace__") else sys.modules[type(b).__module__.partition(".")[0]]
+    if b.__dlpack_device__()[0] != np.empty(0).__dlpack_device__()[0]:  # of JAX, on a GPU
+        return sys.modules["jax"].device_put(x, b.device)
+    package = b.__array_namespace__() if hasattr(b, "__array_namespace__") else sys.modules[package_of(b)]
     return package.from_dlpack(x)
-
-
-def dense_vectors(b: Any) -> NDArray[Any]:
-    """b as an array of NumPy."""
-    return np.asarray(b.toarray()) if is_sparse(b) else as_numpy(b)
 
 
 def is_plain_vector(b: Any, rows: int, dtype: np.dtype[Any]) -> bool:
@@ -207,29 +225,71 @@ def is_plain_vector(b: Any, rows: int, dtype: np.dtype[Any]) -> bool:
     return type(b) is np.ndarray and b.dtype is dtype and b.shape == (rows,) and b.flags.carray
 
 
-def as_vectors(b: Any, rows: int, dtype: np.dtype[Any], name: str = "b") -> NDArray[Any]:
-    """Vectors of `rows` elements as the library can use them: b itself or a copy."""
-    array = b if type(b) is np.ndarray else dense_vectors(b)
+def as_vectors(b: Any, rows: int, dtype: np.dtype[Any], name: str = "b") -> Any:
+    """Vectors of `rows` elements as the library can use them: b itself or a copy in the same memory."""
+    array = dense_array(b, name)
     if array.dtype is not dtype:
-        scalar_type(array.dtype, name)
+        scalar_type(element_type(array), name)
     if array.ndim not in (1, 2) or array.shape[0] != rows:
-        raise DimensionMismatch(f"{name} has the shape {array.shape}; it should be a vector of {rows} elements, or a matrix "
-                                f"of {rows} rows")
+        raise DimensionMismatch(f"{name} has the shape {tuple(array.shape)}; it should be a vector of {rows} elements, or a "
+                                f"matrix of {rows} rows")
     return _usable(array, dtype)
 
 
-def result_like(b: NDArray[Any], rows: int, out: Any) -> NDArray[Any]:
-    """Array for a result of `rows` rows with the columns, the order and the type of b: `out`, if it is one."""
-    shape = (rows, *b.shape[1:])
-    if out is None:
-        by_columns = b.ndim == 2 and b.flags.f_contiguous and not b.flags.c_contiguous
-        return np.empty(shape, b.dtype, order="F" if by_columns else "C")
-    if type(out) is not np.ndarray or out.shape != shape or out.dtype != b.dtype:
-        raise ValueError(f"out should be a NumPy array of shape {shape} and type {b.dtype}, not "
-                         f"{getattr(out, 'dtype', type(out))} of shape {getattr(out, 'shape', None)}")
-    if not out.flags.writeable or not _has_view(out):
+def copied(array: Any, dtype: np.dtype[Any]) -> Any:
+    """A copy of this type in the same memory, contiguous in one of its dimensions."""
+    if gpu_of(array):
+        return usable_on_gpu(array + 0, dtype)
+    copy = np.array(array, dtype, order="K")
+    return copy if copy.flags.f_contiguous else np.ascontiguousarray(copy)
+
+
+def in_columns(b: Any) -> Any:
+    """b with contiguous columns: itself or a copy."""
+    return usable_on_gpu(b, element_type(b), by_columns=True) if gpu_of(b) else np.asfortranarray(b)
+
+
+def _is_by_columns(b: Any) -> bool:
+    if b.ndim != 2:
+        return False
+    if package_of(b) == "torch":
+        return not b.is_contiguous() and bool(b.mT.is_contiguous())
+    return bool(b.flags.f_contiguous and not b.flags.c_contiguous)
+
+
+def _address(array: Any) -> Any:
+    return array.data_ptr() if package_of(array) == "torch" else array.data.ptr
+
+
+def _checked_out(out: Any, shape: tuple[int, ...], b: Any) -> Any:
+    """`out`, if it is an array of this shape, of the type, the package and the memory of b."""
+    kind, device = element_type(b), gpu_of(b)
+    if not device and type(out) is not np.ndarray or device and package_of(out) != package_of(b):
+        raise ValueError(f"out should be an array of {package_of(b)}, as b is, not {type(out).__name__}")
+    if tuple(out.shape) != shape or element_type(out) != kind or gpu_of(out) != device:
+        raise ValueError(f"out should be an array of shape {shape} and type {kind}{' on ' + device if device else ''}, not of "
+                         f"type {element_type(out)} and shape {tuple(out.shape)}{' on ' + gpu_of(out) if gpu_of(out) else ''}")
+    in_place = _address(usable_on_gpu(out, kind)) == _address(out) if device else out.flags.writeable and _has_view(out)
+    if not in_place:
         raise ValueError("out should be writable and contiguous in one of its dimensions")
     return out
+
+
+def result_like(b: Any, rows: int, out: Any) -> Any:
+    """Array for a result of `rows` rows with the columns, the order, the type and the memory of b: `out`, if it is one."""
+    shape = (rows, *b.shape[1:])
+    if out is not None:
+        return _checked_out(out, shape, b)
+    if gpu_of(b):
+        return empty_on_gpu(b, shape, _is_by_columns(b))
+    return np.empty(shape, b.dtype, order="F" if _is_by_columns(b) else "C")
+
+
+def check_one_memory(name: str, array: Any, where: str, device: str) -> None:
+    """Raises DeviceMismatch unless the array is on `device`, the GPU of `where`, or on the host if that is empty."""
+    if gpu_of(array) != device:
+        raise DeviceMismatch(f"{name} is {'on ' + gpu_of(array) if gpu_of(array) else 'in host memory'}, and {where} is "
+                             f"{'on ' + device if device else 'in host memory'}: move one of them")
 
 
 def scipy_csr(arrays: tuple[Any, Any, Any, Any]) -> Any:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._arrays import as_matrix, type_of_matrix
 
 
 class Status(str, Enum):
@@ -57,16 +58,22 @@ def certificate_of(core: Any) -> Certificate:
 class _Snapshot:
     """Fields of a report that came out of a pickle."""
 
-    def __init__(self, fields: dict[str, Any], text: str, json: str) -> None:
+    def __init__(self, fields: dict[str, Any], text: str, json: str, page: str) -> None:
         self.__dict__.update(fields)
         self._text = text
         self._json = json
+        self._page = page
 
     def text(self) -> str:
         return self._text
 
     def to_json(self) -> str:
         return self._json
+
+    def to_html(self, matrix: Any, title: str, command: str) -> str:
+        if matrix is not None or title or command:
+            raise ValueError("a report that came out of a pickle has the page without arguments only")
+        return self._page
 
 
 class Report:
@@ -189,41 +196,28 @@ class Report:
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self._core, name) for name in Report.__annotations__}
         fields.update(status=self._core.status, certificate=self.certificate)
-        return _restored, (fields, str(self), self.to_json())
+        return _restored, (fields, str(self), self.to_json(), self.to_html())
+
+    def to_html(self, A: Any = None, *, title: str = "", command: str = "") -> str:
+        """The report as a page in HTML that needs no other file, as ``echelon solve --report`` writes it.
+
+        Parameters
+        ----------
+        A : matrix, optional
+            Adds the facts and pictures of the matrix; not an operator.
+        title : str
+            Heading; by default the name of the method.
+        command : str
+            What repeats the computation; by default a command of the tool.
+        """
+        matrix = None if A is None else as_matrix(A, type_of_matrix(A))
+        return str(self._core.to_html(matrix, title, command))
 
     def _repr_html_(self) -> str:
-        rows: list[tuple[str, Any]] = [
-            ("status", f"{self.status}" + (f": {self.message}" if self.message else "")),
-            ("method", f"{self.method} on {self.device}" + (f": {self.reason}" if self.reason else "")),
-            ("iterations", self.iterations),
-            ("relative residual", f"{self.relative_residual:.3g}"),
-            ("backward error", f"{self.backward_error:.3g}"),
-            ("expected digits", "unknown" if self.expected_digits is None else self.expected_digits),
-        ]
-        cells = "".join(f"<tr><th>{name}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows)
-        return f"<table>{cells}</table>{_history_svg(self.history, self.relative_residual)}"
+        # The style sheet is that of a page, so that the notebook shows the page in a frame.
+        return ('<iframe title="report" sandbox="" style="width:100%;height:34em;border:0" '
+                f'srcdoc="{html.escape(self.to_html())}"></iframe>')
 
 
-def _restored(fields: dict[str, Any], text: str, json: str) -> Report:
-    return Report(_Snapshot(fields, text, json))
-
-
-def _history_svg(history: NDArray[np.float64], final: float) -> str:
-    """The residuals of an iteration as a line in a logarithmic scale."""
-    values = [math.log10(value) for value in history if 0 < value < math.inf]
-    if len(values) < 2:
-        return ""
-    low, high = math.floor(min(values)), math.ceil(max(values))
-    span = max(high - low, 1)
-    width, height, left, step = 480, 200, 60, max(1, len(values) // 1000)
-    shown = list(enumerate(values))[::step]
-    points = " ".join(f"{left + (width - left) * i / (len(values) - 1):.1f},{10 + height * (high - value) / span:.1f}"
-                      for i, value in shown)
-    labels = "".join(f'<text x="{left - 6}" y="{14 + height * (high - tick) / span:.0f}" text-anchor="end">1e{tick}</text>'
-                     for tick in range(low, high + 1, max(1, math.ceil(span / 5))))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 20}" height="{height + 40}" font-size="12" '
-            f'font-family="sans-serif" role="img" aria-label="residuals to {final:.2g}">'
-            f'<rect x="{left}" y="10" width="{width - left}" height="{height}" fill="none" stroke="#999"/>{labels}'
-            f'<polyline points="{points}" fill="none" stroke="#1f77b4" stroke-width="1.5"/>'
-            f'<text x="{(left + width) / 2:.0f}" y="{height + 32}" text-anchor="middle">relative residual over '
-            f'{len(history) - 1} iterations</text></svg>')
+def _restored(fields: dict[str, Any], text: str, json: str, page: str) -> Report:
+    return Report(_Snapshot(fields, text, json, page))

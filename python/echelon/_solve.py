@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import (FLOAT64, as_matrix, as_vectors, common_type, core_of, dense_vectors, in_family_of, is_plain_vector, is_sparse,
-                      preconditioner_function, python_matrix, result_like, scalar_type, type_of_matrix)
+from ._arrays import (FLOAT64, as_matrix, as_vectors, check_one_memory, common_type, copied, core_of, dense_array, in_columns,
+                      in_family_of, is_plain_vector, is_sparse, preconditioner_function, python_matrix, result_like, scalar_type,
+                      type_of_matrix)
 from ._errors import BadOption, Error, check_outcome, valid_check
+from ._packages import element_type, gpu_of
 from ._report import Report
 
 log = logging.getLogger("echelon")
@@ -143,7 +145,7 @@ def _finished(b: Any, x: NDArray[Any], out: Any, report: Any, check: str, return
     """What a solve with b returns, or raises."""
     _log(report)
     if out is None and not report.computed:
-        x.fill(np.nan)
+        x[...] = np.nan
     result = in_family_of(b, x) if out is None else out
     if not report.solved:
         check_outcome(Report(report), False, result, check)
@@ -167,7 +169,8 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
     method : str
         "auto", or a name from `methods`.
     device : str, optional
-        "serial", "openmp", "openmp:4" or "cuda:0"; default: the fastest.
+        "serial", "openmp", "openmp:4" or "cuda:0"; default: the fastest. A and b are moved to a device that is named;
+        otherwise they are in one memory.
     rtol, atol : float, optional
         Iterative methods stop when ``norm(b - A @ x) <= max(rtol * norm(b), atol)``. rtol is 1e-8 by default, 1e-5 in
         float32.
@@ -220,8 +223,8 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
     'direct'
     """
     valid_check(check)
-    vectors = b if type(b) is np.ndarray else dense_vectors(b)
-    dtype = common_type(type_of_matrix(A), scalar_type(vectors.dtype, "b"))
+    vectors = dense_array(b, "b")
+    dtype = common_type(type_of_matrix(A), scalar_type(element_type(vectors), "b"))
     if M is not None:
         if method == "auto":
             raise BadOption("M needs an iterative method by name: 'cg', 'minres', 'bicgstab' or 'gmres'", "M")
@@ -243,8 +246,12 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
         request.set_callback(_progress(callback))
     matrix = as_matrix(A, dtype)
     rhs = as_vectors(vectors, matrix.rows, dtype)
+    if device is None and not matrix.is_operator:
+        check_one_memory("b", rhs, "A", matrix.gpu)
     if x0 is not None:
-        request.set_initial_guess(as_vectors(x0, matrix.columns, dtype, "x0"))
+        guess = as_vectors(x0, matrix.columns, dtype, "x0")
+        check_one_memory("x0", guess, "b", gpu_of(rhs))
+        request.set_initial_guess(guess)
     x = result_like(rhs, matrix.columns, out)
     report = core_of(dtype).solve_once(matrix, rhs, x, request)
     return _finished(b, x, out, report, check, return_report)
@@ -296,7 +303,7 @@ class Solver:
     method : str
         A name from `methods`, or "auto": the first of `choose` that can be set up.
     device : str, optional
-        "serial", "openmp" (default), "openmp:4" or "cuda:0".
+        "serial", "openmp", "openmp:4" or "cuda:0", in whose memory A and b have to be; default: "openmp", or A's GPU.
     rtol, atol, maxiter : optional
         As in `solve`, for iterative methods.
     M : solver, callable, LinearOperator or matrix, optional
@@ -328,7 +335,7 @@ class Solver:
         self._arguments: dict[str, Any] = dict(device=device, rtol=rtol, atol=atol, maxiter=maxiter, M=M,
                                                near_null_space=near_null_space, **options)
         self.method = method_name(method)
-        self._device = device or "openmp"
+        self._device = device
         self._M = M
         self._near_null_space = near_null_space
         stop = {name: value for name, value in dict(rtol=rtol, atol=atol, max_iterations=maxiter).items() if value is not None}
@@ -342,7 +349,7 @@ class Solver:
         self._dtype = FLOAT64
         self.shape = (0, 0)
         self._last = threading.local()
-        _core.float64.Solver(self.method, self._device, self._options)  # raises for options that do not exist
+        _core.float64.Solver(self.method, self.device, self._options)  # raises for options that do not exist
 
     # Set-up
 
@@ -386,9 +393,9 @@ class Solver:
 
     def _take_update(self, A: Any) -> None:
         old: Any = self._A if self._matrix is not None else None
-        if isinstance(A, np.ndarray) and A.ndim == 1:
+        if getattr(A, "ndim", 2) == 1 and not is_sparse(A):
             self._make_ready()
-            self._matrix.update_values(np.ascontiguousarray(A, self._dtype))
+            self._matrix.update_values(as_vectors(A, A.shape[0], self._dtype, "the array of values"))
         elif (is_sparse(A) and is_sparse(old) and A.format == old.format and A.format in ("csr", "csc")
               and A.indptr is old.indptr and A.indices is old.indices):
             self._A = A
@@ -397,7 +404,7 @@ class Solver:
             self._take(A, self._dtype)
 
     def _make(self) -> Any:
-        core = core_of(self._dtype).Solver(self.method, self._device, self._options)
+        core = core_of(self._dtype).Solver(self.method, self.device, self._options)
         if self._near_null_space is not None:
             core.set_near_null_space(_as_columns(self._near_null_space))
         if isinstance(self._M, Solver) and self._M._dtype == self._dtype:
@@ -481,7 +488,9 @@ class Solver:
             request.least_squares, request.measure_error = least_squares, measure_error
             if x0 is not None:
                 guess = as_vectors(x0, columns, self._dtype, "x0")
-                rhs = rhs.copy(order="K") if np.may_share_memory(rhs, x) else rhs
+                check_one_memory("x0", guess, "b", gpu_of(rhs))
+                if out is not None and (gpu_of(rhs) or np.may_share_memory(rhs, x)):
+                    rhs = copied(rhs, self._dtype)
                 x[...] = guess
                 request.use_initial_guess = True
             report = self._core.solve_as(rhs, x, request)
@@ -511,8 +520,8 @@ class Solver:
         if not self._is_preconditioner():
             x: NDArray[Any] = self.solve(r, trans=trans, out=out)
             return x
-        rhs = np.asfortranarray(as_vectors(r, self.shape[0], self._dtype, "r"))  # applications take columns
-        z = result_like(rhs, self.shape[0], None)
+        rhs = in_columns(as_vectors(r, self.shape[0], self._dtype, "r"))
+        z: NDArray[Any] = result_like(rhs, self.shape[0], None)
         self._core.apply(rhs, z, trans != "N")
         if out is None:
             return z
@@ -592,7 +601,8 @@ class Solver:
 
     @property
     def device(self) -> str:
-        return self._device
+        """Where it computes."""
+        return self._device or self._matrix is not None and self._matrix.gpu or "openmp"
 
     @property
     def nbytes(self) -> int:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import _core
-from ._arrays import (as_matrix, as_vectors, common_type, core_of, dense_vectors, python_matrix, result_like,
+from ._arrays import (as_matrix, as_vectors, common_type, copied, core_of, dense_array, python_matrix, result_like,
                       scalar_type, type_of_matrix)
 from ._errors import check_outcome
+from ._packages import element_type
 from ._report import Certificate, Report, certificate_of
 from ._solve import Solver, flat_options, method_name
 
@@ -77,7 +78,7 @@ def generators() -> dict[str, Generator]:
 class MatrixInfo(NamedTuple):
     """Properties of a matrix; all except `nonzeros` and `explicit_zeros` are those of the elements that are not zero.
 
-    `asymmetry` is max |a_ij - a_ji| over max |a_ij|; `definiteness` says what the diagonal and Gershgorin's circles show;
+    `asymmetry` is ``max |a_ij - a_ji|`` over ``max |a_ij|``; `definiteness` says what the diagonal and Gershgorin's circles show;
     `structural_rank` is an upper bound of the rank.
     """
 
@@ -301,8 +302,7 @@ def invert(A: Any) -> NDArray[Any]:
            [-1.,  2.]])
     """
     dtype = type_of_matrix(A)
-    inverse = np.array(dense_vectors(A), dtype, order="K")
-    inverse = inverse if inverse.flags.f_contiguous else np.ascontiguousarray(inverse)
+    inverse: NDArray[Any] = copied(dense_array(A, "A"), dtype)
     report = Report(core_of(dtype).invert(inverse))
     check_outcome(report, report.solved, None, "raise")
     return inverse
@@ -318,8 +318,8 @@ def certify(A: Any, b: Any, x: Any) -> Certificate:
     >>> found.proven, found.error_bound < 1e-14
     (True, True)
     """
-    b, x = dense_vectors(b), dense_vectors(x)
-    dtype = common_type(type_of_matrix(A), common_type(scalar_type(b.dtype, "b"), scalar_type(x.dtype, "x")))
+    b, x = dense_array(b, "b"), dense_array(x, "x")
+    dtype = common_type(type_of_matrix(A), common_type(scalar_type(element_type(b), "b"), scalar_type(element_type(x), "x")))
     matrix = as_matrix(A, dtype)
     return certificate_of(core_of(dtype).certify(matrix, as_vectors(b, matrix.rows, dtype),
                                                  as_vectors(x, matrix.columns, dtype, "x")))
@@ -356,21 +356,21 @@ class SchurComplement:
     def reduce(self, b: Any) -> NDArray[Any]:
         """Right-hand sides of the interface's equations for b, of all rows."""
         rhs = as_vectors(b, self._rows, self._dtype)
-        g = result_like(rhs, len(self.interface), None)
+        g: NDArray[Any] = result_like(rhs, len(self.interface), None)
         self._core.reduce(rhs, g)
         return g
 
     def expand(self, x_interface: Any, b: Any) -> NDArray[Any]:
         """The solution of all unknowns from that of the interface."""
         rhs = as_vectors(b, self._rows, self._dtype)
-        x = result_like(rhs, self._rows, None)
+        x: NDArray[Any] = result_like(rhs, self._rows, None)
         self._core.expand(as_vectors(x_interface, len(self.interface), self._dtype, "x_interface"), rhs, x)
         return x
 
     def solve(self, b: Any) -> NDArray[Any]:
         """Solve ``A @ x = b`` by S."""
         rhs = as_vectors(b, self._rows, self._dtype)
-        x = result_like(rhs, self._rows, None)
+        x: NDArray[Any] = result_like(rhs, self._rows, None)
         report = Report(self._core.solve(rhs, x))
         check_outcome(report, report.solved, x, "raise")
         return x

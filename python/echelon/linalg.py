@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import (common_type, dense_vectors, is_operator, is_sparse, preconditioner_function, scalar_type,
+from ._arrays import (common_type, dense_array, is_operator, is_sparse, preconditioner_function, scalar_type,
                       type_of_matrix)
 from ._errors import BadOption
 from ._solve import Factors, Progress, Solver, factor, solve
@@ -63,7 +63,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
         Has no effect.
     """
     A = _square_sparse(A)
-    rhs = dense_vectors(b)
+    rhs = dense_array(b, "b")
     is_vector = rhs.ndim == 1 or rhs.shape[1] == 1
     if is_vector:
         rhs = rhs.reshape(-1)
@@ -232,7 +232,7 @@ def _iterate(method: str, A: Any, b: Any, x0: Any, rtol: float, atol: Any, maxit
              callback: _Callback | None, **options: Any) -> tuple[NDArray[Any], int]:
     """x, and 0 if it meets the tolerance, or else the number of iterations."""
     atol = _absolute_tolerance(atol)
-    rhs = dense_vectors(b)
+    rhs = dense_array(b, "b")
     if rhs.ndim == 2 and rhs.shape[1] == 1:
         rhs = rhs.reshape(-1)
     dtype = common_type(type_of_matrix(A), scalar_type(rhs.dtype, "b"))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "c/handles.hpp"
 
+#include <echelon/page/report_page.hpp>
 #include <echelon/solver/report_json.hpp>
 
 #include <nlohmann/json.hpp>
@@ -16,22 +17,23 @@
 #include <utility>
 
 struct echelon_report_object {
-  explicit echelon_report_object(const echelon::Report& report)
+  explicit echelon_report_object(const echelon::Report& outcome)
       : code(0),
-        history(report.history),
-        json_text(echelon::to_json(report)),
+        report(outcome),
+        json_text(echelon::to_json(outcome)),
         json(nlohmann::json::parse(json_text)) {
     std::ostringstream out;
-    out << report;
+    out << outcome;
     text = out.str();
   }
 
   echelon::c::Tag<echelon::c::HandleKind::report> tag;
   std::int32_t code;
-  std::vector<double> history;
+  echelon::Report report;
   std::string json_text;
   nlohmann::json json;
   std::string text;
+  std::string page;  ///< made when it is asked for
 };
 
 namespace echelon::c {
@@ -129,10 +131,13 @@ double echelon_report_number(echelon_report report, const char* name) {
 const char* echelon_report_text(echelon_report report, const char* name) {
   const char* text = nullptr;
   c::call([&] {
-    const auto& made = c::object(report, "report");
+    auto& made = c::object(report, "report");
     c::require_pointer(name, "name");
     if (std::string_view(name) == "text") {
       text = made.text.c_str();
+    } else if (std::string_view(name) == "html") {
+      if (made.page.empty()) made.page = echelon::to_html(made.report);
+      text = made.page.c_str();
     } else if (const nlohmann::json* const part = c::find_part(made.json, name);
                part != nullptr && part->is_string()) {
       text = part->get_ref<const std::string&>().c_str();
@@ -148,8 +153,8 @@ std::int64_t echelon_report_history(echelon_report report, std::int64_t capacity
     const auto& made = c::object(report, "report");
     if (capacity < 0) throw c::Refusal(ECHELON_BAD_ARGUMENT, "capacity is " + std::to_string(capacity));
     if (capacity > 0) c::require_pointer(history, "history");
-    length = static_cast<std::int64_t>(made.history.size());
-    std::copy_n(made.history.begin(), std::min(capacity, length), history);
+    length = static_cast<std::int64_t>(made.report.history.size());
+    std::copy_n(made.report.history.begin(), std::min(capacity, length), history);
     return ECHELON_SOLVED;
   });
   return code == ECHELON_SOLVED ? length : code;

@@ -200,6 +200,7 @@ static void test_reports(void) {
   CHECK(echelon_report_text(report, "iterations") == NULL);
   CHECK(echelon_report_text(report, "nothing") == NULL);
   CHECK(strstr(echelon_report_text(report, "text"), "bicgstab") != NULL);
+  CHECK(strstr(echelon_report_text(report, "html"), "<h1>bicgstab</h1>") != NULL);
   CHECK(echelon_report_number(report, "iterations") >= 1);
   CHECK(echelon_report_number(report, "relative_residual") <= 1e-12);
   CHECK(echelon_report_number(report, "columns.0.iterations") == echelon_report_number(report, "iterations"));

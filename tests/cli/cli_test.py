@@ -189,7 +189,7 @@ class Help(ToolTest):
     def test_command_help_lists_options(self):
         options = {
             "solve": ["--rhs", "--method", "--device", "--rtol", "--atol", "--max-iterations", "--parameter",
-                      "--precision", "--output", "--plot", "--json", "--quiet"],
+                      "--precision", "--output", "--plot", "--report", "--json", "--quiet"],
             "info": ["--plot", "--dependencies", "--hierarchy", "--order", "--factor", "--plot-factor", "--json", "--quiet"],
             "generate": ["--list", "--rows", "--seed", "--parameter", "--precision", "--output", "--json",
                          "--quiet"],
@@ -705,6 +705,24 @@ class Output(ToolTest):
                           ["solve", self.spd(), "--rhs", ""], ["generate", "hilbert", "-o", ""],
                           ["convert", self.spd(), ""]]:
             self.error(*arguments, code=USAGE)
+
+    def test_page_name_not_html_is_refused(self):
+        for command in ["solve", "info", "rank"]:
+            for name in ["page.svg", "page", "page.html.gz"]:
+                self.assertIn(".html", self.error(command, self.spd(), "--report", str(self.folder / name), code=USAGE))
+
+    def test_page_holds_the_report(self):
+        for command in ["solve", "info", "rank"]:
+            page = self.folder / f"{command}.html"
+            done = self.run_tool(command, self.spd(), "--json", "--report", str(page))
+            text = page.read_text(encoding="utf-8")
+            data = re.search(r'<script type="application/json" id="data">(.*)</script>', text)[1]
+            self.assertEqual(json.loads(data), json.loads(done.stdout))
+            self.assertIn(f"<code>echelon {command} ", text)
+            self.assertEqual(text.count("<script"), 1)
+        matrix = self.spd()
+        self.error("solve", matrix, "--report", matrix, code=USAGE)
+        self.assertTrue(self.run_tool("solve", matrix, "--report", "-").stdout.startswith("<!DOCTYPE html>"))
 
     def test_plot_name_not_svg_is_refused(self):
         for command in ["solve", "info"]:

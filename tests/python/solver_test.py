@@ -2,6 +2,7 @@
 """Solvers as objects: phases, transposes, preconditioners, reports, copies."""
 import copy
 import gc
+import html
 import json
 import logging
 import pickle
@@ -329,10 +330,19 @@ class Reports(unittest.TestCase):
         self.assertIn("iterations=", repr(self.report))
         self.assertEqual(self.report.to_dict(), json.loads(self.report.to_json()))
         self.assertEqual(self.report.to_dict()["iterations"], self.report.iterations)
-        page = self.report._repr_html_()
-        self.assertEqual(page.count("<tr>"), 6)
+
+    def test_page(self):
+        page = self.report.to_html()
+        self.assertTrue(page.startswith("<!DOCTYPE html>"))
         self.assertIn("<polyline", page)
-        self.assertNotIn("<svg", echelon.solve(np.eye(2), np.ones(2), return_report=True).report._repr_html_())
+        self.assertNotIn("Sparsity pattern", page)
+        self.assertIn(html.escape(page), self.report._repr_html_())
+        self.assertNotIn("<svg", echelon.solve(np.eye(2), np.ones(2), return_report=True).report.to_html())
+        page = self.report.to_html(poisson(), title="a < b", command="python3 run.py")
+        for text in ["<h1>a &lt; b</h1>", "Sparsity pattern", "<code>python3 run.py</code>"]:
+            self.assertIn(text, page)
+        with self.assertRaises(echelon.Error):
+            self.report.to_html(sla.aslinearoperator(poisson()))
 
     def test_pickle(self):
         for _ in range(2):

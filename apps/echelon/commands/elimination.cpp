@@ -133,10 +133,7 @@ std::vector<Row> rank_rows(const RankFacts& facts) {
                            {"tolerance", short_number(facts.tolerance)},
                            {"distance to lower rank", or_none(facts.distance_to_lower_rank)},
                            {"certainty", certainty(facts.proven)}};
-  if (facts.doubtful) {
-    rows.emplace_back("doubtful",
-                      paint("another tolerance could give another rank", Colour::yellow, report_stream()));
-  }
+  if (facts.doubtful) rows.emplace_back("doubtful", "another tolerance could give another rank");
   return rows;
 }
 
@@ -144,13 +141,16 @@ const char* certainty(bool proven) {
   return proven ? "proven" : "to working precision";
 }
 
-std::string rank_line(const RankFacts& facts, const FileInfo& info) {
+std::string rank_text(const RankFacts& facts, const FileInfo& info) {
   const std::int64_t full = std::min(info.rows, info.columns);
   const std::string text = facts.rank == full
                                ? fmt::format("Rank {}, full", grouped(full))
                                : fmt::format("Rank {} of at most {}", grouped(facts.rank), grouped(full));
-  return paint(text + (facts.doubtful ? ", doubtful" : ""), facts.doubtful ? Colour::yellow : Colour::green,
-               report_stream()) +
+  return text + (facts.doubtful ? ", doubtful" : "");
+}
+
+std::string rank_line(const RankFacts& facts, const FileInfo& info) {
+  return paint(rank_text(facts, info), facts.doubtful ? Colour::yellow : Colour::green, report_stream()) +
          "\n";
 }
 

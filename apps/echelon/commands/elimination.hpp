@@ -7,6 +7,7 @@
 #include "arguments/method_options.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
+#include "output/pages.hpp"
 #include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
@@ -23,6 +24,8 @@ struct EliminationRequest {
   InputOptions input;
   std::string precision = "double";
   std::string output;
+  std::string page;
+  std::string command;  ///< that repeats the work, for the page
   Device device;
   GaussJordanOptions options;
   bool json = false;
@@ -63,7 +66,9 @@ template <class T>
 
 /// "proven", or "to working precision" for a rank that was not determined in exact arithmetic.
 [[nodiscard]] const char* certainty(bool proven);
-/// "Rank 3 of at most 5", with a newline.
+/// "Rank 3 of at most 5".
+[[nodiscard]] std::string rank_text(const RankFacts& facts, const FileInfo& info);
+/// rank_text() in colour, with a newline.
 [[nodiscard]] std::string rank_line(const RankFacts& facts, const FileInfo& info);
 
 }  // namespace echelon::tool

@@ -18,10 +18,6 @@ namespace echelon::tool {
 
 namespace {
 
-/// Number of stored elements up to which the factor is predicted by default: the prediction then takes about
-/// as long as reading the file.
-constexpr std::int64_t most_elements = 1'000'000;
-
 const std::string block_triangular = "btf";
 
 std::vector<std::string> order_words() {
@@ -73,7 +69,7 @@ FactorSummary analyze_factor(const FactorOptions& options, const MatrixRef<doubl
   const BlockTriangularForm form = block_triangular_form(*A.csr());
   summary.blocks = form.blocks();
   summary.largest_block = form.largest_block();
-  if (!needs_square_matrix(options) && A.nonzeros() > most_elements) return summary;
+  if (!needs_square_matrix(options) && A.nonzeros() > most_predicted_elements) return summary;
   const bool needs_positions = !options.order.empty() || !options.factor_plot.empty();
   if (form.structural_rank < A.rows() && !needs_positions) {
     summary.factor.emplace().prediction = predict_factor(*A.csr(), ordering_of(options));
@@ -100,8 +96,8 @@ void add_factor_rows(const FactorSummary& summary, std::int64_t nonzeros, std::v
                         : fmt::format("{} blocks, the largest of {} rows", grouped(*summary.blocks),
                                       grouped(summary.largest_block)));
   if (!summary.factor) {
-    rows.emplace_back("predicted factor",
-                      fmt::format("with --factor, as A has more than {} nonzeros", grouped(most_elements)));
+    rows.emplace_back("predicted factor", fmt::format("with --factor, as A has more than {} nonzeros",
+                                                      grouped(most_predicted_elements)));
     return;
   }
   const FactorPrediction& p = summary.factor->prediction;

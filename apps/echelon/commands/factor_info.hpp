@@ -17,6 +17,10 @@
 
 namespace echelon::tool {
 
+/// Number of stored elements up to which a factor is predicted by default: the prediction then takes about as
+/// long as reading the file.
+constexpr std::int64_t most_predicted_elements = 1'000'000;
+
 struct FactorOptions {
   std::string order;        ///< the word of an ordering, "btf", or empty
   bool predict = false;     ///< predict the factor of a large matrix as well

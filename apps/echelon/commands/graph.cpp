@@ -6,6 +6,7 @@
 #include "commands/ungrounded.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
+#include "output/pages.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
@@ -13,6 +14,7 @@
 
 #include <echelon/error.hpp>
 #include <echelon/graph/analysis.hpp>
+#include <echelon/page/report_page.hpp>
 
 #include <fmt/format.h>
 
@@ -39,6 +41,8 @@ struct GraphRequest {
   std::string pairs_file;
   std::string sources;
   std::string output;
+  std::string page;
+  std::string command;  ///< that repeats the work, for the page
   bool edges = false;
   bool strict = false;
   double error = 0;
@@ -52,6 +56,7 @@ struct GraphRequest {
 void add_common(CLI::App& app, GraphRequest& request) {
   add_matrix_argument(app, "GRAPH", request.matrix);
   add_input_options(app, request.input);
+  add_page_option(app, request.page);
   app.add_flag("--json", request.json, "print one line of JSON");
   app.add_flag("--quiet", request.quiet, "no progress on stderr");
 }
@@ -127,8 +132,28 @@ std::int64_t count_edges(const Csr<double>& L) {
   return edges;
 }
 
-ExitCode finish(const GraphRequest& request, Json json, std::vector<Row> rows, const std::string& headline,
-                Status status) {
+/// The page in HTML about the graph of L.
+std::string graph_page(const GraphRequest& request, const Csr<double>& L, const Json& json,
+                       const std::vector<Row>& rows, const ReportRow& outcome) {
+  Page page(file_title(request.matrix), "a graph, analysed by Echelon");
+  page.outcome(outcome);
+  page.facts(page_rows(rows));
+  add_matrix(page, portrait(MatrixRef<double>(L)),
+             {{.label = "graph",
+               .value = fmt::format("{}, {}", counted(L.rows(), "vertex", "vertices"),
+                                    counted(count_edges(L), "edge"))},
+              {.label = "matrix", .value = "its Laplacian"}});
+  add_repetition(page, request.command, json);
+  return page.html();
+}
+
+ExitCode finish(const GraphRequest& request, const Csr<double>& L, const Json& json,
+                const std::vector<Row>& rows, const std::string& headline, Status status) {
+  if (!request.page.empty()) {
+    const ReportRow outcome = {.label = headline,
+                               .severity = solved(status) ? Severity::good : Severity::failure};
+    write_text(request.page, graph_page(request, L, json, rows, outcome));
+  }
   if (request.json) {
     print_json(json);
   } else {
@@ -174,8 +199,10 @@ ExitCode run_components(const Arguments& arguments) {
   add_common(app, request);
   add_output(app, request, "the component of each vertex");
   if (!parse(app, arguments)) return exit_solved;
+  request.command = command_text("graph components", arguments);
+  check_page_name({"--report", request.page});
   check_dense_format({"-o", request.output});
-  check_files({request.matrix}, {{"-o", request.output}});
+  check_files({request.matrix}, {{"-o", request.output}, {"--report", request.page}});
   const Csr<double> L = read_graph(request).laplacian;
   const graph::Components parts = graph::components(L);
   std::vector<std::int64_t> sizes = parts.sizes;
@@ -202,7 +229,7 @@ ExitCode run_components(const Arguments& arguments) {
     rows.emplace_back("without ground",
                       fmt::format("{}: {}", ungrounded.size(), ungrounded_text(ungrounded)));
   }
-  return finish(request, json, rows, counted(parts.count, "component"), Status::direct);
+  return finish(request, L, json, rows, counted(parts.count, "component"), Status::direct);
 }
 
 std::vector<graph::Pair> parse_pairs(const std::vector<std::string>& texts, const Graph& graph) {
@@ -304,7 +331,8 @@ ExitCode edge_resistances(const GraphRequest& request, const Csr<double>& L) {
   add_outcome(result.report, rows);
   const std::string subject =
       "Effective resistances of " + counted(static_cast<std::int64_t>(result.edges.size()), "edge");
-  return finish(request, json, rows, headline(subject, status_of(result.report)), status_of(result.report));
+  return finish(request, L, json, rows, headline(subject, status_of(result.report)),
+                status_of(result.report));
 }
 
 ExitCode pair_resistances(const GraphRequest& request, const Graph& graph) {
@@ -338,7 +366,7 @@ ExitCode pair_resistances(const GraphRequest& request, const Graph& graph) {
   }
   add_outcome(result.report, rows);
   const Status status = status_of(result.report);
-  return finish(request, json, rows, headline("Effective resistances", status), status);
+  return finish(request, graph.laplacian, json, rows, headline("Effective resistances", status), status);
 }
 
 ExitCode run_resistance(const Arguments& arguments) {
@@ -357,6 +385,8 @@ ExitCode run_resistance(const Arguments& arguments) {
   auto* const seed = add_seed(app, request, "with --error: seed of the projections");
   add_output(app, request, "the pairs or edges with their resistances");
   if (!parse(app, arguments)) return exit_solved;
+  request.command = command_text("graph resistance", arguments);
+  check_page_name({"--report", request.page});
   if (request.edges == (!request.pairs.empty() || !request.pairs_file.empty())) {
     throw BadOption("--pair", "give either --pair U,V, once or several times, and --pairs FILE, or --edges");
   }
@@ -368,7 +398,7 @@ ExitCode run_resistance(const Arguments& arguments) {
   check_pairs(request.pairs);
   require(request.solve.device);
   check_dense_format({"-o", request.output});
-  check_files({request.matrix, request.pairs_file}, {{"-o", request.output}});
+  check_files({request.matrix, request.pairs_file}, {{"-o", request.output}, {"--report", request.page}});
   const Graph graph = read_graph(request);
   const Interrupt interrupt(request.quiet);
   request.solve.cancel = interrupt.token();
@@ -414,7 +444,7 @@ ExitCode report_potentials(const GraphRequest& request, const Csr<double>& L, co
     rows.emplace_back("unbalanced", imbalance);
     json["unbalanced"] = imbalance;
   }
-  return finish(request, json, rows, fmt::format("Potentials: {}", to_string(result.report.status)),
+  return finish(request, L, json, rows, fmt::format("Potentials: {}", to_string(result.report.status)),
                 result.report.status);
 }
 
@@ -430,12 +460,14 @@ ExitCode run_potential(const Arguments& arguments) {
   app.add_flag("--strict", request.strict, "currents that do not sum to zero on a component are an error");
   add_output(app, request, "the potentials");
   if (!parse(app, arguments)) return exit_solved;
+  request.command = command_text("graph potential", arguments);
+  check_page_name({"--report", request.page});
   if (request.matrix == "-" && request.sources == "-") {
     throw BadOption("--sources", "GRAPH and --sources cannot both be read from standard input");
   }
   require(request.solve.device);
   check_dense_format({"-o", request.output});
-  check_files({request.matrix, request.sources}, {{"-o", request.output}});
+  check_files({request.matrix, request.sources}, {{"-o", request.output}, {"--report", request.page}});
   const Graph graph = read_graph(request);
   const Dense<double> currents = read_sources(request.sources, graph);
   const Interrupt interrupt(request.quiet);
@@ -455,8 +487,10 @@ ExitCode run_fiedler(const Arguments& arguments) {
   add_seed(app, request, "seed of the first block");
   add_output(app, request, "the eigenvectors, a column for each,");
   if (!parse(app, arguments)) return exit_solved;
+  request.command = command_text("graph fiedler", arguments);
+  check_page_name({"--report", request.page});
   check_dense_format({"-o", request.output});
-  check_files({request.matrix}, {{"-o", request.output}});
+  check_files({request.matrix}, {{"-o", request.output}, {"--report", request.page}});
   const Csr<double> L = read_graph(request).laplacian;
   const Interrupt interrupt(request.quiet);
   graph::FiedlerOptions options;
@@ -480,7 +514,7 @@ ExitCode run_fiedler(const Arguments& arguments) {
   }
   if (!result.message.empty())
     rows.emplace_back(solved(result.status) ? "warning" : "because", result.message);
-  return finish(request, json, rows,
+  return finish(request, L, json, rows,
                 fmt::format("Smallest eigenvalues: {} after {}", to_string(result.status),
                             counted(result.iterations, "iteration")),
                 result.status);

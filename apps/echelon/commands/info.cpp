@@ -6,19 +6,20 @@
 #include "commands/ungrounded.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
-#include "output/plots.hpp"
+#include "output/pages.hpp"
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 
 #include <echelon/matrix/structure.hpp>
+#include <echelon/page/plots.hpp>
+#include <echelon/page/report_page.hpp>
 #include <echelon/solve.hpp>
 #include <echelon/sweep.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,46 +51,6 @@ std::int64_t bandwidth(const Structure& s) {
   return std::max(s.lower_bandwidth, s.upper_bandwidth);
 }
 
-std::string symmetry_text(const Structure& s) {
-  if (s.rows != s.columns) return "rectangular";
-  if (s.symmetric_values) return "symmetric, in pattern and in values";
-  const std::string pattern = s.symmetric_pattern ? "symmetric pattern" : "unsymmetric pattern";
-  return fmt::format("{}, unsymmetric values: max |a_ij - a_ji| / max |a_ij| = {}", pattern,
-                     short_number(s.asymmetry));
-}
-
-std::string definiteness_text(Definiteness definiteness) {
-  switch (definiteness) {
-    case Definiteness::positive_definite:
-      return "positive definite (positive diagonal, strictly dominant)";
-    case Definiteness::positive_semidefinite:
-      return "positive semidefinite (nonnegative diagonal, dominant)";
-    case Definiteness::maybe_positive_definite:
-      return "possibly positive definite (the diagonal does not rule it out)";
-    case Definiteness::indefinite:
-      return "indefinite (by the diagonal or a 2-by-2 minor)";
-    case Definiteness::unknown:
-      break;
-  }
-  return "unknown";
-}
-
-std::string dominance_text(const Structure& s) {
-  if (s.strictly_dominant_rows == s.rows) return "strict, in every row";
-  if (s.weakly_dominant_rows == s.rows) {
-    return fmt::format("weak, in every row; strict in {}", grouped(s.strictly_dominant_rows));
-  }
-  return fmt::format("in {} of {} rows; strict in {}", grouped(s.weakly_dominant_rows), grouped(s.rows),
-                     grouped(s.strictly_dominant_rows));
-}
-
-std::string rank_text(const MatrixSummary& summary) {
-  const std::int64_t full = std::min(summary.structure.rows, summary.structure.columns);
-  if (summary.structural_rank == full) return fmt::format("{}, full", grouped(full));
-  return fmt::format("{} of {}: singular for all values of the nonzeros", grouped(summary.structural_rank),
-                     grouped(full));
-}
-
 std::string file_text(const FileInfo& file) {
   const std::string duplicates =
       file.duplicate_entries == 0 ? "no duplicates" : grouped(file.duplicate_entries) + " duplicates, summed";
@@ -113,34 +74,27 @@ void add_dependencies(const MatrixSummary& summary, std::vector<Row>& rows) {
                                             grouped(forward.launches), grouped(backward.launches)));
 }
 
-std::string info_text(const MatrixSummary& summary) {
-  const Structure& s = summary.structure;
-  std::vector<Row> rows = {
-      {"file", file_text(summary.file)},
-      {"size",
-       fmt::format("{} x {}, {} in memory", grouped(s.rows), grouped(s.columns), byte_count(summary.bytes))},
-      {"nonzeros", fmt::format("{} ({:.2g} %), {} to {} per row; {} explicit zeros",
-                               grouped(s.nonzeros - s.explicit_zeros), 100 * density(s), s.shortest_row,
-                               s.longest_row, grouped(s.explicit_zeros))},
-      {"symmetry", symmetry_text(s)},
-      {"definiteness", definiteness_text(s.definiteness)},
-      {"bandwidth", fmt::format("{} below and {} above the diagonal", grouped(s.lower_bandwidth),
-                                grouped(s.upper_bandwidth))},
-      {"diagonal", fmt::format("{} zero or missing, {} positive", grouped(s.zero_diagonals),
-                               grouped(s.positive_diagonals))},
-      {"diagonal dominance", dominance_text(s)},
-      {"structural rank", rank_text(summary)},
-      {"empty", fmt::format("{} rows, {} columns", grouped(s.empty_rows), grouped(s.empty_columns))},
-      {"magnitudes",
-       fmt::format("{} to {}", short_number(s.smallest_magnitude), short_number(s.largest_magnitude))}};
+/// Rows after those about the structure.
+std::vector<Row> finding_rows(const MatrixSummary& summary) {
+  std::vector<Row> rows;
   if (summary.ungrounded && !summary.ungrounded->empty()) {
     rows.emplace_back("without ground",
                       fmt::format("{}: singular, as rows sum to zero over {}",
                                   counted(static_cast<std::int64_t>(summary.ungrounded->size()), "component"),
                                   ungrounded_text(*summary.ungrounded)));
   }
-  add_factor_rows(summary.factor, s.nonzeros, rows);
+  add_factor_rows(summary.factor, summary.structure.nonzeros, rows);
   add_dependencies(summary, rows);
+  return rows;
+}
+
+std::string info_text(const MatrixSummary& summary) {
+  std::vector<Row> rows = {{"file", file_text(summary.file)}};
+  for (const ReportRow& row : matrix_rows(summary.structure, summary.structural_rank)) {
+    rows.emplace_back(row.label, row.value);
+    if (row.label == "size") rows.back().second += fmt::format(", {} in memory", byte_count(summary.bytes));
+  }
+  for (Row& row : finding_rows(summary)) rows.push_back(std::move(row));
   if (summary.hierarchy) add_hierarchy_rows(*summary.hierarchy, rows);
   for (std::size_t i = 0; i < summary.candidates.size(); ++i) {
     const Candidate& candidate = summary.candidates[i];
@@ -219,10 +173,32 @@ Json info_json(const MatrixSummary& summary) {
   return json;
 }
 
+/// The page in HTML; `command` repeats the work.
+std::string info_page(const MatrixSummary& summary, const MatrixRef<double>& A, const std::string& command) {
+  Page page(file_title(summary.path), "a matrix, analysed by Echelon");
+  add_matrix(page, portrait(A),
+             page_rows({{"file", file_text(summary.file)}, {"memory", byte_count(summary.bytes)}}));
+  page.facts(page_rows(finding_rows(summary)));
+  if (summary.factor.factor) add_factor(page, *summary.factor.factor);
+  if (summary.hierarchy) add_hierarchy(page, summary.hierarchy->description);
+  if (!summary.candidates.empty()) {
+    page.section("Methods");
+    PageTable table{.caption = "Methods that solve would try, in this order",
+                    .columns = {"method", "device", "reason"},
+                    .rows = {},
+                    .text_columns = 3};
+    for (const Candidate& candidate : summary.candidates)
+      table.rows.push_back({candidate.method, candidate.device.name(), candidate.reason});
+    page.table(table);
+  }
+  add_repetition(page, command, info_json(summary));
+  return page.html();
+}
+
 /// Writes the requested pictures.
 void draw(const MatrixSummary& summary, const MatrixRef<double>& A, const std::string& plot,
           const FactorOptions& options) {
-  const std::string name = utf8(std::filesystem::path(input_name(summary.path)).filename().string());
+  const std::string name = file_title(summary.path);
   if (!plot.empty() && summary.hierarchy) {
     write_text(plot, hierarchy_svg(name, summary.hierarchy->description, summary.hierarchy->levels));
   } else if (!plot.empty() && options.order.empty()) {
@@ -238,6 +214,7 @@ struct InfoRequest {
   std::string path;
   InputOptions input;
   std::string plot;
+  std::string page;
   FactorOptions factor;
   HierarchyOptions hierarchy;
   bool dependencies = false;
@@ -248,6 +225,7 @@ struct InfoRequest {
 void add_options(CLI::App& app, InfoRequest& request) {
   add_matrix_argument(app, "A", request.path);
   add_file_option(app, "--plot", request.plot, "draw the sparsity pattern")->type_name("FILE.svg");
+  add_page_option(app, request.page);
   app.add_flag("--dependencies", request.dependencies,
                "analyse the dependencies of rows in Gauss-Seidel sweeps");
   add_hierarchy_options(app, request.hierarchy);
@@ -260,10 +238,13 @@ void add_options(CLI::App& app, InfoRequest& request) {
 void check(const InfoRequest& request) {
   check_plot_name({"--plot", request.plot});
   check_plot_name({"--plot-factor", request.factor.factor_plot});
+  check_page_name({"--report", request.page});
   check_hierarchy_options(request.hierarchy);
   std::vector<std::string> inputs = files_of(request.hierarchy.near_null_space);
   inputs.push_back(request.path);
-  check_files(inputs, {{"--plot", request.plot}, {"--plot-factor", request.factor.factor_plot}});
+  check_files(
+      inputs,
+      {{"--plot", request.plot}, {"--plot-factor", request.factor.factor_plot}, {"--report", request.page}});
 }
 
 MatrixSummary summarize(const InfoRequest& request, const MatrixRef<double>& A) {
@@ -301,6 +282,7 @@ ExitCode run_info(const Arguments& arguments) {
   summary.file = file.info;
   summary.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
   draw(summary, A, request.plot, request.factor);
+  if (!request.page.empty()) write_text(request.page, info_page(summary, A, command_text("info", arguments)));
   progress.clear();
   if (request.json) {
     print_json(info_json(summary));

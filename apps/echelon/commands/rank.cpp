@@ -6,8 +6,14 @@
 #include "terminal/terminal.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/page/report_page.hpp>
 #include <echelon/solver.hpp>
 #include <echelon/solver/any_solver.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace echelon::tool {
 
@@ -30,6 +36,55 @@ std::string list_statistics(const Report& report) {
   return text;
 }
 
+/// Facts about a rank, or why there is none, as a page shows them.
+struct RankResult {
+  bool found = false;
+  RankFacts facts;
+  std::string why_none;
+  std::vector<Row> rows;
+  Json json;
+};
+
+/// Writes the page that --report asks for.
+void write_page(const RankRequest& request, const FileInfo& file, const std::optional<MatrixPortrait>& matrix,
+                const RankResult& result) {
+  if (!matrix) return;
+  Page page(file_title(request.matrix), "the rank of a matrix, computed by Echelon");
+  if (result.found) {
+    page.outcome({.label = rank_text(result.facts, file),
+                  .value = "by elimination",
+                  .explanation = result.facts.doubtful ? "Another tolerance could give another rank." : "",
+                  .severity = result.facts.doubtful ? Severity::warning : Severity::good});
+  } else {
+    page.outcome({.label = "No rank", .value = result.why_none, .severity = Severity::failure});
+  }
+  page.facts(page_rows(result.rows));
+  add_matrix(page, *matrix);
+  add_repetition(page, request.command, result.json);
+  write_text(request.page, page.html());
+}
+
+/// The portrait of A if there is a page to write.
+template <class T>
+std::optional<MatrixPortrait> portrait_for_page(const RankRequest& request, const MatrixRef<T>& A) {
+  return request.page.empty() ? std::nullopt : std::optional(portrait(A));
+}
+
+/// Writes the page, and prints the result.
+ExitCode finish(const RankRequest& request, const FileInfo& file, const std::optional<MatrixPortrait>& matrix,
+                const RankResult& result, Status status) {
+  write_page(request, file, matrix, result);
+  if (request.json) {
+    print_json(result.json);
+  } else {
+    const std::string headline =
+        result.found ? rank_line(result.facts, file)
+                     : paint("No rank:", Colour::red, report_stream()) + " " + result.why_none + "\n";
+    print_report(headline + aligned(result.rows));
+  }
+  return exit_code(status);
+}
+
 bool has_rank(const Report& report) {
   return report.rank && report.status != Status::not_a_number;
 }
@@ -47,42 +102,38 @@ ExitCode sparse_rank_in(const RankRequest& request) {
   Solver<T> solver = make_solver<T>(request.method, request.device, request.parameters);
   Report report = solver.setup(MatrixRef<T>(A), {.cancel = interrupt.token()});
   progress.clear();
+  const std::optional<MatrixPortrait> matrix = portrait_for_page(request, MatrixRef<T>(file.matrix));
   const bool doubtful = report.find_statistic("doubtful") != nullptr;
   const bool proven = report.find_statistic("proven") != nullptr;
   if (has_rank(report)) report.status = Status::direct;  // a rank that is not full is a result
-  if (request.json) {
-    Json json = elimination_json(request.matrix, request.precision, file.info, report);
-    json.update(Json{{"rank", or_null(report.rank)},
-                     {"doubtful", doubtful},
-                     {"statistics", report_part(report, "statistics")}});
-    if (has_rank(report)) json["certainty"] = certainty(proven);
-    print_json(json);
-    return exit_code(report.status);
+  RankResult result{.found = has_rank(report),
+                    .facts = {},
+                    .why_none = std::string(to_string(report.status)),
+                    .rows = elimination_rows(request, file.info, report),
+                    .json = elimination_json(request.matrix, request.precision, file.info, report)};
+  result.json.update(Json{{"rank", or_null(report.rank)},
+                          {"doubtful", doubtful},
+                          {"statistics", report_part(report, "statistics")}});
+  result.rows.emplace_back("method", solver.describe());
+  if (!report.statistics.empty()) result.rows.emplace_back("statistics", list_statistics(report));
+  if (result.found) {
+    result.facts.rank = *report.rank;
+    result.facts.doubtful = doubtful;
+    result.json["certainty"] = certainty(proven);
+    result.rows.emplace_back("certainty", certainty(proven));
   }
-  std::vector<Row> rows = elimination_rows(request, file.info, report);
-  rows.emplace_back("method", solver.describe());
-  if (!report.statistics.empty()) rows.emplace_back("statistics", list_statistics(report));
-  std::string headline =
-      paint("No rank:", Colour::red, report_stream()) + " " + std::string(to_string(report.status)) + "\n";
-  if (has_rank(report)) {
-    RankFacts facts;
-    facts.rank = *report.rank;
-    facts.doubtful = doubtful;
-    headline = rank_line(facts, file.info);
-    rows.emplace_back("certainty", certainty(proven));
-  }
-  print_report(headline + aligned(rows));
-  return exit_code(report.status);
+  return finish(request, file.info, matrix, result, report.status);
 }
 
 /// Chooses the method by the options, and finds errors in them before the file is read.
 void select_method(RankRequest& request) {
+  check_page_name({"--report", request.page});
   if (request.method.empty()) request.method = request.parameters.empty() ? dense_method : sparse_method;
   if (request.method == dense_method) {
     if (!request.parameters.empty()) {
       throw BadOption("parameter", "-p sets an option of mapped-echelon; gauss-jordan takes --tolerance");
     }
-    check_request(request, {});
+    check_request(request, {{"--report", request.page}});
     return;
   }
   if (request.method != sparse_method) {
@@ -91,31 +142,28 @@ void select_method(RankRequest& request) {
   if (request.options.tolerance) request.parameters.set("tolerance", *request.options.tolerance);
   static_cast<void>(
       AnySolver(request.method, request.device, scalar_of(request.precision), request.parameters));
-  check_files({request.matrix}, {});
+  check_files({request.matrix}, {{"--report", request.page}});
 }
 
 template <class T>
-ExitCode dense_rank_in(const EliminationRequest& request) {
+ExitCode dense_rank_in(const RankRequest& request) {
   ProgressLine progress(request.quiet);
   progress.announce("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
+  const std::optional<MatrixPortrait> matrix = portrait_for_page(request, MatrixRef<T>(file.matrix));
   progress.announce("eliminating");
   const EchelonForm<T> form = RowReduction<T>(request.device, request.options).reduce(std::move(file.matrix));
   progress.clear();
-  if (request.json) {
-    Json json = elimination_json(request.matrix, request.precision, file.info, form.report);
-    json.update(form.report.solved() ? rank_json(form.facts) : Json{{"rank", nullptr}});
-    print_json(json);
-    return exit_code(form.report.status);
+  RankResult result{.found = form.report.solved(),
+                    .facts = form.facts,
+                    .why_none = "A has a NaN or infinity",
+                    .rows = elimination_rows(request, file.info, form.report),
+                    .json = elimination_json(request.matrix, request.precision, file.info, form.report)};
+  result.json.update(result.found ? rank_json(form.facts) : Json{{"rank", nullptr}});
+  if (result.found) {
+    for (Row& row : rank_rows(form.facts)) result.rows.push_back(std::move(row));
   }
-  std::vector<Row> rows = elimination_rows(request, file.info, form.report);
-  std::string headline = paint("No rank:", Colour::red, report_stream()) + " A has a NaN or infinity\n";
-  if (form.report.solved()) {
-    headline = rank_line(form.facts, file.info);
-    for (Row& row : rank_rows(form.facts)) rows.push_back(std::move(row));
-  }
-  print_report(headline + aligned(rows));
-  return exit_code(form.report.status);
+  return finish(request, file.info, matrix, result, form.report.status);
 }
 
 }  // namespace
@@ -137,7 +185,9 @@ ExitCode run_rank(const Arguments& arguments) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.footer("Example: echelon rank A.mtx -p field=mod:2147483647");
+  add_page_option(app, request.page);
   if (!parse(app, arguments)) return exit_solved;
+  request.command = command_text("rank", arguments);
   select_method(request);
   return in_precision(request.precision, [&]<class T>() {
     return request.method == dense_method ? dense_rank_in<T>(request) : sparse_rank_in<T>(request);

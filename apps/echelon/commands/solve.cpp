@@ -6,11 +6,12 @@
 #include "arguments/method_options.hpp"
 #include "arguments/near_null_space.hpp"
 #include "arguments/right_hand_side.hpp"
+#include "commands/factor_info.hpp"
 #include "commands/ungrounded.hpp"
 #include "distributed/plan.hpp"
 #include "output/failure.hpp"
 #include "output/files.hpp"
-#include "output/plots.hpp"
+#include "output/pages.hpp"
 #include "output/solve_outcome.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/progress_line.hpp"
@@ -18,7 +19,9 @@
 #include "terminal/text.hpp"
 
 #include <echelon/certify.hpp>
+#include <echelon/enum_words.hpp>
 #include <echelon/error.hpp>
+#include <echelon/page/report_page.hpp>
 #include <echelon/solve.hpp>
 
 #include <fmt/format.h>
@@ -49,6 +52,7 @@ struct SolveRequest {
   std::string precision = "double";
   std::string output;
   std::string plot;
+  std::string page;
   SolveOptions options;
   std::optional<std::int64_t> ranks;  ///< processes; unset: this one alone
   bool certify = false;
@@ -123,6 +127,7 @@ void add_output_options(CLI::App& app, SolveRequest& request) {
                   ".gz; - for standard "
                   "output (the report then goes to standard error)");
   add_file_option(app, "--plot", request.plot, "draw the convergence history")->type_name("FILE.svg");
+  add_page_option(app, request.page);
   app.add_flag("--certify", request.certify,
                "prove a bound on the error of x, for a dense A, one of order up to 4096, an H-matrix, or a "
                "symmetric positive definite A");
@@ -192,7 +197,9 @@ void check_request(const SolveRequest& request) {
   check_near_null_space(request.near_null_space);
   check_dense_format({"--output", request.output});
   check_plot_name({"--plot", request.plot});
-  check_files(input_files(request), {{"--output", request.output}, {"--plot", request.plot}});
+  check_page_name({"--report", request.page});
+  check_files(input_files(request),
+              {{"--output", request.output}, {"--plot", request.plot}, {"--report", request.page}});
 }
 
 /// max |x_i - 1|; NaN if x has one.
@@ -335,6 +342,22 @@ void name_unbalanced_component(const LinearSystem<T>& system, Report& report) {
   if (!text.empty()) report.message += (report.message.empty() ? "" : "; ") + text;
 }
 
+/// The ordering that a sparse direct method used.
+Ordering ordering_of(const Report& report) {
+  const Statistic* const ordering = report.find_statistic("ordering");
+  const auto* const word = ordering == nullptr ? nullptr : std::get_if<std::string>(&ordering->value);
+  return word == nullptr ? Ordering::automatic : from_word<Ordering>(*word).value_or(Ordering::automatic);
+}
+
+/// Looks at A for the page, and at the factor of a sparse direct method unless A is large.
+template <class T>
+void draw_for_page(const MatrixRef<T>& A, SolveOutcome& outcome) {
+  outcome.portrait = portrait(A);
+  const bool has_factor = outcome.report.find_statistic("factor_entries") != nullptr;
+  if (has_factor && A.is_sparse() && A.nonzeros() <= most_predicted_elements)
+    outcome.factor = factor_pattern(*A.csr(), ordering_of(outcome.report));
+}
+
 template <class T>
 SolveOutcome solve_in(const SolveRequest& request) {
   const Stopwatch total;
@@ -355,6 +378,7 @@ SolveOutcome solve_in(const SolveRequest& request) {
     outcome.distance_from_ones = distance_from_ones(solution.x);
   }
   keep_failure(outcome, [&] { write_solution(solution.x, outcome); });
+  if (!request.page.empty()) draw_for_page(MatrixRef<T>(system.file.matrix), outcome);
   outcome.total_seconds = total.seconds();
   return outcome;
 }
@@ -386,7 +410,11 @@ ExitCode run_solve(const Arguments& arguments) {
   take_partition(request);
   SolveOutcome outcome = solve_request(request);
   if (!request.plot.empty()) {
-    keep_failure(outcome, [&] { write_text(request.plot, history_svg(outcome)); });
+    keep_failure(outcome, [&] { write_text(request.plot, history_plot(outcome)); });
+  }
+  if (!request.page.empty()) {
+    keep_failure(outcome,
+                 [&] { write_text(request.page, solve_page(outcome, command_text("solve", arguments))); });
   }
   if (request.json) {
     print_json(solve_json(outcome));

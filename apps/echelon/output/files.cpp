@@ -117,6 +117,18 @@ void copy_to_stdout(const std::string& path) {
   }
 }
 
+/// Throws BadOption unless the name of a regular file ends in `ending`.
+void check_ending(const OutputOption& output, std::string_view ending, std::string_view format) {
+  if (output.path.empty() || output.path == "-") return;
+  const auto status = file_status(output.path);
+  if (status && !S_ISREG(status->st_mode)) return;
+  std::string given = fs::path(output.path).extension().string();
+  for (char& c : given) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (given == ending) return;
+  throw BadOption(output.option, fmt::format("{} writes {}: '{}' does not end in {}", output.option, format,
+                                             output.path, ending));
+}
+
 }  // namespace
 
 void check_files(const std::vector<std::string>& inputs, const std::vector<OutputOption>& outputs) {
@@ -134,14 +146,11 @@ void check_files(const std::vector<std::string>& inputs, const std::vector<Outpu
 }
 
 void check_plot_name(const OutputOption& output) {
-  if (output.path.empty() || output.path == "-") return;
-  const auto status = file_status(output.path);
-  if (status && !S_ISREG(status->st_mode)) return;
-  std::string ending = fs::path(output.path).extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (ending == ".svg") return;
-  throw BadOption(output.option,
-                  fmt::format("{} writes SVG: '{}' does not end in .svg", output.option, output.path));
+  check_ending(output, ".svg", "SVG");
+}
+
+void check_page_name(const OutputOption& output) {
+  check_ending(output, ".html", "HTML");
 }
 
 std::string reason_of(const ParseError& error) {

@@ -25,6 +25,8 @@ void check_files(const std::vector<std::string>& inputs, const std::vector<Outpu
 
 /// Throws BadOption unless `output` is a name in .svg, "-", or an existing device or pipe.
 void check_plot_name(const OutputOption& output);
+/// check_plot_name() for a name in .html.
+void check_page_name(const OutputOption& output);
 
 /// The format that the name's ending selects; Matrix Market if it selects none. Throws BadOption for the
 /// ending of a format that is not written.

@@ -7,18 +7,16 @@
 
 namespace echelon::tool {
 
-namespace {
-std::string one_line(const Json& value) {
+std::string json_line(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
-}  // namespace
 
 void print_json(const Json& value) {
-  print_report(one_line(value) + "\n");
+  print_report(json_line(value) + "\n");
 }
 
 std::string utf8(const std::string& text) {
-  return Json::parse(one_line(text)).get<std::string>();
+  return Json::parse(json_line(text)).get<std::string>();
 }
 
 Json report_part(const Report& report, const std::string& name) {

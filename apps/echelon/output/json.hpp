@@ -13,7 +13,9 @@ namespace echelon::tool {
 
 using Json = nlohmann::ordered_json;
 
-/// Prints one line to report_stream(). NaN and infinity become null, invalid UTF-8 a replacement character.
+/// One line. NaN and infinity become null, invalid UTF-8 a replacement character.
+[[nodiscard]] std::string json_line(const Json& value);
+/// Prints json_line() to report_stream().
 void print_json(const Json& value);
 
 template <class T>

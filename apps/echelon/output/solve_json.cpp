@@ -44,10 +44,6 @@ Json certificate_json(const SolveOutcome& outcome) {
 
 }  // namespace
 
-std::string method_name(const std::string& description) {
-  return description.substr(0, description.find(' '));
-}
-
 Json solve_json(const SolveOutcome& outcome) {
   Json json = Json::parse(to_json(outcome.report));
   json["exit_code"] = int{exit_code(outcome.report.status)};

@@ -6,6 +6,7 @@
 
 #include <echelon/certify.hpp>
 #include <echelon/io/file_info.hpp>
+#include <echelon/page/report_page.hpp>
 #include <echelon/report.hpp>
 
 #include <cstdint>
@@ -38,13 +39,12 @@ struct SolveOutcome {
   double certify_seconds = 0;
   double read_seconds = 0;
   double total_seconds = 0;
-  std::string output;  ///< the file for x, or empty
+  std::optional<MatrixPortrait> portrait;  ///< with --report
+  std::optional<FactorPattern> factor;     ///< with --report, of a sparse direct method
+  std::string output;                      ///< the file for x, or empty
   bool output_written = false;
   std::exception_ptr write_failure;  ///< reported after the result, which it does not invalidate
 };
-
-/// The method's name, "cg", in a description such as "cg (preconditioner=jacobi)".
-[[nodiscard]] std::string method_name(const std::string& description);
 
 /// Whether an x exists; without one the residual figures of the report mean nothing.
 [[nodiscard]] inline bool has_solution(const Report& report) {
@@ -54,5 +54,15 @@ struct SolveOutcome {
 /// The result in one line, then a table of facts.
 [[nodiscard]] std::string solve_text(const SolveOutcome& outcome);
 [[nodiscard]] Json solve_json(const SolveOutcome& outcome);
+/// The convergence history in SVG.
+[[nodiscard]] std::string history_plot(const SolveOutcome& outcome);
+/// The page in HTML; `command` repeats the solve.
+[[nodiscard]] std::string solve_page(const SolveOutcome& outcome, const std::string& command);
+
+/// The report with the certificate that the tool asked for, valid as long as `outcome`.
+[[nodiscard]] Report certified_report(const SolveOutcome& outcome);
+/// The matrix, its file, size and symmetry in one line.
+[[nodiscard]] std::string matrix_text(const SolveOutcome& outcome);
+[[nodiscard]] std::string right_hand_side_text(const RhsSource& source);
 
 }  // namespace echelon::tool

@@ -21,21 +21,6 @@ std::string headline(const ReportRow& outcome) {
   return fmt::format("{} {}\n", paint(outcome.label + ":", colour, report_stream()), outcome.value);
 }
 
-std::string matrix_text(const SolveOutcome& outcome) {
-  const FileInfo& file = outcome.file;
-  const std::string size = fmt::format("{} x {}", grouped(file.rows), grouped(file.columns));
-  if (!file.coordinate)
-    return fmt::format("{}: {}, dense, {}", input_name(outcome.matrix), size, file.symmetry);
-  return fmt::format("{}: {}, {}, {}", input_name(outcome.matrix), size, counted(outcome.nonzeros, "nonzero"),
-                     file.symmetry);
-}
-
-std::string right_hand_side_text(const RhsSource& source) {
-  if (source.columns == 1) return source.description;
-  return fmt::format("{}: {} columns; the figures are those of the worst", source.description,
-                     grouped(source.columns));
-}
-
 void add_system(std::vector<Row>& rows, const SolveOutcome& outcome) {
   rows.emplace_back("matrix", matrix_text(outcome));
   rows.emplace_back("right-hand side", right_hand_side_text(outcome.right_hand_side));
@@ -67,15 +52,29 @@ std::string completed(const ReportRow& row, const SolveOutcome& outcome) {
   return row.value;
 }
 
-/// The report with the certificate that the tool asked for.
+}  // namespace
+
+std::string matrix_text(const SolveOutcome& outcome) {
+  const FileInfo& file = outcome.file;
+  const std::string size = fmt::format("{} x {}", grouped(file.rows), grouped(file.columns));
+  if (!file.coordinate)
+    return fmt::format("{}: {}, dense, {}", input_name(outcome.matrix), size, file.symmetry);
+  return fmt::format("{}: {}, {}, {}", input_name(outcome.matrix), size, counted(outcome.nonzeros, "nonzero"),
+                     file.symmetry);
+}
+
+std::string right_hand_side_text(const RhsSource& source) {
+  if (source.columns == 1) return source.description;
+  return fmt::format("{}: {} columns; the figures are those of the worst", source.description,
+                     grouped(source.columns));
+}
+
 Report certified_report(const SolveOutcome& outcome) {
   Report report = outcome.report;
   if (outcome.certificate)
     report.certificate = {std::shared_ptr<const void>(), &*outcome.certificate};  // which outlives the copy
   return report;
 }
-
-}  // namespace
 
 std::string solve_text(const SolveOutcome& outcome) {
   const std::vector<ReportRow> report = report_rows(certified_report(outcome));

@@ -31,7 +31,7 @@ constexpr std::array<EnumWord<Scalar>, 2> words_of(Scalar) {
 template <template <class> class Object>
 using OfAnyScalar = std::variant<Object<float>, Object<double>>;
 
-/// Calls f.template operator()<T>() with the type that `scalar` names.
+/// Calls `f.template operator()<T>()` with the type that `scalar` names.
 template <class F>
 decltype(auto) with_scalar(Scalar scalar, F&& f) {
   if (scalar == Scalar::float32) return std::forward<F>(f).template operator()<float>();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "output/svg.hpp"
+#include "page/svg.hpp"
+
+#include "page/markup.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +9,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace echelon::tool {
+namespace echelon {
 
 namespace {
 
@@ -30,29 +32,6 @@ constexpr std::string_view style_sheet = R"(<style>
   .cells { fill: #3588f2; shape-rendering: crispEdges }
 </style>
 )";
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-    }
-  }
-  return result;
-}
 
 std::string_view anchor_name(Svg::Anchor anchor) {
   if (anchor == Svg::Anchor::start) return "start";
@@ -90,9 +69,9 @@ std::vector<std::string> broken(std::string_view text, std::size_t characters) {
   return lines;
 }
 
-std::string coordinates(std::span<const Point> points) {
+std::string coordinates(std::span<const SvgPoint> points) {
   std::string result;
-  for (const Point& p : points) fmt::format_to(std::back_inserter(result), "{:.1f},{:.1f} ", p.x, p.y);
+  for (const SvgPoint& p : points) fmt::format_to(std::back_inserter(result), "{:.1f},{:.1f} ", p.x, p.y);
   return result;
 }
 
@@ -103,56 +82,56 @@ Svg::Svg(double width, double height, std::string_view title)
                         "height=\"{1}\" role=\"img\">\n<title>{2}</title>\n{3}",
                         width, height, escaped(title), style_sheet)) {}
 
-void Svg::text(Point at, std::string_view content, std::string_view style, Anchor anchor) {
+void Svg::text(SvgPoint at, std::string_view content, std::string_view style, Anchor anchor) {
   body_ += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", style,
                        at.x, at.y, anchor_name(anchor), escaped(content));
 }
 
-void Svg::vertical_text(Point at, std::string_view content, std::string_view style) {
+void Svg::vertical_text(SvgPoint at, std::string_view content, std::string_view style) {
   body_ += fmt::format(
       "<text class=\"{}\" transform=\"translate({:.1f} {:.1f}) rotate(-90)\" "
       "text-anchor=\"middle\">{}</text>\n",
       style, at.x, at.y, escaped(content));
 }
 
-void Svg::power_of_ten(Point at, int exponent, Anchor anchor) {
+void Svg::power_of_ten(SvgPoint at, int exponent, Anchor anchor) {
   body_ += fmt::format(
       "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">10<tspan dy=\"-5\" "
       "font-size=\"10\">{}{}</tspan></text>\n",
       at.x, at.y, anchor_name(anchor), exponent < 0 ? "\u2212" : "", std::abs(exponent));
 }
 
-void Svg::line(Point from, Point to, std::string_view style) {
+void Svg::line(SvgPoint from, SvgPoint to, std::string_view style) {
   body_ += fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n",
                        style, from.x, from.y, to.x, to.y);
 }
 
-void Svg::polyline(std::span<const Point> points, std::string_view style) {
+void Svg::polyline(std::span<const SvgPoint> points, std::string_view style) {
   body_ += fmt::format("<polyline class=\"{}\" points=\"{}\"/>\n", style, coordinates(points));
 }
 
-void Svg::polygon(std::span<const Point> points, std::string_view style) {
+void Svg::polygon(std::span<const SvgPoint> points, std::string_view style) {
   body_ += fmt::format("<polygon class=\"{}\" points=\"{}\"/>\n", style, coordinates(points));
 }
 
-void Svg::rectangle(Point corner, double width, double height, std::string_view style) {
+void Svg::rectangle(SvgPoint corner, double width, double height, std::string_view style) {
   body_ += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
                        style, corner.x, corner.y, width, height);
 }
 
-void Svg::circle(Point centre, double radius, std::string_view style) {
+void Svg::circle(SvgPoint centre, double radius, std::string_view style) {
   body_ += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>\n", style, centre.x,
                        centre.y, radius);
 }
 
-void Svg::cells(Point origin, double width, double height, std::string_view data, double opacity) {
+void Svg::cells(SvgPoint origin, double width, double height, std::string_view data, double opacity) {
   body_ += fmt::format(
       "<path class=\"cells\" fill-opacity=\"{:.2f}\" transform=\"translate({:.1f} {:.1f}) "
       "scale({:.5g} {:.5g})\" d=\"{}\"/>\n",
       opacity, origin.x, origin.y, width, height, data);
 }
 
-Heading::Heading(const std::string& title, const std::string& caption, double width) {
+PlotHeading::PlotHeading(const std::string& title, const std::string& caption, double width) {
   // Upper estimates of the mean width of a character at the font sizes of the style sheet.
   constexpr double title_character = 10.8;
   constexpr double caption_character = 7.2;
@@ -160,7 +139,7 @@ Heading::Heading(const std::string& title, const std::string& caption, double wi
   caption_ = broken(caption, static_cast<std::size_t>(width / caption_character));
 }
 
-void Heading::draw(Svg& svg, double left) const {
+void PlotHeading::draw(Svg& svg, double left) const {
   double y = 32;
   for (const std::string& line : title_) {
     svg.text({left, y}, line, "title", Svg::Anchor::start);
@@ -173,7 +152,7 @@ void Heading::draw(Svg& svg, double left) const {
   }
 }
 
-double Heading::extra_height() const {
+double PlotHeading::extra_height() const {
   return title_line * static_cast<double>(title_.size() - 1) +
          caption_line * static_cast<double>(caption_.size() - 1);
 }
@@ -191,4 +170,4 @@ std::vector<double> round_ticks(double high, int most) {
   return ticks;
 }
 
-}  // namespace echelon::tool
+}  // namespace echelon

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "output/spy_grid.hpp"
+#include "page/spy_grid.hpp"
+
+#include "matrix/host_copy.hpp"
+#include "matrix/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +11,7 @@
 #include <iterator>
 #include <string>
 
-namespace echelon::tool {
+namespace echelon {
 
 namespace {
 
@@ -26,9 +29,9 @@ std::size_t shade_of(std::int64_t count, std::int64_t largest) {
 
 }  // namespace
 
-Grid grid_of(const Frame& frame, std::int64_t rows, std::int64_t columns) {
+SpyGrid grid_of(const PlotFrame& frame, std::int64_t rows, std::int64_t columns) {
   const auto most = [](double length) { return static_cast<std::int64_t>(length / smallest_cell); };
-  Grid grid;
+  SpyGrid grid;
   grid.rows = std::clamp<std::int64_t>(rows, 1, most(frame.height));
   grid.columns = std::clamp<std::int64_t>(columns, 1, most(frame.width));
   grid.rows_per_cell = std::max(1.0, static_cast<double>(rows) / static_cast<double>(grid.rows));
@@ -38,31 +41,27 @@ Grid grid_of(const Frame& frame, std::int64_t rows, std::int64_t columns) {
 }
 
 template <class T>
-Grid count_nonzeros(const Frame& frame, MatrixRef<T> A) {
-  Grid grid = grid_of(frame, A.rows(), A.columns());
-  if (const Csr<T>* csr = A.csr()) {
-    for (std::int64_t i = 0; i < csr->rows(); ++i) {
-      for (std::int64_t k = csr->row_offsets()[i]; k < csr->row_offsets()[i + 1]; ++k) {
-        if (csr->values()[k] != T{0}) grid.add(i, csr->column_indices()[k]);
+SpyGrid count_nonzeros(const PlotFrame& frame, const MatrixRef<T>& A) {
+  const HostCopy<T> host(A);
+  SpyGrid grid = grid_of(frame, A.rows(), A.columns());
+  with_rows(host.matrix(), [&](const auto& rows) {
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+        if (rows.value(i, k) != T{0}) grid.add(i, rows.column(k));
       }
     }
-    return grid;
-  }
-  for (std::int64_t j = 0; j < A.columns(); ++j) {
-    for (std::int64_t i = 0; i < A.rows(); ++i) {
-      if (A.dense()(i, j) != T{0}) grid.add(i, j);
-    }
-  }
+  });
   return grid;
 }
 
-template Grid count_nonzeros<double>(const Frame&, MatrixRef<double>);
+template SpyGrid count_nonzeros(const PlotFrame&, const MatrixRef<float>&);
+template SpyGrid count_nonzeros(const PlotFrame&, const MatrixRef<double>&);
 
 std::span<const double> spy_shades() {
   return shades;
 }
 
-void draw_cells(Svg& svg, const Frame& frame, const Grid& grid) {
+void draw_cells(Svg& svg, const PlotFrame& frame, const SpyGrid& grid) {
   const std::int64_t largest = *std::max_element(grid.counts.begin(), grid.counts.end());
   const double w = frame.width / static_cast<double>(grid.columns);
   const double h = frame.height / static_cast<double>(grid.rows);
@@ -87,4 +86,4 @@ void draw_cells(Svg& svg, const Frame& frame, const Grid& grid) {
   }
 }
 
-}  // namespace echelon::tool
+}  // namespace echelon

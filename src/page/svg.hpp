@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-namespace echelon::tool {
+namespace echelon {
 
-struct Point {
+struct SvgPoint {
   double x = 0;
   double y = 0;
 };
@@ -24,18 +24,18 @@ class Svg {
   enum class Anchor { start, middle, end };
 
   /// `style` is a class of the style sheet in svg.cpp: "title", "label", "tick", "caption", "data-label".
-  void text(Point at, std::string_view content, std::string_view style, Anchor anchor = Anchor::middle);
+  void text(SvgPoint at, std::string_view content, std::string_view style, Anchor anchor = Anchor::middle);
   /// Text rotated to read upwards, centred at `at`.
-  void vertical_text(Point at, std::string_view content, std::string_view style);
+  void vertical_text(SvgPoint at, std::string_view content, std::string_view style);
   /// The text 10^exponent, with a superscript.
-  void power_of_ten(Point at, int exponent, Anchor anchor);
-  void line(Point from, Point to, std::string_view style);
-  void polyline(std::span<const Point> points, std::string_view style);
-  void polygon(std::span<const Point> points, std::string_view style);
-  void rectangle(Point corner, double width, double height, std::string_view style);
-  void circle(Point centre, double radius, std::string_view style);
+  void power_of_ten(SvgPoint at, int exponent, Anchor anchor);
+  void line(SvgPoint from, SvgPoint to, std::string_view style);
+  void polyline(std::span<const SvgPoint> points, std::string_view style);
+  void polygon(std::span<const SvgPoint> points, std::string_view style);
+  void rectangle(SvgPoint corner, double width, double height, std::string_view style);
+  void circle(SvgPoint centre, double radius, std::string_view style);
   /// A filled path. `data` is a d attribute in units of `width` by `height` from `origin`.
-  void cells(Point origin, double width, double height, std::string_view data, double opacity);
+  void cells(SvgPoint origin, double width, double height, std::string_view data, double opacity);
 
   [[nodiscard]] std::string finish() const { return body_ + "</svg>\n"; }
 
@@ -44,9 +44,9 @@ class Svg {
 };
 
 /// A title and a caption below it, each broken into lines that fit a width in pixels.
-class Heading {
+class PlotHeading {
  public:
-  Heading(const std::string& title, const std::string& caption, double width);
+  PlotHeading(const std::string& title, const std::string& caption, double width);
   void draw(Svg& svg, double left) const;
   /// The height in pixels beyond that of one line each.
   [[nodiscard]] double extra_height() const;
@@ -60,4 +60,4 @@ class Heading {
 /// of them at most.
 [[nodiscard]] std::vector<double> round_ticks(double high, int most);
 
-}  // namespace echelon::tool
+}  // namespace echelon

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "output/plots.hpp"
-#include "output/spy_grid.hpp"
-#include "output/svg.hpp"
-#include "terminal/text.hpp"
+#include "backend/api_boundary.hpp"
+#include "page/layouts.hpp"
+#include "page/spy_grid.hpp"
+#include "page/svg.hpp"
+#include "support/text.hpp"
+
+#include <echelon/solver/report_rows.hpp>
 
 #include <fmt/format.h>
 
@@ -10,36 +13,31 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace echelon::tool {
+namespace echelon {
 
 namespace {
 
-constexpr double longer_side = 560;  // longer side of the frame, in pixels
 constexpr double largest_aspect_ratio = 4;
 
-/// Empty frame at the place of the matrix.
-Frame first_frame() {
-  return {96, 112, longer_side, longer_side};
-}
-
-Frame fitting_frame(double rows, double columns) {
-  Frame frame = first_frame();
+/// Frame for a matrix of this shape; the heading, if there is one, is above it.
+PlotFrame fitting_frame(double rows, double columns, const SpyLayout& layout) {
+  constexpr double heading_height = 58;
+  PlotFrame frame = {96, layout.has_heading ? 54 + heading_height : 54, layout.side, layout.side};
   const double ratio = std::clamp(columns / rows, 1 / largest_aspect_ratio, largest_aspect_ratio);
-  if (ratio < 1) frame.width = longer_side * ratio;
-  if (ratio > 1) frame.height = longer_side / ratio;
+  if (ratio < 1) frame.width = layout.side * ratio;
+  if (ratio > 1) frame.height = layout.side / ratio;
   return frame;
 }
 
 /// Columns first, ..., end - 1 of a matrix, and the number of them in each column of cells.
 class ColumnRun {
  public:
-  ColumnRun(const Grid& grid, std::int64_t first, std::int64_t end) {
+  ColumnRun(const SpyGrid& grid, std::int64_t first, std::int64_t end) {
     for (std::int64_t column = first; column < end; ++column) {
       if (columns_.empty() || grid.cell_column(columns_.back().first) != grid.cell_column(column)) {
         columns_.emplace_back(column, 0);
@@ -49,7 +47,7 @@ class ColumnRun {
   }
 
   /// Adds entries in a row of L and, if asked for, those of the same column of U.
-  void add_to(Grid& grid, std::int64_t row, bool upper) const {
+  void add_to(SpyGrid& grid, std::int64_t row, bool upper) const {
     for (const auto& [column, number] : columns_) {
       grid.add(row, column, number);
       if (upper) grid.add(column, row, number);
@@ -61,10 +59,10 @@ class ColumnRun {
 };
 
 /// Entries of L, or of L and U.
-Grid count_factor(const Frame& frame, const FactorPattern& factor) {
+SpyGrid count_factor(const PlotFrame& frame, const FactorPattern& factor) {
   const auto n = static_cast<std::int64_t>(factor.row_permutation.size());
   const bool upper = !factor.prediction.symmetric;
-  Grid grid = grid_of(frame, n, n);
+  SpyGrid grid = grid_of(frame, n, n);
   for (std::size_t s = 0; s + 1 < factor.supernode_begin.size(); ++s) {
     const std::int64_t first = factor.supernode_begin[s];
     const std::int64_t end = factor.supernode_begin[s + 1];
@@ -80,7 +78,7 @@ Grid count_factor(const Frame& frame, const FactorPattern& factor) {
   return grid;
 }
 
-void draw_axes(Svg& svg, const Frame& frame, double rows, double columns) {
+void draw_axes(Svg& svg, const PlotFrame& frame, double rows, double columns) {
   const auto ticks = [](double count, double length) {
     return round_ticks(std::max(0.0, count - 1), std::max(2, static_cast<int>(length / 90)));
   };
@@ -101,7 +99,7 @@ void draw_axes(Svg& svg, const Frame& frame, double rows, double columns) {
 }
 
 /// Draws the scale of the shades below the frame.
-void draw_legend(Svg& svg, const Frame& frame, const Grid& grid) {
+void draw_legend(Svg& svg, const PlotFrame& frame, const SpyGrid& grid) {
   const std::int64_t largest = *std::max_element(grid.counts.begin(), grid.counts.end());
   if (largest <= 1) return;
   const double y = frame.y + frame.height + 18;
@@ -119,11 +117,11 @@ void draw_legend(Svg& svg, const Frame& frame, const Grid& grid) {
 }
 
 /// Rows and columns of a matrix, at least one of each.
-struct Shape {
+struct PlottedShape {
   double rows;
   double columns;
 
-  Shape(std::int64_t m, std::int64_t n)
+  PlottedShape(std::int64_t m, std::int64_t n)
       : rows(static_cast<double>(std::max<std::int64_t>(m, 1))),
         columns(static_cast<double>(std::max<std::int64_t>(n, 1))) {}
   [[nodiscard]] double density(std::int64_t nonzeros) const {
@@ -131,13 +129,13 @@ struct Shape {
   }
 };
 
-std::string picture(const std::string& title, const std::string& caption, Frame frame, const Grid& grid,
-                    const Shape& shape) {
+std::string picture(const PlotText& text, PlotFrame frame, const SpyGrid& grid, const PlottedShape& shape,
+                    bool has_heading) {
   const double full_width = std::max(frame.x + frame.width + 40, 480.0);
-  const Heading heading(title, caption, full_width - frame.x - 20);
-  frame.y += heading.extra_height();
-  Svg svg(full_width, frame.y + frame.height + 52, title);
-  heading.draw(svg, frame.x);
+  const PlotHeading heading(text.title, text.caption, full_width - frame.x - 20);
+  if (has_heading) frame.y += heading.extra_height();
+  Svg svg(full_width, frame.y + frame.height + 52, text.title);
+  if (has_heading) heading.draw(svg, frame.x);
   draw_cells(svg, frame, grid);
   draw_axes(svg, frame, shape.rows, shape.columns);
   draw_legend(svg, frame, grid);
@@ -147,28 +145,40 @@ std::string picture(const std::string& title, const std::string& caption, Frame 
 }  // namespace
 
 template <class T>
-std::string spy_svg(const std::string& title, MatrixRef<T> A) {
-  const Shape shape(A.rows(), A.columns());
-  const Frame frame = fitting_frame(shape.rows, shape.columns);
-  const Grid grid = count_nonzeros(frame, A);
+std::string draw_spy(const std::string& title, MatrixRef<T> A, const SpyLayout& layout) {
+  const PlottedShape shape(A.rows(), A.columns());
+  const PlotFrame frame = fitting_frame(shape.rows, shape.columns, layout);
+  const SpyGrid grid = count_nonzeros(frame, A);
   const std::string caption =
       fmt::format("{} \u00d7 {}, {} nonzeros ({:.2g} %)", grouped(A.rows()), grouped(A.columns()),
                   grouped(grid.nonzeros), 100 * shape.density(grid.nonzeros));
-  return picture(title, caption, frame, grid, shape);
+  return picture({title, caption}, frame, grid, shape, layout.has_heading);
 }
 
-std::string factor_svg(const std::string& title, const FactorPattern& factor) {
+std::string draw_factor(const std::string& title, const FactorPattern& factor, const SpyLayout& layout) {
   const auto n = static_cast<std::int64_t>(factor.row_permutation.size());
-  const Shape shape(n, n);
-  const Frame frame = fitting_frame(shape.rows, shape.columns);
-  const Grid grid = count_factor(frame, factor);
+  const PlottedShape shape(n, n);
+  const PlotFrame frame = fitting_frame(shape.rows, shape.columns, layout);
+  const SpyGrid grid = count_factor(frame, factor);
   const char* name = factor.prediction.symmetric ? "L" : "L and U";
   const std::string caption = fmt::format("{} of {} \u00d7 {} with ordering {}, {} stored entries ({:.2g} %)",
                                           name, grouped(n), grouped(n), factor.prediction.ordering,
                                           grouped(grid.nonzeros), 100 * shape.density(grid.nonzeros));
-  return picture(title, caption, frame, grid, shape);
+  return picture({title, caption}, frame, grid, shape, layout.has_heading);
 }
 
-template std::string spy_svg<double>(const std::string&, MatrixRef<double>);
+template <class T>
+std::string spy_svg(const std::string& title, MatrixRef<T> A) {
+  return at_api_boundary([&] { return draw_spy(title, A, {}); });
+}
 
-}  // namespace echelon::tool
+std::string factor_svg(const std::string& title, const FactorPattern& factor) {
+  return at_api_boundary([&] { return draw_factor(title, factor, {}); });
+}
+
+template std::string draw_spy(const std::string&, MatrixRef<float>, const SpyLayout&);
+template std::string draw_spy(const std::string&, MatrixRef<double>, const SpyLayout&);
+template std::string spy_svg(const std::string&, MatrixRef<float>);
+template std::string spy_svg(const std::string&, MatrixRef<double>);
+
+}  // namespace echelon

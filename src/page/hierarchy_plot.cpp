@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "output/plots.hpp"
-#include "output/spy_grid.hpp"
-#include "output/svg.hpp"
-#include "terminal/text.hpp"
+#include "backend/api_boundary.hpp"
+#include "page/spy_grid.hpp"
+#include "page/svg.hpp"
+#include "support/text.hpp"
+
+#include <echelon/page/plots.hpp>
+#include <echelon/solver/report_rows.hpp>
 
 #include <fmt/format.h>
 
@@ -12,12 +15,12 @@
 #include <string>
 #include <vector>
 
-namespace echelon::tool {
+namespace echelon {
 
 namespace {
 
 constexpr double tile_side = 168;  // side of a level's picture, in pixels
-constexpr double margin = 28;
+constexpr double side_margin = 28;
 constexpr double tile_gap = 48;
 constexpr double figure_height = 17;
 constexpr double bar_height = 9;
@@ -26,9 +29,9 @@ constexpr std::size_t tiles_per_row = 4;
 
 /// Draws a level's pattern, if A is given, its figures, and its nonzeros as a part of all levels'.
 void draw_level(Svg& svg, const HierarchyDescription& description, std::size_t l, const Csr<double>* A,
-                Point corner) {
+                SvgPoint corner) {
   const LevelDescription& level = description.levels[l];
-  const Frame frame = {corner.x, corner.y + figure_height, tile_side, tile_side};
+  const PlotFrame frame = {corner.x, corner.y + figure_height, tile_side, tile_side};
   const double per_row =
       static_cast<double>(level.nonzeros) / static_cast<double>(std::max<std::int64_t>(level.rows, 1));
   svg.text({corner.x, corner.y + 10}, fmt::format("level {}: {}", l, level.method), "label",
@@ -57,30 +60,34 @@ void draw_level(Svg& svg, const HierarchyDescription& description, std::size_t l
            Svg::Anchor::start);
 }
 
-}  // namespace
-
-std::string hierarchy_svg(const std::string& title, const HierarchyDescription& description,
-                          const std::vector<Csr<double>>& levels) {
+std::string draw_hierarchy(const std::string& title, const HierarchyDescription& description,
+                           const std::vector<Csr<double>>& levels) {
   const std::size_t count = description.levels.size();
   const std::size_t columns = std::clamp<std::size_t>(count, 2, tiles_per_row);
   const double full_width =
-      margin + static_cast<double>(columns) * (tile_side + tile_gap) + margin - tile_gap;
-  const std::string caption =
-      fmt::format("{}: {}, operator complexity {:.3g}, grid complexity {:.3g}", description.coarsening,
-                  counted(static_cast<std::int64_t>(count), "level"), description.operator_complexity,
-                  description.grid_complexity);
-  const Heading heading(title, caption, full_width - 2 * margin);
+      side_margin + static_cast<double>(columns) * (tile_side + tile_gap) + side_margin - tile_gap;
+  const std::string caption = fmt::format("{}: {} {}, operator complexity {:.3g}, grid complexity {:.3g}",
+                                          description.coarsening, count, count == 1 ? "level" : "levels",
+                                          description.operator_complexity, description.grid_complexity);
+  const PlotHeading heading(title, caption, full_width - 2 * side_margin);
   const double top = 78 + heading.extra_height();
   const std::size_t rows = (count + columns - 1) / columns;
   Svg svg(full_width, top + static_cast<double>(rows) * tile_height, title);
-  heading.draw(svg, margin);
+  heading.draw(svg, side_margin);
   for (std::size_t l = 0; l < count; ++l) {
     const std::size_t row = l / columns;
-    const Point corner = {margin + static_cast<double>(l % columns) * (tile_side + tile_gap),
-                          top + static_cast<double>(row) * tile_height};
+    const SvgPoint corner = {side_margin + static_cast<double>(l % columns) * (tile_side + tile_gap),
+                             top + static_cast<double>(row) * tile_height};
     draw_level(svg, description, l, levels[l].rows() > 0 ? &levels[l] : nullptr, corner);
   }
   return svg.finish();
 }
 
-}  // namespace echelon::tool
+}  // namespace
+
+std::string hierarchy_svg(const std::string& title, const HierarchyDescription& description,
+                          const std::vector<Csr<double>>& levels) {
+  return at_api_boundary([&] { return draw_hierarchy(title, description, levels); });
+}
+
+}  // namespace echelon

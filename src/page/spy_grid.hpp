@@ -2,7 +2,7 @@
 /// Sparsity patterns as grids of cells, each a block of the matrix, shaded by the number of its nonzeros.
 #pragma once
 
-#include "output/svg.hpp"
+#include "page/svg.hpp"
 
 #include <echelon/matrix/matrix.hpp>
 
@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-namespace echelon::tool {
+namespace echelon {
 
 /// The rectangle that stands for the matrix, in pixels.
-struct Frame {
+struct PlotFrame {
   double x = 0;
   double y = 0;
   double width = 0;
@@ -23,7 +23,7 @@ struct Frame {
 };
 
 /// The number of nonzeros in each cell of a grid; a cell is a block of the matrix.
-struct Grid {
+struct SpyGrid {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
   double rows_per_cell = 1;
@@ -47,15 +47,15 @@ struct Grid {
 };
 
 /// The empty grid of a matrix.
-[[nodiscard]] Grid grid_of(const Frame& frame, std::int64_t rows, std::int64_t columns);
+[[nodiscard]] SpyGrid grid_of(const PlotFrame& frame, std::int64_t rows, std::int64_t columns);
 
 template <class T>
-[[nodiscard]] Grid count_nonzeros(const Frame& frame, MatrixRef<T> A);
+[[nodiscard]] SpyGrid count_nonzeros(const PlotFrame& frame, const MatrixRef<T>& A);
 
 /// Opacities of cells, from few nonzeros to many.
 [[nodiscard]] std::span<const double> spy_shades();
 
 /// Draws one path per shade; adjacent cells of a row and shade are one rectangle.
-void draw_cells(Svg& svg, const Frame& frame, const Grid& grid);
+void draw_cells(Svg& svg, const PlotFrame& frame, const SpyGrid& grid);
 
-}  // namespace echelon::tool
+}  // namespace echelon
