@@ -32,6 +32,7 @@ struct Command {
 
 constexpr std::array commands = {
     Command{"solve", "solve A x = b and report method and accuracy", run_solve},
+    Command{"compare", "compare methods for A x = b at the same residual", run_compare},
     Command{"info", "structure and values of a matrix", run_info},
     Command{"convert", "convert between file formats; graphs to Laplacians", run_convert},
     Command{"generate", "generate a test matrix", run_generate},

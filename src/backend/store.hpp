@@ -20,4 +20,15 @@ struct Iota {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<std::int32_t>(i); }
 };
 
+/// Copies to[k] = from[indices[k]].
+template <class T, class Index>
+struct GatherElement {
+  const Index* indices;
+  const T* from;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const { to[k] = from[indices[k]]; }
+};
+template <class T, class Index>
+GatherElement(const Index*, const T*, T*) -> GatherElement<T, Index>;
+
 }  // namespace echelon

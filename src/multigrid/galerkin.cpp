@@ -98,13 +98,6 @@ struct ReadNumbers {
     places[k] = static_cast<std::uint32_t>(values[k]);
   }
 };
-template <class T>
-struct CopyFromPlaces {
-  const std::uint32_t* places;
-  const T* from;
-  T* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const { to[k] = from[places[k]]; }
-};
 
 }  // namespace
 
@@ -164,7 +157,7 @@ template <class Target, class T>
 void transpose_values(const Csr<T>& P, const Array<std::uint32_t>& places, Csr<T>& R) {
   on_backend(P.device(), [&]<class B>() {
     B backend(P.device());
-    backend.for_each(P.nonzeros(), CopyFromPlaces<T>{places.data(), P.values().data(), R.values().data()});
+    backend.for_each(P.nonzeros(), GatherElement{places.data(), P.values().data(), R.values().data()});
   });
 }
 

@@ -52,9 +52,10 @@ th, td { padding: .25rem .7rem .25rem 0; text-align: left; vertical-align: top; 
 thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; font-weight: 600 }
 tbody tr { border-bottom: 1px solid var(--line) }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
-.scroll .number { padding: .25rem 0 .25rem .9rem }
+.scroll table { font-size: .86rem }
+.scroll .number { padding: .25rem 0 .25rem .6rem }
 .bars { width: 100%; max-width: 46rem; margin: .8rem 0 }
-.bars th { width: 30%; overflow-wrap: anywhere }
+.bars th { width: 36%; overflow-wrap: anywhere }
 .bars td:last-child { width: 1% }
 .bars span { display: block; height: .8rem; margin-top: .35rem; min-width: 1px; background: var(--bar);
   border-radius: .15rem; -webkit-print-color-adjust: exact; print-color-adjust: exact }

@@ -167,6 +167,11 @@ class SolverImplementation {
   void keep_near_null_space(Dense<double> vectors) { near_null_space_ = std::move(vectors); }
   [[nodiscard]] const Dense<double>& near_null_space() const { return near_null_space_; }
 
+  /// Leaves the rank of a singular A as the method found it, where no status depends on it: its proof can
+  /// take some tenths of a second.
+  void leave_rank_unproven() { proves_rank_ = false; }
+  [[nodiscard]] bool proves_rank() const { return proves_rank_; }
+
   /// Whether the method accepts A of any shape; otherwise A is square.
   [[nodiscard]] virtual bool takes_any_shape() const { return false; }
   /// Whether the method needs nothing but products with A.
@@ -293,6 +298,7 @@ class SolverImplementation {
   std::function<Solver<T>()> maker_;
   SetupControl control_;
   Dense<double> near_null_space_;
+  bool proves_rank_ = true;
 };
 
 /// Applies the operator to each column, which gets the bits that it has alone.

@@ -391,13 +391,33 @@ class Json(ToolTest):
                      "preconditioned_condition", "error_estimate", "expected_digits", "certificate", "statistics",
                      "distance_from_ones",
                      "read_seconds", "choosing_seconds", "analysis_seconds", "setup_seconds", "solve_seconds", "transfer_seconds",
-                     "total_seconds", "bytes", "matrix", "right_hand_side", "output", "attempts", "columns",
+                     "write_seconds", "total_seconds", "bytes", "matrix", "right_hand_side", "output", "attempts", "columns",
                      "history"]:
             self.assertIn(name, report)
         self.assertEqual(report["exit_code"], SOLVED)
         self.assertEqual(report["matrix"]["nonzeros"], 298)
         self.assertEqual(len(report["history"]), report["iterations"] + 1)
         self.assertEqual(report["statistics"], {})
+
+    def test_times_add_up(self):
+        matrix = self.folder / "A.petsc"
+        self.run_tool("generate", "poisson-2d", "--rows", "40000", "-o", str(matrix), "--quiet")
+        hard = self.file("hard.mtx", coordinate(2, 2, [(1, 1, 1), (2, 2, 1e-300)]))
+        for arguments in [[matrix, "-o", str(self.folder / "x.mtx")],
+                          [matrix, "--method", "sparse-cholesky", "--certify"], [hard]]:
+            # Other processes may take the processor between two parts, but hardly in each of ten runs.
+            shares = []
+            for _ in range(10):
+                report = self.report(*arguments)
+                parts = sum(report[name] for name in report if name.endswith("_seconds") and
+                            name not in ["total_seconds", "history_seconds"])
+                parts += sum(attempt["seconds"] for attempt in report["attempts"])
+                parts += report["certificate"]["seconds"] if report["certificate"] else 0
+                self.assertLessEqual(parts, 1.001 * report["total_seconds"])
+                shares.append(report["total_seconds"] - parts <= 0.01 * report["total_seconds"] + 0.001)
+                if shares[-1]:
+                    break
+            self.assertTrue(any(shares), report)
 
     def test_statistics_are_an_object(self):
         # LU without exchanges; u_22 = 3 - 1/2.

@@ -137,6 +137,12 @@ class Pages(unittest.TestCase):
         wide.write_text("%%MatrixMarket matrix coordinate real general\n3 100000 2\n1 1 1e-300\n3 99999 1e300\n", encoding="utf-8")
         self.page("info-wide", "info", wide)
 
+    def test_compare(self):
+        grid = self.generate("grid.mtx", "poisson-2d", "-p", "nx=30")
+        self.page("compare", "compare", grid)
+        self.page("compare-failures", "compare", ROOT / "data/orsirr_1.mtx.gz", "--methods", "cg,jacobi,gmres/restart=5", "--limit", "5s",
+                  codes=(0, 1))
+
     def test_rank(self):
         self.page("rank", "rank", ROOT / "data/west0479.mtx.gz")
         self.page("rank-modulo", "rank", ROOT / "data/west0479.mtx.gz", "-p", "field=mod:2147483647", codes=(0, 2, 4))

@@ -47,6 +47,7 @@ class HelpFormatter : public CLI::Formatter {
 Json description(const CLI::App& app) {
   Json options = Json::array();
   for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // for processes that the tool starts
     std::vector<std::string> names;
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);

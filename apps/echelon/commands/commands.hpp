@@ -13,6 +13,7 @@ namespace echelon::tool {
 using Arguments = std::vector<std::string>;
 
 ExitCode run_solve(const Arguments& arguments);
+ExitCode run_compare(const Arguments& arguments);
 ExitCode run_info(const Arguments& arguments);
 ExitCode run_convert(const Arguments& arguments);
 ExitCode run_generate(const Arguments& arguments);

@@ -377,7 +377,9 @@ SolveOutcome solve_in(const SolveRequest& request) {
   if (system.b.kind == RhsKind::row_sums && outcome.report.solved()) {
     outcome.distance_from_ones = distance_from_ones(solution.x);
   }
+  const Stopwatch writing;
   keep_failure(outcome, [&] { write_solution(solution.x, outcome); });
+  outcome.write_seconds = writing.seconds();
   if (!request.page.empty()) draw_for_page(MatrixRef<T>(system.file.matrix), outcome);
   outcome.total_seconds = total.seconds();
   return outcome;

@@ -2,8 +2,9 @@
 /// Parallel programs under mpirun.
 #pragma once
 
+#include "terminal/run_command.hpp"
+
 #include <echelon/cancellation.hpp>
-#include <echelon/error.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -12,11 +13,6 @@
 
 namespace echelon::tool {
 
-/// A parallel program that did not end by itself, or could not be started.
-class ProcessFailure : public Error {
-  using Error::Error;
-};
-
 /// Path of the program `name` beside this one. Throws NotBuilt, with `remedy`, if it is not there.
 [[nodiscard]] std::string program_beside(const std::string& name, const std::string& remedy);
 
@@ -24,16 +20,10 @@ class ProcessFailure : public Error {
 /// if no such program is found.
 [[nodiscard]] std::vector<std::string> launcher();
 
-struct Ended {
-  int status = 0;      ///< exit status; 128 + the number of a signal
-  std::string errors;  ///< standard error
-};
-
-/// Runs a command, calls on_line for each line of its standard output, and ends it after a request to stop.
-/// Throws ProcessFailure if it cannot be started.
-[[nodiscard]] Ended run_command(const std::vector<std::string>& command,
-                                const std::function<void(const std::string&)>& on_line,
-                                const CancellationToken& cancel);
+/// Runs a command that begins with the words of launcher(), as run_command() does.
+[[nodiscard]] Ended run_launcher(const std::vector<std::string>& command,
+                                 const std::function<void(const std::string&)>& on_line,
+                                 const CancellationToken& cancel);
 
 /// Sentence that explains the end of a parallel program by what the launcher wrote to standard error: the
 /// signal that ended a process, else the launcher's last lines.

@@ -174,7 +174,7 @@ class DistributedSolve {
     report.device = options_.device.value_or(Device::openmp());
     const std::filesystem::path files(folder_.path());
     for (const char* name : {"x.petsc", "result", "error"}) std::filesystem::remove(files / name);
-    const Ended ended = run_command(
+    const Ended ended = run_launcher(
         command(plan, singular), [&](const std::string& line) { show(line, plan.method); }, options_.cancel);
     if (options_.cancel.stop_requested()) {
       report.status = Status::cancelled;

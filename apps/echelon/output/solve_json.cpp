@@ -53,6 +53,7 @@ Json solve_json(const SolveOutcome& outcome) {
   json["null_space_dimension"] = null_space_dimension(outcome);
   json["distance_from_ones"] = or_null(outcome.distance_from_ones);
   json["read_seconds"] = outcome.read_seconds;
+  json["write_seconds"] = outcome.write_seconds;
   json["total_seconds"] = outcome.total_seconds;
   json["matrix"] = matrix_json(outcome);
   json["right_hand_side"] = right_hand_side_json(outcome.right_hand_side);

@@ -36,8 +36,9 @@ struct SolveOutcome {
   Report report;
   std::optional<double> distance_from_ones;     ///< max |x_i - 1| if b = A 1 and the system is solved
   std::optional<ErrorCertificate> certificate;  ///< if asked for, and there is an x
-  double certify_seconds = 0;
   double read_seconds = 0;
+  double certify_seconds = 0;
+  double write_seconds = 0;  ///< of x
   double total_seconds = 0;
   std::optional<MatrixPortrait> portrait;  ///< with --report
   std::optional<FactorPattern> factor;     ///< with --report, of a sparse direct method

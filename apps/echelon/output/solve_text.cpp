@@ -39,6 +39,7 @@ std::string time_text(const SolveOutcome& outcome, const std::string& of_solver)
       fmt::format("{}: reading {}", duration(outcome.total_seconds), duration(outcome.read_seconds));
   if (!of_solver.empty()) text += ", " + of_solver;
   if (outcome.certify_seconds > 0) text += ", certificate " + duration(outcome.certify_seconds);
+  if (outcome.output_written) text += ", writing " + duration(outcome.write_seconds);
   return text;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Magnitudes of the rows and columns of a dense matrix on a GPU, and scales by powers of two.
+/// Magnitudes of the rows and columns of a dense matrix on a GPU.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -35,16 +35,6 @@ void for_columns(const Device& device, std::int64_t n, F f, double* results) {
   combine_columns<V><<<blocks, cuda_kernels::block_size, 0, stream()>>>(n, f, results);
   check(cudaGetLastError());
 }
-
-/// |a_ij|, a term of a column sum.
-template <class T>
-struct MatrixMagnitude {
-  std::int64_t n;
-  const T* a;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i, std::int64_t j) const {
-    return {std::fabs(static_cast<double>(a[i + j * n]))};
-  }
-};
 
 /// |a_ij|, or zero below the diagonal.
 template <class T>
@@ -90,36 +80,5 @@ void row_maxima(Cuda& backend, DenseView<const T> A, double* largest) {
   find_row_maxima<T><<<grid, cuda_kernels::block_size, 0, stream()>>>(A, largest);
   check(cudaGetLastError());
 }
-
-/// The first line of zeros, and the range of the lines' largest magnitudes.
-struct LineRange {
-  FirstIndex zero = {};
-  double smallest = INFINITY;
-  double largest = 0;
-  friend ECHELON_ANYWHERE LineRange combine(LineRange a, LineRange b) {
-    return {combine(a.zero, b.zero), a.smallest < b.smallest ? a.smallest : b.smallest,
-            a.largest > b.largest ? a.largest : b.largest};
-  }
-  /// Whether the magnitudes differ by more than this factor.
-  [[nodiscard]] bool differ(double factor) const { return smallest < largest / factor; }
-  [[nodiscard]] bool uneven() const { return differ(10); }
-};
-
-/// scale[i] = power of two that brings a line's largest magnitude near 1; scaling by it is exact.
-template <class T>
-struct ChooseLineScale {
-  const double* largest;
-  T* scale;
-  int lowest_exponent;
-  int highest_exponent;
-  ECHELON_ANYWHERE LineRange operator()(std::int64_t i) const {
-    if (largest[i] == 0) return {{i}, 0, 0};
-    const int wanted = -ilogb(largest[i]);
-    const int exponent =
-        wanted < lowest_exponent ? lowest_exponent : (wanted > highest_exponent ? highest_exponent : wanted);
-    scale[i] = static_cast<T>(ldexp(1.0, exponent));
-    return {{}, largest[i], largest[i]};
-  }
-};
 
 }  // namespace echelon::magnitudes

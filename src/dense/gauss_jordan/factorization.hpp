@@ -65,14 +65,6 @@ struct Scatter {
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[places[i]] = v[i]; }
 };
-/// Copies v[i] = x[places[i]].
-template <class T>
-struct GatherElements {
-  const std::int64_t* places;
-  const T* x;
-  T* v;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { v[i] = x[places[i]]; }
-};
 
 }  // namespace factorization_detail
 
@@ -308,7 +300,7 @@ class GaussJordanFactorization {
       } else {
         backend_.copy(r, v, x.data());
         elimination_->transform_transposed(backend_, x.data(), panel_workspace);
-        backend_.for_each(r, GatherElements<T>{places.data(), x.data(), v});
+        backend_.for_each(r, GatherElement{places.data(), std::as_const(x).data(), v});
       }
     };
     return estimate_inverse_norm_one<T>(backend_, r, solve);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/views/gather.hpp"
 
+#include "backend/store.hpp"
 #include "backend/target.hpp"
 
 #include <support/scalar_list.hpp>
@@ -8,14 +9,6 @@
 namespace echelon {
 
 namespace {
-
-template <class T>
-struct GatherElement {
-  const std::int64_t* indices;
-  const T* from;
-  T* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const { to[k] = from[indices[k]]; }
-};
 
 template <class T>
 struct GatherSum {
@@ -37,7 +30,7 @@ void gather_on(const Device& device, const GatherMap& map, const T* from, std::i
   on_backend(device, [&]<class B>() {
     B backend(device);
     if (map.offsets.size() == 0) {
-      backend.for_each(count, GatherElement<T>{map.indices.data(), from, to});
+      backend.for_each(count, GatherElement{map.indices.data(), from, to});
     } else {
       backend.for_each(count, GatherSum<T>{map.offsets.data(), map.indices.data(), from, to});
     }

@@ -41,13 +41,13 @@ constexpr double most_error = 0.5;
 /// x satisfies the equations: it is the solution, or one of many.
 template <class T>
 void accept_satisfying(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome) {
-  const bool doubtful = !outcome.ok();
-  const std::optional<std::int64_t> rank = doubtful ? exact.rank() : std::nullopt;
   if (outcome.status == Status::underdetermined) {
     // Rounding errors of its elements can make a matrix of low numerical rank nonsingular.
-    if (rank == outcome.rank) outcome.certainty = Certainty::proven;
+    if (answer.proves_rank && exact.rank() == outcome.rank) outcome.certainty = Certainty::proven;
     return;
   }
+  const bool doubtful = !outcome.ok();
+  const std::optional<std::int64_t> rank = doubtful ? exact.rank() : std::nullopt;
   if (rank) {
     outcome.rank = rank;
     outcome.certainty = Certainty::proven;

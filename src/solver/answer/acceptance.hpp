@@ -24,7 +24,8 @@ struct Answer {
   VectorFacts b, x, r;        ///< r = b - A x
   double backward_error = 0;  ///< normwise
   std::optional<double> error =
-      {};  ///< ||x - x*|| / ||x|| as measured, 1 if unknown; empty: not to be measured
+      {};                   ///< ||x - x*|| / ||x|| as measured, 1 if unknown; empty: not to be measured
+  bool proves_rank = true;  ///< whether the rank is proven even where the status does not depend on it
   /// Facts of b - A x with sums of twice the precision; called at most once, where `r` does not decide.
   std::function<VectorFacts()> accurate_residual = {};
   /// Elements of b in host memory.

@@ -7,6 +7,7 @@
 #include "solver/answer/acceptance.hpp"
 #include "solver/answer/error_measurement.hpp"
 #include "solver/answer/least_squares.hpp"
+#include "solver/answer/rhs_scaling.hpp"
 #include "solver/answer/solver_state.hpp"
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
@@ -32,16 +33,6 @@
 
 namespace echelon {
 
-/// Power of two by which numbers of the given norm are multiplied so that it becomes moderate; 0 if it is.
-template <class T>
-int moderating_exponent(double norm) {
-  constexpr int large = std::is_same_v<Real<T>, double> ? 200 : 50;
-  // Even the sum of finite numbers can overflow.
-  const int size = std::isfinite(norm) ? std::ilogb(norm) : std::numeric_limits<double>::max_exponent;
-  if (!(norm > 0) || std::abs(size) <= large) return 0;
-  return size > 0 ? large - size : -large - size;
-}
-
 template <class T>
 class ColumnsSolve {
  public:
@@ -51,6 +42,7 @@ class ColumnsSolve {
         state_(state),
         own_(workspace),
         check_(*workspace.residual_check),
+        scaling_(state, workspace),
         control_(control),
         report_(report),
         stop_(implementation.stop()) {}
@@ -59,7 +51,10 @@ class ColumnsSolve {
   void run(DenseView<const T> B, DenseView<T> X) {
     b_facts_ = inspect_columns(B);
     if (report_nonfinite()) return;
-    DenseView<const T> scaled = scale_rhs(B, X);
+    DenseView<const T> scaled = scaling_.moderate(B, b_facts_);
+    if (control_.use_initial_guess) {
+      for (std::size_t j = 0; j < b_facts_.size(); ++j) scaling_.scale(X, j);
+    }
     make_jobs();
     if (has_factor(state_.setup)) {
       compute(scaled, X);
@@ -71,7 +66,7 @@ class ColumnsSolve {
       describe_zero(X);
     }
     decide(scaled, X);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) unscale(X, j);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) scaling_.unscale(X, j);
   }
 
  private:
@@ -100,44 +95,18 @@ class ColumnsSolve {
   void solve_and_measure(DenseView<const T> B, DenseView<const T> consistent, DenseView<T> X) {
     implementation_.solve(*own_.method, consistent, X, jobs_);
     project_answers(X);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) round_to_unscaled(X, j);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) scaling_.round_to_unscaled(X, j);
     measure(B, X);
   }
 
   /// Whether A x of an answer of a direct method leaves the range of T.
   [[nodiscard]] bool leaves_range() const {
-    if (is_iterative() || has_null_space() || state_.matrix.is_operator()) return false;
-    return std::any_of(columns_.begin(), columns_.end(),
-                       [this](const MeasuredColumn& column) { return range_exponent(column) != 0; });
+    return !is_iterative() && !has_null_space() && scaling_.leaves_range(columns_);
   }
 
-  /// Exponent of the power of two that brings A x to the upper end of T's range, where it overflows, or where
-  /// rows of it are so small that residuals lose digits; 0 where neither is so, or where all rows fit at no
-  /// exponent.
-  [[nodiscard]] int range_exponent(const MeasuredColumn& column) const {
-    using Limits = std::numeric_limits<Real<T>>;
-    constexpr int smallest = Limits::min_exponent + 2 * Limits::digits;
-    if (!(column.x.norm_inf > 0) || column.x.nonfinite) return 0;
-    const int size = std::ilogb(column.x.norm_inf);
-    const bool overflows = !std::isfinite(column.r.norm2);
-    const bool underflows = state_.smallest_row > 0 && std::ilogb(state_.smallest_row) + size < smallest;
-    const int exponent = Limits::max_exponent - 24 - std::ilogb(state_.norm_inf) - size;
-    return (overflows && exponent < 0) || (underflows && exponent > 0) ? exponent : 0;
-  }
-
-  /// Multiplies right-hand sides, in a copy, by powers of two that bring A x into the range of T: rows of A,
-  /// and elements of b, that differ by many orders of magnitude can have an x for which it is not. Elements
-  /// of b that vanish are of no consequence beside A x. Forgets the answers.
+  /// Multiplies right-hand sides by powers of two that bring A x into the range of T. Forgets the answers.
   DenseView<const T> bring_into_range(DenseView<const T> B) {
-    if (B.data() != own_.b.data()) B = own_.copy_of_rhs(B);
-    for (std::size_t j = 0; j < columns_.size(); ++j) {
-      const int exponent = range_exponent(columns_[j]);
-      if (exponent == 0) continue;
-      T* const b = own_.b.view().column(column_number(j));
-      check_.scale(B.rows(), exponent, b);
-      exponents_[j] += exponent;
-      b_facts_[j] = check_.vector(B.rows(), b);
-    }
+    B = scaling_.bring_into_range(B, columns_, b_facts_);
     columns_.clear();
     jobs_.clear();
     make_jobs();
@@ -174,37 +143,6 @@ class ColumnsSolve {
     return true;
   }
 
-  /// Multiplies columns of B whose norm is far from 1, in a copy, and first guesses by powers of two. Returns
-  /// B or the copy.
-  DenseView<const T> scale_rhs(DenseView<const T> B, DenseView<T> X) {
-    DenseView<const T> scaled = B;
-    for (std::size_t j = 0; j < b_facts_.size(); ++j) {
-      int exponent = state_.matrix.is_operator() ? 0 : moderating_exponent<T>(b_facts_[j].norm2);
-      if (exponent != 0 && !check_.scales_exactly(B.rows(), exponent, B.column(column_number(j))))
-        exponent = 0;
-      exponents_.push_back(exponent);
-      if (exponent != 0) {
-        if (scaled.data() != own_.b.data()) scaled = own_.copy_of_rhs(B);
-        T* const b = own_.b.view().column(column_number(j));
-        check_.scale(B.rows(), exponent, b);
-        b_facts_[j] = check_.vector(B.rows(), b);
-      }
-      if (control_.use_initial_guess) scale_column(X, j, -unscaling(j));
-    }
-    return scaled;
-  }
-  /// Exponent of the power of two that makes column j of X the answer for A and b as they were given.
-  [[nodiscard]] int unscaling(std::size_t j) const { return state_.exponent - exponents_[j]; }
-  void scale_column(DenseView<T> X, std::size_t j, int exponent) {
-    if (exponent != 0) check_.scale(X.rows(), exponent, X.column(column_number(j)));
-  }
-  void unscale(DenseView<T> X, std::size_t j) { scale_column(X, j, unscaling(j)); }
-  /// Rounds column j of X to numbers that remain as they are when they are unscaled.
-  void round_to_unscaled(DenseView<T> X, std::size_t j) {
-    unscale(X, j);
-    scale_column(X, j, -unscaling(j));
-  }
-
   /// The outcome of a set-up without its statistics, which the report has already.
   static Outcome facts_of(const Outcome& setup) {
     return {.status = setup.status,
@@ -225,7 +163,7 @@ class ColumnsSolve {
                                         .right_hand_side_norm_inf = b.norm_inf,
                                         .matrix_norm = state_.norm_inf,
                                         .control = &control_,
-                                        .unscaling = unscaling(j),
+                                        .unscaling = scaling_.unscaling(j),
                                         .stopwatch = stopwatch_});
       if (!is_iterative() || !has_factor(state_.setup)) {
         job.outcome = facts_of(state_.setup);
@@ -233,7 +171,7 @@ class ColumnsSolve {
       }
       const double rtol = control_.rtol.value_or(stop_->relative_tolerance(std::is_same_v<Real<T>, float>));
       job.tolerance =
-          std::max(rtol * b.norm2, std::ldexp(control_.atol.value_or(stop_->atol), exponents_[j]));
+          std::max(rtol * b.norm2, std::ldexp(control_.atol.value_or(stop_->atol), scaling_.exponent(j)));
       job.max_iterations = control_.max_iterations.value_or(stop_->max_iterations);
       job.outcome = {Status::converged};
     }
@@ -350,12 +288,12 @@ class ColumnsSolve {
   /// Adds the error of numbers that lose bits when they are unscaled, as subnormal ones do.
   void add_unscaling_error(DenseView<const T> B, DenseView<T> X, std::size_t j) {
     T* const x = X.column(column_number(j));
-    if (unscaling(j) == 0 || check_.scales_exactly(X.rows(), unscaling(j), x)) return;
-    round_to_unscaled(X, j);
+    if (scaling_.unscaling(j) == 0 || check_.scales_exactly(X.rows(), scaling_.unscaling(j), x)) return;
+    scaling_.round_to_unscaled(X, j);
     columns_[j].x = check_.vector(X.rows(), x);
     columns_[j].r = accurate_residual(B, x, j);
     const double smallest =
-        std::ldexp(static_cast<double>(std::numeric_limits<Real<T>>::denorm_min()), -unscaling(j));
+        std::ldexp(static_cast<double>(std::numeric_limits<Real<T>>::denorm_min()), -scaling_.unscaling(j));
     columns_[j].error += smallest / columns_[j].x.norm_inf;
   }
 
@@ -414,10 +352,10 @@ class ColumnsSolve {
     if (control_.least_squares) accept_least_residuals(B, X, columns);
     std::size_t worst = 0;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      const double residual = std::ldexp(columns_[j].r.norm2, -exponents_[j]);
+      const double residual = std::ldexp(columns_[j].r.norm2, -scaling_.exponent(j));
       if (add_column(columns[j], residual, jobs_[j].outcome, report_)) worst = j;
     }
-    if (!jobs_.empty()) describe(jobs_[worst], exponents_[worst]);
+    if (!jobs_.empty()) describe(jobs_[worst], scaling_.exponent(worst));
   }
 
   /// The error for which an x that does not satisfy the equations may be accepted; that of an x of least norm
@@ -441,6 +379,7 @@ class ColumnsSolve {
             .r = measured.r,
             .backward_error = figures_of(j).backward_error,
             .error = accepted_error(measured),
+            .proves_rank = implementation_.proves_rank(),
             .accurate_residual =
                 [=, this] {
                   if (!measured_) columns_[j].r = accurate_residual(B, x, j);
@@ -513,7 +452,7 @@ class ColumnsSolve {
     if (is_ended(outcome) && accurate_residual(B, y, j).norm2 <= job.tolerance) return;
     T* const x = X.column(column_number(j));
     check_.copy(X.rows(), y, x);
-    round_to_unscaled(X, j);
+    scaling_.round_to_unscaled(X, j);
     columns_[j] = {
         .x = check_.vector(X.rows(), x), .r = accurate_residual(B, x, j), .error = 1, .correction = 0};
     column = figures_of(j);
@@ -590,12 +529,12 @@ class ColumnsSolve {
   const SolverState<T>& state_;
   SolveWorkspace<T>& own_;
   ResidualCheck<T>& check_;
+  RhsScaling<T> scaling_;
   const Control& control_;
   Report& report_;
   const Stop* stop_;
   Stopwatch stopwatch_;
   std::vector<VectorFacts> b_facts_;   // of the scaled right-hand sides
-  std::vector<int> exponents_;         // column j of B was multiplied by 2^exponents_[j]
   std::vector<OutsideRange> outside_;  // parts of the right-hand sides along null vectors
   std::vector<Job> jobs_;
   std::vector<MeasuredColumn> columns_;

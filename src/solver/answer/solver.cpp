@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
-#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
 #include "matrix/row_blocks.hpp"
-#include "matrix/view_checks.hpp"
 #include "matrix/views/borrowed_arrays.hpp"
+#include "solver/answer/argument_checks.hpp"
 #include "solver/answer/columns_solve.hpp"
+#include "solver/answer/least_squares.hpp"
+#include "solver/answer/set_up.hpp"
+#include "solver/answer/solver_state.hpp"
+#include "solver/answer/transposed_system.hpp"
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
-#include "solver/nested_solver.hpp"
 #include "solver/progress.hpp"
-#include "support/machine_epsilon.hpp"
 #include "support/scalar.hpp"
 #include "support/stopwatch.hpp"
-#include "support/text.hpp"
-#include "support/workspace_pool.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/matrix/transform.hpp>
 #include <echelon/solver.hpp>
 
 #include <fmt/format.h>
 #include <support/scalar_list.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -77,51 +73,6 @@ std::string Solver<T>::describe() const {
   });
 }
 
-namespace {
-
-/// Names of the methods that need only products with A: "bicgstab, cg, gmres".
-std::string operator_methods() {
-  std::string names;
-  for (const Method& method : methods()) {
-    if (method.operators) names += (names.empty() ? "" : ", ") + method.name;
-  }
-  return names;
-}
-
-template <class T>
-void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implementation) {
-  if (A.rows() != A.columns() && !implementation.takes_any_shape()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan and mapped-echelon take any shape",
-                    A.rows(), A.columns(), implementation.name()));
-  }
-  check_same_memory(implementation.device(), "the solver", A.device(), "A");
-  if (A.is_operator() && !implementation.takes_operator()) {
-    throw Error(fmt::format(
-        "{} needs the elements of A, and a linear operator has none: {} solve with its products alone",
-        implementation.name(), operator_methods()));
-  }
-  if (!A.is_sparse() && !A.is_operator()) check_view(A.dense(), "A");
-}
-
-/// Report of a set-up: a successful one has the status `ready`.
-Report as_setup(Report report) {
-  if (report.status == Status::direct || report.status == Status::converged) report.status = Status::ready;
-  return report;
-}
-
-template <class T>
-Report report_of(const SolverImplementation<T>& implementation, const Outcome& outcome) {
-  Report report = outcome_report(outcome, implementation.name(), implementation.device());
-  // A NaN in A is found before the implementation sees A, whose precision is then that of the previous
-  // matrix.
-  if (outcome.status != Status::not_a_number) report.factor_precision = implementation.factor_precision();
-  report.bytes = implementation.bytes();
-  return report;
-}
-
-}  // namespace
-
 template <class T>
 Report Solver<T>::analyze(MatrixRef<T> A, const Control& control) {
   SolverImplementation<T>& method = of_solver(implementation_);
@@ -140,150 +91,6 @@ Report Solver<T>::analyze(MatrixRef<T> A, const Control& control) {
     return report;
   });
 }
-
-namespace {
-
-/// Makes `copy` 2^exponent A. False, without a copy, if an element would lose bits.
-template <class T>
-bool scale_matrix(const MatrixRef<T>& A, int exponent, ResidualCheck<T>& residual_check, Matrix<T>& copy) {
-  T* elements = nullptr;
-  if (const Csr<T>* csr = A.csr()) {
-    elements = copy.template emplace<Csr<T>>(csr->to(A.device())).values().data();
-  } else {
-    Dense<T>& dense = copy.template emplace<Dense<T>>(A.device(), A.rows(), A.columns());
-    assign<T>(A.dense(), dense);
-    elements = dense.data();
-  }
-  const bool exact = residual_check.scales_exactly(A.nonzeros(), exponent, elements);
-  if (exact) {
-    residual_check.scale(A.nonzeros(), exponent, elements);
-  } else {
-    copy = Matrix<T>();
-  }
-  return exact;
-}
-
-/// Lower bound of ||A^-1||_2 from the vector 1 of ones: sqrt(n) / ||A 1||_2, and n / (1^T A 1) for a positive
-/// definite A, whose smallest eigenvalue is at most the Rayleigh quotient. A weakly grounded network has an
-/// eigenvector near 1. Zero if A 1 = 0.
-double inverse_norm_of_ones(const ProductWithOnes& product, std::int64_t rows, MethodNeeds needs) {
-  const auto n = static_cast<double>(rows);
-  double bound = product.norm2 > 0 ? std::sqrt(n) / product.norm2 : 0;
-  const bool definite =
-      needs == MethodNeeds::symmetric_positive_definite || needs == MethodNeeds::diagonally_dominant;
-  if (definite && product.sum != 0) bound = std::max(bound, n / std::abs(product.sum));
-  return bound;
-}
-
-/// Whether the set-up leaves it open that A is singular: that of an iterative method says nothing of it, but
-/// the product with ones does.
-template <class T>
-bool may_be_singular(const SolverState<T>& state, const std::optional<ProductWithOnes>& ones) {
-  constexpr double epsilon = machine_epsilon<T>;
-  const Outcome& setup = state.setup;
-  if (ones) {
-    const double rounding = 1000 * epsilon * std::sqrt(static_cast<double>(state.matrix.rows()));
-    return setup.ok() && ones->norm2 <= rounding * state.norm_inf;
-  }
-  if (setup.ok()) return setup.reciprocal_condition && *setup.reciprocal_condition < 1e4 * epsilon;
-  return setup.status == Status::underdetermined || (setup.status == Status::singular && !setup.row);
-}
-
-/// The null space that solves project out: that of a sparse A, for methods that do not find it, do not take
-/// matrices of any rank, and are not made for Laplacians.
-template <class T>
-NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const SolverState<T>& state,
-                                        const std::optional<ProductWithOnes>& ones) {
-  const Dense<double>& candidates = method.near_null_space();
-  if (candidates.columns() > 0 && candidates.rows() != state.matrix.rows()) {
-    throw DimensionMismatch(fmt::format("the near-null-space vectors have {} rows, A has {}",
-                                        candidates.rows(), state.matrix.rows()));
-  }
-  const std::vector<double> elements = candidates.to_vector();
-  if (!std::all_of(elements.begin(), elements.end(), [](double v) { return std::isfinite(v); }))
-    throw Error("the near-null-space vectors have a NaN or Inf");
-  const bool given = ones && state.setup.ok() && candidates.columns() > 0;
-  if (!finds_null_spaces<T> || !state.matrix.is_sparse() || !(given || may_be_singular(state, ones)))
-    return {};
-  const bool knows_it = method.takes_any_shape() ||
-                        method_with(method, [](const auto& m) { return m.finds_null_space(); }) != nullptr ||
-                        find_method(method.name()).needs == MethodNeeds::diagonally_dominant;
-  if (knows_it) return {};
-  return make_projection<T>(method.device())->find(*state.matrix.csr(), candidates);
-}
-
-/// Sets a method up for A, or for new values of A in its pattern.
-template <class T>
-Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const MatrixRef<T>& A, bool update,
-              const Control& control) {
-  const Stopwatch stopwatch;
-  const ReportedSetup reported(control, method.name());
-  state.ready = false;
-  state.workspaces.clear();
-  state.transposed.reset();
-  state.given = A;
-  state.matrix = A;
-  MatrixFacts facts = state.residual_check->matrix(A);
-  state.exponent = facts.row || A.is_operator()
-                       ? 0
-                       : state.given_exponent.value_or(moderating_exponent<T>(facts.norm_inf));
-  state.scaled_copy = Matrix<T>();
-  if (state.exponent != 0 && scale_matrix(A, state.exponent, *state.residual_check, state.scaled_copy)) {
-    state.matrix = state.scaled_copy;
-    facts = state.residual_check->matrix(state.matrix);
-    if (!update) method.analyze(state.matrix);  // an analysis of A itself may have kept scale factors
-  } else {
-    state.exponent = 0;
-  }
-  state.exact = std::make_unique<ExactRank<T>>(state.matrix);
-  state.norm_inf = facts.norm_inf;
-  state.smallest_row = facts.smallest_row;
-  state.nonfinite_column = facts.column;
-  if (facts.row) {
-    state.setup = {Status::not_a_number,
-                   facts.column ? fmt::format("A has a NaN or Inf at row {}, column {}, counted from 0",
-                                              *facts.row, *facts.column)
-                                : fmt::format("A x has a NaN or Inf at row {}, counted from 0, for an x of "
-                                              "ones and minus ones",
-                                              *facts.row),
-                   facts.row};
-  } else {
-    method.set_control(reported.control());
-    state.setup = update ? method.update_values(state.matrix) : method.setup(state.matrix);
-    method.set_control({});
-  }
-  const bool iterative = method.stop() != nullptr;
-  std::optional<ProductWithOnes> ones;
-  if (iterative && !facts.row && A.is_sparse() && A.rows() > 0)
-    ones = state.residual_check->product_with_ones(*state.matrix.csr());
-  state.null_space = null_space_to_project(method, state, ones);
-  // A constant that is a null vector bounds nothing.
-  state.inverse_norm = ones && state.null_space.dimension() == 0
-                           ? inverse_norm_of_ones(*ones, A.rows(), find_method(method.name()).needs)
-                           : 0;
-  state.residual_check->synchronize();
-  reported.end(SolverPhase::setup, state.setup.ok());
-  state.ready = true;
-  Report report = as_setup(report_of(method, state.setup));
-  report.column = state.nonfinite_column;
-  report.analysis_seconds = state.analysis_seconds;
-  report.setup_seconds = state.setup_seconds = stopwatch.seconds();
-  return report;
-}
-
-/// Has a method chosen and set up.
-template <class T>
-Report set_up(MethodChooser<T>& chooser, SolverState<T>& state, const MatrixRef<T>& A, bool update,
-              const Control& control) {
-  state.ready = false;
-  state.given = state.matrix = A;
-  Report report = chooser.setup(A, update, control);
-  state.setup = {.status = report.ready() ? Status::direct : report.status, .message = report.message};
-  state.ready = true;
-  return report;
-}
-
-}  // namespace
 
 template <class T>
 Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control) {
@@ -349,19 +156,6 @@ void Solver<T>::set_preconditioner(const Preconditioner<T>& preconditioner) {
   state_->workspaces.clear();
 }
 
-namespace {
-
-/// Throws Error unless a set-up left the result `what`, or found that A is singular.
-template <class T>
-void check_result(const SolverState<T>& state, const char* what) {
-  if (!state.ready) throw Error(fmt::format("{} was called before setup (or factor)", what));
-  const Outcome& setup = state.setup;
-  if (!has_factor(setup) && setup.status != Status::singular)
-    throw Error(fmt::format("there is no {} without factors: {}", what, setup.message));
-}
-
-}  // namespace
-
 template <class T>
 Determinant Solver<T>::determinant() const {
   const SolverImplementation<T>& method = of_solver(implementation_);
@@ -402,34 +196,6 @@ std::size_t Solver<T>::bytes() const {
 
 namespace {
 
-template <class T>
-void check_operands(const MatrixRef<T>& A, const Device& device, DenseView<const T> B, DenseView<const T> X) {
-  const std::int64_t m = A.rows();
-  const std::int64_t n = A.columns();
-  check_view(B, "B");
-  check_result_view(X, "X");
-  if (B.rows() != m || X.rows() != n || B.columns() != X.columns()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both the same "
-                    "number of columns",
-                    m, n, B.rows(), B.columns(), X.rows(), X.columns(), m, n));
-  }
-  check_same_memory(device, "the solver", B.device(), "B");
-  check_same_memory(device, "the solver", X.device(), "X");
-  if (overlap(B, X) && !same_elements(B, X)) {
-    throw OverlappingOperands("B and X share a part of their memory: X has to be B itself, or elsewhere");
-  }
-  if (!A.is_sparse() && !A.is_operator() && overlap(A.dense(), X)) {
-    throw OverlappingOperands("A and X share memory: write X elsewhere");
-  }
-  if (const Csr<T>* csr = A.csr()) {
-    const std::int64_t count = csr->nonzeros();
-    const DenseView<const T> values(csr->values().data(), count, 1, count, csr->device());
-    if (overlap(values, X))
-      throw OverlappingOperands("the values of A and X share memory: write X elsewhere");
-  }
-}
-
 /// Fills in the figures of x = 0, for a report where nothing was computed.
 void describe_nothing_computed(Report& report) {
   report.relative_residual = 1;
@@ -444,21 +210,6 @@ void add_exact_rank(ExactRank<T>& exact, Report& report) {
   report.rank = rank;
   const bool deficient = *rank < exact.order();
   report.certainty = deficient ? Certainty::proven : Certainty::working_precision;
-}
-
-/// Throws unless a solver is set up to precondition a matrix of order n.
-template <class T>
-void check_preconditioner(const SolverState<T>& preconditioner, std::int64_t n) {
-  if (!preconditioner.ready) throw Error("the preconditioner has not been set up");
-  const MatrixRef<T>& matrix = preconditioner.matrix;
-  if (matrix.rows() != n || matrix.columns() != n) {
-    throw DimensionMismatch(
-        fmt::format("the preconditioner is set up for a matrix of {} by {}, A is {} by {}", matrix.rows(),
-                    matrix.columns(), n, n));
-  }
-  if (!has_factor(preconditioner.setup)) {
-    throw Error("the set-up of the preconditioner failed: " + preconditioner.setup.message);
-  }
 }
 
 /// Solves by a method that is set up.
@@ -500,98 +251,6 @@ Report solve_columns(const SolverImplementation<T>& method, SolverState<T>& stat
   if (report.columns.empty() && B.columns() > 0) describe_nothing_computed(report);
   report.solve_seconds = stopwatch.seconds();
   return report;
-}
-
-}  // namespace
-
-namespace {
-
-/// A method for symmetric matrices that is set up for A, as one for A^T: the residual, which is that of A^T,
-/// shows whether A is symmetric.
-template <class T>
-class SymmetricMethod final : public SolverImplementation<T> {
- public:
-  SymmetricMethod(const SolverImplementation<T>& method, const Outcome& outcome)
-      : SolverImplementation<T>(method.device()), method_(method), outcome_(outcome) {}
-  Outcome setup(const MatrixRef<T>& /*transpose*/) override { return outcome_; }
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return method_.make_workspace();
-  }
-  void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
-             std::vector<Job>& jobs) const override {
-    method_.solve(workspace, B, X, jobs);
-  }
-  [[nodiscard]] const Stop* stop() const override { return method_.stop(); }
-  [[nodiscard]] bool takes_operator() const override { return method_.takes_operator(); }
-  [[nodiscard]] std::size_t bytes() const override { return method_.bytes(); }
-
- private:
-  const SolverImplementation<T>& method_;
-  const Outcome& outcome_;
-};
-
-bool is_for_symmetric_matrices(const std::string& name) {
-  const MethodNeeds needs = find_method(name).needs;
-  return needs == MethodNeeds::symmetric || needs == MethodNeeds::symmetric_positive_definite ||
-         needs == MethodNeeds::diagonally_dominant;
-}
-
-/// The method for A^T that a set-up for A allows without another one; null if there is none. A Hermitian A
-/// differs from its transpose.
-template <class T>
-std::unique_ptr<SolverImplementation<T>> method_for_transpose(const SolverImplementation<T>& method,
-                                                              const Outcome& setup) {
-  if (!has_factor(setup)) return nullptr;
-  if (auto transposed = method.transposed()) return transposed;
-  if (!is_complex<T> && is_for_symmetric_matrices(method.name()))
-    return std::make_unique<SymmetricMethod<T>>(method, setup);
-  return nullptr;
-}
-
-/// Forms A^T in `system`, unless a view of A suffices. `sparse`: in CSR form.
-template <class T>
-MatrixRef<T> transpose_of(const MatrixRef<T>& A, bool sparse, TransposedSystem<T>& system) {
-  if (A.is_sparse()) return system.csr = transpose(*A.csr());
-  if (A.is_operator()) return system.linear_operator.emplace(A.linear_operator()->transposed());
-  if (sparse) return system.csr = transpose(to_csr(A));
-  const DenseView<const T>& dense = A.dense();
-  const Layout layout = dense.layout() == Layout::row_major ? Layout::column_major : Layout::row_major;
-  return DenseView<const T>(dense.data(), dense.columns(), dense.rows(), dense.leading(), dense.device(),
-                            layout);
-}
-
-/// Solves conj(A) X = B by a solver for A: A conj(X) = conj(B).
-template <class T>
-Report solve_conjugated(const Solver<T>& solver, DenseView<const T> B, DenseView<T> X,
-                        const Control& control) {
-  check_view(B, "B");
-  check_result_view(X, "X");
-  check_same_memory(solver.device(), "the solver", B.device(), "B");
-  check_same_memory(solver.device(), "the solver", X.device(), "X");
-  const auto vectors = on_target(
-      solver.device(), [&]<class Target>() { return make_residual_check<Target, T>(solver.device()); });
-  const auto conjugate = [&](Dense<T>& vector) {
-    vectors->conjugate(vector.rows() * vector.columns(), vector.data());
-  };
-  Dense<T> b(solver.device(), B.rows(), B.columns());
-  Dense<T> x(solver.device(), X.rows(), X.columns());
-  assign<T>(B, b);
-  assign<T>(X, x);
-  conjugate(b);
-  conjugate(x);
-  Report report = solver.solve(b, x, control);
-  conjugate(x);
-  assign<T>(x, X);
-  return report;
-}
-
-void check_control(const Control& control) {
-  if (control.rtol && !(*control.rtol >= 0 && *control.rtol <= 1))
-    throw BadOption("rtol", fmt::format("{} is not in [0, 1]", *control.rtol));
-  if (control.atol && !(*control.atol >= 0 && std::isfinite(*control.atol)))
-    throw BadOption("atol", fmt::format("{} is not a number of at least 0", *control.atol));
-  if (control.max_iterations && *control.max_iterations < 0)
-    throw BadOption("max_iterations", fmt::format("{} is negative", *control.max_iterations));
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ EliminationCheck<T>::EliminationCheck(PlacedMatrix<T>& A, const Device& device, 
   if (!direct_) return;
   if (near_null_space.columns() > 0)
     pass_near_null_space(SolverAccess<T>::implementation(*direct_), near_null_space);
+  SolverAccess<T>::implementation(*direct_).leave_rank_unproven();
   direct_->setup(A.on(direct_->device(), seconds));
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/multifrontal/cuda/factor_levels.cuh"
+#include "sparse_direct/multifrontal/cuda/factor_solve.cuh"
 #include "sparse_direct/multifrontal/cuda/factor_state.cuh"
 #include "sparse_direct/multifrontal/device_factorization.hpp"
 

@@ -28,6 +28,12 @@ TYPED_TEST(GpuGenericForms, Sweeps_NativeBits) {
 TYPED_TEST(GpuGenericForms, DenseLoops_NativeResults) {
   expect_dense_loops<Cuda, TypeParam>(this->gpu);
 }
+TYPED_TEST(GpuGenericForms, DenseScaling_NativeBits) {
+  expect_scaling_in_steps<Cuda, TypeParam>(this->gpu);
+}
+TYPED_TEST(GpuGenericForms, DenseInspection_NativeResults) {
+  expect_inspection_by_products<Cuda, TypeParam>(this->gpu);
+}
 TYPED_TEST(GpuGenericForms, IncompleteFactors_NativeBits) {
   expect_incomplete_factors_by_levels<Cuda, TypeParam>(this->gpu);
 }

@@ -3,6 +3,10 @@
 /// the device has been included.
 #pragma once
 
+#include "dense/factorization/scaling.hpp"
+#include "dense/factorization/scaling_steps.hpp"
+#include "dense/gauss_jordan/inspection.hpp"
+#include "dense/gauss_jordan/inspection_by_products.hpp"
 #include "dense/panels/panel.hpp"
 #include "dense/panels/panel_loops.hpp"
 #include "incomplete/factor.hpp"
@@ -22,6 +26,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -278,6 +284,106 @@ void expect_dense_loops(const Device& device) {
     put_back_columns(backend, C.view(), list.data(), state.data());
     put_back_columns_by_rows(backend, D.view(), list.data(), state.data());
     EXPECT_EQ(C.to_vector(), D.to_vector());
+  }
+}
+
+/// Dense matrices of order n that scale() treats in different ways.
+template <class T>
+std::vector<Dense<T>> matrices_of_scaling(std::int64_t n) {
+  constexpr int far = std::numeric_limits<T>::max_exponent - 10;
+  std::vector<Dense<T>> matrices;
+  // Exponents of row i and of column j: of one size, uneven rows, uneven columns, both, both very much, and
+  // all near the end of the range.
+  for (const auto& [rows, columns, all] :
+       {std::array{0, 0, 0}, {8, 0, 0}, {0, 8, 0}, {8, 8, 0}, {60, 60, 0}, {0, 0, far}, {0, 0, -far}}) {
+    Dense<T>& A = matrices.emplace_back(random_dense<T>(n, n, 8));
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const int exponent = (i % 2 == 0 ? rows : 0) + (j % 3 == 0 ? columns : 0) + all;
+        A(i, j) = std::ldexp(A(i, j), exponent);
+      }
+    }
+  }
+  Dense<T> zero_row = random_dense<T>(n, n, 9);
+  Dense<T> zero_column = random_dense<T>(n, n, 9);
+  for (std::int64_t k = 0; k < n; ++k) zero_row(n / 2, k) = zero_column(k, n / 2) = 0;
+  matrices.push_back(std::move(zero_row));
+  matrices.push_back(std::move(zero_column));
+  return matrices;
+}
+
+template <class B, class T>
+void expect_scaling_in_steps(const Device& device) {
+  B backend(device);
+  for (const std::int64_t n : {1, 33, 400}) {
+    std::size_t number = 0;
+    for (const Dense<T>& matrix : matrices_of_scaling<T>(n)) {
+      SCOPED_TRACE(testing::Message() << "order " << n << ", matrix " << number++);
+      for (const bool equilibrated : {false, true}) {
+        Dense<T> A = matrix.to(device);
+        Dense<T> native = A;
+        Scales<T> scales;
+        Scales<T> native_scales;
+        const lu::ScaledNorms expected = lu::scale<T>(backend, native.view(), equilibrated, native_scales);
+        const lu::ScaledNorms norms =
+            lu::scale_in_steps(backend, A.view(), equilibrated, magnitudes::LineLoops<B, T>{backend}, scales);
+        backend.synchronize();
+        EXPECT_EQ(A.to_vector(), native.to_vector());
+        EXPECT_EQ(scales.rows.to_vector(), native_scales.rows.to_vector());
+        EXPECT_EQ(scales.columns.to_vector(), native_scales.columns.to_vector());
+        EXPECT_EQ(norms.zero_row, expected.zero_row);
+        if (norms.zero_row < 0) {
+          EXPECT_EQ(norms.zero_column, expected.zero_column);
+        }
+        EXPECT_EQ(norms.largest, expected.largest);
+        const double rounding = static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+        EXPECT_NEAR(norms.one, expected.one, rounding * expected.one);
+      }
+    }
+  }
+}
+
+/// Inspects A natively and by products; the products of the latter are vectors of T.
+template <class B, class T>
+void expect_inspection_by_products(const Device& device) {
+  B backend(device);
+  for (const std::int64_t n : {1, 33, 300}) {
+    for (const bool spoilt : {false, true}) {
+      SCOPED_TRACE(n);
+      Dense<T> matrix = random_dense<T>(n, n, 12);
+      if (spoilt) matrix(n - 1, n / 2) = std::numeric_limits<T>::quiet_NaN();
+      const Dense<T> A = matrix.to(device);
+      const DenseView<const T> view = A.view();
+      const Array<EliminationState> state = array_on(device, std::vector{EliminationState{.rank = n}});
+      Array<EliminationState> copies(device, 2);
+      Array<MatrixInspection> found(device, 2);
+      Array<double> sums(device, 2 * n);
+      Dense<T> products(device, n, 4);
+      const auto vectors = [&](std::int64_t first) {
+        return InspectionVectors<T>{.right_product = products.view().column(first),
+                                    .left_product = products.view().column(first + 1)};
+      };
+      inspect<T>(backend, view, vectors(0), sums.data(), found.data(), state.data(), copies.data());
+      inspect_by_products<B, T>(backend, view, vectors(2), sums.data() + n, found.data() + 1, state.data(),
+                                copies.data() + 1);
+      backend.synchronize();
+      EXPECT_EQ(copies.to_vector()[1].rank, n);
+      const std::vector<MatrixInspection> inspections = found.to_vector();
+      EXPECT_EQ(inspections[1].scan.row, inspections[0].scan.row);
+      EXPECT_EQ(inspections[1].scan.column, inspections[0].scan.column);
+      if (spoilt) continue;
+      EXPECT_EQ(inspections[1].scan.largest, inspections[0].scan.largest);
+      const double rounding = 4 * static_cast<double>(n) * std::numeric_limits<T>::epsilon();
+      const Dense<T> on_host = products.to(Device::serial());
+      for (std::int64_t i = 0; i < n; ++i) {
+        EXPECT_NEAR(on_host(i, 2), on_host(i, 0), rounding);
+        EXPECT_NEAR(on_host(i, 3), on_host(i, 1), rounding);
+      }
+      const Distances& native = inspections[0].distances;
+      const Distances& distances = inspections[1].distances;
+      EXPECT_NEAR(distances.from_right.largest.value, native.from_right.largest.value, rounding);
+      EXPECT_NEAR(distances.from_left.squares, native.from_left.squares, rounding * native.from_left.squares);
+    }
   }
 }
 

@@ -37,6 +37,12 @@ TYPED_TEST(GenericForms, Sweeps_NativeBits) {
 TYPED_TEST(GenericForms, DenseLoops_NativeResults) {
   this->on_each_device([](const Device& device) { expect_dense_loops<Host, TypeParam>(device); });
 }
+TYPED_TEST(GenericForms, DenseScaling_NativeBits) {
+  this->on_each_device([](const Device& device) { expect_scaling_in_steps<Host, TypeParam>(device); });
+}
+TYPED_TEST(GenericForms, DenseInspection_NativeResults) {
+  this->on_each_device([](const Device& device) { expect_inspection_by_products<Host, TypeParam>(device); });
+}
 TYPED_TEST(GenericForms, IncompleteFactors_NativeBits) {
   this->on_each_device(
       [](const Device& device) { expect_incomplete_factors_by_levels<Host, TypeParam>(device); });

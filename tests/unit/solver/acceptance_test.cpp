@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Statements about an answer: solved, singular or inconsistent, with proofs, and the digits that it
 /// promises.
+#include "solver/answer/acceptance.hpp"
+
+#include "exact/exact_rank.hpp"
+#include "solver/implementation.hpp"
 #include "support/big_float.hpp"
 #include "support/problems.hpp"
 
@@ -153,6 +157,33 @@ TEST(Acceptance, ConsistentOfRankDeficiency_UnderdeterminedIsSolved) {
     EXPECT_EQ(report.rank.value_or(3), 3) << report;
     EXPECT_TRUE(method == "auto" || report.status == Status::underdetermined) << method << ": " << report;
   }
+}
+
+/// A solver whose rank is not reported computes none, and has the same x.
+TEST(Acceptance, LeaveRankUnproven_OmitsTheProof) {
+  const Csr<double> A = sparse<double>(complete(30));
+  std::vector<double> b(30, 0);
+  b[0] = 1;
+  b[7] = -1;
+  std::vector<double> x[2];
+  for (const bool proves : {false, true}) {
+    auto solver = make_solver<double>("sparse-ldlt", Device::serial());
+    if (!proves) SolverAccess<double>::implementation(solver).leave_rank_unproven();
+    solver.setup(A);
+    std::vector<double>& answer = x[proves ? 1 : 0];
+    answer.resize(30);
+    const Report report = solver.solve(std::as_const(b), answer);
+    EXPECT_EQ(report.status, Status::underdetermined) << report;
+    EXPECT_EQ(report.rank, 29) << report;
+    EXPECT_EQ(report.certainty, proves ? Certainty::proven : Certainty::working_precision) << report;
+  }
+  EXPECT_EQ(x[0], x[1]);
+
+  ExactRank<double> exact{MatrixRef<double>(A)};
+  Outcome outcome = {.status = Status::underdetermined, .rank = 29};
+  accept_direct<double>({.b = {}, .x = {}, .r = {}, .proves_rank = false}, 30, exact, outcome);
+  EXPECT_EQ(outcome.certainty, Certainty::working_precision);
+  EXPECT_EQ(exact.known(), std::nullopt);
 }
 
 /// Powers of two as column scales: x is known exactly, and its largest elements belong to the smallest

@@ -5,6 +5,7 @@
 #include "dense/cholesky/cuda/asymmetry.cuh"
 #include "dense/cholesky/cuda/indefinite_matrix.cuh"
 #include "dense/factorization/magnitudes.cuh"
+#include "dense/factorization/scaling_steps.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
