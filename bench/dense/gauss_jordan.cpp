@@ -7,6 +7,7 @@
 // quotient and a comparison with zero for every element.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
+#include "support/published_loops.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -98,38 +99,10 @@ double striped_seconds(const ec::Device& device, const ec::Dense<double>& a) {
   return stopwatch.seconds();
 }
 
-bool is_zero(double x) {
-  return std::abs(x) < 1e-6;
-}
-
-/// Row-major, without pivoting: down, then up, with a call, a comparison and a quotient for every element.
-/// The quotient is the reciprocal of the thesis's, with which rows shrink until they count as zero and are
-/// skipped.
 double textbook_seconds(const ec::Dense<double>& a) {
-  const std::int64_t n = a.rows();
-  std::vector<double> matrix(a.data(), a.data() + n * n);
-  const auto element = [&](std::int64_t row, std::int64_t column) -> double& {
-    return matrix[static_cast<std::size_t>(row * n + column)];
-  };
-  const auto update = [&](std::int64_t pivot, std::int64_t row, std::int64_t column, double factor) {
-    if (is_zero(factor)) return;
-    const double multiple = factor / element(pivot, pivot);
-    double& target = element(row, column);
-    target = column == pivot ? 0 : target - element(pivot, column) * multiple;
-  };
+  std::vector<double> matrix(a.data(), a.data() + a.rows() * a.rows());
   const Stopwatch stopwatch;
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t y = i + 1; y < n; ++y) {
-      const double factor = element(y, i);
-      for (std::int64_t x = i; x < n; ++x) update(i, y, x, factor);
-    }
-  }
-  for (std::int64_t i = n - 1; i > 0; --i) {
-    for (std::int64_t y = 0; y < i; ++y) {
-      const double factor = element(y, i);
-      for (std::int64_t x = 0; x <= i; ++x) update(i, y, x, factor);
-    }
-  }
+  ec::bench::eliminate_as_published(matrix, a.rows());
   return stopwatch.seconds();
 }
 

@@ -36,6 +36,7 @@
 #include "studies/gauss_seidel_relaunch/relaunch.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
+#include "support/published_loops.hpp"
 
 namespace ec = echelon;
 
@@ -67,20 +68,6 @@ double median_processor_seconds(int runs, F f) {
     seconds.push_back(processor_seconds() - start);
   }
   return ec::bench::median(std::move(seconds));
-}
-
-/// Sweep by the published loop, with the diagonal in a separate vector.
-template <class T>
-[[gnu::noinline]] void published_sweep(const ec::Csr<T>& A, const T* diagonal, const T* b, T* x) {
-  const std::int64_t* offsets = A.row_offsets().data();
-  const std::int32_t* columns = A.column_indices().data();
-  const T* values = A.values().data();
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    T sum = b[i];
-    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) sum -= values[k] * x[columns[k]];
-    sum += x[i] * diagonal[i];
-    x[i] = sum / diagonal[i];
-  }
 }
 
 template <class T>
@@ -170,8 +157,8 @@ void compare(const char* name, const ec::Csr<T>& A, int runs, double bandwidth) 
   }
   std::vector<T> x(n, T{1});
   const double plain = median_processor_seconds(runs, [&] { ec::bench::plain_sweep(A, b.data(), x.data()); });
-  const double published =
-      median_processor_seconds(runs, [&] { published_sweep(A, diagonal.data(), b.data(), x.data()); });
+  const double published = median_processor_seconds(
+      runs, [&] { ec::bench::sweep_as_published(A, diagonal.data(), b.data(), x.data()); });
   double serial = 0;
   double backward = 0;
   double openmp = 0;

@@ -152,6 +152,7 @@ class MappedSystem {
       statistics.push_back({"smallest_accepted_pivot", facts.smallest_accepted});
       statistics.push_back({"largest_rejected_pivot", facts.largest_rejected});
     }
+    statistics.push_back({"map", first_of(form_->owner())});
     if (is_doubtful()) statistics.push_back({"doubtful", std::int64_t{1}});
     if (proven_) statistics.push_back({"proven", std::int64_t{1}});
     if (!facts.dependent_rows.empty())
@@ -187,7 +188,8 @@ class MappedSystem {
 
  private:
   /// First numbers of a long list, for the report.
-  static std::vector<std::int64_t> first_of(const std::vector<std::int64_t>& numbers) {
+  template <class Integer>
+  static std::vector<std::int64_t> first_of(const std::vector<Integer>& numbers) {
     constexpr std::size_t most = 1000;
     return {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(std::min(numbers.size(), most))};
   }

@@ -63,6 +63,7 @@ ReportRow rank_row(const Structure& s, std::int64_t structural_rank) {
 
 std::vector<PageBar> magnitude_bars(const std::vector<MagnitudeCount>& magnitudes) {
   std::vector<PageBar> bars;
+  bars.reserve(magnitudes.size());
   for (const MagnitudeCount& range : magnitudes) {
     bars.push_back({fmt::format("1e{} to 1e{}", range.first, range.end), static_cast<double>(range.elements),
                     grouped(range.elements)});

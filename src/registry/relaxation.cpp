@@ -26,7 +26,8 @@ template Options to_options(GaussSeidelOptions);
 
 std::vector<Option<GaussSeidelRelaunchOptions>> GaussSeidelRelaunchOptions::table() {
   return with_stop_options<GaussSeidelRelaunchOptions>(
-      {{"residual_every",
+      {{"sweep", enum_field<&GaussSeidelRelaunchOptions::sweep>(), "order of the rows"},
+       {"residual_every",
         +[](GaussSeidelRelaunchOptions& o) -> std::int64_t& { return o.residual_every; },
         "sweeps between two computations of b - A x, each as costly as a sweep",
         {1, 1000}}});

@@ -726,6 +726,27 @@ class Output(ToolTest):
                           ["convert", self.spd(), ""]]:
             self.error(*arguments, code=USAGE)
 
+    def test_map_of_mapped_echelon_names_each_row_once(self):
+        slides = self.file("slides.mtx", "%%MatrixMarket matrix array real general\n5 5\n" + "\n".join(
+            "1 0 0 0 0 2 1 0 2 0 3 2 1 3 2 4 3 2 4 3 5 4 3 5 4".split()) + "\n")
+        for claim in ["largest", "first", "ordered"]:
+            for order in ["natural", "slices"]:
+                found = self.report(slides, "--method", "mapped-echelon", "-p", "claim=" + claim, "-p", "order=" + order)
+                owners = found["statistics"]["map"]
+                self.assertEqual(len(owners), 5)
+                owned = [row for row in owners if row >= 0]
+                self.assertEqual(len(set(owned)), found["rank"])
+                self.assertEqual([u for u, row in enumerate(owners) if row < 0], found["statistics"]["free_unknowns"])
+
+    def test_launches_of_a_relaunched_sweep(self):
+        matrix = str(self.folder / "triangle.mtx")
+        self.run_tool("generate", "published-triangle", "-p", "rows=5000", "-o", matrix)
+        for device, most in [("serial", 1), ("openmp:2", 91)]:
+            found = self.report(matrix, "--method", "gauss-seidel-relaunch", "--device", device)["statistics"]
+            self.assertGreaterEqual(found["sweeps"], 1)
+            self.assertGreaterEqual(found["launches"], found["sweeps"])
+            self.assertLessEqual(found["launches"], most * found["sweeps"])
+
     def test_page_name_not_html_is_refused(self):
         for command in ["solve", "info", "rank"]:
             for name in ["page.svg", "page", "page.html.gz"]:

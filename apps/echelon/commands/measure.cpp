@@ -65,7 +65,7 @@ template <class T>
 Report measure_solve(const Solver<T>& solver, const Dense<T>& b, const Control& control, Json& figures) {
   const Dense<T> B = Dense<T>(b.to(solver.device()));
   Dense<T> X(solver.device(), B.rows(), 1);
-  const Report report = solver.solve(B.view(), X.view(), control);
+  Report report = solver.solve(B.view(), X.view(), control);
   figures.update(Json{{"status", to_string(report.status)},
                       {"message", report.message},
                       {"solved", report.solved()},

@@ -27,6 +27,7 @@ std::string command_text(const std::string& command, const Arguments& arguments)
 
 std::vector<ReportRow> page_rows(const std::vector<Row>& rows) {
   std::vector<ReportRow> result;
+  result.reserve(rows.size());
   for (const auto& [label, text] : rows) result.push_back({.label = label, .value = text});
   return result;
 }

@@ -3,6 +3,7 @@
 
 #include <echelon/export.h>
 #include <echelon/solver.hpp>
+#include <echelon/sweep.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -15,6 +16,8 @@ struct ECHELON_API GaussSeidelRelaunchOptions {
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.
   Stop stop = {};
+  /// Order of the rows.
+  SweepKind sweep = SweepKind::forward;
   /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The striped scheme on a GPU with the kernels of the thesis: one launch for each pivot and each tile II, JI,
-// and one for each pivot and all tiles IK, JK beside it. The stripes J below a pivot stripe are on separate
-// streams. The multipliers of a pivot column are kept in an array while its tile changes.
+// The striped scheme on a GPU, with the division of work of the thesis: one launch for each pivot and each
+// tile II, JI, and one for each pivot and all tiles IK, JK beside it. The stripes J below a pivot stripe are
+// on separate streams. The multipliers of a pivot column are kept in an array while its tile changes.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
 #include "backend/store.hpp"

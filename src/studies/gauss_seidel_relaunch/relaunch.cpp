@@ -5,6 +5,10 @@
 
 #include <echelon/methods/gauss_seidel_relaunch.hpp>
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 namespace echelon {
 
 namespace {
@@ -19,22 +23,42 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
         : SweepWorkspace(device, size), scratch(device, size) {}
     [[nodiscard]] std::size_t bytes() const override { return SweepWorkspace::bytes() + scratch.bytes(); }
     gauss_seidel::RelaunchWorkspace<T> scratch;
+    std::int64_t launches = 0;  ///< of the sweeps of a solve
+    std::int64_t sweeps = 0;    ///< of a solve
   };
 
  public:
   RelaunchSolver(const Device& device, const GaussSeidelRelaunchOptions& options)
-      : Base(device, options.stop, options.residual_every) {}
+      : Base(device, options.stop, options.residual_every), kind_(options.sweep) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
         std::make_unique<RelaunchWorkspace>(this->device(), this->matrix().rows()));
   }
 
+  void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
+             std::vector<Job>& jobs) const override {
+    auto& own = static_cast<RelaunchWorkspace&>(workspace);
+    own.launches = 0;
+    own.sweeps = 0;
+    Base::solve(workspace, right, left, jobs);
+    for (Job& job : jobs) job.statistics = {{"launches", own.launches}, {"sweeps", own.sweeps}};
+  }
+
  private:
   void sweep(SweepWorkspace& workspace, const IterationState* state, const T* b, T* x) const override {
-    gauss_seidel::relaunch_sweep(workspace.backend, this->sparse(), state, b, x,
-                                 static_cast<RelaunchWorkspace&>(workspace).scratch);
+    auto& own = static_cast<RelaunchWorkspace&>(workspace);
+    if (kind_ != SweepKind::backward) run(own, state, b, x, false);
+    if (kind_ != SweepKind::forward) run(own, state, b, x, true);
   }
+
+  void run(RelaunchWorkspace& own, const IterationState* state, const T* b, T* x, bool backward) const {
+    own.launches +=
+        gauss_seidel::relaunch_sweep(own.backend, this->sparse(), state, b, x, own.scratch, backward);
+    ++own.sweeps;
+  }
+
+  SweepKind kind_;
 };
 
 }  // namespace

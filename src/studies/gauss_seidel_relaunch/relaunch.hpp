@@ -20,9 +20,12 @@ ECHELON_ANYWHERE inline void set_flag(std::int32_t* flag) {
   store_release(flag, 1);
 }
 
-/// Finishes row i if all earlier rows that it depends on are finished; sets *unfinished otherwise.
+/// Finishes a row if all rows that it depends on are finished, which are those before it in the order of the
+/// sweep; sets *unfinished otherwise.
 template <class T>
 struct FinishRowIfReady {
+  bool backward;
+  std::int64_t rows;
   const IterationState* state;
   const std::int64_t* row_offsets;
   const std::int32_t* column_indices;
@@ -38,10 +41,13 @@ struct FinishRowIfReady {
     ECHELON_ANYWHERE T operator()(std::int32_t j) const { return from[j]; }
   };
 
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+  /// `place`: that of the row in the order of the sweep.
+  ECHELON_ANYWHERE void operator()(std::int64_t place) const {
+    const std::int64_t i = backward ? rows - 1 - place : place;
     if ((state != nullptr && !state->running()) || is_finished(finished + i)) return;
     const RowSplit parts = split_row(column_indices, row_offsets[i], row_offsets[i + 1], i);
-    for (std::int64_t k = parts.begin; k < parts.diagonal; ++k) {
+    const std::int64_t end = backward ? parts.end : parts.diagonal;
+    for (std::int64_t k = backward ? parts.upper : parts.begin; k < end; ++k) {
       if (is_finished(finished + column_indices[k])) continue;
       set_flag(unfinished);
       return;
@@ -53,9 +59,10 @@ struct FinishRowIfReady {
   ECHELON_ANYWHERE T new_value(std::int64_t i, const RowSplit& parts) const {
     const T a_ii = parts.has_diagonal() ? values[parts.diagonal] : T{0};
     if (a_ii == T{0}) return x[i];
-    const T upper = part_sum(column_indices, values, parts.upper_part(), Read{x});
-    const T lower = part_sum(column_indices, values, parts.lower_part(), Read{y});
-    return Relaxation<T>(T{1})(b[i], upper, lower, a_ii, x[i]);
+    const T upper = part_sum(column_indices, values, parts.upper_part(), Read{backward ? y : x});
+    const T lower = part_sum(column_indices, values, parts.lower_part(), Read{backward ? x : y});
+    return backward ? Relaxation<T>(T{1})(b[i], lower, upper, a_ii, x[i])
+                    : Relaxation<T>(T{1})(b[i], upper, lower, a_ii, x[i]);
   }
 };
 
@@ -80,11 +87,13 @@ struct RelaunchWorkspace {
   Array<std::int32_t> unfinished;
 };
 
-/// Forward sweep over x. Returns the number of launches; the host waits after each of them.
+/// Forward or backward sweep over x. Returns the number of launches; the host waits after each of them.
 template <class B, class T>
 std::int64_t relaunch_sweep(B& backend, const Csr<T>& A, const IterationState* state, const T* b, T* x,
-                            RelaunchWorkspace<T>& scratch) {
-  const FinishRowIfReady<T> finish_row{.state = state,
+                            RelaunchWorkspace<T>& scratch, bool backward = false) {
+  const FinishRowIfReady<T> finish_row{.backward = backward,
+                                       .rows = A.rows(),
+                                       .state = state,
                                        .row_offsets = A.row_offsets().data(),
                                        .column_indices = A.column_indices().data(),
                                        .values = A.values().data(),

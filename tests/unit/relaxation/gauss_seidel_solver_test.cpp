@@ -93,19 +93,47 @@ TEST(GaussSeidelRelaunch, Launches_AtMostLevels) {
         random_dominant(500, 80, false, 3).csr<double>()}) {
     const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
     const Dense<double> x = random_dense<double>(A.rows(), 1, 2);
-    const Dense<double> expected = plain_sweeps(A, b, x, {});
-    const std::int64_t levels = analyze_dependencies<double>(A).forward.levels;
-    const auto run = [&]<class B>(B backend) {
+    const SweepDependencies levels = analyze_dependencies<double>(A);
+    const auto run = [&]<class B>(B backend, bool backward) {
+      const Dense<double> expected =
+          plain_sweeps(A, b, x, {.kind = backward ? SweepKind::backward : SweepKind::forward});
       gauss_seidel::RelaunchWorkspace<double> scratch(backend.device(), A.rows());
       Dense<double> got = x;
       const std::int64_t launches =
-          gauss_seidel::relaunch_sweep(backend, A, nullptr, b.data(), got.data(), scratch);
+          gauss_seidel::relaunch_sweep(backend, A, nullptr, b.data(), got.data(), scratch, backward);
       expect_same_bits(got, expected);
-      EXPECT_LE(launches, levels);
+      EXPECT_LE(launches, (backward ? levels.backward : levels.forward).levels);
       EXPECT_GE(launches, 1);
+      if (backend.device() == Device::serial()) {
+        EXPECT_EQ(launches, 1);
+      }
     };
-    run(Host(Device::serial()));
-    run(Host(Device::openmp(3)));
+    for (const bool backward : {false, true}) {
+      run(Host(Device::serial()), backward);
+      run(Host(Device::openmp(3)), backward);
+    }
+  }
+}
+
+TEST(GaussSeidelRelaunch, SweepKinds_BitsOfGaussSeidel) {
+  const Csr<double> A = generate::poisson_2d<double>(20, 17);
+  const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
+  for (const char* kind : {"forward", "backward", "symmetric"}) {
+    std::vector<Dense<double>> found;
+    for (const char* method : {"gauss-seidel", "gauss-seidel-relaunch"}) {
+      Solver<double> solver = make_solver<double>(method, Device::openmp(2),
+                                                  {{"sweep", kind}, {"max_iterations", 7}, {"rtol", 0.0}});
+      ASSERT_TRUE(solver.setup(A).ready());
+      Dense<double> x(Device(), A.rows(), 1);
+      const Report report = solver.solve(b, x);
+      EXPECT_EQ(report.iterations, 7);
+      found.push_back(std::move(x));
+      const Statistic* const sweeps = report.find_statistic("sweeps");
+      if (sweeps != nullptr) {
+        EXPECT_EQ(std::get<std::int64_t>(sweeps->value), kind == std::string("symmetric") ? 14 : 7);
+      }
+    }
+    expect_same_bits(found[1], found[0]);
   }
 }
 
