@@ -161,7 +161,8 @@ TYPED_TEST(CroutOf, LargeGrowth_IsNotSingular) {
       const Report setup = solver.setup(a);
       EXPECT_FALSE(statistic(setup, "pivot_growth") < 1e8);  // or not a number
       EXPECT_NE(setup.status, Status::singular) << setup.message;
-      EXPECT_TRUE(setup.ready()) << setup.message;  // the backward error of x will tell
+      // Iterates of sections may overflow. Otherwise the backward error of x will tell.
+      EXPECT_TRUE(setup.ready() || setup.status == Status::breakdown) << setup.message;
       for (const std::string& warning : setup.warnings)
         grown += warning.find("factored by QR instead") != std::string::npos ? 1 : 0;
     }
