@@ -42,6 +42,7 @@ set(sources_of_targets
   solver/answer/null_space_projection.cpp
   sparse_direct/banded/operations.cpp
   sparse_direct/banded/solver.cpp
+  sparse_direct/batched/operations.cpp
   studies/gauss_seidel_relaunch/relaunch.cpp
   studies/multigrid_dense/solver.cpp
   studies/triangular_iterative/triangular.cpp
@@ -73,6 +74,7 @@ set(sources_that_dispatch
   solver/answer/solver.cpp
   solver/selection/solve.cpp
   sparse_direct/banded/api.cpp
+  sparse_direct/batched/api.cpp
   studies/gauss_jordan_striped/striped.cpp
 )
 

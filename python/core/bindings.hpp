@@ -22,6 +22,8 @@ void bind_matrices(nb::module_& module);
 template <class T>
 void bind_solvers(nb::module_& module);
 template <class T>
+void bind_batches(nb::module_& module);
+template <class T>
 void bind_files(nb::module_& module);
 template <class T>
 void bind_eliminations(nb::module_& module);

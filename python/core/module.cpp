@@ -12,6 +12,7 @@ template <class T>
 void bind_scalar(nb::module_ module) {
   bind_matrices<T>(module);
   bind_solvers<T>(module);
+  bind_batches<T>(module);
   bind_files<T>(module);
   bind_eliminations<T>(module);
 }

@@ -11,6 +11,7 @@ Examples
 """
 from . import graph, linalg
 from ._arrays import Symmetric, symmetric
+from ._batch import BatchReport, BatchSolution, SparseBatch
 from ._core import version as __version__
 from ._errors import (BadOption, Cancelled, CudaError, DeviceMismatch, DimensionMismatch, EfficiencyWarning, Error,
                       InvalidMatrix, NoDevice, NotANumber, NotBuilt, NotConverged, NotPositiveDefinite, OutOfMemory,
@@ -22,11 +23,11 @@ from ._tools import (EchelonForm, Generator, MatrixFile, MatrixInfo, Method, Opt
                      generators, info, invert, methods, rank, read, read_file, rref, schur_complement, write)
 
 __all__ = [
-    "BadOption", "Cancelled", "Candidate", "Certificate", "CudaError", "DeviceMismatch", "DimensionMismatch", "EchelonForm",
+    "BadOption", "BatchReport", "BatchSolution", "Cancelled", "Candidate", "Certificate", "CudaError", "DeviceMismatch", "DimensionMismatch", "EchelonForm",
     "EfficiencyWarning", "Error", "Factors", "Generator", "Inertia", "InvalidMatrix", "LogDeterminant", "MatrixFile",
     "MatrixInfo", "Method", "NoDevice", "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OptionInfo",
     "OutOfMemory", "OverlappingOperands", "ParseError", "Progress", "Report", "SchurComplement", "SingularMatrix",
-    "Solution", "SolveError", "SolveWarning", "Solver", "Status", "Symmetric", "__version__", "certify", "choose", "factor",
+    "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Symmetric", "__version__", "certify", "choose", "factor",
     "generate", "generators", "graph", "info", "invert", "linalg", "methods", "rank", "read", "read_file", "rref",
     "schur_complement", "solve", "symmetric", "write",
 ]

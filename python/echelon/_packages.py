@@ -80,6 +80,27 @@ def empty_on_gpu(like: Any, shape: tuple[int, ...], by_columns: bool = False) ->
         return cupy.empty(shape, like.dtype, order="F" if by_columns else "C")
 
 
+def contiguous(array: Any, dtype: np.dtype[Any]) -> Any:
+    """The array itself if it has this type and is contiguous in the order of its indices, or else a copy in its memory."""
+    if not gpu_of(array):
+        return np.ascontiguousarray(array, dtype)
+    if package_of(array) == "torch":
+        torch = sys.modules["torch"]
+        array = array.to(getattr(torch, dtype.name)).contiguous()
+        torch.cuda.current_stream(array.device).synchronize()
+        return array
+    cupy = sys.modules["cupy"]
+    array = cupy.ascontiguousarray(array, dtype)
+    with array.device:
+        cupy.cuda.get_current_stream().synchronize()
+    return array
+
+
+def new_array(like: Any) -> Any:
+    """An array of this shape and type, contiguous in the order of its indices, in the memory of `like`."""
+    return empty_on_gpu(like, tuple(like.shape)) if gpu_of(like) else np.empty(like.shape, like.dtype)
+
+
 class SparseArrays(NamedTuple):
     """A sparse matrix by its arrays: offsets of rows or columns and indices ("csr", "csc"), or rows and columns ("coo")."""
 
@@ -125,9 +146,13 @@ def _jax_arrays(A: Any) -> SparseArrays | None:
 
 
 def _scipy_arrays(A: Any) -> SparseArrays:
-    """Of a matrix of SciPy or CuPy; of one in another format by its conversion to CSR."""
+    """Of a matrix of SciPy or CuPy; of one in another format by its conversion to CSR. On a GPU the library takes indices to
+    ascend."""
     if A.format not in ("csr", "csc", "coo"):
         A = A.tocsr()
+    if package_of(A) == "cupyx" and A.format == "csr" and not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
     if A.format == "coo":
         return SparseArrays("coo", A.shape, A.row, A.col, A.data)
     nonzeros = int(A.indptr[-1])

@@ -169,8 +169,8 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
     method : str
         "auto", or a name from `methods`.
     device : str, optional
-        "serial", "openmp", "openmp:4" or "cuda:0"; default: the fastest. A and b are moved to a device that is named;
-        otherwise they are in one memory.
+        "serial", "openmp", "openmp:4" or "cuda:0"; default: the fastest. A and b, which are in one memory, are moved there,
+        and x back.
     rtol, atol : float, optional
         Iterative methods stop when ``norm(b - A @ x) <= max(rtol * norm(b), atol)``. rtol is 1e-8 by default, 1e-5 in
         float32.
@@ -246,7 +246,7 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
         request.set_callback(_progress(callback))
     matrix = as_matrix(A, dtype)
     rhs = as_vectors(vectors, matrix.rows, dtype)
-    if device is None and not matrix.is_operator:
+    if not matrix.is_operator:
         check_one_memory("b", rhs, "A", matrix.gpu)
     if x0 is not None:
         guess = as_vectors(x0, matrix.columns, dtype, "x0")
@@ -474,7 +474,8 @@ class Solver:
             valid_check(check)
         rows, columns = self.shape if trans == "N" else self.shape[::-1]
         rhs = b if is_plain_vector(b, rows, self._dtype) else as_vectors(b, rows, self._dtype)
-        x: NDArray[Any] = (out if is_plain_vector(out, columns, self._dtype) and rhs.ndim == 1  # type: ignore[assignment]
+        x: NDArray[Any] = (out if type(rhs) is np.ndarray and rhs.ndim == 1  # type: ignore[assignment]
+                           and is_plain_vector(out, columns, self._dtype)
                            else result_like(rhs, columns, out))
         if (x0 is None and trans == "N" and callback is None and rtol is None and atol is None and maxiter is None
                 and measure_error and not least_squares and not self._stop):

@@ -5,6 +5,8 @@
 
 #include <support/scalar_list.hpp>
 
+#include <type_traits>
+
 namespace echelon {
 
 namespace {
@@ -29,6 +31,8 @@ struct AssignElement {
 
 template <class Target, class T>
 void assign_on(DenseView<const T> from, DenseView<T> to) {
+  static_assert(std::is_same_v<Target, ThisTarget>,
+                "instantiated beside a caller, for a target of another compiler");
   on_backend(to.device(), [&]<class B>() {
     B(to.device()).for_each(to.rows() * to.columns(), AssignElement<T>{from, to});
   });

@@ -6,6 +6,8 @@
 
 #include <support/scalar_list.hpp>
 
+#include <type_traits>
+
 namespace echelon {
 
 namespace {
@@ -27,6 +29,8 @@ struct GatherSum {
 
 template <class Target, class T>
 void gather_on(const Device& device, const GatherMap& map, const T* from, std::int64_t count, T* to) {
+  static_assert(std::is_same_v<Target, ThisTarget>,
+                "instantiated beside a caller, for a target of another compiler");
   on_backend(device, [&]<class B>() {
     B backend(device);
     if (map.offsets.size() == 0) {
