@@ -18,8 +18,12 @@ set(sources_of_targets
   incomplete/ilu0.cpp
   krylov/bicgstab.cpp
   krylov/cg.cpp
+  krylov/cgls.cpp
   krylov/cr.cpp
+  krylov/craig.cpp
   krylov/gmres.cpp
+  krylov/lsmr.cpp
+  krylov/lsqr.cpp
   krylov/minres.cpp
   linalg/context_state.cpp
   linalg/operations.cpp

@@ -23,7 +23,7 @@ namespace echelon {
 enum class Status {
   converged,        ///< an iterative method met the tolerance, by the true residual
   direct,           ///< a direct method finished; `backward_error` says how well
-  least_squares,    ///< x has the least residual of all; only where the caller asked for it
+  least_squares,    ///< x has the least residual of all; of a square A only where the caller asked for it
   ready,            ///< a set-up succeeded; only `analyze`, `setup`, `factor` and `update_values` report it
   max_iterations,   ///< the iteration limit came first
   stagnated,        ///< the true residual no longer decreases
@@ -63,11 +63,12 @@ constexpr std::array<EnumWord<Certainty>, 2> words_of(Certainty) {
 
 /// Figures of a Report for one right-hand side.
 struct ECHELON_API ColumnReport {
-  Status status = Status::direct;             ///< outcome for this right-hand side
-  std::int64_t iterations = 0;                ///< 0 for direct methods
-  double relative_residual = 0;               ///< see Report::relative_residual
-  double backward_error = 0;                  ///< see Report::backward_error
-  std::optional<double> error_estimate = {};  ///< see Report::error_estimate
+  Status status = Status::direct;              ///< outcome for this right-hand side
+  std::int64_t iterations = 0;                 ///< 0 for direct methods
+  double relative_residual = 0;                ///< see Report::relative_residual
+  double backward_error = 0;                   ///< see Report::backward_error
+  std::optional<double> error_estimate = {};   ///< see Report::error_estimate
+  std::optional<double> normal_residual = {};  ///< see Report::normal_residual
 };
 
 /// A fact that a method reports about its work. The name is in snake_case and ends in the unit, if there is
@@ -187,6 +188,9 @@ struct ECHELON_API Report {
   /// part of the spectrum that it has resolved. At least half the machine epsilon. 1 or more: no digit is
   /// certain.
   std::optional<double> error_estimate;
+  /// ||A^T r||_2 / (||A||_F ||r||_2) for r = b - A x, where x was accepted, or refused, as one of least
+  /// residual: zero for the minimiser. With damping d, ||A^T r - d^2 x||_2 takes the place of ||A^T r||_2.
+  std::optional<double> normal_residual;
   /// Rank of A, if it was determined. All solutions are x plus vectors of A's null space, whose dimension is
   /// A's columns less the rank.
   std::optional<std::int64_t> rank;

@@ -37,6 +37,7 @@ nb::list columns_of(const Report& report) {
     row["relative_residual"] = column.relative_residual;
     row["backward_error"] = column.backward_error;
     row["error_estimate"] = column.error_estimate;
+    row["normal_residual"] = column.normal_residual;
     result.append(row);
   }
   return result;
@@ -110,6 +111,7 @@ void bind_reports(nb::module_& module) {
       .def_prop_ro("condition_kind", [](const Report& r) { return to_string(r.condition_kind); })
       .def_ro("preconditioned_condition", &Report::preconditioned_condition)
       .def_ro("error_estimate", &Report::error_estimate)
+      .def_ro("normal_residual", &Report::normal_residual)
       .def_prop_ro("expected_digits", &Report::expected_digits)
       .def_prop_ro("error_bound", &Report::error_bound)
       .def_prop_ro("certificate",

@@ -97,7 +97,7 @@ class Report:
         Relative residuals after 0, 1, 2, ... iterations.
     residual_norm, relative_residual, tolerance, backward_error : float
         2-norm of the residual, the same over that of b, its bound, and the normwise backward error.
-    reciprocal_condition, preconditioned_condition, error_estimate, error_bound : float or None
+    reciprocal_condition, preconditioned_condition, error_estimate, normal_residual, error_bound : float or None
     expected_digits, rank : int or None
     is_proven : bool
         Whether the rank, or a status such as "singular", is proven.
@@ -133,6 +133,7 @@ class Report:
     condition_kind: str
     preconditioned_condition: float | None
     error_estimate: float | None
+    normal_residual: float | None
     error_bound: float | None
     expected_digits: int | None
     rank: int | None

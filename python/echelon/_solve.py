@@ -183,7 +183,8 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
     near_null_space : array of shape (n, k), optional
         Vectors that A nearly maps to zero, by which `amg` coarsens.
     least_squares : bool
-        Accept an x of least residual where no x satisfies the equations.
+        Accept an x of least residual where no x satisfies the equations of a square A; of any other A that is always
+        the solution.
     measure_error : bool
         Measure the error of x: ``report.error_estimate``.
     certify : bool

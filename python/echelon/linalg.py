@@ -30,7 +30,7 @@ from ._arrays import (common_type, dense_array, is_operator, is_sparse, precondi
 from ._errors import BadOption
 from ._solve import Factors, Progress, Solver, factor, solve
 
-__all__ = ["LU", "bicgstab", "cg", "factorized", "gmres", "minres", "spilu", "splu", "spsolve"]
+__all__ = ["LU", "bicgstab", "cg", "factorized", "gmres", "lsmr", "lsqr", "minres", "spilu", "splu", "spsolve"]
 
 _ORDERINGS: dict[str | None, dict[str, Any]] = {None: {}, "COLAMD": {}, "MMD_ATA": {}, "MMD_AT_PLUS_A": {}, "NATURAL": {"ordering": "natural"}}
 
@@ -327,3 +327,94 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
         adapted = _Callback(callback, callback_type == "x", restart if callback_type == "x" else 1)
     x, info = _iterate("gmres", A, b, x0, rtol, atol, None if maxiter is None else maxiter * unit, M, adapted, restart=restart)
     return x, -(-info // unit)
+
+
+def _norm_of_matrix(A: Any) -> float:
+    """The Frobenius norm of a matrix; of an operator, an estimate by random vectors."""
+    if is_operator(A):
+        vectors = np.random.default_rng(0).standard_normal((4, A.shape[1]))
+        return float(np.sqrt(np.mean([np.sum(np.square(A.matvec(v))) for v in vectors])))
+    return float(np.sqrt(np.sum(np.square(A.data if is_sparse(A) else A))))
+
+
+def _times_transpose(A: Any, r: NDArray[Any]) -> NDArray[Any]:
+    product: NDArray[Any] = A.rmatvec(r) if is_operator(A) else A.T @ r
+    return product
+
+
+def _least_squares(method: str, A: Any, b: Any, damp: float, atol: float, btol: float, count: int,
+                   x0: Any) -> tuple[NDArray[Any], int, int, NDArray[Any], NDArray[Any], Any]:
+    """x, SciPy's istop, the number of iterations, b - A x, A^T (b - A x) - damp^2 (x - x0), and the report."""
+    rhs = dense_vectors(b).reshape(-1)
+    dtype = common_type(type_of_matrix(A), scalar_type(rhs.dtype, "b"))
+    rhs = rhs.astype(dtype, copy=False)
+    guess = None if x0 is None else np.array(x0, dtype).reshape(-1)
+    product = A.matvec if is_operator(A) else lambda v: A @ v
+    right = rhs if guess is None else rhs - product(guess)
+    rtol = float(min(max(min(atol, btol), np.finfo(dtype).eps), 1.0))
+    solver = Solver(method, damping=float(damp), scale_columns=False)._set_up(A, dtype, "ignore", None)
+    x, report = solver.solve(right, rtol=rtol, maxiter=count, least_squares=True, measure_error=False, check="ignore",
+                             return_report=True)
+    residual = right - product(x)
+    normal = _times_transpose(A, residual) - damp**2 * x
+    if report.solved:
+        istop = 2 if str(report.status) == "least_squares" else 1
+    else:
+        istop = 7
+    if not np.any(x):
+        istop = 0
+    return x if guess is None else guess + x, istop, report.iterations, residual, normal, report
+
+
+def _as_least_squares_matrix(A: Any) -> Any:
+    if is_operator(A):
+        return A
+    if not is_sparse(A):
+        return np.atleast_2d(np.asarray(A))
+    return A.tocsr()
+
+
+def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
+         iter_lim: int | None = None, show: bool = False, calc_var: bool = False, x0: Any = None) -> tuple[Any, ...]:
+    """LSQR: least squares for an A of any shape, and the solution of least norm of an underdetermined system.
+
+    Minimises ``norm(b - A @ x)**2 + damp**2 * norm(x - x0)**2``, until ``norm(r) <= tol * norm(b)`` or
+    ``norm(A.T @ r) <= tol * norm(r)`` times the norm of A's columns, for tol = min(atol, btol). `conlim` and `show` have no
+    effect.
+
+    Returns
+    -------
+    x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var
+        As of SciPy: istop is 0 for x = 0, 1 if x satisfies the equations, 2 if x has the least residual, 7 at the limit of
+        iterations. anorm is the Frobenius norm, and acond an estimate from below, NaN without one.
+    """
+    if calc_var:
+        raise BadOption("the variances of x are not computed", "calc_var")
+    A = _as_least_squares_matrix(A)
+    count = 2 * A.shape[1] if iter_lim is None else iter_lim
+    x, istop, iterations, r, normal, report = _least_squares("lsqr", A, b, damp, atol, btol, count, x0)
+    r1norm = float(np.linalg.norm(r))
+    step = x if x0 is None else x - np.asarray(x0).reshape(-1)
+    r2norm = float(np.sqrt(r1norm**2 + (damp * np.linalg.norm(step))**2))
+    condition = report.preconditioned_condition
+    return (x, istop, iterations, r1norm, r2norm, _norm_of_matrix(A), np.nan if condition is None else condition,
+            float(np.linalg.norm(normal)), float(np.linalg.norm(x)), np.zeros(A.shape[1]))
+
+
+def lsmr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
+         maxiter: int | None = None, show: bool = False, x0: Any = None) -> tuple[Any, ...]:
+    """LSMR: as `lsqr`, with a ``norm(A.T @ r)`` that falls in every iteration.
+
+    Returns
+    -------
+    x, istop, itn, normr, normar, norma, conda, normx
+        As of SciPy; see `lsqr`.
+    """
+    A = _as_least_squares_matrix(A)
+    count = min(A.shape) if maxiter is None else maxiter
+    x, istop, iterations, r, normal, report = _least_squares("lsmr", A, b, damp, atol, btol, count, x0)
+    step = x if x0 is None else x - np.asarray(x0).reshape(-1)
+    normr = float(np.sqrt(np.sum(np.square(r)) + (damp * np.linalg.norm(step))**2))
+    condition = report.preconditioned_condition
+    return (x, istop, iterations, normr, float(np.linalg.norm(normal)), _norm_of_matrix(A),
+            np.nan if condition is None else condition, float(np.linalg.norm(x)))

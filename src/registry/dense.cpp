@@ -75,7 +75,15 @@ template Options to_options(LapackLuOptions);
 
 std::vector<Option<QrOptions>> QrOptions::table() {
   return with_refinement_options<QrOptions>(
-      {}, "scale rows and columns first where their sizes differ by more than a factor of ten", 10);
+      {{"solution", enum_field<&QrOptions::solution>(),
+        "x of an A that is not square, where several have the least residual"},
+       {"tolerance",
+        +[](QrOptions& o) -> std::optional<double>& { return o.tolerance; },
+        "pivots of an A that is not square count as zero up to this many times the largest; default max(m, "
+        "n) "
+        "times the machine epsilon",
+        {0, 1}}},
+      "scale rows and columns first where their sizes differ by more than a factor of ten", 10);
 }
 template Options to_options(QrOptions);
 
@@ -132,8 +140,9 @@ std::vector<Method> dense_methods() {
                       .kind = direct,
                       .sparse = false,
                       .usable_as_preconditioner = true}),
-      row<QrOptions>({.summary = "dense QR by Householder reflections",
+      row<QrOptions>({.summary = "dense QR by Householder reflections, least squares",
                       .kind = direct,
+                      .needs = any_shape,
                       .sparse = false,
                       .usable_as_preconditioner = true}),
   };

@@ -7,8 +7,13 @@
 #include <echelon/methods/cg.hpp>
 #include <echelon/methods/cr.hpp>
 #include <echelon/methods/gmres.hpp>
+#include <echelon/methods/least_squares/cgls.hpp>
+#include <echelon/methods/least_squares/craig.hpp>
+#include <echelon/methods/least_squares/lsmr.hpp>
+#include <echelon/methods/least_squares/lsqr.hpp>
 #include <echelon/methods/minres.hpp>
 
+#include <limits>
 #include <vector>
 
 namespace echelon {
@@ -46,6 +51,42 @@ std::vector<Option<MinresOptions>> MinresOptions::table() {
 }
 template Options to_options(MinresOptions);
 
+namespace {
+
+/// The table of a method that minimises ||b - A x||^2 + d^2 ||x||^2.
+template <class O>
+std::vector<Option<O>> least_squares_table() {
+  return with_stop_options<O>(
+      {{"damping",
+        +[](O& o) -> double& { return o.damping; },
+        "the d of min ||b - A x||^2 + d^2 ||x||^2",
+        {0, std::numeric_limits<double>::infinity(), false, true}},
+       {"scale_columns", +[](O& o) -> bool& { return o.scale_columns; },
+        "iterate with columns of norm 1, where A has at least as many rows as columns"}});
+}
+
+}  // namespace
+
+std::vector<Option<CglsOptions>> CglsOptions::table() {
+  return least_squares_table<CglsOptions>();
+}
+template Options to_options(CglsOptions);
+
+std::vector<Option<CraigOptions>> CraigOptions::table() {
+  return with_stop_options<CraigOptions>({});
+}
+template Options to_options(CraigOptions);
+
+std::vector<Option<LsmrOptions>> LsmrOptions::table() {
+  return least_squares_table<LsmrOptions>();
+}
+template Options to_options(LsmrOptions);
+
+std::vector<Option<LsqrOptions>> LsqrOptions::table() {
+  return least_squares_table<LsqrOptions>();
+}
+template Options to_options(LsqrOptions);
+
 namespace registry {
 
 std::vector<Method> krylov_methods() {
@@ -56,6 +97,22 @@ std::vector<Method> krylov_methods() {
                             .kind = iterative,
                             .needs = one_sided_spectrum,
                             .operators = true}),
+      row<CglsOptions>({.summary = "conjugate gradients on the normal equations of least squares",
+                        .kind = iterative,
+                        .needs = any_shape,
+                        .operators = true}),
+      row<CraigOptions>({.summary = "Craig's method, the x of least norm of a consistent system",
+                         .kind = iterative,
+                         .needs = any_shape,
+                         .operators = true}),
+      row<LsmrOptions>({.summary = "least squares by minimal residuals of the normal equations",
+                        .kind = iterative,
+                        .needs = any_shape,
+                        .operators = true}),
+      row<LsqrOptions>({.summary = "least squares by bidiagonalisation and rotations",
+                        .kind = iterative,
+                        .needs = any_shape,
+                        .operators = true}),
       row<CgOptions>({.summary = "conjugate gradients",
                       .kind = iterative,
                       .needs = symmetric_positive_definite,

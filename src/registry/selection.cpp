@@ -19,6 +19,7 @@ namespace registry {
 std::vector<Method> automatic_methods() {
   return {row<AutoOptions>({.summary = "the method that suits the matrix, or the next if it fails",
                             .kind = MethodKind::automatic,
+                            .needs = MethodNeeds::any_shape,
                             .operators = true})};
 }
 

@@ -4,11 +4,13 @@
 #include "registry/row.hpp"
 
 #include <echelon/methods/banded_lu.hpp>
+#include <echelon/methods/least_squares/augmented.hpp>
 #include <echelon/methods/mapped_echelon.hpp>
 #include <echelon/methods/sparse_cholesky.hpp>
 #include <echelon/methods/sparse_ldlt.hpp>
 #include <echelon/methods/sparse_lu.hpp>
 
+#include <limits>
 #include <vector>
 
 namespace echelon {
@@ -67,6 +69,18 @@ std::vector<Option<SparseCholeskyOptions>> SparseCholeskyOptions::table() {
        "pivots"}};
 }
 template Options to_options(SparseCholeskyOptions);
+
+std::vector<Option<AugmentedOptions>> AugmentedOptions::table() {
+  return {{"damping",
+           +[](AugmentedOptions& o) -> double& { return o.damping; },
+           "the d of min ||b - A x||^2 + d^2 ||x||^2",
+           {0, std::numeric_limits<double>::infinity(), false, true}},
+          {"refine",
+           +[](AugmentedOptions& o) -> std::int64_t& { return o.refine; },
+           "maximum number of corrections of x; 20 where A is rank-deficient",
+           {0, 20}}};
+}
+template Options to_options(AugmentedOptions);
 
 std::vector<Option<SparseLdltOptions>> SparseLdltOptions::table() {
   return {
@@ -138,6 +152,10 @@ std::vector<Method> sparse_direct_methods() {
                                   .needs = symmetric_positive_definite,
                                   .dense = false,
                                   .usable_as_preconditioner = true}),
+      row<AugmentedOptions>({.summary = "sparse least squares by L D L^T of the augmented matrix",
+                             .kind = direct,
+                             .needs = any_shape,
+                             .dense = false}),
       row<SparseLdltOptions>({.summary = "sparse L D L^T factorisation with threshold pivoting",
                               .kind = direct,
                               .needs = symmetric,

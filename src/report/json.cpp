@@ -54,7 +54,8 @@ Json columns_json(const std::vector<ColumnReport>& columns) {
                     {"iterations", column.iterations},
                     {"relative_residual", column.relative_residual},
                     {"backward_error", column.backward_error},
-                    {"error_estimate", or_null(column.error_estimate)}});
+                    {"error_estimate", or_null(column.error_estimate)},
+                    {"normal_residual", or_null(column.normal_residual)}});
   }
   return list;
 }
@@ -96,6 +97,7 @@ Json report_json(const Report& report) {
           {"relative_residual", if_computed(report, report.relative_residual)},
           {"tolerance", report.tolerance},
           {"backward_error", if_computed(report, report.backward_error)},
+          {"normal_residual", or_null(report.normal_residual)},
           {"reciprocal_condition", or_null(report.reciprocal_condition)},
           {"condition_kind", to_string(report.condition_kind)},
           {"preconditioned_condition", or_null(report.preconditioned_condition)},

@@ -156,6 +156,13 @@ std::string condition_text(const Report& report) {
   return report.condition_kind == ConditionKind::krylov ? about + " or more" : about;
 }
 
+/// The residual of the normal equations, which vanishes for an x of least residual.
+ReportRow normal_residual_row(const Report& report) {
+  return {"normal residual", fmt::format("{:.2e}", *report.normal_residual),
+          "||A^T r|| / (||A|| ||r||) for r = b - A x: zero where x has the least residual.",
+          report.solved() ? Severity::good : Severity::failure};
+}
+
 /// One statement about the error of x: the proven bound, or else the estimate.
 ReportRow accuracy_row(const Report& report) {
   ReportRow row{.label = "accuracy"};
@@ -214,6 +221,7 @@ std::vector<ReportRow> all_rows(const Report& report) {
   const bool has_solution = !report.columns.empty();
   if (has_solution) {
     rows.push_back(residual_row(report));
+    if (report.normal_residual) rows.push_back(normal_residual_row(report));
     rows.push_back({"backward error", fmt::format("{:.2e}", report.backward_error),
                     "Relative change of A and b that makes x exact."});
   }

@@ -78,6 +78,7 @@ bool add_column(ColumnReport column, double residual_norm, const Outcome& outcom
   report.relative_residual = column.relative_residual;
   report.backward_error = column.backward_error;
   report.error_estimate = column.error_estimate;
+  report.normal_residual = column.normal_residual;
   return true;
 }
 

@@ -28,6 +28,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -80,9 +81,11 @@ struct Job {
   std::vector<double> history_seconds = {};  ///< when they became known
   bool limited_by_rounding = false;          ///< converged, but to `rounding_level` and not to `tolerance`
   bool exact = false;                        ///< A x = b holds exactly, modulo a prime: the residual is 0
-  double inverse_norm = 0;                   ///< lower bound of ||A^-1||_2; 0: none
+  double inverse_norm = 0;                   ///< lower bound of ||A^-1||_2, or of ||A^+||_2; 0: none
   double preconditioned_condition = 0;       ///< estimate from below; 0: none
   std::optional<FactorPrecision> factor_precision = {};  ///< where it is not that of the set-up
+  std::optional<double> error = {};            ///< ||x - x*|| / ||x||, where the method estimates it
+  std::optional<double> normal_residual = {};  ///< ||A^T r|| / (||A||_F ||r||), of an x of least residual
 };
 
 /// Scratch memory of one solve in progress. Concurrent solves have one each.
@@ -174,6 +177,18 @@ class SolverImplementation {
 
   /// Whether the method accepts A of any shape; otherwise A is square.
   [[nodiscard]] virtual bool takes_any_shape() const { return false; }
+  /// Whether the method accepts the A of the last set-up whatever its rank; null vectors are not projected
+  /// out of its x.
+  [[nodiscard]] virtual bool takes_any_rank() const { return takes_any_shape(); }
+  /// Whether x minimises ||b - A x||_2 where A is not square, or no x satisfies the equations.
+  [[nodiscard]] virtual bool minimizes_residual() const { return false; }
+  /// The d of a method that minimises ||b - A x||_2^2 + d^2 ||x||_2^2.
+  [[nodiscard]] virtual double damping() const { return 0; }
+  /// Singular values, relative to the largest, that the method takes for zero although rounding does not
+  /// explain them: x then minimises the residual of a nearby A.
+  [[nodiscard]] virtual double truncation() const { return 0; }
+  /// Which x of least residual the method computes where there are several.
+  [[nodiscard]] virtual std::string_view solution_kind() const { return "the one of least norm"; }
   /// Whether the method needs nothing but products with A.
   [[nodiscard]] virtual bool takes_operator() const { return false; }
   /// Preconditions later solves with the object; existing workspaces are not used again.

@@ -485,10 +485,33 @@ class Failures(ToolTest):
 
     def test_rectangular_matrix_is_refused(self):
         matrix = self.file("A.mtx", coordinate(2, 3, [(1, 1, 1)]))
-        for arguments in [[], ["--method", "lapack-lu"]]:
-            line = self.error("solve", matrix, *arguments, code=BAD_INPUT)
-            for word in [matrix, "2 by 3", arguments[1] if arguments else "auto", "gauss-jordan"]:
-                self.assertIn(word, line)
+        line = self.error("solve", matrix, "--method", "lapack-lu", code=BAD_INPUT)
+        for word in [matrix, "2 by 3", "lapack-lu", "gauss-jordan", "lsmr", "qr"]:
+            self.assertIn(word, line)
+
+    def test_tall_system_has_least_squares(self):
+        matrix = self.file("A.mtx", array([[1, 1, 1], [1, 2, 3]]))
+        right = self.file("b.mtx", array([[3, 5, 8]]))
+        for method in ["auto", "qr", "augmented", "lsqr", "lsmr", "cgls"]:
+            x = self.folder / "x.mtx"
+            report = self.report(matrix, "--rhs", right, "--method", method, "-o", str(x))
+            self.assertEqual(report["status"], "least_squares")
+            self.assertLess(report["normal_residual"], 1e-8)
+            self.assertAlmostEqual(report["residual_norm"], 6 ** -0.5)
+            for element, expected in zip(read_array(x)[0], [1 / 3, 5 / 2]):
+                self.assertAlmostEqual(element, expected, 6)
+        self.assertIn("least residual", self.run_tool("solve", matrix, "--rhs", right).stdout)
+
+    def test_wide_system_has_least_norm(self):
+        matrix = self.file("A.mtx", array([[1], [2], [2]]))
+        right = self.file("b.mtx", array([[9]]))
+        for method in ["auto", "qr", "augmented", "lsqr", "lsmr", "cgls", "craig"]:
+            x = self.folder / "x.mtx"
+            report = self.report(matrix, "--rhs", right, "--method", method, "-o", str(x))
+            self.assertEqual(report["status"], "underdetermined")
+            self.assertIn("least norm", report["message"])
+            for element, expected in zip(read_array(x)[0], [1, 2, 2]):
+                self.assertAlmostEqual(element, expected, 6)
 
     def rectangular(self, rows, rights, code):
         """Solves with gauss-jordan, A and b given by their rows; returns the report and x."""
@@ -1109,7 +1132,7 @@ class Info(ToolTest):
         found = self.info(coordinate(2, 5, [(1, 5, 1), (2, 1, 1)]))
         self.assertEqual((found["rows"], found["columns"], found["structural_rank"]), (2, 5, 2))
         self.assertIsNone(found["asymmetry"])
-        self.assertEqual(found["candidates"], [])
+        self.assertEqual([candidate["method"] for candidate in found["candidates"]], ["qr", "lsmr"])
         self.assertEqual(self.info(array([[1, 2], [3, 4]]))["format"], "array")
 
     def test_text_summary_content(self):

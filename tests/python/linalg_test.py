@@ -13,6 +13,46 @@ from echelon import linalg
 from support import known_solution, poisson, tolerance, unsymmetric
 
 
+class LeastSquares(unittest.TestCase):
+    def test_like_scipy(self):
+        generator = np.random.default_rng(3)
+        for m, n in ((40, 12), (12, 40), (20, 20)):
+            A = sp.random(m, n, 0.4, random_state=4, format="csr") + sp.eye(m, n, format="csr")
+            b = generator.standard_normal(m)
+            for ours, theirs in ((linalg.lsqr, sla.lsqr), (linalg.lsmr, sla.lsmr)):
+                for damp in (0.0, 0.5):
+                    options = {"damp": damp, "atol": 1e-13, "btol": 1e-13}
+                    got = ours(A, b, **options, **({"iter_lim": 500} if ours is linalg.lsqr else {"maxiter": 500}))
+                    expected = theirs(A, b, **options)
+                    self.assertEqual(len(got), len(expected))
+                    np.testing.assert_allclose(got[0], expected[0], atol=1e-8)
+                    self.assertEqual(got[1], 2 if m > n or damp else 1)
+                    self.assertAlmostEqual(got[3], expected[3], 6)
+                    operator = sla.aslinearoperator(A)
+                    np.testing.assert_allclose(ours(operator, b, **options)[0], expected[0], atol=1e-8)
+
+    def test_first_guess_and_dense(self):
+        generator = np.random.default_rng(5)
+        A, b, x0 = generator.standard_normal((30, 8)), generator.standard_normal(30), generator.standard_normal(8)
+        for ours in (linalg.lsqr, linalg.lsmr):
+            x = ours(A, b, damp=0.3, atol=1e-13, btol=1e-13, x0=x0)[0]
+            expected = sla.lsqr(A, b, damp=0.3, atol=1e-13, btol=1e-13, x0=x0)[0]
+            np.testing.assert_allclose(x, expected, atol=1e-9)
+        self.assertEqual(linalg.lsmr(A, np.zeros(30))[:2][1], 0)
+        with self.assertRaises(echelon.BadOption):
+            linalg.lsqr(A, b, calc_var=True)
+
+    def test_solve_any_shape(self):
+        generator = np.random.default_rng(6)
+        for shape in ((25, 6), (6, 25)):
+            A, b = generator.standard_normal(shape), generator.standard_normal(shape[0])
+            for form in (A, sp.csr_matrix(A)):
+                x, report = echelon.solve(form, b, return_report=True)
+                np.testing.assert_allclose(x, np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-10)
+                self.assertEqual(str(report.status), "least_squares" if shape[0] > shape[1] else "underdetermined")
+        self.assertLess(report.to_dict()["relative_residual"], 1e-10)
+
+
 class Direct(unittest.TestCase):
     def test_spsolve(self):
         for dtype in (np.float32, np.float64):

@@ -8,8 +8,9 @@ import importlib
 import sys
 from pathlib import Path
 
-REPLACED = ["bicgstab", "cg", "gmres", "minres", "factorized", "spilu", "splu", "spsolve"]
+REPLACED = ["bicgstab", "cg", "gmres", "minres", "lsmr", "lsqr", "factorized", "spilu", "splu", "spsolve"]
 MODULES = ["scipy.sparse.linalg._isolve.tests.test_iterative", "scipy.sparse.linalg._isolve.tests.test_minres",
+           "scipy.sparse.linalg._isolve.tests.test_lsmr", "scipy.sparse.linalg._isolve.tests.test_lsqr",
            "scipy.sparse.linalg._dsolve.tests.test_linsolve"]
 
 COMPLEX = "complex matrices are not supported yet"

@@ -39,7 +39,7 @@ struct MatrixSummary {
   std::optional<SweepDependencies> dependencies;  ///< with --dependencies
   FactorSummary factor;
   std::optional<HierarchySummary> hierarchy;  ///< with --hierarchy
-  std::vector<Candidate> candidates;          ///< methods that `solve` would try, in order; square A only
+  std::vector<Candidate> candidates;          ///< methods that `solve` would try, in order
 };
 
 double density(const Structure& s) {
@@ -254,7 +254,7 @@ MatrixSummary summarize(const InfoRequest& request, const MatrixRef<double>& A) 
   summary.structural_rank = structural_rank(A);
   if (summary.structure.symmetric_values) summary.ungrounded = find_ungrounded(A);
   if (request.dependencies) summary.dependencies = analyze_dependencies(A);
-  if (A.rows() == A.columns()) summary.candidates = choose(A);
+  summary.candidates = choose(A);
   summary.factor = analyze_factor(request.factor, A);
   if (request.hierarchy.wanted) summary.hierarchy = analyze_hierarchy(request.hierarchy, A);
   return summary;

@@ -173,4 +173,63 @@ double reciprocal_condition(int n, const double* lu, double norm_one) {
   return result;
 }
 
+void geqp3(int rows, int columns, float* a, int leading, int* pivots, float* tau) {
+  const auto factor = [&](float* work, int size) {
+    return LAPACKE_sgeqp3_work(LAPACK_COL_MAJOR, rows, columns, a, leading, pivots, tau, work, size);
+  };
+  checked_info(with_workspace<float>(factor), "sgeqp3");
+}
+void tzrzf(int rows, int columns, float* a, int leading, float* tau) {
+  const auto factor = [&](float* work, int size) {
+    return LAPACKE_stzrzf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, tau, work, size);
+  };
+  checked_info(with_workspace<float>(factor), "stzrzf");
+}
+void multiply_by_z(bool transposed, int n, int columns, const Reflections<float>& z, float* b, int leading) {
+  const auto multiply = [&](float* work, int size) {
+    return LAPACKE_sormrz_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, z.count,
+                               n - z.count, z.vectors, z.leading, z.tau, b, leading, work, size);
+  };
+  checked_info(with_workspace<float>(multiply), "sormrz");
+}
+double triangular_reciprocal_condition(int n, const float* r, int leading) {
+  std::vector<float> work(3 * static_cast<std::size_t>(n));
+  std::vector<lapack_int> integers(static_cast<std::size_t>(n));
+  float result = 0;
+  checked_info(LAPACKE_strcon_work(LAPACK_COL_MAJOR, '1', 'U', 'N', n, r, leading, &result, work.data(),
+                                   integers.data()),
+               "strcon");
+  return static_cast<double>(result);
+}
+
+void geqp3(int rows, int columns, double* a, int leading, int* pivots, double* tau) {
+  const auto factor = [&](double* work, int size) {
+    return LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, rows, columns, a, leading, pivots, tau, work, size);
+  };
+  checked_info(with_workspace<double>(factor), "dgeqp3");
+}
+void tzrzf(int rows, int columns, double* a, int leading, double* tau) {
+  const auto factor = [&](double* work, int size) {
+    return LAPACKE_dtzrzf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, tau, work, size);
+  };
+  checked_info(with_workspace<double>(factor), "dtzrzf");
+}
+void multiply_by_z(bool transposed, int n, int columns, const Reflections<double>& z, double* b,
+                   int leading) {
+  const auto multiply = [&](double* work, int size) {
+    return LAPACKE_dormrz_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, z.count,
+                               n - z.count, z.vectors, z.leading, z.tau, b, leading, work, size);
+  };
+  checked_info(with_workspace<double>(multiply), "dormrz");
+}
+double triangular_reciprocal_condition(int n, const double* r, int leading) {
+  std::vector<double> work(3 * static_cast<std::size_t>(n));
+  std::vector<lapack_int> integers(static_cast<std::size_t>(n));
+  double result = 0;
+  checked_info(LAPACKE_dtrcon_work(LAPACK_COL_MAJOR, '1', 'U', 'N', n, r, leading, &result, work.data(),
+                                   integers.data()),
+               "dtrcon");
+  return static_cast<double>(result);
+}
+
 }  // namespace echelon::lapack

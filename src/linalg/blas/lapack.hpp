@@ -66,6 +66,21 @@ struct Reflections {
 void multiply_by_q(bool transposed, int n, int columns, const Reflections<float>& q, float* b, int leading);
 void multiply_by_q(bool transposed, int n, int columns, const Reflections<double>& q, double* b, int leading);
 
+/// Replaces the rows-by-columns matrix a by the factors of A P = Q R, as geqrf does, with column pivoting:
+/// column j of A P is column pivots[j] (from 1) of A. `pivots` is zero before.
+void geqp3(int rows, int columns, float* a, int leading, int* pivots, float* tau);
+void geqp3(int rows, int columns, double* a, int leading, int* pivots, double* tau);
+/// Replaces the upper trapezoidal a, `rows` by `columns`, by the factors of [R 0] Z with an upper triangular
+/// R.
+void tzrzf(int rows, int columns, float* a, int leading, float* tau);
+void tzrzf(int rows, int columns, double* a, int leading, double* tau);
+/// b = Z b, or Z^T b, for the Z of order n that tzrzf has left in z.count rows of n elements.
+void multiply_by_z(bool transposed, int n, int columns, const Reflections<float>& z, float* b, int leading);
+void multiply_by_z(bool transposed, int n, int columns, const Reflections<double>& z, double* b, int leading);
+/// Estimated 1 / (||R||_1 ||R^-1||_1) of an upper triangular R.
+double triangular_reciprocal_condition(int n, const float* r, int leading);
+double triangular_reciprocal_condition(int n, const double* r, int leading);
+
 /// Estimated 1 / (||A||_1 ||A^-1||_1) from the factors and ||A||_1.
 double reciprocal_condition(int n, const float* lu, float norm_one);
 double reciprocal_condition(int n, const double* lu, double norm_one);

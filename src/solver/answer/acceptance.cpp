@@ -177,23 +177,84 @@ bool is_refused(const Outcome& outcome) {
 }
 
 template <class T>
-bool accept_least_squares(const Answer<T>& answer, Job& job) {
+bool accept_least_squares(const Answer<T>& answer, Job& job, bool stable) {
   Outcome& outcome = job.outcome;
   const bool nothing_computed = outcome.status == Status::singular && outcome.row;
   if (nothing_computed || !check_finite(answer.x, outcome)) return false;
+  const NormalResidual normal = answer.normal_residual();
+  const double scale = normal.matrix_norm * answer.r.norm2;
+  job.normal_residual = scale > 0 ? normal.norm2 / scale : normal.norm2;
+  const double rounding = stable ? rounding_level<T> * normal.matrix_norm * answer.x.norm2 : 0;
   // The tolerance of an iterative method is that for the part of b in the range of A.
-  const double most = std::max(satisfying_residual<T> * answer.r.norm2, job.tolerance);
-  if (!(answer.projected_residual() <= most)) return false;
+  const double most = std::max({satisfying_residual<T> * answer.r.norm2, job.tolerance, rounding});
+  const bool truncated = normal.norm2 <= answer.truncation * normal.matrix_norm * answer.r.norm2;
+  if (!(normal.largest <= most || truncated)) return false;
   outcome.status = Status::least_squares;
   outcome.warnings.push_back(std::exchange(outcome.message, {}));
+  // ||x - x*|| <= ||A^+||^2 ||A^T r|| where the columns of A are independent.
+  if (job.inverse_norm > 0 && answer.x.norm2 > 0) {
+    const double error = job.inverse_norm * (normal.norm2 / answer.x.norm2) * job.inverse_norm;
+    job.error = std::max(error, machine_epsilon<T> / 2);
+  }
   return true;
+}
+
+namespace {
+
+std::string unknowns_text(const LeastSquaresProblem& problem, const Outcome& outcome) {
+  std::string text = outcome.rank ? fmt::format("A has rank {}: ", *outcome.rank) : "";
+  return text + fmt::format("{} equations in {} unknowns", problem.rows, problem.columns);
+}
+
+}  // namespace
+
+template <class T>
+void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& problem, bool iterative, Job& job) {
+  Outcome& outcome = job.outcome;
+  const bool computed = is_answer(outcome) || (iterative && is_ended(outcome));
+  if (!computed || !check_finite(answer.x, outcome)) return;
+  const bool unique = problem.damping > 0 ||
+                      outcome.rank.value_or(std::min(problem.rows, problem.columns)) == problem.columns;
+  const auto meets = [&](const VectorFacts& r) {
+    if (problem.damping > 0) return answer.b.norm2 == 0;
+    return iterative ? r.norm2 <= job.tolerance || job.limited_by_rounding : satisfies<T>(answer.b, r);
+  };
+  VectorFacts r = answer.r;
+  if (!meets(r) && !iterative) r = answer.accurate_residual();
+  if (meets(r)) {
+    if (unique) {
+      outcome.status = iterative ? Status::converged : Status::direct;
+    } else {
+      outcome.status = Status::underdetermined;
+      outcome.message = fmt::format("{}: x satisfies them, and so do others; it is {}",
+                                    unknowns_text(problem, outcome), problem.solution_kind);
+    }
+    return;
+  }
+  const Outcome before = outcome;
+  if (accept_least_squares(answer, job, !iterative)) {
+    outcome.warnings = before.warnings;
+    outcome.message =
+        problem.damping > 0
+            ? fmt::format("x minimises ||b - A x||^2 + d^2 ||x||^2 for d = {}", short_number(problem.damping))
+            : fmt::format("{}, which no x satisfies: x has the least residual{}",
+                          unknowns_text(problem, outcome),
+                          unique ? "" : fmt::format("; of all such x it is {}", problem.solution_kind));
+    return;
+  }
+  if (iterative && !outcome.ok() && outcome.status != Status::inconsistent) return;
+  outcome.status = iterative ? Status::stagnated : Status::breakdown;
+  outcome.message = fmt::format("{}x does not have the least residual: ||A^T r|| / (||A|| ||r||) is {}",
+                                outcome.message.empty() ? "" : outcome.message + "; ",
+                                short_number(job.normal_residual.value_or(1)));
 }
 
 #define ECHELON_INSTANTIATE(T)                                                          \
   template bool satisfies<T>(const VectorFacts&, const VectorFacts&);                   \
   template void accept_direct(const Answer<T>&, std::int64_t, ExactRank<T>&, Outcome&); \
   template void accept_iterative(const Answer<T>&, ExactRank<T>&, Job&);                \
-  template bool accept_least_squares(const Answer<T>&, Job&);
+  template bool accept_least_squares(const Answer<T>&, Job&, bool);                     \
+  template void accept_minimizer(const Answer<T>&, const LeastSquaresProblem&, bool, Job&);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

@@ -5,11 +5,14 @@
 
 #include "exact/exact_rank.hpp"
 #include "linalg/residual_check.hpp"
+#include "solver/answer/least_squares.hpp"
 #include "solver/implementation.hpp"
 #include "support/machine_epsilon.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace echelon {
@@ -30,8 +33,9 @@ struct Answer {
   std::function<VectorFacts()> accurate_residual = {};
   /// Elements of b in host memory.
   std::function<std::vector<T>()> host_rhs = {};
-  /// The largest |a^T r| / ||a|| of the columns a of A; called only for an x of least residual.
-  std::function<double()> projected_residual = {};
+  /// A^T r; called only for an x of least residual.
+  std::function<NormalResidual()> normal_residual = {};
+  double truncation = 0;  ///< of the method, see SolverImplementation
 };
 
 /// Whether x satisfies the equations: the relative residual is at most `satisfying_residual`, and b = 0 is
@@ -61,8 +65,23 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job);
 
 /// Makes the x of a refused system, or of an iteration that ended, the answer with the status
 /// `least_squares`, if its residual is orthogonal to the columns of A, and returns whether it is. The caller
-/// asked for such an x.
+/// asked for such an x. `stable`: the method minimises the residual of an A that differs by rounding errors,
+/// so that A^T r may be as large as those of x make it, however large x is.
 template <class T>
-[[nodiscard]] bool accept_least_squares(const Answer<T>& answer, Job& job);
+[[nodiscard]] bool accept_least_squares(const Answer<T>& answer, Job& job, bool stable = false);
+
+/// The problem that a method solves which minimises ||b - A x||_2^2 + d^2 ||x||_2^2.
+struct LeastSquaresProblem {
+  std::int64_t rows = 0, columns = 0;
+  double damping = 0;
+  std::string_view solution_kind;  ///< which x of least residual it computes where there are several
+};
+
+/// Decides on the answer of a method that minimises the residual, for an A that is not square, or with
+/// damping. Where x satisfies the equations (an iterative method: meets the tolerance), the system is solved,
+/// and `underdetermined` if others do, too. Otherwise the status is `least_squares` if accept_least_squares()
+/// takes x, else that of the method, or a `breakdown` of a direct one.
+template <class T>
+void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& problem, bool iterative, Job& job);
 
 }  // namespace echelon

@@ -20,11 +20,12 @@
 
 namespace echelon {
 
-/// Names of the methods that need only products with A: "bicgstab, cg, gmres".
-inline std::string operator_methods() {
+/// Names of the methods of a kind: "bicgstab, cg, gmres".
+template <class F>
+std::string names_of_methods(const F& is_of_kind) {
   std::string names;
   for (const Method& method : methods()) {
-    if (method.operators) names += (names.empty() ? "" : ", ") + method.name;
+    if (is_of_kind(method)) names += (names.empty() ? "" : ", ") + method.name;
   }
   return names;
 }
@@ -32,15 +33,16 @@ inline std::string operator_methods() {
 template <class T>
 void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implementation) {
   if (A.rows() != A.columns() && !implementation.takes_any_shape()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan and mapped-echelon take any shape",
-                    A.rows(), A.columns(), implementation.name()));
+    const auto takes_any = [](const Method& method) { return method.needs == MethodNeeds::any_shape; };
+    throw DimensionMismatch(fmt::format("A is {} by {}: {} needs a square matrix; {} take any shape",
+                                        A.rows(), A.columns(), implementation.name(),
+                                        names_of_methods(takes_any)));
   }
   check_same_memory(implementation.device(), "the solver", A.device(), "A");
   if (A.is_operator() && !implementation.takes_operator()) {
     throw Error(fmt::format(
         "{} needs the elements of A, and a linear operator has none: {} solve with its products alone",
-        implementation.name(), operator_methods()));
+        implementation.name(), names_of_methods([](const Method& method) { return method.operators; })));
   }
   if (!A.is_sparse() && !A.is_operator()) check_view(A.dense(), "A");
 }
@@ -55,16 +57,18 @@ void check_result(const SolverState<T>& state, const char* what) {
 }
 
 template <class T>
-void check_operands(const MatrixRef<T>& A, const Device& device, DenseView<const T> B, DenseView<const T> X) {
-  const std::int64_t m = A.rows();
-  const std::int64_t n = A.columns();
+void check_operands(const MatrixRef<T>& A, Operation operation, const Device& device, DenseView<const T> B,
+                    DenseView<const T> X) {
+  const bool transposed = operation != Operation::none;
+  const std::int64_t m = transposed ? A.columns() : A.rows();
+  const std::int64_t n = transposed ? A.rows() : A.columns();
   check_view(B, "B");
   check_result_view(X, "X");
   if (B.rows() != m || X.rows() != n || B.columns() != X.columns()) {
     throw DimensionMismatch(
-        fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both the same "
+        fmt::format("{} is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both the same "
                     "number of columns",
-                    m, n, B.rows(), B.columns(), X.rows(), X.columns(), m, n));
+                    transposed ? "A^T" : "A", m, n, B.rows(), B.columns(), X.rows(), X.columns(), m, n));
   }
   check_same_memory(device, "the solver", B.device(), "B");
   check_same_memory(device, "the solver", X.device(), "X");

@@ -326,6 +326,7 @@ class ColumnsSolve {
   [[nodiscard]] std::optional<double> error_of(std::size_t j) const {
     const MeasuredColumn& column = columns_[j];
     const Outcome& outcome = jobs_[j].outcome;
+    if (jobs_[j].error) return jobs_[j].error;
     if (measured_ && std::isfinite(column.error)) return hides_errors_ ? 1.0 : column.error;
     if (is_iterative()) return iterative_error(jobs_[j], column.x, column.r);
     // A may be singular, so that nothing is known of the error.
@@ -352,6 +353,7 @@ class ColumnsSolve {
     if (control_.least_squares) accept_least_residuals(B, X, columns);
     std::size_t worst = 0;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      columns[j].normal_residual = jobs_[j].normal_residual;
       const double residual = std::ldexp(columns_[j].r.norm2, -scaling_.exponent(j));
       if (add_column(columns[j], residual, jobs_[j].outcome, report_)) worst = j;
     }
@@ -386,22 +388,36 @@ class ColumnsSolve {
                   return columns_[j].r;
                 },
             .host_rhs = [=, this] { return to_host(B.rows(), b); },
-            .projected_residual = [=, this] { return projected_residual(B, b, x); }};
+            .normal_residual = [=, this] { return normal_residual_of(B, b, x); },
+            .truncation = implementation_.truncation()};
   }
 
   ColumnReport accept(DenseView<const T> B, DenseView<const T> X, std::size_t j) {
     Job& job = jobs_[j];
     if (!job.outcome.rank) job.outcome.rank = state_.setup.rank;
     const Answer<T> answer = answer_of(B, X.column(column_number(j)), j);
-    if (is_iterative()) {
+    const bool minimizes = minimizes_residual();
+    if (minimizes) {
+      accept_minimizer(answer, problem(), is_iterative(), job);
+    } else if (is_iterative()) {
       accept_iterative(answer, *state_.exact, job);
     } else if (!job.exact) {
       accept_direct(answer, state_.matrix.columns(), *state_.exact, job.outcome);
     }
     ColumnReport column = figures_of(j);
-    const bool unique = job.outcome.status != Status::underdetermined || has_null_space();
+    const bool unique = job.outcome.status != Status::underdetermined || has_null_space() || minimizes;
     if (solved(job.outcome.status) && unique) column.error_estimate = error_of(j);
     return column;
+  }
+
+  /// Whether the method's x minimises the residual, and is judged by that.
+  [[nodiscard]] bool minimizes_residual() const {
+    const bool square = state_.matrix.rows() == state_.matrix.columns();
+    return implementation_.minimizes_residual() && (!square || implementation_.damping() > 0);
+  }
+  [[nodiscard]] LeastSquaresProblem problem() const {
+    return {state_.matrix.rows(), state_.matrix.columns(), implementation_.damping(),
+            implementation_.solution_kind()};
   }
 
   /// Takes each refused x that has the least residual as the answer, and replaces the others by those of a
@@ -477,12 +493,13 @@ class ColumnsSolve {
     return copy.to_vector();
   }
 
-  /// largest_projection() of b - A x.
-  double projected_residual(DenseView<const T> B, const T* b, const T* x) {
+  /// A^T (b - A x), less d^2 x.
+  NormalResidual normal_residual_of(DenseView<const T> B, const T* b, const T* x) {
     Array<T> r(implementation_.device(), B.rows());
     check_.accurate_residual(state_.matrix, b, x, r.data());
     check_.synchronize();
-    return largest_projection(state_.matrix, r.to_vector());
+    return normal_residual(state_.matrix, r, to_host(state_.matrix.columns(), x), implementation_.damping(),
+                           state_.norm_inf);
   }
 
   /// Describes the right-hand side that the report is about.

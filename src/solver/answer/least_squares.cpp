@@ -2,6 +2,9 @@
 #include "solver/answer/least_squares.hpp"
 
 #include "linalg/blas/decompositions.hpp"
+#include "linalg/vector/column_exponents.hpp"
+#include "matrix/host_copy.hpp"
+#include "support/hypotenuse.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/scalar.hpp"
 
@@ -19,36 +22,18 @@ namespace echelon {
 
 namespace {
 
-/// Binary exponents of the largest elements of the columns of A, m by n; zero for a column of zeros. Empty if
-/// the columns are of about equal size.
-std::vector<int> column_exponents(const std::vector<double>& A, std::size_t m, std::size_t n) {
-  constexpr int widest_spread = 20;
-  std::vector<int> exponents(n, 0);
-  int smallest = std::numeric_limits<int>::max();
-  int largest = std::numeric_limits<int>::min();
-  for (std::size_t j = 0; j < n; ++j) {
-    double size = 0;
-    for (std::size_t i = j * m; i < (j + 1) * m; ++i) size = std::max(size, std::abs(A[i]));
-    if (size == 0) continue;
-    exponents[j] = std::ilogb(size);
-    smallest = std::min(smallest, exponents[j]);
-    largest = std::max(largest, exponents[j]);
-  }
-  return smallest < largest && largest - smallest > widest_spread ? exponents : std::vector<int>();
-}
-
-/// Calls f(i, j, a_ij) for the elements of A.
+/// Calls f(i, j, a_ij) for the elements of an A on the host.
 template <class T, class F>
 void for_each_element(const MatrixRef<T>& A, const F& f) {
   if (A.is_sparse()) {
-    const Csr<T> csr = A.csr()->to(Device::serial());
+    const Csr<T>& csr = *A.csr();
     for (std::int64_t i = 0; i < csr.rows(); ++i) {
       for (std::int64_t k = csr.row_offsets()[i]; k < csr.row_offsets()[i + 1]; ++k)
         f(i, csr.column_indices()[k], static_cast<Dot<T>>(csr.values()[k]));
     }
     return;
   }
-  const Dense<T> dense = to_dense(A).to(Device::serial());
+  const DenseView<const T>& dense = A.dense();
   for (std::int64_t j = 0; j < dense.columns(); ++j) {
     for (std::int64_t i = 0; i < dense.rows(); ++i) f(i, j, static_cast<Dot<T>>(dense(i, j)));
   }
@@ -56,9 +41,32 @@ void for_each_element(const MatrixRef<T>& A, const F& f) {
 
 }  // namespace
 
+namespace {
+
+/// The normal residual of an operator, whose columns are not known.
 template <class T>
-double largest_projection(const MatrixRef<T>& A, const std::vector<T>& r) {
-  if (A.is_operator()) return std::numeric_limits<double>::infinity();
+NormalResidual of_operator(const LinearOperator<T>& A, const Array<T>& r, const std::vector<T>& x,
+                           double damping, double matrix_norm) {
+  if (!A.has_transpose() || !(matrix_norm > 0)) return {};
+  Array<T> product(A.device(), A.columns());
+  A.apply_transposed(r.data(), product.data());
+  double squares = 0;
+  const std::vector<T> elements = product.to_vector();
+  for (std::size_t j = 0; j < x.size(); ++j)
+    squares +=
+        squared_magnitude(static_cast<Dot<T>>(elements[j]) - damping * damping * static_cast<Dot<T>>(x[j]));
+  return {std::sqrt(squares) / matrix_norm, std::sqrt(squares), matrix_norm};
+}
+
+}  // namespace
+
+template <class T>
+NormalResidual normal_residual(const MatrixRef<T>& given, const Array<T>& r_there, const std::vector<T>& x,
+                               double damping, double matrix_norm) {
+  if (given.is_operator()) return of_operator(*given.linear_operator(), r_there, x, damping, matrix_norm);
+  const HostCopy<T> copy(given);
+  const MatrixRef<T>& A = copy.matrix();
+  const std::vector<T> r = r_there.to_vector();
   const auto n = static_cast<std::size_t>(A.columns());
   std::vector<double> size(n, 0);  // max |a|, so that no square overflows or vanishes
   std::vector<double> square(n, 0);
@@ -73,11 +81,17 @@ double largest_projection(const MatrixRef<T>& A, const std::vector<T>& r) {
     square[j] += squared_magnitude(a / size[j]);
     product[j] += conj(a / size[j]) * static_cast<Dot<T>>(r[static_cast<std::size_t>(i)]);
   });
-  double largest = 0;
+  NormalResidual found{0, 0, 0};
   for (std::size_t j = 0; j < n; ++j) {
-    if (size[j] > 0) largest = std::max(largest, magnitude(product[j]) / std::sqrt(square[j]));
+    if (size[j] == 0) continue;
+    const double length = std::sqrt(square[j]);
+    const Dot<T> penalty = damping / size[j] * damping * static_cast<Dot<T>>(x[j]);
+    const double remaining = magnitude(product[j] - penalty);
+    if (!(remaining / length <= found.largest)) found.largest = remaining / length;  // NaN, too
+    found.norm2 = hypotenuse(found.norm2, remaining * size[j]);
+    found.matrix_norm = hypotenuse(found.matrix_norm, length * size[j]);
   }
-  return largest;
+  return found;
 }
 
 template <class T>
@@ -99,7 +113,7 @@ std::optional<LeastSquaresSolution<T>> solve_least_squares(const MatrixRef<T>& A
   const std::size_t leading = std::max(m, n);
 
   std::vector<double> a(elements.begin(), elements.end());
-  const std::vector<int> exponents = column_exponents(a, m, n);
+  const std::vector<int> exponents = column_exponents(a.data(), m, n);
   for (std::size_t j = 0; j < exponents.size(); ++j) {
     for (std::size_t i = j * m; i < (j + 1) * m; ++i) a[i] = std::ldexp(a[i], -exponents[j]);
   }
@@ -123,9 +137,10 @@ std::optional<LeastSquaresSolution<T>> solve_least_squares(const MatrixRef<T>& A
   return LeastSquaresSolution<T>{Dense<T>(A.columns(), B.columns(), array), *rank, exponents.empty()};
 }
 
-#define ECHELON_INSTANTIATE(T)                        \
-  template bool is_decomposable(const MatrixRef<T>&); \
-  template double largest_projection(const MatrixRef<T>&, const std::vector<T>&);
+#define ECHELON_INSTANTIATE(T)                                                                         \
+  template bool is_decomposable(const MatrixRef<T>&);                                                  \
+  template NormalResidual normal_residual(const MatrixRef<T>&, const Array<T>&, const std::vector<T>&, \
+                                          double, double);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

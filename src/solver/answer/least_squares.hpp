@@ -2,10 +2,12 @@
 /// Least-squares solutions of small systems by a dense decomposition, whatever the rank of A.
 #pragma once
 
+#include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -35,9 +37,18 @@ template <class T>
 [[nodiscard]] std::optional<LeastSquaresSolution<T>> solve_least_squares(const MatrixRef<T>& A,
                                                                          const Dense<T>& B);
 
-/// The largest |a^T r| / ||a||_2 of the columns a of A, other than zero: zero for the residual r of an x of
-/// least residual. Infinite for an operator. On the host. Cost: some products with A.
+/// A^T r - d^2 x for the residual r of an x, which is zero where x minimises ||b - A x||^2 + d^2 ||x||^2.
+struct NormalResidual {
+  double largest = std::numeric_limits<double>::infinity();  ///< of |a^T r - d^2 x_j| / ||a||_2, columns a
+  double norm2 = std::numeric_limits<double>::infinity();
+  double matrix_norm = 0;  ///< ||A||_F
+};
+
+/// Computes the normal residual with sums in double on the host; columns of zeros are left out of `largest`.
+/// Of an operator, which has to have a transposed product to be known at all, `matrix_norm` is that given,
+/// and `largest` is norm2 / matrix_norm. Cost: two passes over A.
 template <class T>
-[[nodiscard]] double largest_projection(const MatrixRef<T>& A, const std::vector<T>& r);
+[[nodiscard]] NormalResidual normal_residual(const MatrixRef<T>& A, const Array<T>& r,
+                                             const std::vector<T>& x, double damping, double matrix_norm);
 
 }  // namespace echelon

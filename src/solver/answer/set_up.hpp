@@ -105,7 +105,7 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
   const bool given = ones && state.setup.ok() && candidates.columns() > 0;
   if (!finds_null_spaces<T> || !state.matrix.is_sparse() || !(given || may_be_singular(state, ones)))
     return {};
-  const bool knows_it = method.takes_any_shape() ||
+  const bool knows_it = method.takes_any_rank() ||
                         method_with(method, [](const auto& m) { return m.finds_null_space(); }) != nullptr ||
                         find_method(method.name()).needs == MethodNeeds::diagonally_dominant;
   if (knows_it) return {};
@@ -124,7 +124,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   state.given = A;
   state.matrix = A;
   MatrixFacts facts = state.residual_check->matrix(A);
-  state.exponent = facts.row || A.is_operator()
+  state.exponent = facts.row || A.is_operator() || method.damping() > 0
                        ? 0
                        : state.given_exponent.value_or(moderating_exponent<T>(facts.norm_inf));
   state.scaled_copy = Matrix<T>();
@@ -152,9 +152,9 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
     state.setup = update ? method.update_values(state.matrix) : method.setup(state.matrix);
     method.set_control({});
   }
-  const bool iterative = method.stop() != nullptr;
+  const bool square_iterative = method.stop() != nullptr && A.rows() == A.columns();
   std::optional<ProductWithOnes> ones;
-  if (iterative && !facts.row && A.is_sparse() && A.rows() > 0)
+  if (square_iterative && !facts.row && A.is_sparse() && A.rows() > 0)
     ones = state.residual_check->product_with_ones(*state.matrix.csr());
   state.null_space = null_space_to_project(method, state, ones);
   // A constant that is a null vector bounds nothing.

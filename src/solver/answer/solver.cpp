@@ -262,8 +262,7 @@ const Solver<T>& Solver<T>::transposed() const {
   if (state.transposed) return *state.transposed->solver;
   auto system = std::make_unique<TransposedSystem<T>>();
   const SolverImplementation<T>& method = *implementation_;
-  const MatrixRef<T> transpose =
-      transpose_of(state.given, has_factor(state.setup) && method.factored_matrix().is_sparse(), *system);
+  system->transpose.form(state.given, has_factor(state.setup) && method.factored_matrix().is_sparse());
   if (auto of_factors = method_for_transpose(method, state.setup)) {
     of_factors->set_description(method.name(), method.changed_options());
     system->solver.emplace(std::move(of_factors));
@@ -275,7 +274,7 @@ const Solver<T>& Solver<T>::transposed() const {
                 " with a preconditioner that is an object does not solve with the transpose: "
                 "set up a solver for the transposed matrix");
   }
-  (void)system->solver->setup(transpose);
+  (void)system->solver->setup(system->transpose.matrix());
   state.transposed = std::move(system);
   return *state.transposed->solver;
 }
@@ -287,7 +286,7 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
     if (!state.ready) throw Error("solve was called before setup (or factor)");
     check_control(control);
     if (MethodChooser<T>* const chooser = implementation_->chooser()) {
-      check_operands<T>(state.given, device(), B, X);
+      check_operands<T>(state.given, control.operation, device(), B, X);
       return chooser->solve(B, X, control);
     }
     if (control.operation != Operation::none) {
@@ -299,7 +298,7 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
       }
       return transposed().solve(B, X, of_transpose);
     }
-    check_operands<T>(state.matrix, device(), B, X);
+    check_operands<T>(state.matrix, control.operation, device(), B, X);
     if (const Solver<T>* const preconditioner = state.preconditioner) {
       check_preconditioner(of_solver(preconditioner->state_), state.matrix.rows());
     }

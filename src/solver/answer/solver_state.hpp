@@ -7,6 +7,7 @@
 #include "linalg/contraction.hpp"
 #include "linalg/residual_check.hpp"
 #include "matrix/assign.hpp"
+#include "matrix/transposed_matrix.hpp"
 #include "solver/answer/error_measurement.hpp"
 #include "solver/answer/null_space_projection.hpp"
 #include "solver/has_factor.hpp"
@@ -80,8 +81,7 @@ struct SolveWorkspace {
 /// The transpose of the matrix of a set-up, and a solver for it.
 template <class T>
 struct TransposedSystem {
-  Csr<T> csr;
-  std::optional<LinearOperator<T>> linear_operator;
+  TransposedMatrix<T> transpose;
   std::optional<Solver<T>> solver;
 };
 

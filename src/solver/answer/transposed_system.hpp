@@ -10,7 +10,6 @@
 #include "solver/implementation.hpp"
 
 #include <echelon/matrix/dense.hpp>
-#include <echelon/matrix/transform.hpp>
 #include <echelon/solver.hpp>
 
 #include <cstddef>
@@ -61,18 +60,6 @@ std::unique_ptr<SolverImplementation<T>> method_for_transpose(const SolverImplem
   if (!is_complex<T> && is_for_symmetric_matrices(method.name()))
     return std::make_unique<SymmetricMethod<T>>(method, setup);
   return nullptr;
-}
-
-/// Forms A^T in `system`, unless a view of A suffices. `sparse`: in CSR form.
-template <class T>
-MatrixRef<T> transpose_of(const MatrixRef<T>& A, bool sparse, TransposedSystem<T>& system) {
-  if (A.is_sparse()) return system.csr = transpose(*A.csr());
-  if (A.is_operator()) return system.linear_operator.emplace(A.linear_operator()->transposed());
-  if (sparse) return system.csr = transpose(to_csr(A));
-  const DenseView<const T>& dense = A.dense();
-  const Layout layout = dense.layout() == Layout::row_major ? Layout::column_major : Layout::row_major;
-  return DenseView<const T>(dense.data(), dense.columns(), dense.rows(), dense.leading(), dense.device(),
-                            layout);
 }
 
 /// Solves conj(A) X = B by a solver for A: A conj(X) = conj(B).

@@ -117,7 +117,7 @@ class TransposedMethod final : public SolverImplementation<T> {
 /// at most columns_at_once columns.
 template <class B, class T, class F>
 requires direct::Factorization<F, B, T>
-class DirectMethod final : public SolverImplementation<T> {
+class DirectMethod : public SolverImplementation<T> {
   using Operation = direct::Operation;
   using SystemForm = direct::SystemForm;
   using Space = direct::SpaceOf<B, F>;

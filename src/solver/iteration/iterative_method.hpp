@@ -126,6 +126,11 @@ class IterativeMethod : public SolverImplementation<T> {
   /// error, at which a cycle ends, the residual of a recurrence may grow by any factor on its way, and x is
   /// returned whatever its residual: it may be accurate where that of x = 0 is smaller.
   [[nodiscard]] virtual bool is_known_definite() const { return false; }
+  /// Whether a restart brings an x whose residual the steps found orthogonal to the columns of A closer to
+  /// the one of least residual; workspace.r is the true residual.
+  [[nodiscard]] virtual bool falls_further(SolveWorkspace& /*workspace*/, const T* /*x*/) const {
+    return false;
+  }
   /// p^T A p / (|p|^T |A| |p|) for the direction p at which a cycle ended with a curvature that is not
   /// positive, or its negative for a method that solves with -A; empty if it is not known.
   [[nodiscard]] virtual std::optional<double> relative_curvature(SolveWorkspace& /*workspace*/) const {
@@ -325,7 +330,7 @@ class IterativeMethod : public SolverImplementation<T> {
       // Without a right-hand side the solution is zero for any initial guess.
       column.is_running = job.control->use_initial_guess && column.norm > 0;
       if (column.is_running) continue;
-      workspace.backend.fill(workspace.n, T{0}, column.x);
+      workspace.backend.fill(workspace.columns, T{0}, column.x);
       workspace.backend.copy(workspace.n, column.b, workspace.r.data());
     }
     std::array<VectorFacts, most_columns> residuals;
@@ -371,6 +376,8 @@ class IterativeMethod : public SolverImplementation<T> {
     if (column.norm <= column.residual_tolerance()) return true;
     const bool is_preliminary = workspace.cycles == 1 && preliminary_iterations() > 0;
     if (is_preliminary && !cancelled && std::isfinite(column.norm)) return false;
+    const bool is_stationary = workspace.host_state.phase == Phase::stationary;
+    if (is_stationary && !cancelled && falls_further(workspace, column.x)) return false;
     if (is_curvature_of_rounding(column)) workspace.host_state.phase = Phase::stagnated;
     job.outcome = outcome_of_cycle(cancelled, workspace.host_state.phase, before, column.norm, job);
     if (job.outcome.ok()) return false;
@@ -390,8 +397,11 @@ class IterativeMethod : public SolverImplementation<T> {
     return curvature && *curvature > -rounding_level<T>;
   }
 
-  void scale_by(SolveWorkspace& workspace, int exponent, T* x) const {
-    if (exponent != 0) workspace.backend.for_each(workspace.n, ScaleByPowerOfTwo<T>{exponent, x});
+  static void scale_by(B& backend, std::int64_t n, int exponent, T* x) {
+    if (exponent != 0) backend.for_each(n, ScaleByPowerOfTwo<T>{exponent, x});
+  }
+  static void scale_iterate(SolveWorkspace& workspace, int exponent, T* x) {
+    scale_by(workspace.backend, workspace.columns, exponent, x);
   }
 
   /// Iterates the running columns from a (re)start until their states stop running; returns true if the
@@ -458,8 +468,8 @@ class IterativeMethod : public SolverImplementation<T> {
     fresh.max_iterations = preliminary > 0 ? std::min(preliminary, job.max_iterations) : job.max_iterations;
     workspace.host_state = fresh;
     workspace.backend.write(fresh, workspace.state());
-    scale_by(workspace, scale, workspace.r.data());
-    scale_by(workspace, scale - workspace.scale.matrix, column.x);
+    scale_by(workspace.backend, workspace.n, scale, workspace.r.data());
+    scale_iterate(workspace, scale - workspace.scale.matrix, column.x);
   }
 
   /// Takes a state that was read, and adds the new iterations to the job.
@@ -500,7 +510,7 @@ class IterativeMethod : public SolverImplementation<T> {
     T* const x = workspace.iterate.data();
     workspace.backend.copy(n, column.x, x);
     finish_copy(workspace, x);
-    scale_by(workspace, workspace.scale.matrix - workspace.scale.rhs + column.job->unscaling, x);
+    scale_iterate(workspace, workspace.scale.matrix - workspace.scale.rhs + column.job->unscaling, x);
     workspace.backend.synchronize();
     return {x, n, 1, n, this->device()};
   }
@@ -515,7 +525,7 @@ class IterativeMethod : public SolverImplementation<T> {
     for (const SolvedColumn& column : columns) {
       if (!column.is_running) continue;
       SolveWorkspace& workspace = *column.workspace;
-      scale_by(workspace, workspace.scale.matrix - workspace.scale.rhs, column.x);
+      scale_iterate(workspace, workspace.scale.matrix - workspace.scale.rhs, column.x);
       estimate_condition(workspace, column.x, *column.job);
     }
   }

@@ -65,6 +65,8 @@ inline Outcome outcome_of_cycle(bool cancelled, Phase phase, double before, doub
       return {Status::stagnated, "a restart cycle did not reduce the residual: " + reached};
     case Phase::stagnated:
       return {Status::stagnated, "rounding errors keep the residual from falling: " + reached};
+    case Phase::stationary:
+      return {Status::inconsistent, "the residual is orthogonal to the columns of A: " + reached};
     case Phase::running:
       break;
   }
@@ -109,7 +111,7 @@ template <class B, class T>
   const double least = *std::min_element(end - window, end);
   if (least < *std::min_element(end - 2 * window, end - window)) return false;
   if (!(least <= std::sqrt(machine_epsilon<T>) * job.right_hand_side_norm)) return false;
-  const double size = workspace.residual_check->vector(workspace.n, column.x).norm_inf;
+  const double size = workspace.residual_check->vector(workspace.columns, column.x).norm_inf;
   const double level = rounding_level<T> * (job.matrix_norm * size + job.right_hand_side_norm_inf);
   return least <= std::sqrt(static_cast<double>(workspace.n)) * level;
 }
@@ -120,7 +122,8 @@ template <class B, class T>
   const IterationWorkspace<B, T>& workspace = *column.workspace;
   Job& job = *column.job;
   const std::optional<double> error = error_at_rounding_level<T>(job, residual.norm2, [&] {
-    return AnswerNorms{residual.norm_inf, workspace.residual_check->vector(workspace.n, column.x).norm_inf};
+    return AnswerNorms{residual.norm_inf,
+                       workspace.residual_check->vector(workspace.columns, column.x).norm_inf};
   });
   if (!error) return false;
   job.outcome = {Status::converged,
@@ -140,7 +143,7 @@ void return_zero_if_worse(const SolvedColumn<B, T>& column) {
                                ? workspace.residual_check->vector(workspace.n, column.b).norm2
                                : column.job->right_hand_side_norm;
   if (column.norm <= norm_of_b) return;
-  workspace.backend.fill(workspace.n, T{0}, column.x);
+  workspace.backend.fill(workspace.columns, T{0}, column.x);
   column.job->outcome.message += "; x is returned as zero, which no iterate improved on";
 }
 

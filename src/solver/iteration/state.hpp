@@ -25,7 +25,8 @@ enum class Phase : std::int32_t {
   breakdown,
   not_spd,
   diverged,
-  idle  ///< too many steps without progress
+  idle,       ///< too many steps without progress
+  stationary  ///< the residual is orthogonal to the columns of A: x has the least residual
 };
 
 /// State of an iteration whose scalars are real or complex, in the backend's memory.
@@ -130,8 +131,9 @@ struct IterationWorkspace : Workspace {
   using State = IterationStateOf<Dot<T>>;
   using States = IterationStates<Dot<T>>;
 
-  IterationWorkspace(const Device& device, std::int64_t size)
-      : n(size), backend(device), state_array(device, 1), r(device, size) {}
+  IterationWorkspace(const Device& device, std::int64_t size) : IterationWorkspace(device, size, size) {}
+  IterationWorkspace(const Device& device, std::int64_t rows, std::int64_t unknowns)
+      : n(rows), columns(unknowns), backend(device), state_array(device, 1), r(device, rows) {}
   [[nodiscard]] std::size_t bytes() const override {
     const std::size_t shared = preconditioner ? preconditioner->bytes() : 0;  // counted by each of the others
     std::size_t bytes = r.bytes() + iterate.bytes() + states.bytes() + shared;
@@ -153,7 +155,8 @@ struct IterationWorkspace : Workspace {
     static_cast<IterationWorkspace&>(*others.back()).state_array = Array<State>::borrow(device, place, 1);
   }
 
-  std::int64_t n;
+  std::int64_t n;        ///< equations
+  std::int64_t columns;  ///< unknowns
   B backend;
   Array<State> state_array;
   State host_state;                  ///< copy of the state, from the last read

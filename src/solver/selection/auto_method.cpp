@@ -23,6 +23,7 @@ class AutoMethod final : public SolverImplementation<T> {
       : SolverImplementation<T>(device), choice_(device, kind_of(options.methods)) {}
 
   [[nodiscard]] MethodChooser<T>* chooser() override { return &choice_; }
+  [[nodiscard]] bool takes_any_shape() const override { return true; }
   [[nodiscard]] bool takes_operator() const override { return true; }
   void set_near_null_space(const Dense<double>& vectors) override { choice_.set_near_null_space(vectors); }
   [[nodiscard]] std::size_t bytes() const override {

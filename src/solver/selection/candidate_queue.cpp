@@ -111,8 +111,10 @@ bool CandidateQueue<T>::list_more() {
       break;
     case Stage::substitutes:
       if (kind_ && !has_given_) {
-        const std::string method =
-            *kind_ == MethodKind::iterative ? "gmres" : (A_.is_sparse() ? "sparse-lu" : "lu");
+        const bool square = A_.rows() == A_.columns();
+        const std::string iterative = square ? "gmres" : "lsmr";
+        const std::string direct = !square ? "qr" : A_.is_sparse() ? "sparse-lu" : "lu";
+        const std::string method = *kind_ == MethodKind::iterative ? iterative : direct;
         list_ = {{method, device_.value_or(A_.device()), {}, "no better method of this kind is known for A"}};
       }
       break;

@@ -2,6 +2,7 @@
 /// The methods that may suit a matrix, best first.
 #include "solver/selection/direct_cost.hpp"
 #include "solver/selection/method_selection.hpp"
+#include "solver/selection/rectangular.hpp"
 
 #include <echelon/linalg/blas.hpp>
 
@@ -395,9 +396,11 @@ class Candidates {
 }  // namespace
 
 std::vector<Candidate> MethodSelection::candidates() const {
+  if (structure.rows != structure.columns) return rectangular_candidates(*this);
   return Candidates(*this).take();
 }
 std::vector<Candidate> MethodSelection::singular_candidates() const {
+  if (structure.rows != structure.columns) return {};
   return Candidates(*this).take_singular();
 }
 

@@ -38,9 +38,12 @@ bool fits_memory(double bytes, const Device& device, double share) {
   return bytes <= always_available || bytes < share * static_cast<double>(memory(device).available);
 }
 
+double dense_flops_per_second(const Device& device) {
+  return device.on_host() ? dense_flops_per_core * device.threads() : dense_flops_per_gpu;
+}
+
 double dense_seconds(std::int64_t rows, const Device& device) {
-  const double rate = device.on_host() ? dense_flops_per_core * device.threads() : dense_flops_per_gpu;
-  return elimination_flops(rows) / rate;
+  return elimination_flops(rows) / dense_flops_per_second(device);
 }
 
 bool dense_fits(const MethodSelection& selection) {

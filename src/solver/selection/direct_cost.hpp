@@ -19,6 +19,9 @@ struct DirectCost {
 /// more than a small amount.
 [[nodiscard]] bool fits_memory(double bytes, const Device& device, double share);
 
+/// Rate of dense factorisations.
+[[nodiscard]] double dense_flops_per_second(const Device& device);
+
 /// Seconds of dense elimination.
 [[nodiscard]] double dense_seconds(std::int64_t rows, const Device& device);
 

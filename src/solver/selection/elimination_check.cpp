@@ -19,7 +19,11 @@ namespace {
 template <class T>
 std::optional<Solver<T>> quick_elimination(const MatrixRef<T>& A, const Device& device, MethodNeeds needs) {
   constexpr std::int64_t dense_rows = 256;
-  if (A.is_operator() || A.rows() == 0) return std::nullopt;
+  if (A.is_operator() || A.rows() == 0 || A.columns() == 0) return std::nullopt;
+  if (A.rows() != A.columns()) {
+    const bool quick = orthogonal_flops(A.rows(), A.columns()) <= measuring_flops;
+    return quick ? std::optional(make_solver<T>("qr", device.on_host() ? device : Device())) : std::nullopt;
+  }
   if (A.rows() <= dense_rows || (!A.is_sparse() && elimination_flops(A.rows()) <= measuring_flops))
     return make_solver<T>("lu", device);
   if (!A.is_sparse() || A.nonzeros() > most_measured_nonzeros) return std::nullopt;
@@ -75,6 +79,8 @@ void EliminationCheck<T>::measure(DenseView<const T> B, DenseView<const T> X, Op
     const bool known = j < direct.columns.size() && direct.columns[j].error_estimate.has_value();
     const bool worst = column.error_estimate == report.error_estimate;
     const bool deficient = direct.rank.value_or(X.rows()) < X.rows();
+    // The x of least residual that has the least norm in scaled unknowns may be another one.
+    if (deficient && B.rows() > X.rows()) continue;
     column.error_estimate = deficient && !known ? std::nullopt : std::optional(1.0);
     if (known && solved(column.status)) {
       const auto c = static_cast<std::int64_t>(j);

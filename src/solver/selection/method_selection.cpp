@@ -7,6 +7,7 @@
 #include "solver/implementation.hpp"
 #include "solver/selection/dense_structure.hpp"
 #include "solver/selection/direct_cost.hpp"
+#include "solver/selection/rectangular.hpp"
 #include "solver/selection/sparse_structure.hpp"
 #include "support/stopwatch.hpp"
 
@@ -140,7 +141,17 @@ template <class T>
 MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm) {
   const Device target = select_device(A, device);
   require(target);
-  if (A.rows() != A.columns()) return {target, analyze_structure(A), sizeof(T), A.is_sparse()};
+  if (A.rows() != A.columns()) {
+    MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse()};
+    if (A.is_sparse() && A.nonzeros() > 0 && !is_quickly_decomposed(selection)) {
+      const HostCopy<T> copy(A);
+      AnalyzedSolver<T> found =
+          analyze_factorization("augmented", *copy.matrix().csr(), target.on_host() ? target : Device());
+      selection.factor = found.cost;
+      selection.analyzed = std::move(found);
+    }
+    return selection;
+  }
   const HostCopy<T> copy(A);
   if (!A.is_sparse()) {
     MethodSelection selection{target, structure_of_dense(copy.matrix().dense()), sizeof(T), false};
@@ -270,6 +281,8 @@ std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& devic
   if (A.is_operator()) {
     const Device target = device.value_or(A.device());
     require(target);
+    if (A.rows() != A.columns())
+      return {{"lsmr", target, {}, "A is an operator and not square: least squares by its products"}};
     return {{"gmres",
              target,
              {{"restart", 100}, {"max_iterations", 2000}},

@@ -140,6 +140,12 @@ inline constexpr double measuring_flops = 1e8;
   const auto n = static_cast<double>(rows);
   return 2.0 / 3 * n * n * n;
 }
+/// Flops of an orthogonal decomposition of an m by n matrix.
+[[nodiscard]] constexpr double orthogonal_flops(std::int64_t m, std::int64_t n) {
+  const auto longer = static_cast<double>(m > n ? m : n);
+  const auto shorter = static_cast<double>(m > n ? n : m);
+  return (2 * longer + shorter) * shorter * shorter;
+}
 /// Stored elements of a sparse A above which the error of an iterative method is not measured so.
 inline constexpr std::int64_t most_measured_nonzeros = 120'000;
 

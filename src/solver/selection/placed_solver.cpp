@@ -59,7 +59,10 @@ Report PlacedSolver<T>::solve(DenseView<const T> B, DenseView<T> X, const Contro
 template <class T>
 void PlacedSolver<T>::measure_error(DenseView<const T> B, DenseView<const T> X, const Control& control,
                                     Report& report) {
-  if (is_direct() || !control.measure_error || report.status != Status::converged) return;
+  const MatrixRef<T>& A = matrix_->given();
+  const bool answered = report.status == Status::converged || (A.rows() != A.columns() && report.solved());
+  const bool damped = SolverAccess<T>::implementation(solver_).damping() > 0;
+  if (is_direct() || !control.measure_error || !answered || damped) return;
   const Stopwatch stopwatch;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

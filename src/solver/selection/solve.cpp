@@ -31,15 +31,6 @@ namespace echelon {
 namespace {
 
 template <class T>
-void check_shape(const MatrixRef<T>& A, const std::string& method) {
-  if (A.rows() == A.columns()) return;
-  if (find_method(method).needs == MethodNeeds::any_shape) return;
-  throw DimensionMismatch(
-      fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan and mapped-echelon take any shape",
-                  A.rows(), A.columns(), method));
-}
-
-template <class T>
 Dense<T> zeros(const Device& device, std::int64_t rows, std::int64_t columns) {
   const std::vector<T> host(static_cast<std::size_t>(rows * columns), T{0});
   return Dense<T>(rows, columns, Array<T>(device, std::span<const T>(host)));
@@ -111,7 +102,6 @@ Report solve_auto(const MatrixRef<T>& A, DenseView<const T> B, DenseView<T> X, c
 
 template <class T>
 Solution<T> solve_system(const MatrixRef<T>& A, const DenseView<const T>& B, const SolveOptions& options) {
-  check_shape(A, options.method);
   check_view(B, "b");
   if (!A.is_sparse() && !A.is_operator()) check_view(A.dense(), "A");
   if (B.rows() != A.rows()) {

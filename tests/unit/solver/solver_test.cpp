@@ -97,7 +97,8 @@ TEST(Solver, SquareMethods_RejectRectangular) {
     Solver<double> solver = make_solver<double>(method.name, device);
     const Dense<double> there = wide.to(device);
     if (method.needs == MethodNeeds::any_shape) {
-      EXPECT_EQ(solver.setup(there).status, Status::underdetermined) << method.name;
+      const Report report = solver.setup(there);
+      EXPECT_TRUE(report.ready() || report.status == Status::underdetermined) << method.name;
     } else {
       const std::string text = message_of<DimensionMismatch>([&] { solver.setup(there); });
       EXPECT_NE(text.find("2 by 3"), std::string::npos) << text;

@@ -274,7 +274,6 @@ TEST(AutoMethod, MovedAndMisused) {
   std::vector<double> x(50);
   Solver<double> solver = make_solver<double>("auto", Device());
   EXPECT_THROW((void)solver.solve(exact, x), Error) << "before a set-up";
-  EXPECT_THROW((void)solver.setup(Dense<double>(Device(), 0, 1).view()), DimensionMismatch);
   ASSERT_TRUE(solver.analyze(A).ready());
   ASSERT_TRUE(solver.setup(A).ready());
   Solver<double> moved = std::move(solver);

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// LSQR, for c = C y in the sense of least squares (krylov/least_squares.hpp), from beta u = c, alpha v = C^T
+/// u, w = v, phi_bar = beta and rho_bar = alpha:
+///
+///   beta u = C v - alpha u,   alpha v = C^T u - beta v
+///   rho = hypot(rho_bar, beta),   c, s = rho_bar / rho, beta / rho
+///   theta, rho_bar = s alpha, -c alpha,   phi, phi_bar = c phi_bar, s phi_bar
+///   x += (phi / rho) D w,   w = v - (theta / rho) w
+///
+/// with ||c - C y|| = phi_bar and ||C^T (c - C y)|| = phi_bar alpha |c|. C w / rho is of norm 1.
+///
+/// C. C. Paige and M. A. Saunders, ACM Trans. Math. Softw. 8 (1982).
+#include "krylov/least_squares.hpp"
+#include "solver/instantiate.hpp"
+
+#include <echelon/methods/least_squares/lsqr.hpp>
+
+#include <cmath>
+
+namespace echelon {
+
+namespace {
+
+/// Scalars of the QR factorisation of the bidiagonal matrix by rotations. In the backend's memory.
+struct LsqrState {
+  double rho_bar = 0;
+  double rho = 1;
+  double theta = 0;
+  double phi_bar = 0;  ///< the residual norm
+  double phi = 0;
+  double normal = 0;  ///< ||C^T (c - C y)||
+  double largest_rho = 0;
+  double smallest_rho = 0;
+};
+
+/// Begins with alpha; x has the least residual if that is zero.
+struct BeginLsqr {
+  IterationState* state;
+  LsqrState* own;
+  krylov::NormalTolerance tolerance;
+  ECHELON_ANYWHERE void operator()(Sum squares) const {
+    state->alpha = std::sqrt(squares.value);
+    *own = {};
+    own->rho_bar = state->alpha;
+    own->phi_bar = state->beta;
+    tolerance.test(*state, state->alpha * state->beta, state->beta);
+  }
+};
+
+/// Sets alpha, and applies the next rotation.
+struct RotateLsqr {
+  IterationState* state;
+  LsqrState* own;
+  ECHELON_ANYWHERE void operator()(Sum squares) const {
+    if (!state->running()) return;
+    LsqrState& l = *own;
+    const double beta = state->beta;
+    state->alpha = std::sqrt(squares.value);
+    l.rho = std::sqrt(l.rho_bar * l.rho_bar + beta * beta);
+    if (!(l.rho > 0)) {
+      state->phase = Phase::breakdown;
+      return;
+    }
+    const double cosine = l.rho_bar / l.rho;
+    const double sine = beta / l.rho;
+    l.theta = sine * state->alpha;
+    l.rho_bar = -cosine * state->alpha;
+    l.phi = cosine * l.phi_bar;
+    l.phi_bar *= sine;
+    l.normal = std::fabs(l.phi_bar * state->alpha * cosine);
+    if (l.rho > l.largest_rho) l.largest_rho = l.rho;
+    if (l.smallest_rho == 0 || l.rho < l.smallest_rho) l.smallest_rho = l.rho;
+  }
+};
+
+/// x += (phi / rho) D w, v = v / alpha, w = v - (theta / rho) w; contributes to ||D w||^2.
+template <class T>
+struct AdvanceLsqr {
+  const IterationState* state;
+  const LsqrState* own;
+  const T* scale;
+  T* v;
+  T* w;
+  T* x;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    if (!state->running()) return {};
+    const double direction = static_cast<double>(w[i]);
+    const double step = scale == nullptr ? direction : static_cast<double>(scale[i]) * direction;
+    x[i] += static_cast<T>(own->phi / own->rho * step);
+    const double next = static_cast<double>(v[i]) * krylov::reciprocal_or_zero(state->alpha);
+    v[i] = static_cast<T>(next);
+    w[i] = static_cast<T>(next - own->theta / own->rho * direction);
+    return {step * step};
+  }
+};
+
+struct FinishLsqrStep {
+  IterationState* state;
+  const LsqrState* own;
+  krylov::NormalTolerance tolerance;
+  ECHELON_ANYWHERE void operator()(Sum squares) const {
+    if (!state->running()) return;
+    const double inverse_norm = std::sqrt(squares.value) / own->rho;
+    if (inverse_norm > state->inverse_norm) state->inverse_norm = inverse_norm;
+    state->condition = own->largest_rho / own->smallest_rho;
+    state->record(own->phi_bar);
+    tolerance.test(*state, own->normal, own->phi_bar);
+  }
+};
+
+template <class B, class T>
+class LeastSquaresQr final : public krylov::LeastSquaresIteration<B, T> {
+  using Base = krylov::LeastSquaresIteration<B, T>;
+  using typename Base::SolveWorkspace;
+
+  struct Vectors : Base::Vectors {
+    Vectors(const Device& device, std::int64_t rows, std::int64_t unknowns, bool damped)
+        : Base::Vectors(device, rows, unknowns, damped), w(device, unknowns), own(device, 1) {}
+    [[nodiscard]] std::size_t bytes() const override { return Base::Vectors::bytes() + w.bytes(); }
+    Array<T> w;
+    Array<LsqrState> own;
+  };
+
+ public:
+  LeastSquaresQr(const Device& device, const LsqrOptions& options)
+      : Base(device, options.stop, options.damping, options.scale_columns) {}
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
+                                                              this->matrix().columns(), this->is_damped()));
+  }
+
+ private:
+  void start(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
+    auto& s = static_cast<Vectors&>(workspace);
+    this->begin_bidiagonalization(s, x, BeginLsqr{s.state(), s.own.data(), this->normal_tolerance(s)});
+    s.backend.copy(s.columns, s.v.data(), s.w.data());
+  }
+
+  void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
+    auto& s = static_cast<Vectors&>(workspace);
+    IterationState* const state = s.state();
+    LsqrState* const own = s.own.data();
+    this->advance_u(s);
+    this->advance_v(s, RotateLsqr{state, own});
+    s.backend.reduce(s.columns, AdvanceLsqr<T>{state, own, this->scales(), s.v.data(), s.w.data(), x},
+                     FinishLsqrStep{state, own, this->normal_tolerance(s)});
+  }
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<LsqrOptions> {
+  template <class B, class T>
+  using Type = LeastSquaresQr<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
+                                                                                      const LsqrOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
+                                                                                       const LsqrOptions&);
+
+}  // namespace echelon

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "solver/direct/refinement.hpp"
+#include "support/machine_epsilon.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace echelon {
+
+/// Policy of refine() for one x of least residual, on the host: takes corrections d while each is at most
+/// `share` of the one before. The correction that is left over measures the error of x. `compute(x)` computes
+/// the next d, in memory of the caller.
+template <class T, class Compute>
+class NormalCorrections {
+ public:
+  /// d has n elements.
+  NormalCorrections(const T* d, std::int64_t n, double share, Compute compute)
+      : d_(d), n_(n), share_(share), compute_(std::move(compute)) {}
+
+  void begin(const RefinementViews<T>& views) { size_ = measure(views.solution.data()); }
+  [[nodiscard]] std::span<const std::int64_t> columns() const {
+    static constexpr std::int64_t only[] = {0};
+    return shrinks_ && size_ > machine_epsilon<T> ? std::span<const std::int64_t>(only)
+                                                  : std::span<const std::int64_t>();
+  }
+  void assess(std::span<const std::int64_t> /*columns*/, const RefinementViews<T>& views) {
+    std::copy(views.candidate.data(), views.candidate.data() + n_, views.solution.data());
+    ++steps_;
+    const double before = std::exchange(size_, measure(views.solution.data()));
+    shrinks_ = size_ <= share_ * before;
+  }
+  /// The correction of refine(): y = x + d.
+  void add(const RefinementViews<T>& views) const {
+    std::transform(d_, d_ + n_, views.solution.data(), views.candidate.data(),
+                   [](T d, T x) { return x + d; });
+  }
+
+  /// ||d|| / ||x|| of the last d, in the maximum norm.
+  [[nodiscard]] double size() const { return size_; }
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+
+ private:
+  [[nodiscard]] double measure(const T* x) {
+    compute_(x);
+    double change = 0;
+    double length = 0;
+    for (std::int64_t j = 0; j < n_; ++j) {
+      change = std::max(change, std::abs(static_cast<double>(d_[j])));
+      length = std::max(length, std::abs(static_cast<double>(x[j])));
+    }
+    return change > 0 ? change / length : 0;
+  }
+
+  const T* d_;
+  std::int64_t n_;
+  double share_;
+  Compute compute_;
+  double size_ = 0;
+  std::int64_t steps_ = 0;
+  bool shrinks_ = true;
+};
+
+/// Corrects x by at most `max_steps` corrections of `policy`, and measures at least the first one.
+/// `candidate`: n elements.
+template <class T, class Compute>
+void correct(std::int64_t max_steps, DenseView<T> x, DenseView<T> candidate,
+             NormalCorrections<T, Compute>& policy) {
+  const RefinementViews<T> views{x, x, candidate};
+  if (max_steps == 0) return policy.begin(views);
+  refine(
+      max_steps, views, policy,
+      [&](std::span<const std::int64_t> /*columns*/, const RefinementViews<T>& both) { policy.add(both); });
+}
+
+}  // namespace echelon

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The methods for a matrix that is not square, best first: least squares, or the solution of least norm.
+#include "solver/selection/rectangular.hpp"
+
+#include "solver/selection/direct_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace echelon {
+
+namespace {
+
+/// Times of an orthogonal decomposition up to which it comes first for a sparse A, before an iteration, and
+/// at all: its accuracy does not depend on the condition as that of an iteration does.
+constexpr double first_for_sparse_seconds = 0.05;
+constexpr double before_iteration_seconds = 60;
+constexpr double at_last_seconds = 1200;
+
+/// An orthogonal decomposition on the host.
+struct DensePlan {
+  Device device;
+  double seconds = 0;
+  bool fits = false;
+};
+
+DensePlan plan_dense(const MethodSelection& selection) {
+  const Structure& structure = selection.structure;
+  DensePlan plan;
+  plan.device = selection.device.on_host() ? selection.device : Device();
+  plan.seconds = orthogonal_flops(structure.rows, structure.columns) / dense_flops_per_second(plan.device);
+  const double elements = static_cast<double>(structure.rows) * static_cast<double>(structure.columns);
+  const double bytes = 2 * elements * static_cast<double>(selection.element_size);
+  plan.fits = std::max(structure.rows, structure.columns) < 2'000'000'000 &&
+              fits_memory(bytes, plan.device, 0.8) && plan.seconds <= at_last_seconds;
+  return plan;
+}
+
+}  // namespace
+
+bool is_quickly_decomposed(const MethodSelection& selection) {
+  return plan_dense(selection).seconds <= first_for_sparse_seconds;
+}
+
+std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) {
+  const Structure& structure = selection.structure;
+  const bool tall = structure.rows > structure.columns;
+  const std::string shape = fmt::format("A is {} by {}: {}", structure.rows, structure.columns,
+                                        tall ? "least squares" : "the solution of least norm");
+  const DensePlan dense = plan_dense(selection);
+  const std::string where = selection.device.on_host() ? "" : ", on the host, which has the decomposition";
+  const Candidate direct{
+      "qr", dense.device, {}, shape + ", by a decomposition that tells the rank" + where, dense.seconds};
+  const Candidate iterative{"lsmr", selection.device, {}, shape + ", by products with A and its transpose"};
+  std::vector<Candidate> list = {iterative};
+  if (selection.factor) {
+    const DirectCost cost = sparse_cost(selection, dense.device);
+    const Candidate sparse{
+        "augmented",
+        dense.device,
+        {},
+        fmt::format("{}, by a factorisation of the augmented matrix ({:.2g} flops predicted){}", shape,
+                    selection.factor->flops, where),
+        cost.seconds};
+    const bool first = cost.seconds <= before_iteration_seconds;
+    if (cost.fits && cost.seconds <= at_last_seconds) list.insert(first ? list.begin() : list.end(), sparse);
+  }
+  const double most = selection.sparse ? first_for_sparse_seconds : before_iteration_seconds;
+  if (dense.fits) list.insert(dense.seconds <= most ? list.begin() : list.end(), direct);
+  return list;
+}
+
+}  // namespace echelon
