@@ -21,9 +21,9 @@ namespace {
 struct DeviceRow {
   std::string device;  ///< name for --device
   std::string hardware;
-  std::string platform;  ///< of OpenCL, else empty
-  std::string driver;
-  std::string refusal;  ///< why it cannot be used; empty if it can
+  std::string platform = {};  ///< of OpenCL, else empty
+  std::string driver = {};
+  std::string refusal = {};  ///< why it cannot be used; empty if it can
 };
 
 std::vector<DeviceRow> device_rows() {
