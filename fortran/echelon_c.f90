@@ -35,6 +35,7 @@ module echelon_c
   integer(c_int32_t), parameter :: ECHELON_CUDA_ERROR = -11_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_NOT_SET_UP = -12_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_CALLBACK_FAILED = -13_c_int32_t
+  integer(c_int32_t), parameter :: ECHELON_OPENCL_ERROR = -14_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_INTERNAL = -99_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_FLOAT = 1_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_DOUBLE = 2_c_int32_t

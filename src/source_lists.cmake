@@ -52,6 +52,20 @@ set(sources_of_targets
   studies/triangular_iterative/triangular.cpp
 )
 
+# Those of them that are not compiled for OpenCL.
+set(sources_without_opencl
+  certification/inverse_operations.cpp
+  dense/gauss_jordan/inverse.cpp
+  dense/gauss_jordan/reduce.cpp
+  domain_decomposition/bddc/solver.cpp
+  domain_decomposition/schur/blocks.cpp
+  exact/rank.cpp
+  mapped_echelon/solver.cpp
+  sparse_direct/banded/operations.cpp
+  sparse_direct/banded/solver.cpp
+  sparse_direct/batched/operations.cpp
+)
+
 # Include backend/dispatch.hpp, matrix/assign.hpp or matrix/views/gather.hpp: compile to other code with CUDA.
 set(sources_that_dispatch
   backend/dispatch.cpp

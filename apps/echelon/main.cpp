@@ -42,6 +42,7 @@ constexpr std::array commands = {
     Command{"schur", "Schur complement of a matrix on some of its unknowns", run_schur},
     Command{"graph", "components, resistances, potentials, eigenvectors of a graph", run_graph},
     Command{"methods", "methods of this build and their devices", run_methods},
+    Command{"devices", "devices of this machine, and whether they can be used", run_devices},
 };
 
 std::string usage() {
@@ -59,7 +60,7 @@ std::string help() {
   echelon --help solver:NAME      options of a method, for -p KEY=VALUE
   echelon --help ranks            options of `solve --ranks N`, for -p KEY=VALUE
   echelon --help generator:NAME   options of a generator, for -p KEY=VALUE
-  echelon --version               version, commit, compiler, BLAS, instruction sets, CUDA
+  echelon --version               version, commit, compiler, BLAS, instruction sets, CUDA, OpenCL
 
 Reports go to stdout (one line of JSON with --json), everything else to stderr.
 The file name - stands for standard input or output.

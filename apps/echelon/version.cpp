@@ -48,9 +48,9 @@ std::string_view widest_instructions() {
 std::string version_text() {
   return fmt::format(
       "echelon {}\ncommit: {}\ncompiler: {}\nBLAS: {}\n"
-      "instruction sets: portable, AVX2, AVX-512; on this processor {}\nCUDA: {}\n",
+      "instruction sets: portable, AVX2, AVX-512; on this processor {}\nCUDA: {}\nOpenCL: {}\n",
       ECHELON_VERSION, source_commit(), compiler(), blas(), widest_instructions(),
-      cuda_built() ? "yes" : "no");
+      cuda_built() ? "yes" : "no", opencl_built() ? "yes" : "no");
 }
 
 }  // namespace echelon::tool

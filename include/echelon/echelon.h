@@ -79,6 +79,7 @@ enum {
   ECHELON_CUDA_ERROR = -11,
   ECHELON_NOT_SET_UP = -12, /* a solve before a set-up, or after one that was refused */
   ECHELON_CALLBACK_FAILED = -13,
+  ECHELON_OPENCL_ERROR = -14,
   ECHELON_INTERNAL = -99
 };
 
@@ -114,9 +115,9 @@ ECHELON_API const char* echelon_methods_json(void);
 /* ---- Matrices ---- */
 
 /* In all of them `device` is the memory that holds the arrays and the devices that can use it: NULL, "" or
- * "openmp" for the host, "cuda" or "cuda:1" for a GPU. *A becomes the matrix, or NULL where the call is
- * refused. The caller keeps the arrays until the matrix and the solvers that were set up with it are freed;
- * they are read only. */
+ * "openmp" for the host, "cuda" or "cuda:1" for a GPU, "opencl" or "opencl:1" for an OpenCL device. *A
+ * becomes the matrix, or NULL where the call is refused. The caller keeps the arrays until the matrix and the
+ * solvers that were set up with it are freed; they are read only. */
 
 /* A sparse matrix in CSR (ECHELON_BY_ROWS: rows + 1 offsets, column indices) or CSC form (ECHELON_BY_COLUMNS:
  * columns + 1 offsets, row indices) with `entries` stored elements; offsets and indices count from `base`, 0

@@ -74,7 +74,7 @@ class ECHELON_API BadOption : public Error {
 [[nodiscard]] ECHELON_API std::string nearest_name(std::string_view word,
                                                    const std::vector<std::string>& names);
 
-/// A capability that this build of the library lacks, such as CUDA.
+/// A capability that this build of the library lacks, such as CUDA, or that a method lacks on a device.
 class ECHELON_API NotBuilt : public Error {
   using Error::Error;
 };
@@ -98,6 +98,11 @@ class ECHELON_API OutOfMemory : public Error {
 
 /// A failed call of the CUDA run time or of one of its libraries.
 class ECHELON_API CudaError : public Error {
+  using Error::Error;
+};
+
+/// A failed call of an OpenCL driver, or a program that it could not build.
+class ECHELON_API OpenClError : public Error {
   using Error::Error;
 };
 

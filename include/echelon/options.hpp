@@ -56,8 +56,20 @@ class ECHELON_API Options {
   std::vector<Entry> entries_;
 };
 
-/// Devices that a method supports.
-enum class Targets { host, cuda, both };
+/// Devices that a method supports: `both` are the host and CUDA, `all` OpenCL as well.
+enum class Targets { host = 1, cuda = 2, both = 3, all = 7 };
+/// Whether `targets` has OpenCL, the kind of device that no method supports alone.
+constexpr bool has_opencl(Targets targets) {
+  return targets == Targets::all;
+}
+/// Whether `targets` has CUDA.
+constexpr bool has_cuda(Targets targets) {
+  return targets != Targets::host;
+}
+/// Whether `targets` has `serial` and `openmp`.
+constexpr bool has_host(Targets targets) {
+  return targets != Targets::cuda;
+}
 
 /// Kinds of values that an option takes.
 enum class OptionKind {

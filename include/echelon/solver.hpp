@@ -258,6 +258,7 @@ struct ECHELON_API Method {
   bool serial = true;  ///< devices that it has been written for
   bool openmp = true;
   bool cuda = true;
+  bool opencl = false;
   bool sparse = true;  ///< the forms of A that it works on without converting them
   bool dense = true;
   bool operators = false;  ///< works on a LinearOperator

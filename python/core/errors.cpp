@@ -43,6 +43,8 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
     raise("NoDevice", error);
   } catch (const CudaError& error) {
     raise("CudaError", error);
+  } catch (const OpenClError& error) {
+    raise("OpenClError", error);
   } catch (const Error& error) {
     raise("Error", error);
   }

@@ -32,6 +32,7 @@ nb::list devices_of(const Method& method) {
   if (method.serial) result.append("serial");
   if (method.openmp) result.append("openmp");
   if (method.cuda) result.append("cuda");
+  if (method.opencl) result.append("opencl");
   return result;
 }
 
@@ -62,6 +63,10 @@ nb::dict device_table() {
     const Device device = Device::cuda(id);
     result[device.name().c_str()] = hardware(device);
   }
+  for (int id = 0; id < opencl_device_count(); ++id) {
+    const Device device = Device::opencl(id);
+    result[device.name().c_str()] = hardware(device);
+  }
   return result;
 }
 
@@ -73,6 +78,7 @@ void bind_tables(nb::module_& module) {
   module.def("file_formats", file_format_names);
   module.def("devices", device_table);
   module.def("cuda_built", cuda_built);
+  module.def("opencl_built", opencl_built);
   module.def("rows_for", [](const std::string& generator, std::int64_t rows) {
     return dictionary_of(find_generator(generator).for_rows(rows));
   });

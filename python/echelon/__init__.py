@@ -14,8 +14,8 @@ from ._arrays import Symmetric, symmetric
 from ._batch import BatchReport, BatchSolution, SparseBatch
 from ._core import version as __version__
 from ._errors import (BadOption, Cancelled, CudaError, DeviceMismatch, DimensionMismatch, EfficiencyWarning, Error,
-                      InvalidMatrix, NoDevice, NotANumber, NotBuilt, NotConverged, NotPositiveDefinite, OutOfMemory,
-                      OverlappingOperands, ParseError, SingularMatrix, SolveError, SolveWarning)
+                      InvalidMatrix, NoDevice, NotANumber, NotBuilt, NotConverged, NotPositiveDefinite, OpenClError,
+                      OutOfMemory, OverlappingOperands, ParseError, SingularMatrix, SolveError, SolveWarning)
 from ._report import Certificate, Report, Status
 from ._solve import (Candidate, Factors, Inertia, LogDeterminant, Progress, Solution, Solver, choose, factor,
                      solve)
@@ -25,7 +25,7 @@ from ._tools import (EchelonForm, Generator, MatrixFile, MatrixInfo, Method, Opt
 __all__ = [
     "BadOption", "BatchReport", "BatchSolution", "Cancelled", "Candidate", "Certificate", "CudaError", "DeviceMismatch", "DimensionMismatch", "EchelonForm",
     "EfficiencyWarning", "Error", "Factors", "Generator", "Inertia", "InvalidMatrix", "LogDeterminant", "MatrixFile",
-    "MatrixInfo", "Method", "NoDevice", "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OptionInfo",
+    "MatrixInfo", "Method", "NoDevice", "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OpenClError", "OptionInfo",
     "OutOfMemory", "OverlappingOperands", "ParseError", "Progress", "Report", "SchurComplement", "SingularMatrix",
     "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Symmetric", "__version__", "certify", "choose", "factor",
     "generate", "generators", "graph", "info", "invert", "linalg", "methods", "rank", "read", "read_file", "rref",

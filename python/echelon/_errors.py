@@ -77,6 +77,10 @@ class CudaError(Error, RuntimeError):
     """A failed call of CUDA."""
 
 
+class OpenClError(Error, RuntimeError):
+    """A failed call of an OpenCL driver, or a program that it could not build."""
+
+
 class OutOfMemory(Error, MemoryError):
     """An allocation for which memory does not suffice: `asked` and `available` in bytes, 0 where they are unknown."""
 

@@ -169,8 +169,8 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
     method : str
         "auto", or a name from `methods`.
     device : str, optional
-        "serial", "openmp", "openmp:4" or "cuda:0"; default: the fastest. A and b, which are in one memory, are moved there,
-        and x back.
+        "serial", "openmp", "openmp:4", "cuda:0" or "opencl:0"; default: the fastest. A and b, which are in one memory, are
+        moved there, and x back.
     rtol, atol : float, optional
         Iterative methods stop when ``norm(b - A @ x) <= max(rtol * norm(b), atol)``. rtol is 1e-8 by default, 1e-5 in
         float32.
@@ -304,7 +304,8 @@ class Solver:
     method : str
         A name from `methods`, or "auto": the first of `choose` that can be set up.
     device : str, optional
-        "serial", "openmp", "openmp:4" or "cuda:0", in whose memory A and b have to be; default: "openmp", or A's GPU.
+        "serial", "openmp", "openmp:4", "cuda:0" or "opencl:0", in whose memory A and b have to be; default: "openmp", or A's
+        GPU.
     rtol, atol, maxiter : optional
         As in `solve`, for iterative methods.
     M : solver, callable, LinearOperator or matrix, optional

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Atomic operations for loop bodies, on the host and on a GPU. All but load_acquire and store_release are
-/// relaxed: loops are separated by barriers, so no operation has to make other data visible.
+/// Atomic operations for loop bodies, on the host and on other devices. All but load_acquire and
+/// store_release are relaxed: loops are separated by barriers, so no operation has to make other data
+/// visible.
 #pragma once
 
 #include <echelon/annotate.hpp>
@@ -18,6 +19,8 @@ ECHELON_ANYWHERE inline std::int32_t compare_exchange(std::int32_t* target, std:
                                                       std::int32_t desired) {
 #ifdef __CUDA_ARCH__
   return atomicCAS(target, expected, desired);
+#elif defined(ECHELON_OPENCL_DEVICE)
+  return opencl_device::compare_exchange(target, expected, desired);
 #else
   std::atomic_ref<std::int32_t>(*target).compare_exchange_strong(expected, desired,
                                                                  std::memory_order_relaxed);
@@ -29,6 +32,8 @@ ECHELON_ANYWHERE inline std::int32_t compare_exchange(std::int32_t* target, std:
 ECHELON_ANYWHERE inline std::int32_t atomic_exchange(std::int32_t* target, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   return atomicExch(target, value);
+#elif defined(ECHELON_OPENCL_DEVICE)
+  return opencl_device::exchange(target, value);
 #else
   return std::atomic_ref<std::int32_t>(*target).exchange(value, std::memory_order_relaxed);
 #endif
@@ -36,7 +41,7 @@ ECHELON_ANYWHERE inline std::int32_t atomic_exchange(std::int32_t* target, std::
 
 /// Value of *target, which other threads may modify concurrently.
 ECHELON_ANYWHERE inline std::int32_t atomic_load(std::int32_t* target) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) || defined(ECHELON_OPENCL_DEVICE)
   return *static_cast<volatile std::int32_t*>(target);
 #else
   return std::atomic_ref<std::int32_t>(*target).load(std::memory_order_relaxed);
@@ -47,6 +52,8 @@ ECHELON_ANYWHERE inline std::int32_t atomic_load(std::int32_t* target) {
 ECHELON_ANYWHERE inline void atomic_add(std::int32_t* target, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicAdd(target, value);
+#elif defined(ECHELON_OPENCL_DEVICE)
+  opencl_device::add(target, value);
 #else
   std::atomic_ref<std::int32_t>(*target).fetch_add(value, std::memory_order_relaxed);
 #endif
@@ -57,6 +64,8 @@ ECHELON_ANYWHERE inline std::int64_t fetch_add(std::int64_t* target, std::int64_
 #ifdef __CUDA_ARCH__
   return static_cast<std::int64_t>(
       atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value)));
+#elif defined(ECHELON_OPENCL_DEVICE)
+  return opencl_device::add(target, value);
 #else
   return std::atomic_ref<std::int64_t>(*target).fetch_add(value, std::memory_order_relaxed);
 #endif
@@ -64,14 +73,14 @@ ECHELON_ANYWHERE inline std::int64_t fetch_add(std::int64_t* target, std::int64_
 
 /// Stores value in *target, which several threads may do concurrently.
 ECHELON_ANYWHERE inline void atomic_store(std::uint8_t* target, std::uint8_t value) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) || defined(ECHELON_OPENCL_DEVICE)
   *static_cast<volatile std::uint8_t*>(target) = value;
 #else
   std::atomic_ref<std::uint8_t>(*target).store(value, std::memory_order_relaxed);
 #endif
 }
 ECHELON_ANYWHERE inline void atomic_store(std::int32_t* target, std::int32_t value) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) || defined(ECHELON_OPENCL_DEVICE)
   *static_cast<volatile std::int32_t*>(target) = value;
 #else
   std::atomic_ref<std::int32_t>(*target).store(value, std::memory_order_relaxed);
@@ -85,6 +94,10 @@ ECHELON_ANYWHERE inline std::int32_t load_acquire(std::int32_t* flag) {
   std::int32_t value = 0;
   asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
   return value;
+#elif defined(ECHELON_OPENCL_DEVICE)
+  const std::int32_t value = *static_cast<volatile std::int32_t*>(flag);
+  opencl_device::fence();
+  return value;
 #else
   return std::atomic_ref<std::int32_t>(*flag).load(std::memory_order_acquire);
 #endif
@@ -92,6 +105,9 @@ ECHELON_ANYWHERE inline std::int32_t load_acquire(std::int32_t* flag) {
 ECHELON_ANYWHERE inline void store_release(std::int32_t* flag, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+#elif defined(ECHELON_OPENCL_DEVICE)
+  opencl_device::fence();
+  *static_cast<volatile std::int32_t*>(flag) = value;
 #else
   std::atomic_ref<std::int32_t>(*flag).store(value, std::memory_order_release);
 #endif
@@ -103,6 +119,8 @@ ECHELON_ANYWHERE inline void store_release(std::int32_t* flag, std::int32_t valu
 ECHELON_ANYWHERE inline void atomic_min(std::int32_t* target, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicMin(target, value);
+#elif defined(ECHELON_OPENCL_DEVICE)
+  opencl_device::min(target, value);
 #else
   std::int32_t held = atomic_load(target);
   while (value < held) {
@@ -117,6 +135,8 @@ ECHELON_ANYWHERE inline void atomic_min(std::int32_t* target, std::int32_t value
 ECHELON_ANYWHERE inline void atomic_max(std::int32_t* target, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicMax(target, value);
+#elif defined(ECHELON_OPENCL_DEVICE)
+  opencl_device::max(target, value);
 #else
   std::int32_t held = atomic_load(target);
   while (value > held) {

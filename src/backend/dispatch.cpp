@@ -6,7 +6,8 @@
 namespace echelon {
 
 void throw_without_target(const Device& device) {
-  throw Error("no code is compiled for device " + device.name());
+  throw NotBuilt("this operation is not for " + device.name() +
+                 ": move its operands to serial or openmp with to(device)");
 }
 
 void throw_wrong_target(const Device& device) {

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Dispatch from a Device, known at run time, to the code compiled for its target. Included only where the
-/// dispatch happens: every other host file compiles to the same code with and without CUDA.
+/// dispatch happens: every other host file compiles to the same code with and without CUDA and OpenCL.
 #pragma once
 
 #include "backend/targets.hpp"
 
 #include <echelon/device.hpp>
+#include <echelon/options.hpp>
 
-#include <backend/with_cuda.hpp>
+#include <backend/with_targets.hpp>
 
 namespace echelon {
 
-/// Throws Error, which names the device.
+/// Throws NotBuilt, which names the device.
 [[noreturn]] void throw_without_target(const Device& device);
 
-/// Calls f as f.template operator()<HostTarget>() or <CudaTarget>(). Throws NotBuilt or NoDevice, and Error
-/// for a kind of device that no target is for.
-template <class F>
+/// Calls f as f.template operator()<HostTarget>(), <CudaTarget>() or <OpenClTarget>(). Throws NotBuilt or
+/// NoDevice. `targets` are those that f is written for: `all`, or `both`, without OpenCL.
+template <Targets targets = Targets::all, class F>
 auto on_target(const Device& device, F&& f) {
   require(device);
   switch (device.kind()) {
@@ -29,6 +30,11 @@ auto on_target(const Device& device, F&& f) {
 #else
       break;
 #endif
+    case DeviceKind::opencl:
+#ifdef ECHELON_WITH_OPENCL
+      if constexpr (has_opencl(targets)) return f.template operator()<OpenClTarget>();
+#endif
+      break;
   }
   throw_without_target(device);
 }

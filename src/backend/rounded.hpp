@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Sums and products that are rounded by themselves. nvcc contracts plain expressions to fused multiply-adds,
 /// and a result would depend on which of two products it chooses; files of the host for which that matters
-/// are compiled with -ffp-contract=off.
+/// are compiled with -ffp-contract=off, as all are for OpenCL.
 #pragma once
 
 #include <echelon/annotate.hpp>

@@ -3,8 +3,8 @@
 ///
 /// An algorithm `template <class Backend, class T> class X` is written once, in a .cpp that instantiates its
 /// functions for `ThisTarget`. The host's compiler compiles it for HostTarget; with CUDA the build generates
-/// a .cu that includes the .cpp, and nvcc compiles that for CudaTarget. Host code declares both and selects
-/// one with on_target().
+/// a .cu that includes the .cpp, and nvcc compiles that for CudaTarget; with OpenCL Clang compiles it for
+/// OpenClTarget. Host code declares all and selects one with on_target().
 #pragma once
 
 #include "backend/backend.hpp"
@@ -13,6 +13,8 @@
 #include <echelon/device.hpp>
 #ifdef __CUDACC__
 #include "backend/cuda/cuda.cuh"
+#elif defined(ECHELON_OPENCL_TARGET)
+#include "backend/opencl/opencl.hpp"
 #else
 #include "backend/host/host.hpp"
 #endif
@@ -21,6 +23,8 @@ namespace echelon {
 
 #ifdef __CUDACC__
 using ThisTarget = CudaTarget;
+#elif defined(ECHELON_OPENCL_TARGET)
+using ThisTarget = OpenClTarget;
 #else
 using ThisTarget = HostTarget;
 #endif

@@ -8,6 +8,7 @@ namespace echelon {
 
 class Host;
 class Cuda;
+class OpenCl;
 
 /// Compiled by the host's compiler.
 struct HostTarget {
@@ -18,6 +19,11 @@ struct HostTarget {
 struct CudaTarget {
   using Backend = Cuda;
   static bool includes(const Device& device) { return device.kind() == DeviceKind::cuda; }
+};
+/// Compiled by Clang for OpenCL.
+struct OpenClTarget {
+  using Backend = OpenCl;
+  static bool includes(const Device& device) { return device.kind() == DeviceKind::opencl; }
 };
 
 /// Throws Error, which names the device: the code of another target was called for it.

@@ -30,7 +30,7 @@ std::int32_t keep(std::int32_t code, std::string_view text) noexcept {
   return code;
 }
 
-constexpr std::array<std::pair<std::int32_t, const char*>, 27> code_names = {{
+constexpr std::array<std::pair<std::int32_t, const char*>, 28> code_names = {{
     {ECHELON_SOLVED, "solved"},
     {ECHELON_MAX_ITERATIONS, "max_iterations"},
     {ECHELON_STAGNATED, "stagnated"},
@@ -57,6 +57,7 @@ constexpr std::array<std::pair<std::int32_t, const char*>, 27> code_names = {{
     {ECHELON_CUDA_ERROR, "cuda_error"},
     {ECHELON_NOT_SET_UP, "not_set_up"},
     {ECHELON_CALLBACK_FAILED, "callback_failed"},
+    {ECHELON_OPENCL_ERROR, "opencl_error"},
     {ECHELON_INTERNAL, "internal"},
 }};
 
@@ -87,6 +88,8 @@ std::int32_t keep_error(const std::exception_ptr& error) noexcept {
     return keep(ECHELON_OUT_OF_MEMORY, e.what());
   } catch (const CudaError& e) {
     return keep(ECHELON_CUDA_ERROR, e.what());
+  } catch (const OpenClError& e) {
+    return keep(ECHELON_OPENCL_ERROR, e.what());
   } catch (const Error& e) {
     return keep(ECHELON_BAD_ARGUMENT, e.what());
   } catch (const std::bad_alloc&) {

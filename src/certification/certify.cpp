@@ -236,11 +236,11 @@ ErrorCertificate by_approximate_inverse(LinearSystem<T>& system, const std::opti
   const Device device = system.options.device.value_or(system.A.device());
   Dense<T> A = to_dense(system.A);
   if (!(A.device() == device)) A = A.to(device);
-  InverseProof proof(on_target(device,
-                               [&]<class Target>() {
-                                 return certification::make_inverse_operations<Target, T>(std::move(A));
-                               }),
-                     system.options.cancel);
+  InverseProof proof(
+      on_target<Targets::both>(
+          device,
+          [&]<class Target>() { return certification::make_inverse_operations<Target, T>(std::move(A)); }),
+      system.options.cancel);
   if (!proof.proven()) return refusal(proof.reason());
   if (refined) refine_columns(proof, system, *refined);
   std::string reason = proof.reason();

@@ -18,6 +18,10 @@ inline constexpr double most_exact_operations = 4e7;
   return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::min(m, n)) / 3;
 }
 
+/// Ratio of the smallest accepted pivot to the largest rejected one, or to a tolerance, up to which a rank is
+/// doubtful.
+inline constexpr double doubtful_gap = 1000;
+
 /// Rank that an elimination in floating point has found.
 struct NumericalRank {
   std::int64_t rank = 0;

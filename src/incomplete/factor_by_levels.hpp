@@ -7,11 +7,13 @@
 #include "backend/lower_bound.hpp"
 #include "backend/steps.hpp"
 #include "incomplete/elimination.hpp"
+#include "incomplete/factor.hpp"
 #include "relaxation/gauss_seidel/by_levels.hpp"
 
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace echelon::incomplete {
@@ -68,6 +70,26 @@ FirstIndex factor_by_levels(B& backend, const gauss_seidel::LevelOrder& order,
                 FactorListed<Elimination>{order.rows(), elimination, rejected.data()});
   const std::int32_t first = backend.read(rejected.data());
   return first == none ? FirstIndex{} : FirstIndex{first};
+}
+
+/// Rows by levels, for a backend without a native factorisation.
+template <class B>
+class RowOrder {
+ public:
+  RowOrder() = default;
+  /// Waits.
+  template <class T>
+  RowOrder(B& /*backend*/, const Csr<T>& lower) : levels(lower, false) {}
+  [[nodiscard]] std::size_t bytes() const { return levels.bytes(); }
+  [[nodiscard]] static Device solve_device(const Device& device) { return device; }
+
+  gauss_seidel::LevelOrder levels;
+};
+
+/// Computes all rows; returns the first one whose pivot is not accepted.
+template <class B, class Elimination>
+FirstIndex factor(B& backend, RowOrder<B>& order, const Elimination& elimination, std::int64_t /*rows*/) {
+  return factor_by_levels(backend, order.levels, elimination);
 }
 
 }  // namespace echelon::incomplete

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "backend/target.hpp"
-#include "incomplete/factor.hpp"
-#include "incomplete/row_order.hpp"
+#include "incomplete/factor_by_levels.hpp"
 #include "incomplete/triangles.hpp"
-#include "relaxation/gauss_seidel/sweep.hpp"
+#include "relaxation/gauss_seidel/by_levels.hpp"
 #include "solver/implementation.hpp"
 
 #include <memory>

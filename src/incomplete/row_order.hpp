@@ -18,7 +18,8 @@ class Cuda;
 namespace incomplete {
 
 /// Constructed from the pattern of the lower triangle with its diagonal: row i depends on the rows of the
-/// columns left of it. Affects speed, never results.
+/// columns left of it. Affects speed, never results. That of backends
+/// without a native factorisation is in factor_by_levels.hpp.
 template <class B>
 class RowOrder;
 

@@ -14,7 +14,7 @@
 
 #include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
-#include "matrix/transposed_matrix.hpp"
+#include "matrix/views/transposed_matrix.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
 #include <algorithm>

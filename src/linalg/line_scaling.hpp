@@ -5,10 +5,13 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
+#include "linalg/rows_of_elements.hpp"
 #include "linalg/vector/functors.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <cfloat>
 #include <cmath>
@@ -117,6 +120,22 @@ struct SubtractLargest {
   }
 };
 
+/// Exponents of the largest elements of lines that have any.
+struct ExponentRange {
+  double smallest = DBL_MAX;
+  double largest = -DBL_MAX;
+  friend ECHELON_ANYWHERE ExponentRange combine(ExponentRange a, ExponentRange b) {
+    return {a.smallest < b.smallest ? a.smallest : b.smallest, a.largest > b.largest ? a.largest : b.largest};
+  }
+};
+struct LargestOfLine {
+  const Exponents* lines;
+  ECHELON_ANYWHERE ExponentRange operator()(std::int64_t i) const {
+    if (lines[i].count == 0) return {};
+    return {lines[i].largest, lines[i].largest};
+  }
+};
+
 /// Sets the scale to 2^exponent, within the range of `balancing_scale`.
 template <class T>
 struct SetScale {
@@ -149,6 +168,25 @@ struct DenseElements {
   }
 };
 
+/// Elements of a sparse matrix and of its transpose, in the order of both.
+template <class T>
+struct SparseElements {
+  /// Numbers of the lines of each element, and the elements, of one of the two matrices.
+  struct Storage {
+    const std::int32_t* line;
+    const std::int32_t* position;
+    const T* values;
+  };
+  Storage matrix, transposed;
+  [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_rows(std::int64_t e) const {
+    return matrix_element(std::int64_t{matrix.line[e]}, std::int64_t{matrix.position[e]}, matrix.values[e]);
+  }
+  [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_columns(std::int64_t e) const {
+    return matrix_element(std::int64_t{transposed.position[e]}, std::int64_t{transposed.line[e]},
+                          transposed.values[e]);
+  }
+};
+
 /// Places in memory where the elements of the rows, and of the columns, of an m by n matrix begin: m + 1 and
 /// n + 1 offsets in the backend's memory.
 struct LineOffsets {
@@ -171,6 +209,12 @@ class LineScaling {
         exponents_(backend.device(), size()),
         lines_(backend.device(), size()) {
     backend_.fill(size(), 0.0, exponents_.data());
+  }
+
+  /// Whether the largest elements of the rows, or of the columns, differ by more than `order_matters`. Waits.
+  [[nodiscard]] bool is_wide() {
+    inspect(1, exponents_.data(), lines_.data());
+    return differ(rows_, lines_.data()) || differ(columns_, lines_.data() + rows_);
   }
 
   /// Starts with scales of the rows alone, which bring their largest elements into [1, 2): fit() changes
@@ -249,6 +293,14 @@ class LineScaling {
     backend_.reduce(size(), f, Store<Sum>{result.data()});
     return backend_.read(result.data()).value;
   }
+  bool differ(std::int64_t count, const Exponents* lines) {
+    using namespace line_scaling_detail;
+    if (count == 0) return false;
+    Array<ExponentRange> result(backend_.device(), 1);
+    backend_.reduce(count, LargestOfLine{lines}, Store<ExponentRange>{result.data()});
+    const ExponentRange range = backend_.read(result.data());
+    return range.largest - range.smallest > std::ilogb(order_matters);
+  }
   /// Sums of factor times the exponents plus numbers of the lines, for the rows and then the columns.
   void inspect(double factor, const double* numbers, Exponents* lines) {
     inspect_rows(factor, numbers, lines);
@@ -271,6 +323,35 @@ class LineScaling {
   Elements elements_;
   Array<double> exponents_;  // of the rows, then of the columns
   Array<Exponents> lines_;
+};
+
+/// The rows and columns of a sparse matrix, which is referred to, for its scaling.
+template <class B, class T>
+class SparseLines {
+ public:
+  SparseLines(B& backend, const Csr<T>& A)
+      : A_(A),
+        transpose_(transpose(A)),
+        rows_(rows_of_elements(backend, A)),
+        columns_(rows_of_elements(backend, transpose_)) {}
+
+  [[nodiscard]] LineScaling<B, SparseElements<T>> scaling(B& backend) const {
+    const SparseElements<T> elements{
+        {rows_.data(), A_.column_indices().data(), A_.values().data()},
+        {columns_.data(), transpose_.column_indices().data(), transpose_.values().data()}};
+    return {backend,
+            A_.rows(),
+            A_.columns(),
+            {A_.row_offsets().data(), transpose_.row_offsets().data()},
+            elements};
+  }
+  /// Row of each element.
+  [[nodiscard]] const Array<std::int32_t>& rows() const { return rows_; }
+
+ private:
+  const Csr<T>& A_;
+  Csr<T> transpose_;
+  Array<std::int32_t> rows_, columns_;  // of the elements of A, and of its transpose
 };
 
 /// Scales for the rows and columns of a column-major matrix, powers of two in the backend's memory, that

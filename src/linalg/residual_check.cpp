@@ -186,7 +186,8 @@ struct DoubledResidualOfRow {
   }
 };
 
-#if defined(__x86_64__) && !defined(__CUDACC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(__CUDACC__) && !defined(ECHELON_OPENCL_TARGET) && \
+    !defined(__SANITIZE_ADDRESS__)
 #define ECHELON_HAS_FMA_CLONES
 template <class F>
 [[gnu::target("fma"), gnu::flatten]] void call_with_fma(const F& f, std::int64_t i) {

@@ -79,6 +79,7 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
     Outcome outcome = system.factor(A, this->control());
     if (!outcome.ok()) return outcome;
     outcome.rank = system.rank();
+    if (system.is_proven()) outcome.certainty = Certainty::proven;
     outcome.statistics = system.statistics();
     if (system.rank() < A.columns()) {
       outcome.status = A.rows() == A.columns() ? Status::singular : Status::underdetermined;

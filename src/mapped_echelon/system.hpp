@@ -9,6 +9,7 @@
 #include "mapped_echelon/combination.hpp"
 #include "mapped_echelon/dependent_unknowns.hpp"
 #include "mapped_echelon/form.hpp"
+#include "mapped_echelon/scaled_matrix.hpp"
 #include "solver/implementation.hpp"
 #include "support/text.hpp"
 
@@ -48,9 +49,10 @@ struct MappedSolveWorkspace : Workspace {
         worst(device, 1),
         fraction(device, 1) {}
   [[nodiscard]] std::size_t bytes() const override {
-    return reduced.bytes() + x.bytes() + correction.bytes() + candidate.bytes();
+    return rhs.bytes() + reduced.bytes() + x.bytes() + correction.bytes() + candidate.bytes();
   }
   B backend;
+  Array<T> rhs;  // scaled, if A is
   Array<typename Field::Element> reduced;
   Array<typename Field::Value> x, correction, candidate;
   Array<Largest> largest;
@@ -69,11 +71,12 @@ class MappedSystem {
   MappedSystem(const Device& device, const Field& field, const MappedEchelonOptions& options)
       : backend_(device), field_(field), options_(options) {}
 
-  /// Reduces A, which must outlive the system, to mapped echelon form. Not ok if the elimination was
-  /// cancelled, ran out of memory or overflowed; a rank that is not full is no failure. The exact rank
-  /// replaces a doubtful one, see `decide_rank`.
+  /// Reduces A, which must outlive the system, to mapped echelon form: scaled, in floating point. Not ok if
+  /// the elimination was cancelled, ran out of memory or overflowed; a rank that is not full is no failure.
+  /// The exact rank replaces a doubtful one, see `decide_rank`.
   Outcome factor(const Csr<T>& A, const CancellationToken& cancel) {
-    A_ = &A;
+    matrix_.set(backend_, A, !Field::is_exact);
+    A_ = &matrix_.matrix();
     claim_ = options_.claim;
     proven_ = Field::is_exact;
     Outcome outcome = eliminate_without_noise(cancel);
@@ -96,7 +99,11 @@ class MappedSystem {
   }
 
   [[nodiscard]] std::int64_t rank() const { return form_->rank(); }
-  [[nodiscard]] std::size_t bytes() const { return form_ == nullptr ? 0 : form_->bytes(); }
+  /// Whether the rank is the exact one, or that modulo a prime.
+  [[nodiscard]] bool is_proven() const { return proven_; }
+  [[nodiscard]] std::size_t bytes() const {
+    return matrix_.bytes() + (form_ == nullptr ? 0 : form_->bytes());
+  }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const {
     return std::make_unique<Workspace>(backend_.device(), A_->rows(), A_->columns());
   }
@@ -124,13 +131,12 @@ class MappedSystem {
     if constexpr (Field::is_exact) {
       return false;
     } else {
-      constexpr double clear_gap = 1000;
       const Facts& facts = form_->facts();
       const double tolerance = field_.tolerance;
       const double rejected = facts.dependent_rows.empty() ? 0 : facts.largest_rejected;
-      return !proven_ && (facts.smallest_accepted <= clear_gap * std::max(tolerance, rejected) ||
-                          (rejected > default_tolerance<T> && clear_gap * rejected >= tolerance) ||
-                          smallest_residual_ <= clear_gap * null_vector_residual<T>);
+      return !proven_ && (facts.smallest_accepted <= doubtful_gap * std::max(tolerance, rejected) ||
+                          (rejected > default_tolerance<T> && doubtful_gap * rejected >= tolerance) ||
+                          smallest_residual_ <= doubtful_gap * null_vector_residual<T>);
     }
   }
 
@@ -156,22 +162,24 @@ class MappedSystem {
   }
 
   /// A particular solution for b, refined, and the outcome.
-  void solve(Workspace& own, const T* b, T* x, Job& job) const {
+  void solve(Workspace& own, const T* given_b, T* x, Job& job) const {
     if constexpr (Field::is_exact) {
       if (job.control->least_squares)
         throw BadOption("least_squares", "a residual modulo a prime has no size");
-      require_residues_in(own, b);
+      require_residues_in(own, given_b);
     }
+    const T* const b = matrix_.scale_rhs(own.backend, given_b, own.rhs);
     load(own, b);
     form_->solve(own.backend, own.reduced.data(), own.x.data());
     const Contradictory contradictory = find_contradiction(own);
     if constexpr (!Field::is_exact) refine(own, b, job);
     if (contradictory.row >= 0 && !is_satisfied(own, b)) {
-      describe(contradictory, b, job);
+      describe(contradictory, given_b, job);
     } else {
       if (rank() < A_->columns()) {
         job.outcome = {Status::underdetermined,
                        rank_description() + "; x is the solution with zeros in the free unknowns"};
+        if (proven_) job.outcome.certainty = Certainty::proven;
       }
       if constexpr (Field::is_exact) check_exactly(own, b, job);
     }
@@ -191,7 +199,7 @@ class MappedSystem {
   void decide(const CancellationToken& cancel, Outcome& outcome) {
     constexpr int most_eliminations = 20;
     const std::optional<std::int64_t> exact =
-        decide_rank(MatrixRef<T>(*A_), {rank(), is_doubtful()}, estimated_operations());
+        decide_rank(MatrixRef<T>(matrix_.given()), {rank(), is_doubtful()}, estimated_operations());
     proven_ = exact == rank();
     if (!exact || proven_) return;
     double tolerance = 0;
@@ -287,6 +295,7 @@ class MappedSystem {
   }
   void store(Workspace& own, T* x) const {
     own.backend.for_each(A_->columns(), StoreSolution<Field, T>{field_, own.x.data(), x});
+    matrix_.unscale_solution(own.backend, x);
   }
 
   /// Dependent row, and the value to which the reductions bring its right-hand side; row -1: all are zero.
@@ -324,14 +333,21 @@ class MappedSystem {
   /// Names the rows that contradict each other: a combination of them has zero on the left of the equation,
   /// and another number on the right.
   void describe(const Contradictory& contradictory, const T* b, Job& job) const {
-    const auto w = combination_of(field_, form_->record().to_host(), A_->rows(), contradictory.row);
+    auto w = combination_of(field_, form_->record().to_host(), A_->rows(), contradictory.row);
+    double left = contradictory.left;
+    if constexpr (!Field::is_exact) {
+      const std::vector<int> exponents = matrix_.row_exponents();
+      const int own = exponents[static_cast<std::size_t>(contradictory.row)];
+      for (std::size_t i = 0; i < w.size(); ++i) w[i] = std::ldexp(w[i], exponents[i] - own);
+      left = std::ldexp(left, -own);
+    }
     std::vector<std::int64_t> rows;
     for (std::size_t i = 0; i < w.size(); ++i) {
       if (w[i] != 0) rows.push_back(static_cast<std::int64_t>(i));
     }
     job.outcome = {Status::inconsistent,
                    "the equations contradict each other: " + combination_text(field_, w) +
-                       " (from 0) is 0 = " + short_number(contradictory.left) + field_.modulus_text(),
+                       " (from 0) is 0 = " + short_number(left) + field_.modulus_text(),
                    contradictory.row};
     if (Field::is_exact || contradicts_exactly(w, b)) job.outcome.certainty = Certainty::proven;
     job.statistics.push_back({"contradiction_rows", first_of(rows)});
@@ -340,7 +356,7 @@ class MappedSystem {
   /// Whether the combination w of the equations is 0 = c with c other than zero, without rounding errors.
   template <class W>
   [[nodiscard]] bool contradicts_exactly(const std::vector<W>& w, const T* b) const {
-    const Csr<T> host = A_->to(Device::serial());
+    const Csr<T> host = matrix_.given().to(Device::serial());
     Array<T> copy(backend_.device(), A_->rows());
     B backend(backend_.device());
     backend.copy(A_->rows(), b, copy.data());
@@ -348,18 +364,25 @@ class MappedSystem {
     const std::vector<T> right = copy.to_vector();
     std::vector<DoubledSum> left(static_cast<std::size_t>(A_->columns()));
     DoubledSum sum;
+    bool underflows = false;
+    const auto add = [&underflows](DoubledSum& to, double factor, double element) {
+      constexpr double least = 0x1p-960;  // the rounding error of a smaller product need not be a number
+      underflows = underflows || (element != 0 && !(std::abs(factor * element) >= least));
+      to.add_product(factor, element);
+    };
     for (std::int64_t i = 0; i < A_->rows(); ++i) {
       const auto factor = static_cast<double>(w[static_cast<std::size_t>(i)]);
       if (factor == 0) continue;
       for (std::int64_t k = host.row_offsets()[i]; k < host.row_offsets()[i + 1]; ++k) {
-        left[static_cast<std::size_t>(host.column_indices()[k])].add_product(
-            factor, static_cast<double>(host.values()[k]));
+        add(left[static_cast<std::size_t>(host.column_indices()[k])], factor,
+            static_cast<double>(host.values()[k]));
       }
-      sum.add_product(factor, static_cast<double>(right[static_cast<std::size_t>(i)]));
+      add(sum, factor, static_cast<double>(right[static_cast<std::size_t>(i)]));
     }
     // Sums are exact where all their rounding errors are zero.
     const auto is_zero = [](const DoubledSum& s) { return s.high == 0 && s.magnitude == 0; };
-    return std::all_of(left.begin(), left.end(), is_zero) && sum.high != 0 && sum.magnitude == 0;
+    return !underflows && std::all_of(left.begin(), left.end(), is_zero) && sum.high != 0 &&
+           sum.magnitude == 0;
   }
 
   void require_residues_in(Workspace& own, const T* b) const {
@@ -403,7 +426,8 @@ class MappedSystem {
   Field field_;
   MappedEchelonOptions options_;
   ClaimRule claim_ = ClaimRule::largest;
-  const Csr<T>* A_ = nullptr;
+  ScaledMatrix<B, T> matrix_;
+  const Csr<T>* A_ = nullptr;  // that is eliminated
   std::unique_ptr<Form> form_;
   double smallest_residual_ =
       std::numeric_limits<double>::infinity();  // of FoundNoise, for the last elimination

@@ -21,6 +21,7 @@ Json devices_json(const Method& method) {
   if (method.serial) names.push_back("serial");
   if (method.openmp) names.push_back("openmp");
   if (method.cuda && cuda_built()) names.push_back("cuda");
+  if (method.opencl && opencl_built()) names.push_back("opencl");
   return names;
 }
 

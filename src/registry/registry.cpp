@@ -135,6 +135,8 @@ bool Method::runs_on(const Device& device) const {
       return openmp;
     case DeviceKind::cuda:
       return cuda;
+    case DeviceKind::opencl:
+      return opencl;
   }
   return false;
 }

@@ -27,9 +27,14 @@ namespace echelon::registry {
 template <class O>
 void check_device(const Device& device) {
   constexpr Targets targets = O::targets;
-  if (device.on_host() ? targets != Targets::cuda : targets != Targets::host) return;
-  throw NotBuilt(fmt::format("method '{}' runs on {} only, not on {}", O::name,
-                             targets == Targets::cuda ? "cuda" : "serial and openmp", device.name()));
+  if (device.kind() == DeviceKind::opencl ? has_opencl(targets)
+      : device.on_host()                  ? has_host(targets)
+                                          : has_cuda(targets))
+    return;
+  constexpr const char* kinds = targets == Targets::cuda ? "cuda"
+                                : has_cuda(targets)      ? "serial, openmp and cuda"
+                                                         : "serial and openmp";
+  throw NotBuilt(fmt::format("method '{}' runs on {} only, not on {}", O::name, kinds, device.name()));
 }
 
 /// Implements Method::check_options.
@@ -46,13 +51,13 @@ template <class T, class O>
 Solver<T> make(const Device& device, const O& options) {
   check_device<O>(device);
   constexpr Targets targets = O::targets;
-  auto implementation = on_target(device, [&]<class Target>() -> std::unique_ptr<SolverImplementation<T>> {
-    constexpr bool host = std::is_same_v<Target, HostTarget>;
-    if constexpr (host ? targets != Targets::cuda : targets != Targets::host) {
-      return make_implementation<Target, T>(device, options);
-    }
-    return nullptr;
-  });
+  auto implementation =
+      on_target<targets>(device, [&]<class Target>() -> std::unique_ptr<SolverImplementation<T>> {
+        if constexpr (std::is_same_v<Target, CudaTarget> ? has_cuda(targets) : has_host(targets)) {
+          return make_implementation<Target, T>(device, options);
+        }
+        return nullptr;
+      });
   implementation->set_description(std::string(O::name), changed_options(options));
   implementation->keep_maker([device, options] { return make<T>(device, options); });
   return Solver<T>(std::move(implementation));
@@ -78,8 +83,9 @@ void set_maker(Method& method) {
 template <class O>
 Method row(Method method) {
   method.name = O::name;
-  method.serial = method.openmp = O::targets != Targets::cuda;
-  method.cuda = O::targets != Targets::host;
+  method.serial = method.openmp = has_host(O::targets);
+  method.cuda = has_cuda(O::targets);
+  method.opencl = has_opencl(O::targets);
   method.transposable = method.transposable || method.kind == MethodKind::direct;
   method.options = describe_options<O>();
   method.check_options = check_options<O>;

@@ -63,6 +63,8 @@ Answer answer_of(const Matrix<T>& A, const std::vector<T>& b, const std::string&
     for (const T element : solution.x.to_vector()) answer.x.push_back(static_cast<double>(element));
   } catch (const CudaError& error) {
     answer.failure = error.what();
+  } catch (const OpenClError& error) {
+    answer.failure = error.what();
   } catch (const OutOfMemory& error) {
     answer.failure = error.what();
   } catch (const Error& error) {

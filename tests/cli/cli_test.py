@@ -194,6 +194,7 @@ class Help(ToolTest):
             "generate": ["--list", "--rows", "--seed", "--parameter", "--precision", "--output", "--json",
                          "--quiet"],
             "methods": ["--json"],
+            "devices": ["--json"],
         }
         for command, names in options.items():
             done = self.run_tool(command, "--help")
@@ -213,7 +214,7 @@ class Help(ToolTest):
         self.assertRegex(self.run_tool("--version").stdout, r"\Aechelon \d+\.\d+\.\d+\ncommit: ([0-9a-f]{7,40}(-dirty)?|\S+)\n"
                          r"compiler: (GCC|Clang) \d+\.\d+\.\d+\nBLAS: \S.*\n"
                          r"instruction sets: portable, AVX2, AVX-512; on this processor (portable|AVX2|AVX-512)\n"
-                         r"CUDA: (yes|no)\n\Z")
+                         r"CUDA: (yes|no)\nOpenCL: (yes|no)\n\Z")
 
 
 class Methods(ToolTest):
@@ -467,9 +468,9 @@ class Json(ToolTest):
 class Failures(ToolTest):
     def test_singular_matrix_status(self):
         matrix = self.file("A.mtx", array([[1, 2], [2, 4]]))
-        done = self.run_tool("solve", matrix, "--method", "lapack-lu", code=NO_SOLUTION)
+        done = self.run_tool("solve", matrix, "--method", "crout", code=NO_SOLUTION)
         self.assertTrue(done.stdout.startswith("Not solved: "))
-        report = self.report(matrix, "--method", "lapack-lu", code=NO_SOLUTION)
+        report = self.report(matrix, "--method", "crout", code=NO_SOLUTION)
         self.assertEqual(report["status"], "singular")
         self.assertEqual(report["exit_code"], NO_SOLUTION)
         self.assertFalse(report["solved"])
@@ -576,6 +577,34 @@ class Failures(ToolTest):
         self.assertEqual(json.loads(done.stdout)["error"]["kind"], kind)
         # The device is checked before the file is read.
         self.error("solve", "missing.mtx", "--device", "cuda", code=RESOURCES)
+
+    def test_opencl_without_device_explains(self):
+        listed = json.loads(self.run_tool("methods", "--json").stdout)
+        if listed["opencl_devices"] > 0:
+            self.skipTest("there is an OpenCL device")
+        kind, advice = ("NoDevice", "openmp") if listed["opencl_built"] else ("NotBuilt", "OpenCL")
+        self.assertIn(advice, self.error("solve", self.spd(), "--device", "opencl", code=RESOURCES))
+        done = self.run_tool("solve", self.spd(), "--device", "opencl:1", "--json", code=RESOURCES)
+        self.assertEqual(json.loads(done.stdout)["error"]["kind"], kind)
+
+    def test_opencl_solves(self):
+        if json.loads(self.run_tool("methods", "--json").stdout)["opencl_devices"] == 0:
+            self.skipTest("no OpenCL device")
+        report = self.report(self.spd(), "--method", "cg", "--device", "opencl")
+        self.assertEqual(report["device"], "opencl")
+        self.assertLess(report["distance_from_ones"], 1e-6)
+        self.assertIn("sparse-lu", self.error("solve", self.spd(), "--method", "sparse-lu", "--device", "opencl",
+                                              code=RESOURCES))
+
+    def test_devices_are_listed(self):
+        listed = json.loads(self.run_tool("devices", "--json").stdout)
+        names = [device["device"] for device in listed["devices"]]
+        self.assertEqual(names[:2], ["serial", "openmp"])
+        self.assertEqual(any(name.startswith("opencl") for name in names) and not listed["opencl_built"], False)
+        text = self.run_tool("devices").stdout
+        for device in listed["devices"]:
+            self.assertIn(device["hardware"], text)
+            self.assertEqual(device["usable"], device["refusal"] is None)
 
     def test_method_on_unsupported_device_is_refused(self):
         line = self.error("solve", self.spd(), "--method", "cusolver-lu", "--device", "serial", code=RESOURCES)

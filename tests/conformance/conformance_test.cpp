@@ -101,6 +101,7 @@ void check(const Case& c, const Problem& problem) {
 std::vector<Device> devices() {
   std::vector<Device> list = {Device::serial(), Device::openmp(1), Device::openmp(3)};
   if (cuda_device_count() > 0) list.push_back(Device::cuda());
+  if (opencl_device_count() > 0) list.push_back(Device::opencl());
   return list;
 }
 
@@ -184,6 +185,7 @@ std::vector<Case> cases_on(DeviceKind kind) {
 INSTANTIATE_TEST_SUITE_P(Serial, Conformance, testing::ValuesIn(cases_on(DeviceKind::serial)), name_of);
 INSTANTIATE_TEST_SUITE_P(OpenMp, Conformance, testing::ValuesIn(cases_on(DeviceKind::openmp)), name_of);
 INSTANTIATE_TEST_SUITE_P(Cuda, Conformance, testing::ValuesIn(cases_on(DeviceKind::cuda)), name_of);
+INSTANTIATE_TEST_SUITE_P(OpenCl, Conformance, testing::ValuesIn(cases_on(DeviceKind::opencl)), name_of);
 
 }  // namespace
 }  // namespace echelon::test

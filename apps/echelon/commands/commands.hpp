@@ -23,6 +23,7 @@ ExitCode run_invert(const Arguments& arguments);
 ExitCode run_schur(const Arguments& arguments);
 ExitCode run_graph(const Arguments& arguments);
 ExitCode run_methods(const Arguments& arguments);
+ExitCode run_devices(const Arguments& arguments);
 
 /// Print the help of a method or generator, with its options.
 ExitCode print_method_help(const std::string& name);

@@ -44,7 +44,7 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
          [&](const std::string& name) {
            if (name != "auto") request.device = Device::parse(name);
          },
-         "auto (default, all cores), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
+         "auto (default, all cores), serial, openmp[:THREADS], cuda[:GPU] or opencl[:DEVICE]")
       ->type_name("DEVICE");
   app.add_option_function<std::string>(
          "--tolerance",

@@ -69,7 +69,7 @@ void add_solver(CLI::App& app, GraphRequest& request) {
          [&](const std::string& name) {
            if (name != "auto") request.solve.device = Device::parse(name);
          },
-         "auto (default, all cores), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
+         "auto (default, all cores), serial, openmp[:THREADS], cuda[:GPU] or opencl[:DEVICE]")
       ->type_name("DEVICE");
   app.add_option("--rtol", request.solve.rtol, "relative tolerance of every solve (1e-10)")->type_name("X");
 }

@@ -47,6 +47,7 @@ std::vector<std::string> device_names(const Method& method) {
   if (method.serial) names.emplace_back("serial");
   if (method.openmp) names.emplace_back("openmp");
   if (method.cuda && cuda_built()) names.emplace_back("cuda");
+  if (method.opencl && opencl_built()) names.emplace_back("opencl");
   return names;
 }
 
@@ -63,6 +64,14 @@ std::string cuda_line() {
                      hardware(Device::cuda()));
 }
 
+std::string opencl_line() {
+  if (!opencl_built()) return "Built without OpenCL: configure with -DECHELON_OPENCL=ON";
+  const int count = opencl_device_count();
+  if (count == 0) return "Built with OpenCL; no usable device found";
+  return fmt::format("Built with OpenCL; {} usable device{} found, the first: {}", count,
+                     count == 1 ? "" : "s", hardware(Device::opencl()));
+}
+
 /// Description of the kernels that BLAS runs on the host; empty if they are unknown.
 std::string blas_line() {
   const HostBlas blas = host_blas();
@@ -71,18 +80,23 @@ std::string blas_line() {
   return fmt::format("OpenBLAS with kernels for {}.\n{}", blas.kernels, warning);
 }
 
+std::string opencl_mark(const Method& method) {
+  if (!opencl_built()) return "-";
+  return method.opencl ? "yes" : "not for OpenCL";
+}
+
 std::string methods_text() {
   const auto mark = [](bool yes) { return std::string(yes ? "yes" : "-"); };
-  std::vector<std::vector<std::string>> rows = {
-      {"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "SPARSE", "DENSE", "PRECONDITIONS", "STUDY", "SUMMARY"}};
+  std::vector<std::vector<std::string>> rows = {{"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "OPENCL",
+                                                 "SPARSE", "DENSE", "PRECONDITIONS", "STUDY", "SUMMARY"}};
   for (const Method& method : methods()) {
     rows.push_back({method.name, std::string(to_string(method.kind)), mark(method.serial),
-                    mark(method.openmp), mark(method.cuda && cuda_built()), mark(method.sparse),
-                    mark(method.dense), mark(method.usable_as_preconditioner), mark(method.study),
-                    method.summary});
+                    mark(method.openmp), mark(method.cuda && cuda_built()), opencl_mark(method),
+                    mark(method.sparse), mark(method.dense), mark(method.usable_as_preconditioner),
+                    mark(method.study), method.summary});
   }
-  return fmt::format("{}\n{}.\n{}A method's options: echelon --help solver:NAME\n", table(rows), cuda_line(),
-                     blas_line());
+  return fmt::format("{}\n{}.\n{}.\n{}A method's options: echelon --help solver:NAME\n", table(rows),
+                     cuda_line(), opencl_line(), blas_line());
 }
 
 Json methods_json() {
@@ -90,6 +104,8 @@ Json methods_json() {
   return {{"version", ECHELON_VERSION},
           {"cuda_built", cuda_built()},
           {"cuda_devices", cuda_device_count()},
+          {"opencl_built", opencl_built()},
+          {"opencl_devices", opencl_device_count()},
           {"blas_kernels", blas.kernels},
           {"blas_warning", blas.warning.empty() ? Json(nullptr) : Json(blas.warning)},
           {"methods", Json::parse(to_json(methods()))}};

@@ -241,7 +241,7 @@ ExitCode run_schur(const Arguments& arguments) {
          [&](const std::string& name) {
            if (name != "auto") request.device = Device::parse(name);
          },
-         "auto (default, all cores), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
+         "auto (default, all cores), serial, openmp[:THREADS], cuda[:GPU] or opencl[:DEVICE]")
       ->type_name("DEVICE");
   app.add_option("--precision", request.precision, "double by default")->type_name("double|float");
   app.add_flag("--json", request.json, "print the report as one line of JSON");

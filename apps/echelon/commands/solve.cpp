@@ -86,7 +86,7 @@ void add_method_options(CLI::App& app, SolveRequest& request) {
       ->type_name("METHOD");
   app.add_option_function<std::string>(
          "--device", [&](const std::string& name) { set_device(options, name); },
-         "auto (default), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
+         "auto (default), serial, openmp[:THREADS], cuda[:GPU] or opencl[:DEVICE]")
       ->type_name("DEVICE");
   app.add_option_function<std::string>(
          "--ranks", [&](const std::string& text) { request.ranks = parse_integer("--ranks", text); },

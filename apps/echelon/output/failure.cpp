@@ -60,6 +60,8 @@ Failure describe(const std::exception_ptr& failure) {
     return {exit_resources, "ProcessFailure", e.what()};
   } catch (const CudaError& e) {
     return {exit_resources, "CudaError", e.what()};
+  } catch (const OpenClError& e) {
+    return {exit_resources, "OpenClError", e.what()};
   } catch (const std::bad_alloc&) {
     return {exit_resources, "OutOfMemory", "out of memory on the host"};
   } catch (const std::system_error& e) {

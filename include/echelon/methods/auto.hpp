@@ -22,7 +22,7 @@ constexpr std::array<EnumWord<MethodSet>, 3> words_of(MethodSet) {
 
 struct ECHELON_API AutoOptions {
   static constexpr std::string_view name = "auto";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Methods among which to choose.
   MethodSet methods = MethodSet::any;
 

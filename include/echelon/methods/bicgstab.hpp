@@ -12,7 +12,7 @@ namespace echelon {
 
 struct ECHELON_API BicgstabOptions {
   static constexpr std::string_view name = "bicgstab";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// "none", or a method that is usable as a preconditioner. For a user-defined one see

@@ -12,7 +12,7 @@ namespace echelon {
 
 struct ECHELON_API CgOptions {
   static constexpr std::string_view name = "cg";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
   /// Stopping criteria.
   Stop stop = {};

@@ -12,7 +12,7 @@ namespace echelon {
 
 struct ECHELON_API CrOptions {
   static constexpr std::string_view name = "cr";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// "none", or a method that acts as a symmetric positive definite M^-1.

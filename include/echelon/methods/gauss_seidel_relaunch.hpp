@@ -13,7 +13,7 @@ namespace echelon {
 
 struct ECHELON_API GaussSeidelRelaunchOptions {
   static constexpr std::string_view name = "gauss-seidel-relaunch";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// Order of the rows.

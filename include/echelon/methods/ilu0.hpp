@@ -11,7 +11,7 @@ namespace echelon {
 
 struct ECHELON_API Ilu0Options {
   static constexpr std::string_view name = "ilu0";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
 
   /// Describes each option.
   static std::vector<Option<Ilu0Options>> table();

@@ -22,7 +22,7 @@ constexpr std::array<EnumWord<JacobiVariant>, 2> words_of(JacobiVariant) {
 
 struct ECHELON_API JacobiOptions {
   static constexpr std::string_view name = "jacobi";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
   /// Stopping criteria.
   Stop stop = {};

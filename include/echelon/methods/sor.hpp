@@ -13,7 +13,7 @@ namespace echelon {
 
 struct ECHELON_API SorOptions {
   static constexpr std::string_view name = "sor";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// Relaxation factor, 0 < omega < 2; 1 is Gauss-Seidel.

@@ -11,7 +11,7 @@ namespace echelon {
 
 struct ECHELON_API TriangularIterativeOptions {
   static constexpr std::string_view name = "triangular-iterative";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
 

@@ -60,6 +60,11 @@ Device Device::cuda(int id) {
   return {DeviceKind::cuda, id};
 }
 
+Device Device::opencl(int id) {
+  if (id < 0) throw BadOption("device", fmt::format("OpenCL device {}: numbers start at 0", id));
+  return {DeviceKind::opencl, id};
+}
+
 Device Device::parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
@@ -68,11 +73,12 @@ Device Device::parse(std::string_view text) {
   if (kind == "serial" && !numbered) return serial();
   if (kind == "openmp") return openmp(numbered ? parse_number(text, digits, 1, most_threads) : 0);
   if (kind == "cuda") return cuda(numbered ? parse_number(text, digits, 0, most_threads) : 0);
+  if (kind == "opencl") return opencl(numbered ? parse_number(text, digits, 0, most_threads) : 0);
   throw BadOption("device",
-                  fmt::format("there is no device '{}'; devices are serial, openmp[:threads] and "
-                              "cuda[:id]",
+                  fmt::format("there is no device '{}'; devices are serial, openmp[:threads], cuda[:id] and "
+                              "opencl[:id]",
                               text),
-                  nearest_name(kind, {"serial", "openmp", "cuda"}));
+                  nearest_name(kind, {"serial", "openmp", "cuda", "opencl"}));
 }
 
 int Device::threads() const {
@@ -88,6 +94,8 @@ std::string Device::name() const {
       return number_ > 0 ? fmt::format("openmp:{}", number_) : "openmp";
     case DeviceKind::cuda:
       return number_ > 0 ? fmt::format("cuda:{}", number_) : "cuda";
+    case DeviceKind::opencl:
+      return number_ > 0 ? fmt::format("opencl:{}", number_) : "opencl";
   }
   return {};
 }
@@ -104,8 +112,21 @@ int cuda_device_count() {
   return cuda_memory::device_count();
 }
 
+bool opencl_built() {
+  return opencl_memory::built();
+}
+
+int opencl_device_count() {
+  return opencl_memory::device_count();
+}
+
+std::vector<OpenClDeviceInfo> opencl_devices() {
+  return opencl_memory::devices();
+}
+
 void require(const Device& device) {
   if (device.on_host()) return;
+  if (device.kind() == DeviceKind::opencl) return opencl_memory::require(device.id());
   if (!cuda_built()) cuda_memory::hardware(device.id());  // throws with instructions
   const int count = cuda_device_count();
   if (count == 0) {
@@ -121,7 +142,11 @@ void require(const Device& device) {
 
 std::string hardware(const Device& device) {
   require(device);
-  if (!device.on_host()) return cuda_memory::hardware(device.id());
+  if (device.kind() == DeviceKind::cuda) return cuda_memory::hardware(device.id());
+  if (device.kind() == DeviceKind::opencl) {
+    const OpenClDeviceInfo info = opencl_devices().at(static_cast<std::size_t>(device.id()));
+    return fmt::format("{} ({})", info.name, info.platform);
+  }
   return fmt::format("host, {} thread{}", device.threads(), device.threads() == 1 ? "" : "s");
 }
 

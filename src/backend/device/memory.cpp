@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace echelon {
 
@@ -64,20 +65,26 @@ void* shrink_host(void* pointer, std::size_t bytes) {
 
 MemoryInfo memory(const Device& device) {
   require(device);
-  return device.on_host() ? host_memory().info : cuda_memory::info(device.id());
+  if (device.on_host()) return host_memory().info;
+  return device.kind() == DeviceKind::cuda ? cuda_memory::info(device.id())
+                                           : opencl_memory::info(device.id());
 }
 
 namespace memory_detail {
 
 void* allocate(const Device& device, std::size_t bytes) {
-  return device.on_host() ? allocate_host(bytes) : cuda_memory::allocate(device.id(), bytes);
+  if (device.on_host()) return allocate_host(bytes);
+  return device.kind() == DeviceKind::cuda ? cuda_memory::allocate(device.id(), bytes)
+                                           : opencl_memory::allocate(device.id(), bytes);
 }
 
 void deallocate(const Device& device, void* pointer) noexcept {
   if (device.on_host()) {
     std::free(pointer);
-  } else {
+  } else if (device.kind() == DeviceKind::cuda) {
     cuda_memory::deallocate(device.id(), pointer);
+  } else {
+    opencl_memory::deallocate(device.id(), pointer);
   }
 }
 
@@ -93,17 +100,44 @@ void* shrink(const Device& device, void* pointer, std::size_t bytes) {
   return smaller;
 }
 
-void copy(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes) {
+namespace {
+/// One of the two is a GPU, and the other the host or a GPU.
+void copy_by_cuda(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes) {
   using cuda_memory::CopyDirection;
-  if (bytes == 0) return;
-  if (to.on_host() && from.on_host()) {
-    std::memcpy(target, source, bytes);
-  } else if (to.on_host()) {
+  if (to.on_host()) {
     cuda_memory::copy(CopyDirection::to_host, 0, target, from.id(), source, bytes);
   } else if (from.on_host()) {
     cuda_memory::copy(CopyDirection::to_device, to.id(), target, 0, source, bytes);
   } else {
     cuda_memory::copy(CopyDirection::on_device, to.id(), target, from.id(), source, bytes);
+  }
+}
+
+/// Copies through the host's memory, piece by piece.
+void copy_through_host(const Device& to, void* target, const Device& from, const void* source,
+                       std::size_t bytes) {
+  constexpr std::size_t piece = std::size_t{16} << 20;
+  std::vector<unsigned char> buffer(std::min(piece, bytes));
+  for (std::size_t begin = 0; begin < bytes; begin += piece) {
+    const std::size_t count = std::min(piece, bytes - begin);
+    copy(Device::serial(), buffer.data(), from, static_cast<const unsigned char*>(source) + begin, count);
+    copy(to, static_cast<unsigned char*>(target) + begin, Device::serial(), buffer.data(), count);
+  }
+}
+}  // namespace
+
+void copy(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes) {
+  if (bytes == 0) return;
+  const bool to_opencl = to.kind() == DeviceKind::opencl;
+  const bool from_opencl = from.kind() == DeviceKind::opencl;
+  if (to.on_host() && from.on_host()) {
+    std::memcpy(target, source, bytes);
+  } else if (!to_opencl && !from_opencl) {
+    copy_by_cuda(to, target, from, source, bytes);
+  } else if (to.on_host() || from.on_host() || to == from) {
+    opencl_memory::copy(to_opencl ? to.id() : from.id(), target, source, bytes);
+  } else {
+    copy_through_host(to, target, from, source, bytes);
   }
 }
 

@@ -65,7 +65,8 @@ Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& opt
     check_square(A);
     const double tolerance = checked_tolerance<T>(options, A.rows());
     Array<BatchOutcome> outcomes(A.device(), A.count());
-    on_target(A.device(), [&]<class Target>() { invert_batch_on<Target, T>(A, tolerance, outcomes.data()); });
+    on_target<Targets::both>(
+        A.device(), [&]<class Target>() { invert_batch_on<Target, T>(A, tolerance, outcomes.data()); });
     return outcomes;
   });
 }
@@ -79,7 +80,7 @@ Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T
     const double tolerance = checked_tolerance<T>(options, A.rows());
     check_systems<const T, T>(A, B);
     Array<BatchOutcome> outcomes(A.device(), A.count());
-    on_target(A.device(), [&]<class Target>() {
+    on_target<Targets::both>(A.device(), [&]<class Target>() {
       solve_batch_on<Target, T>(A, B, tolerance, options.refine, outcomes.data());
     });
     return outcomes;
@@ -101,7 +102,8 @@ BatchFactors<T>::BatchFactors(const DenseBatch<T>& A, BatchFactorization kind, c
     factors->A = A;
     factors->kind = kind;
     factors->outcomes = Array<BatchOutcome>(A.device(), A.count());
-    on_target(A.device(), [&]<class Target>() { factor_batch_on<Target, T>(*factors, tolerance); });
+    on_target<Targets::both>(A.device(),
+                             [&]<class Target>() { factor_batch_on<Target, T>(*factors, tolerance); });
     factors_ = std::move(factors);
   });
 }
@@ -121,7 +123,8 @@ void BatchFactors<T>::solve(const DenseBatch<T>& B) const {
   at_api_boundary([&] {
     check_layout(B, "B");
     check_systems<T, T>(factors_->A, B);
-    on_target(B.device(), [&]<class Target>() { substitute_batch_on<Target, T>(*factors_, B); });
+    on_target<Targets::both>(B.device(),
+                             [&]<class Target>() { substitute_batch_on<Target, T>(*factors_, B); });
   });
 }
 

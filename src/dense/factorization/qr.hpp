@@ -12,6 +12,7 @@
 namespace echelon {
 class Host;
 class Cuda;
+class OpenCl;
 }  // namespace echelon
 
 namespace echelon::lu {
@@ -23,11 +24,17 @@ template <class T>
 [[nodiscard]] bool factor_qr(Host& backend, DenseView<T> A, T* tau, const SetupControl& control);
 template <class T>
 [[nodiscard]] bool factor_qr(Cuda& backend, DenseView<T> A, T* tau, const SetupControl& control);
+template <class T>
+[[nodiscard]] bool factor_qr(OpenCl& backend, DenseView<T> A, T* tau, const SetupControl& control);
 
-/// Computes X = A^-1 X = R^-1 Q^T X, or A^-T X, for a column-major X. 4 n^2 flops a column. Queued.
+/// Computes X = A^-1 X = R^-1 Q^T X, or A^-T X, for a column-major X. 4 n^2 flops a column. Queued. With
+/// OpenCL the host works on copies.
 template <class T>
 void substitute_qr(Host& backend, bool transposed, DenseView<const T> factors, const T* tau, DenseView<T> X);
 template <class T>
 void substitute_qr(Cuda& backend, bool transposed, DenseView<const T> factors, const T* tau, DenseView<T> X);
+template <class T>
+void substitute_qr(OpenCl& backend, bool transposed, DenseView<const T> factors, const T* tau,
+                   DenseView<T> X);
 
 }  // namespace echelon::lu

@@ -13,6 +13,7 @@
 namespace echelon {
 class Host;
 class Cuda;
+class OpenCl;
 }  // namespace echelon
 
 namespace echelon::lu {
@@ -33,6 +34,8 @@ template <class T>
 ScaledNorms scale(Host& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
 template <class T>
 ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
+template <class T>
+ScaledNorms scale(OpenCl& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
 
 /// Copies A to `factors`, to be replaced by them, and scales the copy on request. The outcome is `singular`
 /// for a line of zeros. Waits.

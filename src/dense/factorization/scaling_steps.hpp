@@ -101,6 +101,7 @@ struct CombineColumn {
 template <class B, class T>
 struct LineLoops {
   B& backend;
+  // NOLINTBEGIN(readability-non-const-parameter): the loops write the results
   /// largest[i] = max |a_ij| of row i.
   void row_maxima(DenseView<const T> A, double* largest) const {
     const MagnitudeOfScaledRows<T> f{A, nullptr};
@@ -115,6 +116,7 @@ struct LineLoops {
   void column_sums(DenseView<const T> A, double* sums) const {
     backend.for_each(A.columns(), CombineColumn<Sum, MatrixMagnitude<T>>{A.rows(), {A}, sums});
   }
+  // NOLINTEND(readability-non-const-parameter)
 };
 
 }  // namespace echelon::magnitudes

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "backend/store.hpp"
+#include "linalg/vector/functors.hpp"
+#include "solver/factor_status.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -27,6 +30,40 @@ std::int64_t first_zero_on_diagonal(B& backend, const Dense<T>& A) {
   backend.reduce(A.rows(), ZeroDiagonal<T>{A.data(), A.rows()}, Store<FirstIndex>{zero.data()});
   const std::int64_t index = backend.read(zero.data()).value;
   return index == FirstIndex::none ? -1 : index;
+}
+
+/// Counts zeros on the diagonal.
+template <class T>
+struct ZeroOnDiagonal {
+  const T* factors;
+  std::int64_t n;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {factors[i * (n + 1)] == T{0} ? 1.0 : 0.0}; }
+};
+template <class T>
+struct ReplaceZeroPivot {
+  T* factors;
+  std::int64_t n;
+  T pivot;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (factors[i * (n + 1)] == T{0}) factors[i * (n + 1)] = pivot;
+  }
+};
+
+/// Replaces pivots of P A = L U that are exactly zero by a rounding error of the largest element of A, as
+/// another order of summation leaves it in their place: systems are solved, and answers accepted, alike
+/// whatever kernels round. `first`: the first of them. Returns the outcome for a singular A. Waits.
+template <class B, class T>
+Outcome replace_zero_pivots(B& backend, Dense<T>& factors, std::int64_t first, double largest) {
+  const std::int64_t n = factors.rows();
+  Array<Sum> count(backend.device(), 1);
+  backend.reduce(n, ZeroOnDiagonal<T>{factors.data(), n}, Store<Sum>{count.data()});
+  const auto zeros = static_cast<std::int64_t>(backend.read(count.data()).value);
+  const auto pivot = static_cast<T>(machine_epsilon<T> * largest);
+  backend.for_each(n, ReplaceZeroPivot<T>{factors.data(), n, pivot});
+  Outcome outcome = zero_pivot(first);
+  outcome.row.reset();
+  outcome.rank = n - zeros;
+  return outcome;
 }
 
 }  // namespace echelon::lu

@@ -34,7 +34,7 @@ class RowReduction<T>::Workspaces {
   /// Calls f<Target>(workspace) with a workspace of the pool.
   template <class F>
   auto with_workspace(const F& f) {
-    return on_target(device_, [&]<class Target>() {
+    return on_target<Targets::both>(device_, [&]<class Target>() {
       return pool_.with_workspace(
           [&] { return make_operation_workspace<Target, T>(device_); },
           [&](OperationWorkspace& workspace) { return f.template operator()<Target>(workspace); });
@@ -120,7 +120,8 @@ Report RowReduction<T>::invert(DenseView<T> A) const {
 template <class T>
 Dense<T> null_space(const EchelonForm<T>& form) {
   return at_api_boundary([&] {
-    return on_target(form.R.device(), [&]<class Target>() { return null_space_on<Target, T>(form); });
+    return on_target<Targets::both>(form.R.device(),
+                                    [&]<class Target>() { return null_space_on<Target, T>(form); });
   });
 }
 

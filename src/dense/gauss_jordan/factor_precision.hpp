@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dense/mixed_precision/products.hpp"
+#include "linalg/blas/float_products.hpp"
 
 #include <echelon/methods/dense/gauss_jordan.hpp>
 #include <echelon/report.hpp>
@@ -13,8 +14,6 @@
 
 namespace echelon {
 
-class Cuda;
-
 /// The reason why the working precision is used for matrices that are not square.
 inline constexpr const char* not_square = "A is not square";
 
@@ -22,7 +21,7 @@ inline constexpr const char* not_square = "A is not square";
 template <class B, class T>
 std::optional<FloatProducts> requested_products(const GaussJordanOptions& options) {
   const Precision requested = options.factor_precision;
-  const FloatProducts products = B::on_host ? FloatProducts::in_float : float_products(requested);
+  const FloatProducts products = has_float_products<B> ? float_products(requested) : FloatProducts::in_float;
   const bool lower = std::is_same_v<T, double> || products != FloatProducts::in_float;
   if (requested == Precision::working || !lower) return std::nullopt;
   return products;

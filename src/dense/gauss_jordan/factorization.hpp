@@ -245,14 +245,15 @@ class GaussJordanFactorization {
     }
     if (scales_.empty()) {
       eliminate_scanned(&scans->given);
-      if (scans->given.row < 0) {
-        exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), scans->given.largest);
+      const Scans found = workspace_.pinned.value(scans);
+      if (found.given.row < 0) {
+        exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), found.given.largest);
       }
-      if (exponent_ == 0) return {scans->given, scans->given, scans->eliminated};
+      if (exponent_ == 0) return {found.given, found.given, found.eliminated};
     }
     scan<T>(backend_, matrix_.view(), other_sums.data(), &scans->scaled);
     eliminate_scanned(&scans->scaled);
-    return *scans;
+    return workspace_.pinned.value(scans);
   }
 
   /// Computes v^T S for the test vector v.

@@ -85,5 +85,9 @@ template <class T>
 void inspect(Cuda& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
              MatrixInspection* result, const EliminationState* state = nullptr,
              EliminationState* state_copy = nullptr);
+template <class T>
+void inspect(OpenCl& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+             MatrixInspection* result, const EliminationState* state = nullptr,
+             EliminationState* state_copy = nullptr);
 
 }  // namespace echelon

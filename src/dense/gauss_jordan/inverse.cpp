@@ -168,7 +168,7 @@ class Inversion {
     scales_ = equilibrate_if_uneven<B, T>(backend_, A_, row_sums());
     if (scales_.empty()) return;
     backend_.synchronize();
-    given_norm_ = pinned_facts()->given.scan.norm_inf;
+    given_norm_ = workspace_.pinned.value(&pinned_facts()->given.scan).norm_inf;
     inspect_given();
   }
   /// Replaces the inverse of the scaled matrix by that of A.
@@ -246,7 +246,7 @@ class Inversion {
                elimination.device_state(), &facts->elimination);
     workspace_.pinned.record();
     workspace_.pinned.wait();
-    return *facts;
+    return workspace_.pinned.value(facts);
   }
 
   static void report_nonfinite(const char* what, const MatrixScan& scan, Report& report) {

@@ -15,7 +15,7 @@ namespace echelon {
 template <class T, class B>
 std::int64_t panel_width(const B& backend, const GaussJordanOptions& options, std::int64_t rows,
                          std::int64_t columns) {
-  if constexpr (!B::on_host) {
+  if constexpr (queues_panels<B, T>) {
     if (options.block > 0) return std::min(options.block, max_panel_width);
     return select_panel_width<T>(backend, rows, columns);
   } else {

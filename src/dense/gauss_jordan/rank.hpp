@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dense/panels/pivot.hpp"
+#include "exact/decide_rank.hpp"
 #include "linalg/determinant_product.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/text.hpp"
@@ -33,7 +34,6 @@ template <class T>
 RankFacts rank_facts(const EliminationState& state, double tolerance, double rounding, double distance,
                      int exponent) {
   const auto unscaled = [&](double value) { return std::ldexp(value, -exponent); };
-  constexpr double clear_gap = 1000;
   // In float the default tolerance is a thousandth of the pivots of many matrices of full rank.
   constexpr double clear_of_tolerance = std::is_same_v<T, double> ? 1000 : 10;
   const double rejected = state.largest_rejected;
@@ -45,7 +45,7 @@ RankFacts rank_facts(const EliminationState& state, double tolerance, double rou
   if (state.rank == 0) return facts;
   facts.smallest_accepted_pivot = unscaled(state.smallest_accepted);
   facts.distance_to_lower_rank = unscaled(distance);
-  facts.doubtful = facts.doubtful || state.smallest_accepted <= clear_gap * rejected ||
+  facts.doubtful = facts.doubtful || state.smallest_accepted <= doubtful_gap * rejected ||
                    state.smallest_accepted <= clear_of_tolerance * tolerance || !(distance > tolerance);
   return facts;
 }

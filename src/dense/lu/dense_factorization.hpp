@@ -104,7 +104,7 @@ class DenseFactorization {
                                                                        : "refinement does not repair that";
       }
     } else if (lu.zero_pivot >= 0) {
-      return zero_pivot(lu.zero_pivot);
+      return replace_zero_pivots(context.backend, factors_, lu.zero_pivot, norms_.largest);
     }
     Outcome outcome = why.empty() ? Outcome{} : factor_otherwise(context, growth, why);
     outcome.statistics = {{"factorization", name_of(kind_)}, {"pivot_growth", growth}};

@@ -16,6 +16,7 @@ namespace echelon {
 
 class Host;
 class Cuda;
+class OpenCl;
 
 }  // namespace echelon
 
@@ -47,6 +48,9 @@ LuResult factor(Host& backend, FactorWorkspace<Host, T>& workspace, DenseView<T>
 template <class T>
 LuResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
                 const SetupControl& control);
+template <class T>
+LuResult factor(OpenCl& backend, FactorWorkspace<OpenCl, T>& workspace, DenseView<T> A, std::int64_t* pivots,
+                const SetupControl& control);
 
 /// Computes X = A^-1 X, or A^-T X, by the factors of a square A and the workspace of their factorisation, for
 /// a column-major X. 2 n^2 flops a column. Queued; several threads may solve at the same time.
@@ -55,6 +59,9 @@ void substitute(Host& backend, const FactorWorkspace<Host, T>& workspace, bool t
                 DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X);
 template <class T>
 void substitute(Cuda& backend, const FactorWorkspace<Cuda, T>& workspace, bool transposed,
+                DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X);
+template <class T>
+void substitute(OpenCl& backend, const FactorWorkspace<OpenCl, T>& workspace, bool transposed,
                 DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X);
 
 }  // namespace echelon::lu

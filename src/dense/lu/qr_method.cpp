@@ -8,7 +8,7 @@
 #include "dense/factorization/zero_diagonal.hpp"
 #include "linalg/residual_check.hpp"
 #include "linalg/vector/rounding_sample.hpp"
-#include "matrix/transposed_matrix.hpp"
+#include "matrix/views/transposed_matrix.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/direct/normal_corrections.hpp"
 #include "solver/factor_status.hpp"

@@ -80,7 +80,7 @@ struct InitializeIfInRange {
 /// `reduce` applies each panel to the columns on its right only. The columns without a pivot then hold the
 /// reduced form R, and those with one the G of the panels: the elimination as a product, which `transform`
 /// applies to right-hand sides. `invert` applies every panel to the columns on its left too, which multiplies
-/// the product out. `reduce` does the same on a GPU up to n = 4096, where the panels dominate the time.
+/// the product out. `reduce` does the same with CUDA up to n = 4096, where the panels dominate the time.
 template <class B, class T>
 class BlockedElimination {
  public:
@@ -99,12 +99,12 @@ class BlockedElimination {
   /// m n^2 flops for full rank n <= m; 2 m r (n - r / 2) for rank r; up to twice that when multiplied out.
   void reduce(const MatrixScan* scanned, double tolerance, double* row_sums, MatrixScan* after) {
     constexpr std::int64_t panels_dominate = 4096;
-    multiplied_out_ = !B::on_host && std::max(A_.rows(), A_.columns()) <= panels_dominate;
+    multiplied_out_ = queues_panels<B, T> && std::max(A_.rows(), A_.columns()) <= panels_dominate;
     panels_.clear();
     start(elimination_detail::InitializeIfInRange<T>{scanned, tolerance, record_buffer_.state(),
                                                      record_buffer_.ranks()});
     run_panels(multiplied_out_);
-    if constexpr (!B::on_host) {
+    if constexpr (queues_panels<B, T>) {
       if (multiplied_out_) {
         places_ = Array<int>(A_.device(), A_.rows());
         find_places(workspace_->backend, A_.rows(), rows(), 0, record_buffer_.state(), places_.data());
@@ -114,7 +114,7 @@ class BlockedElimination {
     EliminationRecordBuffer<T> on_host = record_buffer_.on_host();
     state_ = *on_host.state();
     record_ = make_record(on_host);
-    if constexpr (!B::on_host) {
+    if constexpr (queues_panels<B, T>) {
       if (!multiplied_out_) find_panels(on_host.ranks());
     }
   }
@@ -218,7 +218,7 @@ class BlockedElimination {
 
   /// Eliminates panel after panel; `both_sides`: with updates of the columns on the left too.
   void run_panels(bool both_sides) {
-    if constexpr (!B::on_host) {
+    if constexpr (queues_panels<B, T>) {
       eliminate_panels<T>(workspace_->backend,
                           {.A = A_,
                            .block = block_,
@@ -230,11 +230,11 @@ class BlockedElimination {
                            .lookahead = A_.columns() > block_ ? &workspace_->lookahead() : nullptr,
                            .products = workspace_->products});
     } else {
-      run_panels_on_host(both_sides);
+      run_panels_in_turn(both_sides);
     }
   }
 
-  void run_panels_on_host(bool both_sides) {
+  void run_panels_in_turn(bool both_sides) {
     B& backend = workspace_->backend;
     fetch_state();
     cancelled_ = false;

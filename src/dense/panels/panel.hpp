@@ -27,6 +27,7 @@ namespace echelon {
 
 class Host;
 class Cuda;
+class OpenCl;
 
 /// Finds pivots in columns [begin, end) of A among the rows from state->rank on: the largest magnitude, the
 /// upper row of two equal ones. A pivot of size state->tolerance or less is rejected. Leaves G in the columns
@@ -37,6 +38,9 @@ void factor_panel(Host& backend, DenseView<T> A, std::int64_t begin, std::int64_
                   EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace);
 template <class T>
 void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
+                  EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace);
+template <class T>
+void factor_panel(OpenCl& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace);
 
 /// Upper bounds on the division of a panel into leaves on a GPU. 0: selected by the matrix and the GPU.
@@ -80,18 +84,29 @@ struct PanelElimination {
 template <class T>
 void eliminate_panels(Cuda& backend, const PanelElimination<T>& elimination);
 
+/// Whether a backend eliminates all panels without waiting, by eliminate_panels().
+template <class B, class T>
+inline constexpr bool queues_panels = requires(B& backend, const PanelElimination<T>& elimination) {
+  eliminate_panels<T>(backend, elimination);
+};
+
 /// Exchanges the rows of X as the elimination did for the pivots in `range`; then moves the pivot rows to W
 /// (range.count() by X.columns(), contiguous) and sets them to zero in X.
 template <class T>
 void take_pivot_rows(Host& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
 template <class T>
 void take_pivot_rows(Cuda& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
+template <class T>
+void take_pivot_rows(OpenCl& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
 
 /// Replaces the elements of x at the pivots in `range` by `products`; then undoes the row exchanges.
 template <class T>
 void put_back_pivot_rows(Host& backend, PivotRange range, const std::int64_t* rows, const T* products, T* x);
 template <class T>
 void put_back_pivot_rows(Cuda& backend, PivotRange range, const std::int64_t* rows, const T* products, T* x);
+template <class T>
+void put_back_pivot_rows(OpenCl& backend, PivotRange range, const std::int64_t* rows, const T* products,
+                         T* x);
 
 /// Computes places[i] = the row to which the exchanges move row i of n; i when the rank is less than
 /// `least_rank`.
@@ -104,5 +119,8 @@ template <class T>
 void put_back_columns(Host& backend, DenseView<T> A, const std::int64_t* rows, const EliminationState* state);
 template <class T>
 void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows, const EliminationState* state);
+template <class T>
+void put_back_columns(OpenCl& backend, DenseView<T> A, const std::int64_t* rows,
+                      const EliminationState* state);
 
 }  // namespace echelon

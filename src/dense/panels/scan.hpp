@@ -15,6 +15,7 @@ namespace echelon {
 
 class Host;
 class Cuda;
+class OpenCl;
 
 struct MatrixScan {
   double largest = 0;  ///< magnitude
@@ -37,6 +38,8 @@ template <class T>
 void scan(Host& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
 template <class T>
 void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
+template <class T>
+void scan(OpenCl& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
 
 /// Scans A and waits.
 template <class T, class B>
@@ -45,7 +48,7 @@ MatrixScan scan(EliminationWorkspace<B>& workspace, DenseView<const T> A, double
   scan(workspace.backend, A, row_sums, result);
   workspace.pinned.record();
   workspace.pinned.wait();
-  return *result;
+  return workspace.pinned.value(result);
 }
 template <class T, class B>
 MatrixScan scan(B& backend, DenseView<const T> A, double* row_sums) {

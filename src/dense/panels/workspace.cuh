@@ -72,6 +72,10 @@ class PinnedResult<Cuda> {
   }
   void record() { check(cudaEventRecord(recorded_.get(), stream())); }
   void wait() { check(cudaEventSynchronize(recorded_.get())); }
+  template <class V>
+  [[nodiscard]] V value(const V* at) {
+    return *at;
+  }
 
  private:
   using OwnedMemory = Owned<void*, cudaFreeHost>;

@@ -8,7 +8,6 @@
 #include <echelon/array.hpp>
 #include <echelon/device.hpp>
 
-#include <cstddef>
 #include <type_traits>
 
 namespace echelon {
@@ -22,26 +21,33 @@ struct PanelWorkspace {
 };
 
 /// Small results of queued work that the host reads as soon as they are complete, without waiting for work
-/// that was queued after them. The version for GPUs (workspace.cuh) is in pinned memory of the host.
+/// that was queued after them: in the host's memory on the host, in pinned memory with CUDA (workspace.cuh),
+/// and in the device's memory elsewhere.
 template <class B>
 class PinnedResult {
  public:
   static constexpr std::size_t capacity = 512;  ///< bytes
 
-  explicit PinnedResult(const Device&) {}
-  /// The object that queued work writes and the host reads.
+  explicit PinnedResult(const Device& device) : backend_(device), memory_(device, capacity) {}
+  /// The object that queued work writes.
   template <class V>
   [[nodiscard]] V* at() {
     static_assert(sizeof(V) <= capacity && std::is_trivially_copyable_v<V>);
-    return reinterpret_cast<V*>(memory_);
+    return reinterpret_cast<V*>(memory_.data());
   }
   /// Marks the end of the work that writes the result.
   void record() {}
   /// Waits for the work that was queued before record().
   void wait() {}
+  /// The object, or a part of it, for the host, which has waited.
+  template <class V>
+  [[nodiscard]] V value(const V* at) {
+    return backend_.read(at);
+  }
 
  private:
-  alignas(std::max_align_t) unsigned char memory_[capacity] = {};
+  B backend_;
+  Array<unsigned char> memory_;
 };
 
 /// Backend and result memory that successive eliminations share; for one thread at a time.

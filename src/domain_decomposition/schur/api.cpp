@@ -93,7 +93,7 @@ std::unique_ptr<InteriorElimination<T>> make_elimination(const MatrixRef<T>& A,
                                                          const InterfacePartition& partition,
                                                          const Device& device, const SchurOptions& options) {
   if (A.is_sparse()) {
-    return on_target(device, [&]<class Target>() {
+    return on_target<Targets::both>(device, [&]<class Target>() {
       return sparse_elimination_on<Target>(*A.csr(), partition, device, options);
     });
   }
@@ -219,8 +219,8 @@ void SchurComplement<T>::State::eliminate() {
   const Stopwatch watch;
   report.device = device;
   report.method = "schur-complement";
-  const MatrixFacts facts =
-      on_target(device, [&]<class Target>() { return make_residual_check<Target, T>(device)->matrix(A); });
+  const MatrixFacts facts = on_target<Targets::both>(
+      device, [&]<class Target>() { return make_residual_check<Target, T>(device)->matrix(A); });
   norm = facts.norm_inf;
   if (facts.row) {
     report.status = Status::not_a_number;
@@ -304,7 +304,7 @@ template <class T>
 std::vector<ColumnReport> SchurComplement<T>::State::assess(DenseView<const T> B, DenseView<const T> X,
                                                             DenseView<T> R) const {
   std::vector<ColumnReport> columns;
-  on_target(device, [&]<class Target>() {
+  on_target<Targets::both>(device, [&]<class Target>() {
     const auto check = make_residual_check<Target, T>(device);
     for (std::int64_t c = 0; c < B.columns(); ++c) {
       const SolutionFacts facts = check->solution(A, B.column(c), X.column(c), R.column(c));

@@ -225,7 +225,7 @@ std::vector<std::string_view> words_of(const std::string& line) {
   return words;
 }
 
-bool is_number(std::string_view word, const FortranField& field) {
+bool is_number_in(std::string_view word, const FortranField& field) {
   try {
     static_cast<void>(parse_fortran_real<double>(word, field));
     return true;
@@ -258,7 +258,7 @@ bool is_misaligned(const std::string& line, const std::vector<FortranFieldText>&
   const std::vector<std::string_view> words = words_of(line);
   return std::equal(
       words.begin(), words.end(), fields.begin(), fields.end(),
-      [](std::string_view word, const FortranFieldText& field) { return is_number(word, *field.field); });
+      [](std::string_view word, const FortranFieldText& field) { return is_number_in(word, *field.field); });
 }
 
 /// The first `count` fields of a line by the columns of its format, or by blanks where those columns do not

@@ -7,10 +7,10 @@
 
 #include "backend/backend.hpp"
 #include "backend/rounded.hpp"
-#include "backend/store.hpp"
 #include "linalg/spgemm/product.hpp"
 #include "matrix/compression/merge_duplicates.hpp"
 #include "matrix/compression/radix.hpp"
+#include "matrix/equal_arrays.hpp"
 #include "matrix/rows.hpp"
 
 #include <echelon/annotate.hpp>
@@ -57,16 +57,6 @@ struct ListTerms {
         values[place] = rounded_product(A.values[e], B.values[f]);
       }
     }
-  }
-};
-
-/// Places at which two arrays differ, for the first of which to search.
-template <class Index>
-struct FindDifference {
-  const Index* a;
-  const Index* b;
-  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t k) const {
-    return a[k] == b[k] ? FirstIndex{} : FirstIndex{k};
   }
 };
 
@@ -123,17 +113,9 @@ class ExpansionPlan final : public ProductPlan<T> {
   }
 
  private:
-  template <class Index>
-  [[nodiscard]] bool are_equal(const Array<Index>& a, const Array<Index>& b) {
-    Array<FirstIndex> first(backend_.device(), 1);
-    backend_.reduce(a.size(), expansion::FindDifference<Index>{a.data(), b.data()},
-                    Store<FirstIndex>{first.data()});
-    return backend_.read(first.data()).value == FirstIndex::none;
-  }
   [[nodiscard]] bool has_pattern(const Csr<T>& product) {
-    return product.nonzeros() == pattern_.column_indices.size() &&
-           are_equal(product.row_offsets(), pattern_.row_offsets) &&
-           are_equal(product.column_indices(), pattern_.column_indices);
+    return are_equal(backend_, product.row_offsets(), pattern_.row_offsets) &&
+           are_equal(backend_, product.column_indices(), pattern_.column_indices);
   }
 
   B backend_;

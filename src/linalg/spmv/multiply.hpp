@@ -18,6 +18,8 @@ template <class T>
 void multiply(Host& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
 template <class T>
 void multiply(Cuda& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
+template <class T>
+void multiply(OpenCl& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
 
 /// A x by the user's operator, for alpha = 1 and beta = 0: its product cannot be scaled.
 template <class T>
@@ -32,20 +34,30 @@ template <class T>
 void multiply_transposed(Host& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
 template <class T>
 void multiply_transposed(Cuda& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
+template <class T>
+void multiply_transposed(OpenCl& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
 
 /// Y = alpha A X + beta Y for any number of columns in either layout. Each column has the same bits as the
-/// product with that column alone. A is read once per eight columns on a GPU, per sixteen on the host.
+/// product with that column alone. A is read once per eight columns with CUDA, per sixteen on the host, and
+/// per column with OpenCL.
 template <class T>
 void multiply_several(Host& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y);
 template <class T>
 void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y);
+template <class T>
+void multiply_several(OpenCl& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                      DenseView<T> Y);
 
 /// Y = alpha A^T X + beta Y, column by column. Sums do not depend on timing or the number of threads.
+/// With OpenCL each call transposes A.
 template <class T>
 void multiply_transposed(Host& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y);
 template <class T>
 void multiply_transposed(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                         DenseView<T> Y);
+template <class T>
+void multiply_transposed(OpenCl& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y);
 
 }  // namespace echelon

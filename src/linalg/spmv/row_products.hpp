@@ -39,10 +39,29 @@ struct SubtractProduct {
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
 };
 
+/// Inner product in a fixed order: 16 partial sums, which vector instructions compute, added in pairs. A
+/// reduction by `omp simd` may be compiled to different orders in different places.
+template <class T>
+ECHELON_ANYWHERE T inner_product_in_order(std::int64_t n, const T* x, const T* y) {
+  constexpr std::int64_t lanes = 16;
+  T sums[lanes] = {};
+  std::int64_t j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) sums[lane] += x[j + lane] * y[j + lane];
+  }
+  for (std::int64_t lane = 0; j + lane < n; ++lane) sums[lane] += x[j + lane] * y[j + lane];
+  for (std::int64_t half = lanes / 2; half > 0; half /= 2) {
+    for (std::int64_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+  }
+  return sums[0];
+}
+
 }  // namespace echelon
 
 #ifdef __CUDACC__
 #include "linalg/spmv/row_products.cuh"
+#elif defined(ECHELON_OPENCL_TARGET)
+#include "linalg/spmv/row_product_loops.hpp"
 #else
 
 namespace echelon {
@@ -114,23 +133,6 @@ void for_several_row_products(B& backend, const Csr<T>& A,
       if (c < products.count) for_row_products(A, row, tile_end, products.at[c].x, products.at[c].use);
     }
   });
-}
-
-/// Inner product in a fixed order: 16 partial sums, which vector instructions compute, added in pairs. A
-/// reduction by `omp simd` may be compiled to different orders in different places.
-template <class T>
-T inner_product_in_order(std::int64_t n, const T* x, const T* y) {
-  constexpr std::int64_t lanes = 16;
-  T sums[lanes] = {};
-  std::int64_t j = 0;
-  for (; j + lanes <= n; j += lanes) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) sums[lane] += x[j + lane] * y[j + lane];
-  }
-  for (std::int64_t lane = 0; j + lane < n; ++lane) sums[lane] += x[j + lane] * y[j + lane];
-  for (std::int64_t half = lanes / 2; half > 0; half /= 2) {
-    for (std::int64_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
-  }
-  return sums[0];
 }
 
 /// use(i, sum over j of m_ij x[j]) for the n rows of a small dense matrix, row by row in memory.

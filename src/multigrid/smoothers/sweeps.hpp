@@ -2,7 +2,7 @@
 #pragma once
 
 #include "multigrid/smoothers/smoother.hpp"
-#include "relaxation/gauss_seidel/sweep.hpp"
+#include "relaxation/gauss_seidel/by_levels.hpp"
 
 namespace echelon::multigrid {
 

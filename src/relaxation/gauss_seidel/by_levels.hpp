@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Gauss-Seidel sweeps level by level, in the loops of any backend, with the bits of every sweep.
+/// Gauss-Seidel sweeps level by level, in the loops of any backend, with the bits of every sweep; the
+/// sweeps of backends without native ones.
 #pragma once
 
 #include "backend/backend.hpp"
 #include "backend/steps.hpp"
 #include "backend/store.hpp"
+#include "matrix/equal_arrays.hpp"
 #include "matrix/rows.hpp"
 #include "relaxation/gauss_seidel/level_schedule.hpp"
 #include "relaxation/gauss_seidel/row.hpp"
@@ -15,8 +17,11 @@
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 namespace echelon::gauss_seidel {
@@ -93,23 +98,32 @@ struct StoreWhileRunning {
 
 }  // namespace by_levels
 
-/// Sweeps over a matrix of which the levels are known: n elements of memory in addition to those.
+/// Sweeps over matrices with one pattern, of which this keeps a copy, and the levels from the first sweep in
+/// a direction on; in addition n elements of memory.
 template <class B, class T>
 class LevelSweeps {
  public:
   explicit LevelSweeps(const Csr<T>& A)
-      : forward_(A, false), backward_(A, true), old_x_(A.device(), A.rows()) {}
-  [[nodiscard]] std::size_t bytes() const { return forward_.bytes() + backward_.bytes() + old_x_.bytes(); }
+      : row_offsets_(A.row_offsets()), column_indices_(A.column_indices()), old_x_(A.device(), A.rows()) {}
+  [[nodiscard]] std::size_t bytes() const {
+    return row_offsets_.bytes() + column_indices_.bytes() + (forward_ ? forward_->bytes() : 0) +
+           (backward_ ? backward_->bytes() : 0) + old_x_.bytes();
+  }
+  /// Whether A has the pattern. Waits.
+  [[nodiscard]] bool has_pattern_of(B& backend, const Csr<T>& A) const {
+    return are_equal(backend, A.row_offsets(), row_offsets_) &&
+           are_equal(backend, A.column_indices(), column_indices_);
+  }
 
-  /// Queues the sweeps over a matrix with the pattern of A.
+  /// Queues the sweeps over a matrix with the pattern.
   void sweep(B& backend, const Sweeps<T>& sweeps) {
     const std::int64_t n = sweeps.A->rows();
     for (std::int64_t c = 0; c < sweeps.right_hand_sides; ++c) {
       const T* const b = sweeps.b + c * sweeps.leading_b;
       T* const x = sweeps.x + c * sweeps.leading_x;
       for (std::int64_t s = 0; s < sweeps.sweeps; ++s) {
-        if (sweeps.kind != SweepKind::backward) run(backend, sweeps, forward_, false, b, x);
-        if (sweeps.kind != SweepKind::forward) run(backend, sweeps, backward_, true, b, x);
+        if (sweeps.kind != SweepKind::backward) run(backend, sweeps, false, b, x);
+        if (sweeps.kind != SweepKind::forward) run(backend, sweeps, true, b, x);
       }
     }
     if (sweeps.skipped == nullptr || sweeps.sweeps == 0 || sweeps.right_hand_sides == 0) return;
@@ -118,10 +132,12 @@ class LevelSweeps {
   }
 
  private:
-  void run(B& backend, const Sweeps<T>& sweeps, const LevelOrder& order, bool backward, const T* b, T* x) {
+  void run(B& backend, const Sweeps<T>& sweeps, bool backward, const T* b, T* x) {
+    std::optional<LevelOrder>& order = backward ? backward_ : forward_;
+    if (!order) order.emplace(*sweeps.A, backward);
     backend.copy(sweeps.A->rows(), x, old_x_.data());
-    for_each_step(backend, order.steps(),
-                  by_levels::RelaxListed<T>{.list = order.rows(),
+    for_each_step(backend, order->steps(),
+                  by_levels::RelaxListed<T>{.list = order->rows(),
                                             .A = SparseRows<T>(*sweeps.A),
                                             .relax = Relaxation<T>(sweeps.omega),
                                             .state = sweeps.state,
@@ -131,8 +147,41 @@ class LevelSweeps {
                                             .x = x});
   }
 
-  LevelOrder forward_, backward_;
+  Array<std::int64_t> row_offsets_;
+  Array<std::int32_t> column_indices_;
+  std::optional<LevelOrder> forward_, backward_;
   Array<T> old_x_;
 };
+
+/// Workspace for a backend without native sweeps. Keeps the levels of the latest two patterns, such as those
+/// of two triangles.
+template <class B, class T>
+class SweepWorkspace {
+ public:
+  explicit SweepWorkspace(const Device& /*device*/) {}
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const auto& sweeps : kept_) sum += sweeps->bytes();
+    return sum;
+  }
+  /// The sweeps over matrices with the pattern of A. Waits.
+  [[nodiscard]] LevelSweeps<B, T>& of(B& backend, const Csr<T>& A) {
+    const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                    [&](const auto& sweeps) { return sweeps->has_pattern_of(backend, A); });
+    if (found != kept_.end()) return **found;
+    if (kept_.size() == most_kept) kept_.erase(kept_.begin());
+    return *kept_.emplace_back(std::make_unique<LevelSweeps<B, T>>(A));
+  }
+
+ private:
+  static constexpr std::size_t most_kept = 2;
+  std::vector<std::unique_ptr<LevelSweeps<B, T>>> kept_;
+};
+
+/// Queues the sweeps of a backend without native ones.
+template <class B, class T>
+void sweep(B& backend, const Sweeps<T>& sweeps, SweepWorkspace<B, T>& scratch) {
+  scratch.of(backend, *sweeps.A).sweep(backend, sweeps);
+}
 
 }  // namespace echelon::gauss_seidel

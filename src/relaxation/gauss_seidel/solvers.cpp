@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The methods gauss-seidel, sor and ssor.
+#include "relaxation/gauss_seidel/by_levels.hpp"
 #include "relaxation/gauss_seidel/sweep_solver.hpp"
 
 #include <echelon/methods/gauss_seidel.hpp>

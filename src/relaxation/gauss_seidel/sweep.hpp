@@ -61,7 +61,7 @@ struct Sweeps {
 
 /// Scratch memory of sweeps, kept from call to call: it grows to what a call needs, and repeating a call
 /// allocates nothing. It may hold what depends on the pattern of A, never on its values. One call at a time;
-/// different objects may be used concurrently.
+/// different objects may be used concurrently. by_levels.hpp has that of a backend without native sweeps.
 template <class B, class T>
 class SweepWorkspace;
 

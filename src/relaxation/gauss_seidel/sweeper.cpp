@@ -2,6 +2,7 @@
 #include "relaxation/gauss_seidel/sweeper.hpp"
 
 #include "backend/target.hpp"
+#include "relaxation/gauss_seidel/by_levels.hpp"
 
 namespace echelon::gauss_seidel {
 

@@ -394,6 +394,7 @@ class ColumnsSolve {
 
   ColumnReport accept(DenseView<const T> B, DenseView<const T> X, std::size_t j) {
     Job& job = jobs_[j];
+    if (!job.outcome.rank) job.outcome.rank = state_.setup.rank;
     const Answer<T> answer = answer_of(B, X.column(column_number(j)), j);
     const bool minimizes = minimizes_residual();
     if (minimizes) {

@@ -7,7 +7,7 @@
 #include "linalg/contraction.hpp"
 #include "linalg/residual_check.hpp"
 #include "matrix/assign.hpp"
-#include "matrix/transposed_matrix.hpp"
+#include "matrix/views/transposed_matrix.hpp"
 #include "solver/answer/error_measurement.hpp"
 #include "solver/answer/null_space_projection.hpp"
 #include "solver/has_factor.hpp"

@@ -60,5 +60,9 @@ template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTa
     const Device&, const AutoOptions&);
 template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget, double>(
     const Device&, const AutoOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<OpenClTarget, float>(
+    const Device&, const AutoOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<OpenClTarget, double>(
+    const Device&, const AutoOptions&);
 
 }  // namespace echelon

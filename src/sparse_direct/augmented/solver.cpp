@@ -2,7 +2,7 @@
 // Least squares by the factors of the augmented matrix, as a Solver.
 #include "linalg/residual_check.hpp"
 #include "linalg/vector/rounding_sample.hpp"
-#include "matrix/transposed_matrix.hpp"
+#include "matrix/views/transposed_matrix.hpp"
 #include "solver/direct/normal_corrections.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/augmented/system.hpp"

@@ -118,7 +118,7 @@ class BandedLuFactorization {
     sparse_lu_.reset();
     tridiagonal_ = false;
     growth_ = 0;
-    growth_failure_.clear();
+    failure_.clear();
     B& backend = context.backend;
     const MatrixRef<T>& A = context.A;
     Csr<T> converted;
@@ -135,10 +135,10 @@ class BandedLuFactorization {
     return outcome.ok() ? outcome : complete(std::move(outcome));
   }
 
-  /// Factors by sparse-lu where growth of elements spoilt the factors, and determines the rank if A seems to
-  /// be singular.
+  /// Factors by sparse-lu where growth of elements or a zero pivot spoilt the factors, and determines the
+  /// rank if A seems to be singular.
   direct::Factored conclude(const Context& context, Outcome outcome) {
-    if (!growth_failure_.empty()) return complete(factor_by_sparse_lu(context, std::move(outcome.warnings)));
+    if (!failure_.empty()) return complete(factor_by_sparse_lu(context, std::move(outcome.warnings)));
     return complete(outcome.ok() ? std::move(outcome) : singular(context, std::move(outcome)));
   }
 
@@ -232,16 +232,16 @@ class BandedLuFactorization {
       factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
     if (context.control.stop_requested()) return cancelled_factorization();
     BandFacts facts = run_factorization(context);
-    growth_failure_ = find_growth_failure(context, facts);
+    failure_ = find_growth_failure(context, facts);
     Outcome outcome;
-    if (!growth_failure_.empty()) {
-      outcome.warnings.push_back(growth_failure_ + ": factored again with rows scaled at random");
+    if (!failure_.empty()) {
+      outcome.warnings.push_back(failure_ + ": factored again with rows scaled at random");
       scale_rows_at_random(context.backend);
       facts = run_factorization(context);
-      growth_failure_ = find_growth_failure(context, facts);
+      failure_ = find_growth_failure(context, facts);
     }
     if (context.control.stop_requested()) return cancelled_factorization();
-    if (!growth_failure_.empty() || facts.zero_column.value == FirstIndex::none) return outcome;
+    if (!failure_.empty() || facts.zero_column.value == FirstIndex::none) return outcome;
     Outcome rank = singular(context, zero_pivot(order_.original(facts.zero_column.value)));
     rank.warnings.insert(rank.warnings.begin(), outcome.warnings.begin(), outcome.warnings.end());
     return rank;
@@ -306,14 +306,20 @@ class BandedLuFactorization {
   }
 
   /// Determines the rank of a matrix that seems to be singular, and the columns and rows that depend on
-  /// others; `outcome` stands if the rank is full. Consistent systems can be solved afterwards.
+  /// others. Consistent systems can be solved afterwards. If the rank is full, `outcome` stands, but for a
+  /// zero pivot, which ends these factors.
   Outcome singular(const Context& context, Outcome outcome) {
     const Array<T> host = device_.on_host() ? Array<T>() : band_.elements.to(Device::serial());
     BandElements<T> A = band_.view();
     if (!device_.on_host()) A.data = host.data() + band_.widths.lower;
     constexpr double tolerance = 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
     BandRank found = find_rank(A, band_.n, tolerance);
-    if (found.rank == band_.n) return outcome;
+    if (found.rank == band_.n || has_full_rank_by_sparse_lu(context)) {
+      sparse_lu_.reset();
+      if (!outcome.row) return outcome;
+      failure_ = "pivot " + std::to_string(*outcome.row) + " (from 0) is zero although A has full rank";
+      return {.warnings = std::move(outcome.warnings)};
+    }
     order_.number_originally(found.dependent_columns);
     order_.number_originally(found.dependent_rows);
     outcome.rank = found.rank;
@@ -325,33 +331,39 @@ class BandedLuFactorization {
                       " (from 0); largest rejected pivot " + short_number(found.largest_rejected);
     outcome.statistics.push_back({"dependent_columns", found.dependent_columns});
     outcome.statistics.push_back({"dependent_rows", found.dependent_rows});
-    factor_singular(context, outcome);
+    take_sparse_lu(outcome);
     return outcome;
   }
 
-  /// Factors A so that consistent systems can be solved, unless sparse-lu finds another rank.
-  void factor_singular(const Context& context, Outcome& outcome) {
+  /// Factors A by sparse-lu, whose rank is the exact one where pivots leave a doubt.
+  [[nodiscard]] bool has_full_rank_by_sparse_lu(const Context& context) {
     sparse_lu_.emplace(context.A, device_, context.control);
-    const Outcome& factored = sparse_lu_->outcome();
-    if (factored.status == Status::singular && factored.rank == outcome.rank) {
-      outcome.row.reset();
-      return;
-    }
-    if (factored.status == Status::cancelled) {
-      outcome = factored;
-    } else {
-      outcome.message += outcome.row ? "; systems are not solved" : "";
-      if (factored.rank) outcome.message += "; sparse-lu finds a rank of " + std::to_string(*factored.rank);
-    }
-    sparse_lu_.reset();
+    return sparse_lu_->outcome().rank == band_.n;
   }
 
-  /// Factors A by sparse-lu in place of factors that growth of elements spoilt.
+  /// Takes the factors of sparse-lu, by which consistent systems can be solved, and its rank, if that is
+  /// another one.
+  void take_sparse_lu(Outcome& outcome) {
+    const Outcome& factored = sparse_lu_->outcome();
+    if (!has_factor(factored)) {
+      if (factored.status == Status::cancelled) outcome = factored;
+      if (outcome.row) outcome.message += "; systems are not solved";
+      sparse_lu_.reset();
+      return;
+    }
+    outcome.row.reset();
+    if (factored.rank == outcome.rank) return;
+    outcome.rank = factored.rank;
+    outcome.message = factored.message;
+    outcome.statistics.clear();
+  }
+
+  /// Factors A by sparse-lu in place of factors that are not accurate or not complete.
   Outcome factor_by_sparse_lu(const Context& context, std::vector<std::string> warnings) {
     sparse_lu_.emplace(context.A, device_, context.control);
     Outcome outcome = sparse_lu_->outcome();
     if (!has_factor(outcome)) sparse_lu_.reset();
-    warnings.push_back(growth_failure_ + ": factored by sparse-lu instead");
+    warnings.push_back(failure_ + ": factored by sparse-lu instead");
     outcome.warnings.insert(outcome.warnings.begin(), warnings.begin(), warnings.end());
     outcome.statistics.clear();
     return outcome;
@@ -448,7 +460,7 @@ class BandedLuFactorization {
   std::optional<SparseLuSystem<T>> sparse_lu_;  // solves in place of the factors
   BandFactorizationOn<B, T> factorization_;
   double growth_ = 0;
-  std::string growth_failure_;  // of factors that are not accurate
+  std::string failure_;  // of factors that are not accurate or not complete
 };
 
 }  // namespace banded

@@ -149,7 +149,7 @@ class PatternSystems {
       const auto program = plan_elimination(pattern, narrowed(factors.row_permutation),
                                             narrowed(factors.column_permutation), most_targets);
       if (!program) return;
-      elimination_ = on_target(A_.device(), [&]<class Target>() {
+      elimination_ = on_target<Targets::both>(A_.device(), [&]<class Target>() {
         return make_batch_elimination<Target, T>(A_.device(), pattern, *program);
       });
       return;

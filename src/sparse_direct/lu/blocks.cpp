@@ -3,7 +3,7 @@
 
 #include "sparse_direct/left_looking/stored_zeros.hpp"
 #include "sparse_direct/left_looking/substitution.hpp"
-#include "sparse_direct/multifrontal/fronts/pivot_ratio.hpp"
+#include "sparse_direct/multifrontal/fronts/pivot_sizes.hpp"
 #include "sparse_direct/multifrontal/singular.hpp"
 #include "sparse_direct/symbolic/equal_patterns.hpp"
 
@@ -82,9 +82,9 @@ LeftLookingEnd BlockLu<T>::factor(const Csr<T>& A, double most_entries, const Se
 
 template <class T>
 double BlockLu<T>::pivot_ratio() const {
-  PivotRatio pivots;
+  PivotSizes pivots;
   for (const T pivot : factors_.pivot) pivots.add(std::abs(static_cast<double>(pivot)));
-  return pivots.value();
+  return pivots.ratio();
 }
 
 template <class T>

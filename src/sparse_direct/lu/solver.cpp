@@ -51,14 +51,6 @@ bool is_regular_triangle(const Csr<T>& A) {
   constexpr double no_elimination = std::numeric_limits<double>::infinity();
   return decide_rank(MatrixRef<T>(A), {A.rows(), true}, no_elimination).has_value();
 }
-/// Whether the condition number leaves the rank open.
-template <class T>
-bool is_nearly_singular(const Outcome& outcome) {
-  constexpr double clear_gap = 1000;
-  return outcome.status == Status::singular ||
-         outcome.reciprocal_condition.value_or(1) < clear_gap * std::numeric_limits<T>::epsilon();
-}
-
 /// Order of the pivots of a matched A, if the order of its blocks is one: a single block, with rows in the
 /// order of the columns that they are matched to.
 std::span<const std::int32_t> order_of_pivots(const BlockOrder& order, const LargeDiagonal& diagonal) {
@@ -186,7 +178,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
       return std::nullopt;
     const Csr<T>& matrix = blocks.matrix(A);
     Outcome outcome = this->assess(context, matrix, blocks.matrix_scaling(), blocks.pivot_ratio());
-    const bool doubtful = is_nearly_singular<T>(outcome);
+    const bool doubtful = this->is_nearly_singular(outcome);
     if (outcome.status == Status::singular && !is_regular_triangle(matrix)) return std::nullopt;
     const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(matrix), {A.rows(), doubtful});
     const bool proven = exact == A.rows();
@@ -215,18 +207,13 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
       if (std::optional<Outcome> by_blocks = factor_by_blocks_instead(context)) return *std::move(by_blocks);
       return factor_fronts(context, false);
     }
-    const std::int64_t found = fronts.facts().rank;
-    const bool doubtful = !trustworthy || is_nearly_singular<T>(outcome);
-    const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(A), {found, doubtful});
-    const bool wrong = exact && (*exact < found || (*exact > found && !trustworthy));
-    if (wrong && !factor_with_rank(context, *exact)) {
-      outcome = this->factor_and_assess(context, fronts, factors.scaling());
-      if (outcome.status == Status::cancelled) return outcome;
-    }
+    const bool doubtful = !trustworthy || this->is_nearly_singular(outcome);
+    const bool proven = this->settle_rank(context, fronts, factors.scaling(), trustworthy, doubtful, outcome);
+    if (outcome.status == Status::cancelled) return outcome;
     const std::int64_t rank = fronts.facts().rank;
     this->complete(outcome, fronts, false);
     add_front_statistics(outcome, fronts, factors.diagonal());
-    if (doubtful || rank < A.rows()) this->add_certainty(outcome, exact == rank);
+    if (doubtful || rank < A.rows()) this->add_certainty(outcome, proven);
     return outcome;
   }
 
@@ -246,21 +233,6 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     }
     replace_blocks_by_fronts(A);
     return std::nullopt;
-  }
-
-  /// Factors by fronts with smallest pivots that give the exact rank; false if none does.
-  bool factor_with_rank(const Context& context, std::int64_t exact) {
-    constexpr double most = 1e-6;
-    const Csr<T>& A = *context.A.csr();
-    auto& factors = std::get<FrontLu<T>>(factors_);
-    PivotedFactorization<T>& fronts = factors.fronts();
-    double smallest = fronts.facts().rank < exact ? 0 : null_pivot_tolerance<T>(A.rows());
-    while (smallest < most) {
-      if (!fronts.factor_scaled(A, factors.scaling(), smallest, context.control)) return false;
-      if (fronts.facts().rank <= exact) return fronts.facts().rank == exact;
-      smallest = std::max(4 * smallest, static_cast<double>(std::numeric_limits<T>::epsilon()) / 16);
-    }
-    return false;
   }
 
   /// Factors a structurally singular A, and decides the rank.

@@ -3,9 +3,6 @@
 
 #include "backend/host/host.hpp"
 #include "linalg/line_scaling.hpp"
-#include "sparse_direct/matching/elements.hpp"
-
-#include <echelon/matrix/transform.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -54,40 +51,12 @@ bool correct(std::vector<double>& factors, const std::vector<double>& largest) {
   return changed;
 }
 
-/// Row of each stored element.
-template <class T>
-std::vector<std::int64_t> rows_of_elements(const Csr<T>& a) {
-  std::vector<std::int64_t> rows;
-  rows.reserve(static_cast<std::size_t>(a.nonzeros()));
-  for_each_element(a, [&](std::int64_t i, std::int64_t, double) { rows.push_back(i); });
-  return rows;
-}
-
-/// Elements of a matrix and of its transpose.
-template <class T>
-struct SparseElements {
-  const Csr<T>& a;
-  const Csr<T>& transpose;
-  const std::int64_t* rows;     ///< of the elements of a
-  const std::int64_t* columns;  ///< of the elements of the transpose
-  [[nodiscard]] MatrixElement of_rows(std::int64_t e) const {
-    return matrix_element(rows[e], std::int64_t{a.column_indices()[e]}, a.values()[e]);
-  }
-  [[nodiscard]] MatrixElement of_columns(std::int64_t e) const {
-    return matrix_element(std::int64_t{transpose.column_indices()[e]}, columns[e], transpose.values()[e]);
-  }
-};
-
 /// Powers of two that bring all elements as close to 1 as they can.
 template <class T>
 Scaling geometric_scaling(const Csr<T>& a, int passes) {
   Host backend(Device::serial());
-  const Csr<T> transposed = transpose(a);
-  const std::vector<std::int64_t> rows = rows_of_elements(a);
-  const std::vector<std::int64_t> columns = rows_of_elements(transposed);
-  LineScaling scaling(backend, a.rows(), a.columns(),
-                      {a.row_offsets().data(), transposed.row_offsets().data()},
-                      SparseElements<T>{a, transposed, rows.data(), columns.data()});
+  const SparseLines<Host, T> lines(backend, a);
+  LineScaling scaling = lines.scaling(backend);
   scaling.fit(passes);
   Scaling result{std::vector<double>(static_cast<std::size_t>(a.rows())),
                  std::vector<double>(static_cast<std::size_t>(a.columns()))};

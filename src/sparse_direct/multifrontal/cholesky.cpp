@@ -4,7 +4,7 @@
 #include "solver/instantiate.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/factorization.hpp"
-#include "sparse_direct/multifrontal/fronts/pivot_ratio.hpp"
+#include "sparse_direct/multifrontal/fronts/pivot_sizes.hpp"
 #include "sparse_direct/multifrontal/fronts/unpack.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/sparse_factorization.hpp"
@@ -67,11 +67,11 @@ class SparseCholeskyFactorization final : public SparseFactorization<B, T> {
   [[nodiscard]] double condition_of_unit_diagonal(const Context& context) {
     const Csr<T>& A = *context.A.csr();
     const std::vector<double> scale = scale_to_unit_diagonal(A);
-    const double ratio = pivot_ratio(fronts_.factors(), [&](std::int64_t k) {
+    const PivotSizes pivots = pivot_sizes(fronts_.factors(), [&](std::int64_t k) {
       const double s = scale[fronts_.column_order()[static_cast<std::size_t>(k)]];
       return s * s;
     });
-    return this->reciprocal_condition(context, A, {scale, scale}, ratio);
+    return this->reciprocal_condition(context, A, {scale, scale}, pivots.ratio());
   }
 
   /// Powers of two near 1 / sqrt(a_ii).

@@ -89,12 +89,17 @@ class SparseLdltFactorization final : public RankDecidingFactorization<B, T> {
     if (std::optional<Outcome> lack = fronts_.lack_of_memory("the factorisation")) return *lack;
     Outcome outcome = this->factor_and_assess(context, fronts_, scaling_);
     if (outcome.status == Status::cancelled) return outcome;
+    const bool trustworthy = this->are_trustworthy(context, fronts_);
+    const bool doubtful = !trustworthy || this->is_nearly_singular(outcome);
+    const bool proven = this->settle_rank(context, fronts_, scaling_, trustworthy, doubtful, outcome);
+    if (outcome.status == Status::cancelled) return outcome;
     const FactorFacts& facts = fronts_.facts();
     this->complete(outcome, fronts_, facts.rank == matching_.structural_rank);
     add_inertia(outcome);
     outcome.statistics.push_back({"scaling", std::string(to_string(kind_))});
     outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
     fronts_.add_pivot_statistics(outcome);
+    if (doubtful || facts.rank < context.A.rows()) this->add_certainty(outcome, proven);
     return outcome;
   }
 

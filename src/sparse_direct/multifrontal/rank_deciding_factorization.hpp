@@ -2,10 +2,11 @@
 /// Base of the factorisations with numerical pivoting: singular matrices, and tests of the factors.
 #pragma once
 
+#include "exact/decide_rank.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "solver/factor_status.hpp"
 #include "sparse_direct/matching/null_pivot.hpp"
-#include "sparse_direct/multifrontal/fronts/pivot_ratio.hpp"
+#include "sparse_direct/multifrontal/fronts/pivot_sizes.hpp"
 #include "sparse_direct/multifrontal/pivoted_factorization.hpp"
 #include "sparse_direct/multifrontal/singular.hpp"
 #include "sparse_direct/multifrontal/sparse_factorization.hpp"
@@ -45,7 +46,7 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
     const bool perturbed = facts.perturbed_pivots > 0;
     Outcome outcome;
     if (facts.rank == A.rows() && !perturbed) {
-      outcome = assess(context, A, scaling, pivot_ratio(fronts.factors(), [](std::int64_t) { return 1.0; }));
+      outcome = assess(context, A, scaling, sizes_of_pivots(fronts).ratio());
     }
     if (outcome.status == Status::singular || facts.rank < A.rows() ||
         (perturbed && !(test_factors(context) <= acceptable_test_error))) {
@@ -53,6 +54,12 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
         return cancelled_factorization();
     }
     return outcome;
+  }
+
+  /// Whether the condition number leaves the rank open.
+  [[nodiscard]] static bool is_nearly_singular(const Outcome& outcome) {
+    return outcome.status == Status::singular ||
+           outcome.reciprocal_condition.value_or(1) < doubtful_gap * std::numeric_limits<T>::epsilon();
   }
 
   /// Whether the factors describe A: refined solutions are accurate after perturbed pivots, and columns
@@ -66,6 +73,23 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
       if (!is_dependent(context, fronts.column_order()[static_cast<std::size_t>(k)])) return false;
     }
     return facts.rank < n || facts.perturbed_pivots == 0 || test_factors(context) <= acceptable_test_error;
+  }
+
+  /// Factors again where the exact rank of A is known and is another one than that of the factors: a smaller
+  /// one, or a larger one where the factors leave a doubt and no tolerance a gap between the pivots.
+  /// (Rounding errors make a product of smaller rank one of full rank; the complete pivoting of roots leaves
+  /// a gap of 10^5 there in float, and of less than 300 in Hilbert's matrices.) Returns whether the rank is
+  /// proven. `doubtful`: even a full rank is.
+  [[nodiscard]] bool settle_rank(const Context& context, PivotedFactorization<T>& fronts,
+                                 const Scaling& scaling, bool trustworthy, bool doubtful, Outcome& outcome) {
+    const std::int64_t found = fronts.facts().rank;
+    const std::optional<std::int64_t> exact = decide_rank(context.A, {found, doubtful});
+    if (!exact || *exact == found) return exact.has_value();
+    if (*exact > found && trustworthy && has_gap(fronts)) return false;
+    if (*exact > found && factor_with_gap(context, fronts, scaling)) return false;
+    if (!factor_with_rank(context, fronts, scaling, *exact))
+      outcome = factor_and_assess(context, fronts, scaling);
+    return exact == fronts.facts().rank;
   }
 
   /// The condition number of the scaled matrix, if it is to be estimated; `ratio`: of its pivots.
@@ -111,6 +135,40 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
   }
 
  private:
+  [[nodiscard]] static PivotSizes sizes_of_pivots(const PivotedFactorization<T>& fronts) {
+    return pivot_sizes(fronts.factors(), [](std::int64_t) { return 1.0; });
+  }
+
+  /// Whether the accepted pivots are clearly larger than the rejected ones.
+  [[nodiscard]] static bool has_gap(const PivotedFactorization<T>& fronts) {
+    return sizes_of_pivots(fronts).smallest() > doubtful_gap * fronts.facts().largest_rejected;
+  }
+  /// Factors with tolerances at which rounding errors that have grown are rejected, until the pivots have a
+  /// gap; false if there is none.
+  static bool factor_with_gap(const Context& context, PivotedFactorization<T>& fronts,
+                              const Scaling& scaling) {
+    for (const double growth : {16, 256, 4096}) {
+      const double smallest = growth * null_pivot_tolerance<T>(context.A.rows());
+      if (!fronts.factor_scaled(*context.A.csr(), scaling, smallest, context.control)) return false;
+      if (has_gap(fronts) && are_trustworthy(context, fronts)) return true;
+    }
+    return false;
+  }
+
+  /// Factors with smallest pivots that give the exact rank; false if none does.
+  static bool factor_with_rank(const Context& context, PivotedFactorization<T>& fronts,
+                               const Scaling& scaling, std::int64_t exact) {
+    constexpr double most = 1e-6;
+    const Csr<T>& A = *context.A.csr();
+    double smallest = exact == A.rows() ? 0 : null_pivot_tolerance<T>(A.rows());
+    while (smallest < most) {
+      if (!fronts.factor_scaled(A, scaling, smallest, context.control)) return false;
+      if (fronts.facts().rank <= exact) return fronts.facts().rank == exact;
+      smallest = std::max(4 * smallest, static_cast<double>(std::numeric_limits<T>::epsilon()) / 16);
+    }
+    return false;
+  }
+
   static constexpr double acceptable_test_error =
       100 * static_cast<double>(std::numeric_limits<T>::epsilon());
 

@@ -10,6 +10,7 @@
 #include <echelon/error.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -40,6 +41,8 @@ std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options
     case Ordering::automatic:
       break;
     case Ordering::amd:
+      if (std::ssize(options.minimum_degree) == a.n)
+        return {options.minimum_degree.begin(), options.minimum_degree.end()};
       return minimum_degree_ordering(a);
     case Ordering::dissection:
       return nested_dissection_ordering(a, {.threads = options.threads, .cancel = options.cancel});

@@ -18,7 +18,7 @@ struct OrderingOptions {
   Ordering ordering = Ordering::automatic;
   /// n rows in the order of elimination; if not empty, it is taken instead of `ordering`.
   std::span<const std::int32_t> permutation = {};
-  /// The rows in the order of AMD, if that is known: `automatic` takes it instead of computing it.
+  /// The rows in the order of AMD, if that is known: `automatic` and `amd` do not compute it again.
   std::span<const std::int32_t> minimum_degree = {};
   int threads = 1;                ///< for dissection, whose result does not depend on it
   bool for_gpu = false;           ///< for `automatic`: where the factorisation takes place

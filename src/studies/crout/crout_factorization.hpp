@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dense/factorization/packed_factors.hpp"
+#include "dense/factorization/qr_after_growth.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "linalg/blas/blas.hpp"
 #include "solver/direct/factorization.hpp"
@@ -23,8 +24,8 @@ class CroutFactorization {
  public:
   using Scope = blas::Threads;
 
-  void substitute(direct::Operation operation, B& /*backend*/, direct::NoSpace& /*space*/,
-                  DenseView<T> X) const {
+  void substitute(direct::Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
+    if (qr_.serves()) return qr_.substitute(backend, operation == direct::Operation::transpose, factors_, X);
     if (operation == direct::Operation::none) {
       exchange_rows(X, false);
       solve_triangle(CblasLower, CblasNoTrans, CblasNonUnit, X);
@@ -35,16 +36,23 @@ class CroutFactorization {
       exchange_rows(X, true);
     }
   }
-  direct::Factored conclude(const direct::FactorContext<B, T>& /*context*/, Outcome assessed) const {
-    return assess_growth<T>(std::move(assessed), growth_, factors_.rows());
+  /// Factors by QR where growth of elements spoilt the factors.
+  direct::Factored conclude(const direct::FactorContext<B, T>& context, Outcome assessed) {
+    const bool spoilt = !qr_.serves() && is_spoilt<T>(assessed, growth_, factors_.rows());
+    return spoilt ? qr_.factor(context, factors_, growth_) : std::move(assessed);
   }
   [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     DeterminantProduct product;
     multiply_by_diagonal(product, factors_);
-    count_exchanges(product, pivots_);
+    if (qr_.serves()) {
+      qr_.multiply(product);
+    } else {
+      count_exchanges(product, pivots_);
+    }
     return product;
   }
   [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
+    qr_.check_factors();
     MatrixFactors<T> result;
     result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = false});
     result.upper = copy_triangle(backend, factors_.view(), {.lower = false, .unit_diagonal = true});
@@ -52,7 +60,9 @@ class CroutFactorization {
     return result;
   }
   [[nodiscard]] double norm() const { return norms_.one; }
-  [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + pivots_.size() * sizeof(std::int64_t); }
+  [[nodiscard]] std::size_t bytes() const {
+    return factors_.bytes() + pivots_.size() * sizeof(std::int64_t) + qr_.bytes();
+  }
 
  protected:
   explicit CroutFactorization(bool equilibrate) : equilibrate_(equilibrate) {}
@@ -61,6 +71,7 @@ class CroutFactorization {
   template <class FactorInPlace>
   Outcome factor_scaled(const direct::FactorContext<B, T>& context, const FactorInPlace& factor_in_place) {
     pivots_.clear();
+    qr_.clear();
     if (Outcome scaled = lu::copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok())
       return scaled;
     const std::int64_t n = factors_.rows();
@@ -69,7 +80,7 @@ class CroutFactorization {
     const bool zero_pivot = outcome.status == Status::singular;
     if (!outcome.ok() && !zero_pivot) return outcome;
     growth_ = largest_eliminated(zero_pivot ? outcome.row.value() + 1 : n) / norms_.largest;
-    outcome = assess_growth<T>(std::move(outcome), growth_, n);
+    if (is_spoilt<T>(outcome, growth_, n)) return qr_.factor(context, factors_, growth_);
     outcome.statistics.push_back({"pivot_growth", growth_});
     return outcome;
   }
@@ -114,6 +125,7 @@ class CroutFactorization {
   Dense<T> factors_;
   lu::ScaledNorms norms_;
   std::vector<std::int64_t> pivots_;
+  lu::QrAfterGrowth<B, T> qr_;
   double growth_ = 0;  // of elements in the factorisation
 };
 

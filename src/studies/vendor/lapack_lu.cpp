@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/host/host.hpp"
 #include "dense/factorization/packed_factors.hpp"
-#include "dense/factorization/qr.hpp"
+#include "dense/factorization/qr_after_growth.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "dense/factorization/zero_diagonal.hpp"
 #include "linalg/blas/blas.hpp"
@@ -10,7 +10,6 @@
 #include "solver/instantiate.hpp"
 #include "studies/vendor/blocked_lu.hpp"
 
-#include <echelon/error.hpp>
 #include <echelon/methods/dense/lapack_lu.hpp>
 
 #include <cstddef>
@@ -33,7 +32,7 @@ class LapackFactorization {
   LapackFactorization(const Device&, const LapackLuOptions& options) : equilibrate_(options.equilibrate) {}
 
   Outcome factor(const direct::FactorContext<B, T>& context) {
-    tau_ = Array<T>();
+    qr_.clear();
     pivots_.clear();
     const int n = blas::dimension(context.A.rows());
     if (Outcome scaled = lu::copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok())
@@ -43,8 +42,9 @@ class LapackFactorization {
     const BlockedLuResult lu = factor_blocked_lu(n, a, pivots_.data(), context.control);
     if (lu.cancelled) return cancelled_factorization();
     const double growth = static_cast<double>(lapack::upper_norm_max(n, a)) / norms_.largest;
-    if (!(growth <= acceptable_growth<T>(n))) return factor_qr(context, growth);
-    if (lu.zero_pivot > 0) return zero_pivot(lu.zero_pivot - 1);
+    if (!(growth <= acceptable_growth<T>(n))) return qr_.factor(context, factors_, growth);
+    if (lu.zero_pivot > 0)
+      return lu::replace_zero_pivots(context.backend, factors_, lu.zero_pivot - 1, norms_.largest);
     Outcome outcome = assess_condition<T>(lapack::reciprocal_condition(n, a, static_cast<T>(norms_.one)));
     outcome.statistics = {{"factorization", "lu"}, {"pivot_growth", growth}};
     return outcome;
@@ -52,26 +52,26 @@ class LapackFactorization {
 
   void substitute(Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
     const bool transposed = operation == Operation::transpose;
-    if (tau_.size() == 0) {
+    if (!qr_.serves()) {
       lapack::getrs(transposed, static_cast<int>(X.rows()), static_cast<int>(X.columns()), factors_.data(),
                     pivots_.data(), X.data(), blas::dimension(X.leading()));
     } else {
-      lu::substitute_qr<T>(backend, transposed, factors_.view(), tau_.data(), X);
+      qr_.substitute(backend, transposed, factors_, X);
     }
   }
 
   [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     DeterminantProduct product;
     multiply_by_diagonal(product, factors_);
-    if (tau_.size() == 0) {
+    if (!qr_.serves()) {
       count_exchanges(product, pivots_, 1);
     } else {
-      count_reflections(product, tau_.to_vector());
+      qr_.multiply(product);
     }
     return product;
   }
   [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
-    if (tau_.size() > 0) throw Error("there are no L and U of A, which was factored by QR after growth");
+    qr_.check_factors();
     MatrixFactors<T> result;
     result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = true});
     result.upper = copy_triangle(backend, factors_.view(), {.lower = false, .unit_diagonal = false});
@@ -80,29 +80,15 @@ class LapackFactorization {
   }
   [[nodiscard]] double norm() const { return norms_.one; }
   [[nodiscard]] std::size_t bytes() const {
-    return factors_.bytes() + pivots_.size() * sizeof(int) + tau_.bytes();
+    return factors_.bytes() + pivots_.size() * sizeof(int) + qr_.bytes();
   }
 
  private:
-  /// Factors A = Q R, which is backward stable for every A, at twice the flops of LU.
-  Outcome factor_qr(const direct::FactorContext<B, T>& context, double growth) {
-    lu::restore_scaled(context, factors_);
-    tau_ = Array<T>(context.backend.device(), factors_.rows());
-    if (!lu::factor_qr<T>(context.backend, factors_.view(), tau_.data(), context.control))
-      return cancelled_factorization();
-    if (const std::int64_t zero = lu::first_zero_on_diagonal(context.backend, factors_); zero >= 0)
-      return zero_pivot(zero);
-    Outcome outcome = assess_condition<T>(context.reciprocal_condition());
-    outcome.warnings.push_back(growth_warning(growth));
-    outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
-    return outcome;
-  }
-
   bool equilibrate_;
   Dense<T> factors_;  // of LU, or of QR
   lu::ScaledNorms norms_;
   std::vector<int> pivots_;
-  Array<T> tau_;  // of QR's reflections; empty: LU
+  lu::QrAfterGrowth<B, T> qr_;
 };
 
 }  // namespace

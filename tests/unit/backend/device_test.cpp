@@ -11,11 +11,13 @@ namespace echelon::test {
 namespace {
 
 TEST(Device, Name_ParsesToSameDevice) {
-  for (const Device& device : {Device(), Device::serial(), Device::openmp(), Device::openmp(1),
-                               Device::openmp(7), Device::cuda(), Device::cuda(3)}) {
+  for (const Device& device :
+       {Device(), Device::serial(), Device::openmp(), Device::openmp(1), Device::openmp(7), Device::cuda(),
+        Device::cuda(3), Device::opencl(), Device::opencl(2)}) {
     EXPECT_EQ(Device::parse(device.name()), device) << device.name();
   }
   EXPECT_EQ(Device::parse("cuda:0"), Device::cuda());
+  EXPECT_EQ(Device::parse("opencl:0"), Device::opencl());
   EXPECT_EQ(Device::parse("openmp:4").threads(), 4);
 }
 
@@ -28,11 +30,13 @@ TEST(Device, Threads) {
 
 TEST(Device, Parse_InvalidNames_Throw) {
   for (const char* text : {"", ":", "gpu", "serial:2", "openmp:", "openmp:0", "openmp:-1", "openmp:4x",
-                           "openmp: 4", "openmp:99999999999", "cuda:-1", "cuda:x", "CUDA", "cuda:1:2"}) {
+                           "openmp: 4", "openmp:99999999999", "cuda:-1", "cuda:x", "CUDA", "cuda:1:2",
+                           "opencl:", "opencl:-1", "opencl:x", "OpenCL"}) {
     EXPECT_THROW(Device::parse(text), BadOption) << "'" << text << "'";
   }
   EXPECT_THROW(Device::openmp(-1), BadOption);
   EXPECT_THROW(Device::cuda(-1), BadOption);
+  EXPECT_THROW(Device::opencl(-1), BadOption);
   try {
     Device::parse("opnemp");
     FAIL();
@@ -49,6 +53,9 @@ TEST(Device, SameMemory) {
   EXPECT_FALSE(same_memory(Device::cuda(), Device::openmp()));
   EXPECT_TRUE(same_memory(Device::cuda(1), Device::cuda(1)));
   EXPECT_FALSE(same_memory(Device::cuda(0), Device::cuda(1)));
+  EXPECT_FALSE(same_memory(Device::cuda(0), Device::opencl(0)));
+  EXPECT_FALSE(same_memory(Device::opencl(), Device::openmp()));
+  EXPECT_TRUE(same_memory(Device::opencl(1), Device::opencl(1)));
 }
 
 TEST(Device, Host_IsAvailable) {
@@ -78,6 +85,23 @@ TEST(Device, NoGpu_ErrorExplains) {
   EXPECT_TRUE(cuda_device_count() > 0 || complaint.find("openmp") != std::string::npos) << complaint;
   EXPECT_THROW(static_cast<void>(memory(Device::cuda(cuda_device_count()))), Error);
   EXPECT_THROW(static_cast<void>(hardware(Device::cuda(cuda_device_count()))), Error);
+}
+
+TEST(Device, NoOpenClDevice_ErrorExplains) {
+  const auto absent = static_cast<int>(opencl_devices().size());
+  EXPECT_LE(opencl_device_count(), absent);
+  try {
+    require(Device::opencl(absent));
+    FAIL() << "accepted";
+  } catch (const NotBuilt& error) {
+    EXPECT_FALSE(opencl_built());
+    EXPECT_NE(std::string(error.what()).find("preset 'opencl'"), std::string::npos) << error.what();
+  } catch (const NoDevice& error) {
+    EXPECT_TRUE(opencl_built());
+    EXPECT_NE(std::string(error.what()).find("OpenCL"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(static_cast<void>(memory(Device::opencl(absent))), Error);
+  EXPECT_THROW(static_cast<void>(hardware(Device::opencl(absent))), Error);
 }
 
 }  // namespace

@@ -163,7 +163,43 @@ TYPED_TEST(DenseLuOf, SmallIntegers_ExactSingularity) {
   Dense<T> a(Device(), 2, 2);
   a(0, 0) = 2, a(0, 1) = 4, a(1, 0) = 1, a(1, 1) = 2;
   Method lu;
-  EXPECT_EQ(lu.factor(a).row, 1);
+  const Report report = lu.factor(a);
+  EXPECT_EQ(report.status, Status::singular) << report;
+  EXPECT_EQ(report.rank, 1);
+  EXPECT_NE(report.message.find("pivot 1 "), std::string::npos) << report.message;
+  EXPECT_EQ(lu.determinant().sign, 0);
+}
+
+/// Pivots that are exactly zero are at the level of rounding errors: systems are solved, and accepted or
+/// refused, as others of a singular matrix.
+TYPED_TEST(DenseLuOf, ZeroPivots_ConsistentSystemsAreSolved) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
+  for (const std::int64_t n : {2, 3, 7, 40}) {
+    for (const std::int64_t rank : {std::int64_t{1}, n - 1}) {
+      Dense<T> a(Device(), n, n);
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t i = 0; i < n; ++i) a(i, j) = j % rank == i % rank ? T{2} : T{1};
+      }
+      Dense<T> b(Device(), n, 1);
+      Dense<T> x(Device(), n, 1);
+      for (std::int64_t i = 0; i < n; ++i) {
+        b(i, 0) = 0;
+        for (std::int64_t j = 0; j < n; ++j) b(i, 0) += a(i, j) * static_cast<T>(1 + j % 3);
+      }
+      Method lu;
+      lu.factor(a);
+      const Report solved = lu.solve(b, x);
+      EXPECT_EQ(solved.status, Status::underdetermined) << n << " " << rank << ": " << solved;
+      EXPECT_EQ(solved.rank, rank) << solved;
+      EXPECT_EQ(solved.certainty, Certainty::proven) << solved;
+      EXPECT_LE(solved.relative_residual, 100 * std::numeric_limits<T>::epsilon()) << solved;
+      b(n - 1, 0) += 1;
+      const Report refused = lu.solve(b, x);
+      EXPECT_EQ(refused.status, Status::inconsistent) << n << " " << rank << ": " << refused;
+      EXPECT_EQ(refused.certainty, Certainty::proven) << refused;
+    }
+  }
 }
 
 TYPED_TEST(DenseLuOf, SingularToWorkingPrecision_StillSolves) {

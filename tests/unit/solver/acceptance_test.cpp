@@ -258,8 +258,8 @@ TYPED_TEST(AcceptanceOf, RowsAndColumnsScaledAlternately_AreSolved) {
         for (std::size_t j = 0; j < n; ++j) rows[i][j] = std::ldexp(rows[i][j], r[i] + c[j]);
         size = std::max(size, std::ldexp(y[i], -c[i]));
       }
-      for (const std::string method :
-           {"auto", "lu", "qr", "crout", "lapack-lu", "banded-lu", "gauss-jordan", "sparse-lu"}) {
+      for (const std::string method : {"auto", "lu", "qr", "crout", "lapack-lu", "banded-lu", "gauss-jordan",
+                                       "sparse-lu", "mapped-echelon"}) {
         SCOPED_TRACE(method + " " + std::to_string(p) + " " + std::to_string(n));
         const auto [x, report] =
             solve(sparse<T>(rows), as<T>(b), {.method = method, .device = Device::serial()});

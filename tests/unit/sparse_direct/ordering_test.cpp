@@ -234,6 +234,17 @@ TEST(ColumnOrdering, NormalEquations_LessFill) {
   EXPECT_LT(entries_of_normal_factor(a, permutation), entries_of_normal_factor(a, natural));
 }
 
+/// A natural order stands for one of minimum degree, to tell it from one that is computed.
+TEST(MinimumDegree, KnownOrder_IsNotComputedAgain) {
+  const PatternStorage grid = grid_pattern(9, 9);
+  const std::vector<std::int32_t> known = order(grid.view(), {Ordering::natural});
+  const std::vector<std::int32_t> of_fewer(known.begin(), known.end() - 1);
+  const std::vector<std::int32_t> computed = order(grid.view(), {Ordering::amd});
+  ASSERT_NE(computed, known);
+  EXPECT_EQ(order(grid.view(), {.ordering = Ordering::amd, .minimum_degree = known}), known);
+  EXPECT_EQ(order(grid.view(), {.ordering = Ordering::amd, .minimum_degree = of_fewer}), computed);
+}
+
 TEST(ColumnOrdering, AwkwardShapes) {
   EXPECT_TRUE(is_permutation(column_minimum_degree_ordering(Csr<double>()), 0));
   const Csr<float> no_entries(3, 2, {0, 0, 0, 0}, {}, {});

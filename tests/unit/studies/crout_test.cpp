@@ -161,11 +161,10 @@ TYPED_TEST(CroutOf, LargeGrowth_IsNotSingular) {
       const Report setup = solver.setup(a);
       EXPECT_FALSE(statistic(setup, "pivot_growth") < 1e8);  // or not a number
       EXPECT_NE(setup.status, Status::singular) << setup.message;
-      if (setup.ready()) continue;  // the backward error of x will tell
-      grown += setup.message.find("elements grew") != std::string::npos ? 1 : 0;
-      EXPECT_EQ(setup.status, Status::breakdown) << setup.message;
-      EXPECT_FALSE(setup.row.has_value());
-      EXPECT_FALSE(setup.reciprocal_condition.has_value());
+      // Iterates of sections may overflow. Otherwise the backward error of x will tell.
+      EXPECT_TRUE(setup.ready() || setup.status == Status::breakdown) << setup.message;
+      for (const std::string& warning : setup.warnings)
+        grown += warning.find("factored by QR instead") != std::string::npos ? 1 : 0;
     }
   }
   EXPECT_GE(grown, 8);

@@ -12,7 +12,7 @@ namespace echelon {
 
 struct ECHELON_API GaussJordanOptions {
   static constexpr std::string_view name = "gauss-jordan";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Threshold of dependence: a column depends on those before it if its pivot is at most this times
   /// ||A||_inf; default 4 sqrt(max(m, n)) times the machine epsilon.
   std::optional<double> tolerance = {};

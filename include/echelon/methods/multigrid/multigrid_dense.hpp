@@ -13,7 +13,7 @@ namespace echelon {
 
 struct ECHELON_API MultigridDenseOptions {
   static constexpr std::string_view name = "multigrid-dense";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// Jacobi sweeps before, and after, each coarse correction, 1 to 100.

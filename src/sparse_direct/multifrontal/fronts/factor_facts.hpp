@@ -15,7 +15,8 @@ struct FactorFacts {
   std::int64_t two_by_two_pivots = 0;
   std::int64_t positive = 0;  ///< of a symmetric factorisation: eigenvalues of A by their sign
   std::int64_t negative = 0;
-  double largest_element = 0;  ///< on the host: in magnitude, of the pivot columns when they were eliminated
+  double largest_element = 0;   ///< on the host: in magnitude, of the pivot columns when they were eliminated
+  double largest_rejected = 0;  ///< on the host: of the pivots at the end of the roots that decide the rank
   /// On a GPU, of lu and ldlt: largest |element| of L, at least 1. Partial pivoting of a whole column keeps
   /// it at 1; rows outside the fully summed ones of a front are not candidates, and may exceed it.
   double largest_multiplier = 1;

@@ -32,6 +32,18 @@ void subtract_products(const FrontMemory<T>& front, std::int64_t first, std::int
 
 }  // namespace complete_pivoting_detail
 
+/// Largest magnitude among the fully summed rows and columns after the eliminated ones; of the lower triangle
+/// if `symmetric`.
+template <class T>
+double largest_remaining(const FrontMemory<T>& front, std::int64_t eliminated, bool symmetric) {
+  double largest = 0;
+  for (std::int64_t j = eliminated; j < front.pivots; ++j) {
+    for (std::int64_t i = symmetric ? j : eliminated; i < front.pivots; ++i)
+      largest = std::max(largest, std::abs(static_cast<double>(front.lower[i + j * front.size])));
+  }
+  return largest;
+}
+
 /// Eliminates the remaining fully summed columns of an unsymmetric root, with the largest remaining element
 /// in fully summed rows as pivot, while that is larger than `smallest`. Returns the total number of
 /// eliminated pivots. Rows below the pivots are those of a border, whose multipliers have no bound. Ends

@@ -316,8 +316,9 @@ class Factorization {
     const std::int32_t eliminated =
         taken(kernels_.factor_ldlt(worker.pack, worker.scratch, symmetric, thresholds_for(s, front)), worker);
     if (!decides_rank(s) && !is_border(s)) return eliminated;
-    return static_cast<std::int32_t>(
-        eliminate_completely(front, diagonal, eliminated, options_.thresholds.smallest, options_.control));
+    const std::int64_t complete =
+        eliminate_completely(front, diagonal, eliminated, options_.thresholds.smallest, options_.control);
+    return without_rejected(front, complete, worker);
   }
 
   std::int32_t eliminate_lu(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
@@ -334,8 +335,17 @@ class Factorization {
     const std::int32_t eliminated =
         taken(kernels_.factor_lu(worker.pack, unsymmetric, thresholds_for(s, front)), worker);
     if (!decides_rank(s) && !is_border(s)) return eliminated;
-    return static_cast<std::int32_t>(
-        eliminate_completely(front, eliminated, options_.thresholds.smallest, options_.control));
+    const std::int64_t complete =
+        eliminate_completely(front, eliminated, options_.thresholds.smallest, options_.control);
+    return without_rejected(front, complete, worker);
+  }
+
+  /// Notes the size of the pivots that a root rejects. Returns the number of the others.
+  std::int32_t without_rejected(const FrontMemory<T>& front, std::int64_t eliminated,
+                                Worker<T>& worker) const {
+    worker.facts.largest_rejected =
+        std::max(worker.facts.largest_rejected, largest_remaining(front, eliminated, layout_.symmetric()));
+    return static_cast<std::int32_t>(eliminated);
   }
 
   /// True for a root when the rank is to be decided. A root has no rows below: pivots at the level of
@@ -392,6 +402,7 @@ class Factorization {
   void add_facts(const FactorFacts& facts) const {
     factors_.facts.delayed_pivots += facts.delayed_pivots;
     factors_.facts.perturbed_pivots += facts.perturbed_pivots;
+    factors_.facts.largest_rejected = std::max(factors_.facts.largest_rejected, facts.largest_rejected);
     factors_.facts.largest_element = std::max(factors_.facts.largest_element, facts.largest_element);
   }
 

@@ -4,6 +4,7 @@
 
 #include "backend/store.hpp"
 #include "dense/factorization/magnitudes.cuh"
+#include "dense/factorization/qr_after_growth.hpp"
 #include "dense/factorization/scaling.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/direct/factorization.hpp"
@@ -72,6 +73,7 @@ class CudaFactorization {
 
   /// Computes X = S^-1 X, or S^-T X, for the scaled matrix S. Queued.
   void substitute(direct::Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
+    if (qr_.serves()) return qr_.substitute(backend, operation == direct::Operation::transpose, factors_, X);
     const std::int64_t elements = X.rows() * X.columns();
     const DenseView<T> permuted(
         static_cast<T*>(backend.scratch(static_cast<std::size_t>(elements) * sizeof(T))), X.rows(),
@@ -88,11 +90,13 @@ class CudaFactorization {
       backend.for_each(elements, cuda_detail::ScatterRows<T>{permuted, permutation_.data(), X});
     }
   }
-  direct::Factored conclude(const direct::FactorContext<B, T>& /*context*/, Outcome assessed) const {
-    return assess_growth<T>(std::move(assessed), growth_, factors_.rows());
+  /// Factors by QR where growth of elements spoilt the factors.
+  direct::Factored conclude(const direct::FactorContext<B, T>& context, Outcome assessed) {
+    const bool spoilt = !qr_.serves() && is_spoilt<T>(assessed, growth_, factors_.rows());
+    return spoilt ? qr_.factor(context, factors_, growth_) : std::move(assessed);
   }
   [[nodiscard]] double norm() const { return norms_.one; }
-  [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + permutation_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + permutation_.bytes() + qr_.bytes(); }
 
  protected:
   explicit CudaFactorization(bool equilibrate) : equilibrate_(equilibrate) {}
@@ -103,6 +107,7 @@ class CudaFactorization {
   template <class FactorInPlace, class LargestEliminated>
   Outcome factor_scaled(const direct::FactorContext<B, T>& context, const FactorInPlace& factor_in_place,
                         const LargestEliminated& largest_eliminated) {
+    qr_.clear();
     if (Outcome scaled = lu::copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok())
       return scaled;
     const std::int64_t n = factors_.rows();
@@ -111,8 +116,8 @@ class CudaFactorization {
     const bool zero_pivot = outcome.status == Status::singular;
     if (!outcome.ok() && !zero_pivot) return outcome;
     growth_ = largest_eliminated(zero_pivot ? outcome.row.value() + 1 : n) / norms_.largest;
+    if (is_spoilt<T>(outcome, growth_, n)) return qr_.factor(context, factors_, growth_);
     if (!zero_pivot) keep_permutation(pivots);
-    outcome = assess_growth<T>(std::move(outcome), growth_, n);
     outcome.statistics.push_back({"pivot_growth", growth_});
     return outcome;
   }
@@ -156,7 +161,8 @@ class CudaFactorization {
   Dense<T> factors_;
   lu::ScaledNorms norms_;
   Array<std::int64_t> permutation_;  // row i of P A is row permutation[i] of A
-  double growth_ = 0;                // of elements in the factorisation
+  lu::QrAfterGrowth<B, T> qr_;
+  double growth_ = 0;  // of elements in the factorisation
 };
 
 }  // namespace echelon::crout

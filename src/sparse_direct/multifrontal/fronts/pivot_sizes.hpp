@@ -12,50 +12,52 @@
 
 namespace echelon::sparse_direct {
 
-/// The smallest magnitude of pivots divided by the largest.
-class PivotRatio {
+/// The smallest and the largest magnitude of pivots.
+class PivotSizes {
  public:
   void add(double magnitude) {
     smallest_ = std::min(smallest_, magnitude);
     largest_ = std::max(largest_, magnitude);
   }
-  /// 1 without pivots.
-  [[nodiscard]] double value() const { return largest_ > 0 ? smallest_ / largest_ : 1; }
+  /// Infinite without pivots.
+  [[nodiscard]] double smallest() const { return smallest_; }
+  /// The smallest divided by the largest; 1 without pivots.
+  [[nodiscard]] double ratio() const { return largest_ > 0 ? smallest_ / largest_ : 1; }
 
  private:
   double smallest_ = std::numeric_limits<double>::infinity();
   double largest_ = 0;
 };
 
-/// Ratio of the pivots of A, each times `scale_of(k)` for the k-th one. A pivot of order two of L D L^T
+/// Sizes of the pivots of A, each times `scale_of(k)` for the k-th one. A pivot of order two of L D L^T
 /// counts as its eigenvalues. O(n) time.
 template <class T, class Scale>
-[[nodiscard]] double pivot_ratio(const MultifrontalFactors<T>& factors, const Scale& scale_of) {
-  PivotRatio ratio;
+[[nodiscard]] PivotSizes pivot_sizes(const MultifrontalFactors<T>& factors, const Scale& scale_of) {
+  PivotSizes sizes;
   for (const FrontRecord& record : factors.fronts) {
     const FactoredFront<T> front = factors.front(record);
     for (std::int32_t p = 0; p < record.eliminated; ++p) {
       const double scale = scale_of(record.first_pivot + p);
       if (factors.kind != FactorKind::ldlt) {
         const double diagonal = std::abs(static_cast<double>(front.lower[p + std::int64_t{record.size} * p]));
-        ratio.add(scale * (factors.kind == FactorKind::cholesky ? diagonal * diagonal : diagonal));
+        sizes.add(scale * (factors.kind == FactorKind::cholesky ? diagonal * diagonal : diagonal));
         continue;
       }
       const double a11 = front.right[2 * p];
       const double a21 = front.right[2 * p + 1];
       if (a21 == 0) {
-        ratio.add(scale * std::abs(a11));
+        sizes.add(scale * std::abs(a11));
         continue;
       }
       ++p;
       const double a22 = front.right[2 * p];
       const double mean = (a11 + a22) / 2;
       const double larger = std::abs(mean) + hypotenuse((a11 - a22) / 2, a21);
-      ratio.add(scale * larger);
-      ratio.add(scale * std::abs(a11 / larger * a22 - a21 / larger * a21));
+      sizes.add(scale * larger);
+      sizes.add(scale * std::abs(a11 / larger * a22 - a21 / larger * a21));
     }
   }
-  return ratio.value();
+  return sizes;
 }
 
 }  // namespace echelon::sparse_direct
