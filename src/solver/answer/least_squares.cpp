@@ -61,25 +61,24 @@ NormalResidual of_operator(const LinearOperator<T>& A, const Array<T>& r, const 
 }  // namespace
 
 template <class T>
-NormalResidual normal_residual(const MatrixRef<T>& given, const Array<T>& r_there, const std::vector<T>& x,
+NormalResidual normal_residual(const MatrixRef<T>& A, const Array<T>& r, const std::vector<T>& x,
                                double damping, double matrix_norm) {
-  if (given.is_operator()) return of_operator(*given.linear_operator(), r_there, x, damping, matrix_norm);
-  const HostCopy<T> copy(given);
-  const MatrixRef<T>& A = copy.matrix();
-  const std::vector<T> r = r_there.to_vector();
+  if (A.is_operator()) return of_operator(*A.linear_operator(), r, x, damping, matrix_norm);
+  const HostCopy<T> host(A);
+  const std::vector<T> residual = r.to_vector();
   const auto n = static_cast<std::size_t>(A.columns());
   std::vector<double> size(n, 0);  // max |a|, so that no square overflows or vanishes
   std::vector<double> square(n, 0);
   std::vector<Dot<T>> product(n, 0);
-  for_each_element(A, [&](std::int64_t, std::int64_t j, Dot<T> a) {
+  for_each_element(host.matrix(), [&](std::int64_t, std::int64_t j, Dot<T> a) {
     double& largest = size[static_cast<std::size_t>(j)];
     largest = std::max(largest, magnitude(a));
   });
-  for_each_element(A, [&](std::int64_t i, std::int64_t column, Dot<T> a) {
+  for_each_element(host.matrix(), [&](std::int64_t i, std::int64_t column, Dot<T> a) {
     const auto j = static_cast<std::size_t>(column);
     if (size[j] == 0) return;
     square[j] += squared_magnitude(a / size[j]);
-    product[j] += conj(a / size[j]) * static_cast<Dot<T>>(r[static_cast<std::size_t>(i)]);
+    product[j] += conj(a / size[j]) * static_cast<Dot<T>>(residual[static_cast<std::size_t>(i)]);
   });
   NormalResidual found{0, 0, 0};
   for (std::size_t j = 0; j < n; ++j) {
