@@ -345,13 +345,13 @@ def _times_transpose(A: Any, r: NDArray[Any]) -> NDArray[Any]:
 def _least_squares(method: str, A: Any, b: Any, damp: float, atol: float, btol: float, count: int,
                    x0: Any) -> tuple[NDArray[Any], int, int, NDArray[Any], NDArray[Any], Any]:
     """x, SciPy's istop, the number of iterations, b - A x, A^T (b - A x) - damp^2 (x - x0), and the report."""
-    rhs = dense_vectors(b).reshape(-1)
+    rhs = dense_array(b, "b").reshape(-1)
     dtype = common_type(type_of_matrix(A), scalar_type(rhs.dtype, "b"))
     rhs = rhs.astype(dtype, copy=False)
     guess = None if x0 is None else np.array(x0, dtype).reshape(-1)
     product = A.matvec if is_operator(A) else lambda v: A @ v
     right = rhs if guess is None else rhs - product(guess)
-    rtol = float(min(max(min(atol, btol), np.finfo(dtype).eps), 1.0))
+    rtol = min(max(min(atol, btol), float(np.finfo(dtype).eps)), 1.0)
     solver = Solver(method, damping=float(damp), scale_columns=False)._set_up(A, dtype, "ignore", None)
     x, report = solver.solve(right, rtol=rtol, maxiter=count, least_squares=True, measure_error=False, check="ignore",
                              return_report=True)

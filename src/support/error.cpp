@@ -55,7 +55,8 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
   std::size_t best_distance = std::numeric_limits<std::size_t>::max();
   for (const std::string& name : names) {
     const std::size_t distance = edit_distance(word, name);
-    const bool similar = distance <= std::max<std::size_t>(1, std::max(word.size(), name.size()) / 2);
+    const bool similar = distance < word.size() &&
+                         distance <= std::max<std::size_t>(1, std::max(word.size(), name.size()) / 2);
     if (similar && distance < best_distance) {
       best = name;
       best_distance = distance;

@@ -22,7 +22,8 @@ class LeastSquares(unittest.TestCase):
             for ours, theirs in ((linalg.lsqr, sla.lsqr), (linalg.lsmr, sla.lsmr)):
                 for damp in (0.0, 0.5):
                     options = {"damp": damp, "atol": 1e-13, "btol": 1e-13}
-                    got = ours(A, b, **options, **({"iter_lim": 500} if ours is linalg.lsqr else {"maxiter": 500}))
+                    options |= {"iter_lim": 500} if ours is linalg.lsqr else {"maxiter": 500}
+                    got = ours(A, b, **options)
                     expected = theirs(A, b, **options)
                     self.assertEqual(len(got), len(expected))
                     np.testing.assert_allclose(got[0], expected[0], atol=1e-8)

@@ -104,6 +104,8 @@ class DenseFactorization {
                                                                        : "refinement does not repair that";
       }
     } else if (lu.zero_pivot >= 0) {
+      // The elimination of a device ends at the first zero pivot.
+      if constexpr (!B::on_host) return zero_pivot(lu.zero_pivot);
       return replace_zero_pivots(context.backend, factors_, lu.zero_pivot, norms_.largest);
     }
     Outcome outcome = why.empty() ? Outcome{} : factor_otherwise(context, growth, why);

@@ -157,7 +157,9 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job) {
     const bool proven = exact.contradicts(answer.host_rhs());
     outcome.rank = proven ? exact.rank() : std::nullopt;
     outcome.certainty = proven ? Certainty::proven : Certainty::working_precision;
-    outcome.status = proven ? Status::inconsistent : Status::singular;
+    outcome.status = proven                ? Status::inconsistent
+                     : exact.nonsingular() ? Status::stagnated
+                                           : Status::singular;
   }
   if (!outcome.ok() || !check_finite(answer.x, outcome)) return;
   const bool met = std::isfinite(answer.r.norm2) && answer.r.norm2 <= job.tolerance;

@@ -54,7 +54,8 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
 
 /// Decides on the answer of an iterative method, which is converged only if its true residual meets the
 /// tolerance or is at the level of rounding. A system that the method calls inconsistent without a proof is
-/// `inconsistent` if it is proven here, and else A is `singular` to working precision.
+/// `inconsistent` if it is proven here, `stagnated` if A is proven nonsingular, and else A is `singular` to
+/// working precision.
 template <class T>
 void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job);
 

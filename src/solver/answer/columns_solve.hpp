@@ -292,9 +292,13 @@ class ColumnsSolve {
     scaling_.round_to_unscaled(X, j);
     columns_[j].x = check_.vector(X.rows(), x);
     columns_[j].r = accurate_residual(B, x, j);
-    const double smallest =
-        std::ldexp(static_cast<double>(std::numeric_limits<Real<T>>::denorm_min()), -scaling_.unscaling(j));
-    columns_[j].error += smallest / columns_[j].x.norm_inf;
+    columns_[j].error += underflow_error(j);
+  }
+  /// Distance of the smallest numbers of T from each other, beside x.
+  [[nodiscard]] double underflow_error(std::size_t j) const {
+    const double norm = columns_[j].x.norm_inf;
+    const auto smallest = static_cast<double>(std::numeric_limits<Real<T>>::denorm_min());
+    return norm > 0 ? std::ldexp(smallest, -scaling_.unscaling(j)) / norm : 0;
   }
 
   /// Facts of the residual of each column, those of a zero one where the answer is exact.
@@ -326,7 +330,7 @@ class ColumnsSolve {
   [[nodiscard]] std::optional<double> error_of(std::size_t j) const {
     const MeasuredColumn& column = columns_[j];
     const Outcome& outcome = jobs_[j].outcome;
-    if (jobs_[j].error) return jobs_[j].error;
+    if (jobs_[j].error) return *jobs_[j].error + underflow_error(j);
     if (measured_ && std::isfinite(column.error)) return hides_errors_ ? 1.0 : column.error;
     if (is_iterative()) return iterative_error(jobs_[j], column.x, column.r);
     // A may be singular, so that nothing is known of the error.

@@ -276,8 +276,12 @@ class AugmentedSystem final : public SolverImplementation<T> {
     correct(shift_ > 0 ? most_corrections : options_.refine, view(x), view(own.candidate.data()),
             corrections);
     job.statistics.push_back({"refinement_steps", corrections.steps()});
-    if (job.control->measure_error)
-      job.error = std::max({corrections.size(), rounding_error(own, x), shift_ > 0 ? null_space_error : 0});
+    if (!job.control->measure_error) return;
+    // Rounding errors may have made a nonsingular A of a singular one, or the reverse.
+    const bool is_open = shift_ > 0 && A_.rows() == A_.columns();
+    job.error =
+        is_open ? 1
+                : std::max({corrections.size(), rounding_error(own, x), shift_ > 0 ? null_space_error : 0});
   }
 
   AugmentedOptions options_;
