@@ -70,7 +70,8 @@ class ECHELON_API BadOption : public Error {
 };
 
 /// The entry of `names` with the smallest edit distance from `word`, for `did_you_mean`, where the exchange
-/// of two neighbours counts as one edit; empty if in every entry more than half of the characters differ.
+/// of two neighbours counts as one edit; empty if in every entry more than half of the characters differ, or
+/// as many as `word` has.
 [[nodiscard]] ECHELON_API std::string nearest_name(std::string_view word,
                                                    const std::vector<std::string>& names);
 

@@ -20,22 +20,15 @@ namespace echelon {
 template <Targets targets = Targets::all, class F>
 auto on_target(const Device& device, F&& f) {
   require(device);
-  switch (device.kind()) {
-    case DeviceKind::serial:
-    case DeviceKind::openmp:
-      return f.template operator()<HostTarget>();
-    case DeviceKind::cuda:
+  if (device.on_host()) return f.template operator()<HostTarget>();
 #ifdef ECHELON_WITH_CUDA
-      return f.template operator()<CudaTarget>();
-#else
-      break;
+  if (device.kind() == DeviceKind::cuda) return f.template operator()<CudaTarget>();
 #endif
-    case DeviceKind::opencl:
 #ifdef ECHELON_WITH_OPENCL
-      if constexpr (has_opencl(targets)) return f.template operator()<OpenClTarget>();
-#endif
-      break;
+  if constexpr (has_opencl(targets)) {
+    if (device.kind() == DeviceKind::opencl) return f.template operator()<OpenClTarget>();
   }
+#endif
   throw_without_target(device);
 }
 
