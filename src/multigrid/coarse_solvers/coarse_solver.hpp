@@ -114,7 +114,7 @@ struct CoarsestMatrix {
 
 /// Makes the solver for the coarsest A; null if A has elements that are not finite. A is `exact` times
 /// `scale`; `exact` may have a higher precision, because a singular matrix becomes regular when its elements
-/// are rounded. Calls make_smoother() if A is too large for a factorisation. Waits.
+/// are rounded. Calls make_smoother() if A is too large for a factorisation, or its device has none. Waits.
 template <class B, class T, class Exact, class MakeSmoother>
 std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const CoarsestMatrix<Exact>& exact,
                                                        double scale, const MakeSmoother& make_smoother) {
@@ -131,6 +131,7 @@ std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const Co
     for (const bool cholesky : {true, false}) {
       if (cholesky && !exact.symmetric) continue;
       const char* const method = cholesky ? "sparse-cholesky" : "sparse-lu";
+      if (!find_method(method).runs_on(A.device())) continue;
       Solver<T> solver = make_solver<T>(method, A.device());
       if (solver.setup(A).ready()) return std::make_unique<DirectSolver<B, T>>(std::move(solver));
     }

@@ -79,8 +79,10 @@ std::shared_ptr<PlacedSolver<T>> CandidateQueue<T>::make(const Candidate& candid
     return std::make_shared<PlacedSolver<T>>(candidate, std::move(analyzed.solver), analyzed.seconds, factor);
   }
   if (known != nullptr && same_method(candidate, known->candidate())) return known;
+  Candidate placed = candidate;
+  if (!find_method(placed.method).runs_on(placed.device)) placed.device = Device::openmp();
   return std::make_shared<PlacedSolver<T>>(
-      candidate, make_solver<T>(candidate.method, candidate.device, candidate.parameters), 0, factor);
+      placed, make_solver<T>(placed.method, placed.device, placed.parameters), 0, factor);
 }
 
 template <class T>
