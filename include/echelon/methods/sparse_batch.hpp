@@ -44,10 +44,10 @@ class PatternSystems;
 /// the registers of a core, on a GPU with a thread for each system, or for each row of each system.
 ///
 /// The order of pivots is that by which `sparse-lu` factors the first system that it can; the others are
-/// eliminated in the same order without a search. Each x is refined and verified: where its componentwise
-/// backward error is above 10 sqrt(n) eps, or ||b - A x|| above 1e-8 ||b|| (1e-4 in float), the system is
-/// solved once more by `sparse-lu`, which also decides on the outcome. Where the common factors would be too
-/// large (10^8 multiplications), all are solved so.
+/// eliminated in the same order without a search. Each x is verified, and refined where that is needed: where
+/// its componentwise backward error is above 10 sqrt(n) eps, or ||b - A x|| above 1e-8 ||b|| (1e-4 in float),
+/// the system is solved once more by `sparse-lu`, which also decides on the outcome. Where the common factors
+/// would be too large (10^8 multiplications), all are solved so.
 template <class T>
 class ECHELON_API SparseBatchSolver {
  public:
