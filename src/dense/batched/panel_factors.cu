@@ -63,7 +63,7 @@ class PanelBatch {
     check(cudaGetLastError());
     for (int begin = 0; begin < factors_.n; begin += most_panel_columns) {
       const int width = std::min(most_panel_columns, factors_.n - begin);
-      factor_panel(begin, width, limits.data());
+      factor_columns(begin, begin + width, limits.data());
       apply(begin, width, of_matrices(begin + width, factors_.n));
     }
   }
@@ -102,36 +102,44 @@ class PanelBatch {
     return columns;
   }
 
-  void factor_panel(int begin, int width, const double* limits) {
+  /// Factors columns [begin, end) in the rows from `begin` on, the first half of them before the others: each
+  /// half is updated by one product.
+  void factor_columns(int begin, int end, const double* limits) {
+    const int most = leaf_columns(factors_.n - begin);
+    if (end - begin <= most) return factor_leaf(begin, end - begin, limits);
+    int half = most;
+    while (2 * half < end - begin) half *= 2;
+    const int middle = begin + half;
+    factor_columns(begin, middle, limits);
+    apply(begin, half, of_matrices(middle, end));
+    factor_columns(middle, end, limits);
+    find_exchanges(middle, end - middle);
+    exchange_and_solve(middle, end - middle, of_matrices(begin, middle), false);
+  }
+  void factor_leaf(int begin, int width, const double* limits) {
+    const std::size_t bytes =
+        static_cast<std::size_t>(factors_.n - begin) * static_cast<std::size_t>(width) * sizeof(T);
     allow_shared_memory(batch_kernels::factor_leaves<T>);
-    const int end = begin + width;
-    for (int first = begin; first < end;) {
-      const int rows = factors_.n - first;
-      const int columns = std::min(leaf_columns(rows), end - first);
-      const std::size_t bytes =
-          static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * sizeof(T);
-      batch_kernels::factor_leaves<<<count_, leaf_threads, bytes, stream()>>>(factors_, first, columns,
-                                                                              limits);
-      check(cudaGetLastError());
-      apply(first, columns, of_matrices(first + columns, end));
-      exchange_and_solve(first, columns, of_matrices(begin, first), false);
-      first += columns;
-    }
+    batch_kernels::factor_leaves<<<count_, leaf_threads, bytes, stream()>>>(factors_, begin, width, limits);
+    check(cudaGetLastError());
+  }
+
+  void find_exchanges(int begin, int width) {
+    if (factors_.pivots == nullptr) return;
+    batch_kernels::find_panel_exchanges<<<count_, warp_size, 0, stream()>>>(factors_, begin, width,
+                                                                            exchanges_.data());
+    check(cudaGetLastError());
   }
 
   /// Applies a panel to columns: exchanges, the solution with its diagonal block, and its product.
   void apply(int begin, int width, const BatchColumns<T>& columns) {
-    if (factors_.pivots != nullptr) {
-      batch_kernels::find_panel_exchanges<<<count_, warp_size, 0, stream()>>>(factors_, begin, width,
-                                                                              exchanges_.data());
-      check(cudaGetLastError());
-    }
+    if (columns.count == 0) return;
+    find_exchanges(begin, width);
     exchange_and_solve(begin, width, columns, true);
-    if (columns.count > 0) subtract_product(begin + width, factors_.n, begin, width, columns);
+    subtract_product(begin + width, factors_.n, begin, width, columns);
   }
   /// Applies the exchanges found last, and the solution if `solves` is set.
   void exchange_and_solve(int begin, int width, const BatchColumns<T>& columns, bool solves) {
-    if (columns.count == 0) return;
     const std::size_t bytes = static_cast<std::size_t>(2 * width * applied_columns) * sizeof(T);
     allow_shared_memory(batch_kernels::apply_panels<T>);
     batch_kernels::apply_panels<<<blocks_for(columns.count), apply_threads, bytes, stream()>>>(
@@ -158,9 +166,9 @@ class PanelBatch {
   Array<PanelExchanges> exchanges_;
 };
 
-/// Calls f(part, first) for parts of a batch.
+/// Calls f(part, first) for parts of a batch of as many matrices as a launch takes.
 template <class T, class F>
-void for_each_part(Cuda& backend, const batch_detail::Factors<T>& factors, F f) {
+void for_each_launch(Cuda& backend, const batch_detail::Factors<T>& factors, F f) {
   for (std::int64_t first = 0; first < factors.A.count(); first += most_matrices) {
     PanelBatch<T> part(backend, factors, first, std::min(most_matrices, factors.A.count() - first));
     f(part, first);
@@ -188,19 +196,19 @@ template <class T>
 void factor_batch_in_panels(batch_detail::Factors<T>& factors, double tolerance) {
   Cuda backend(factors.A.device());
   const CurrentDevice current(backend.device().id());
-  for_each_part(backend, factors, [&](PanelBatch<T>& part, std::int64_t) { part.factor(tolerance); });
+  for_each_launch(backend, factors, [&](PanelBatch<T>& part, std::int64_t) { part.factor(tolerance); });
 }
 
 template <class T>
 void substitute_batch_in_panels(const batch_detail::Factors<T>& factors, const DenseBatch<T>& B) {
   Cuda backend(B.device());
   const CurrentDevice current(backend.device().id());
-  for_each_part(backend, factors, [&](PanelBatch<T>& part, std::int64_t first) {
+  for_each_launch(backend, factors, [&](PanelBatch<T>& part, std::int64_t first) {
     part.solve({B.data() + first * B.stride(), B.leading(), B.stride(), static_cast<int>(B.columns())});
   });
-  backend.for_each(
-      B.rows() * B.columns() * B.count(),
-      MarkUnsolved<T>{factors.outcomes.data(), B.data(), B.rows(), B.columns(), B.leading(), B.stride()});
+  backend.for_each(B.rows() * B.columns() * B.count(),
+                   MarkUnsolved<T>{factors.outcomes.data(), B.data(), B.rows(), B.columns(), B.leading(),
+                                   B.stride(), std::numeric_limits<T>::quiet_NaN()});
 }
 
 template void factor_batch_in_panels(batch_detail::Factors<float>&, double);
