@@ -19,6 +19,7 @@ set(sources_of_targets
   krylov/bicgstab.cpp
   krylov/cg.cpp
   krylov/cgls.cpp
+  krylov/cocg.cpp
   krylov/cr.cpp
   krylov/craig.cpp
   krylov/gmres.cpp
@@ -98,7 +99,17 @@ set(sources_that_dispatch
 
 # Include <support/scalar_list.hpp> or registry/row.hpp: depend on the list of scalars.
 set(sources_of_scalars
+  dense/lu/complex_lu.cpp
+  io/files.cpp
+  io/matrix_market/read.cpp
+  io/matrix_market/write.cpp
+  io/numpy/npy.cpp
+  io/numpy/npz.cpp
+  krylov/bicgstab.cpp
   krylov/cg.cpp
+  krylov/cocg.cpp
+  krylov/gmres.cpp
+  krylov/minres.cpp
   linalg/api.cpp
   linalg/blas/gemm.cpp
   linalg/operations.cpp
@@ -114,7 +125,9 @@ set(sources_of_scalars
   matrix/coo.cpp
   matrix/csr.cpp
   matrix/dense.cpp
+  matrix/matching/structural_rank.cpp
   matrix/matrix.cpp
+  matrix/structure/complex.cpp
   matrix/transform.cpp
   matrix/transform_checks.cpp
   matrix/views/csr_view.cpp
@@ -136,4 +149,22 @@ set(sources_of_scalars
   solver/answer/least_squares.cpp
   solver/answer/solver.cpp
   solver/preconditioner_application.cpp
+  solver/selection/auto_method.cpp
+  solver/selection/candidate_queue.cpp
+  solver/selection/elimination_check.cpp
+  solver/selection/method_choice.cpp
+  solver/selection/method_selection.cpp
+  solver/selection/placed_solver.cpp
+  solver/selection/solve.cpp
+  sparse_direct/lu/complex_solver.cpp
+  sparse_direct/multifrontal/factorization.cpp
+  sparse_direct/multifrontal/fronts/panel_layout.cpp
+  sparse_direct/multifrontal/host/factorization.cpp
+  sparse_direct/multifrontal/host/kernels.cpp
+  sparse_direct/multifrontal/host/kernels_avx2.cpp
+  sparse_direct/multifrontal/host/kernels_avx512.cpp
+  sparse_direct/multifrontal/host/kernels_portable.cpp
+  sparse_direct/multifrontal/host/memory_prediction.cpp
+  sparse_direct/multifrontal/host/substitution.cpp
+  sparse_direct/multifrontal/pivoted_factorization.cpp
 )

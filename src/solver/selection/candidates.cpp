@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The methods that may suit a matrix, best first.
+#include "solver/selection/complex_matrices.hpp"
 #include "solver/selection/direct_cost.hpp"
 #include "solver/selection/method_selection.hpp"
 #include "solver/selection/rectangular.hpp"
@@ -396,11 +397,12 @@ class Candidates {
 }  // namespace
 
 std::vector<Candidate> MethodSelection::candidates() const {
+  if (complex) return complex_candidates(*this);
   if (structure.rows != structure.columns) return rectangular_candidates(*this);
   return Candidates(*this).take();
 }
 std::vector<Candidate> MethodSelection::singular_candidates() const {
-  if (structure.rows != structure.columns) return {};
+  if (complex || structure.rows != structure.columns) return {};
   return Candidates(*this).take_singular();
 }
 
