@@ -635,7 +635,10 @@ class Malformed(ToolTest):
             ("nan", self.HEADER + "2 2 2\n1 1 nan\n2 2 1\n", ":3"),
             ("text", self.HEADER + "2 2 2\n1 1 one\n2 2 1\n", ":3"),
             ("overflow", self.HEADER + "2 2 1\n1 99999999999999999999 1\n", ":3"),
-            ("complex", self.HEADER.replace("real", "complex") + "1 1 1\n1 1 1 0\n", ":1"),
+            ("complex", self.HEADER.replace("real", "complex") + "1 1 1\n1 1 1\n", ":3"),
+            ("complex_nan", self.HEADER.replace("real", "complex") + "1 1 1\n1 1 1 nan\n", ":3"),
+            ("complex_diagonal", self.HEADER.replace("real general", "complex hermitian")
+             + "2 2 2\n1 1 1 0\n2 2 1 0.5\n", ":4"),
             ("boast", self.HEADER + "100000000 100000000 1000000000000\n1 1 1\n", ""),
             ("bad_gzip.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03garbage", ""),
             ("cut_gzip.gz", gzip.compress(whole.encode())[:100], ""),
