@@ -13,7 +13,7 @@
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
-#include <echelon/methods/cocg.hpp>
+#include <echelon/methods/krylov/cocg.hpp>
 
 #include <support/scalar_list.hpp>
 

@@ -5,9 +5,9 @@
 
 #include <echelon/methods/bicgstab.hpp>
 #include <echelon/methods/cg.hpp>
-#include <echelon/methods/cocg.hpp>
 #include <echelon/methods/cr.hpp>
 #include <echelon/methods/gmres.hpp>
+#include <echelon/methods/krylov/cocg.hpp>
 #include <echelon/methods/least_squares/cgls.hpp>
 #include <echelon/methods/least_squares/craig.hpp>
 #include <echelon/methods/least_squares/lsmr.hpp>

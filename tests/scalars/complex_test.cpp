@@ -535,7 +535,7 @@ Entries random_sparse(std::int64_t n, std::int64_t per_row, unsigned seed) {
   return A;
 }
 
-TYPED_TEST(ComplexScalars, DirectMethodsSolveAnyRegularSystem) {
+TYPED_TEST(ComplexScalars, DirectMethods_AnyRegularMatrix_Solve) {
   using T = TypeParam;
   const std::vector<Entries> systems = {random_entries(1, 1, 1),     random_entries(31, 31, 2),
                                         random_entries(70, 70, 3),   random_sparse(150, 4, 4),
@@ -589,7 +589,7 @@ TYPED_TEST(ComplexScalars, DirectMethodsSolveSeveralColumns) {
   }
 }
 
-TYPED_TEST(ComplexScalars, LargeFrontsAreEliminatedByBlocks) {
+TYPED_TEST(ComplexScalars, SparseLu_LargeFront_Solves) {
   using T = TypeParam;
   const Entries entries = random_entries(300, 300, 11);  // one front, wider than a block
   const Csr<T> A = sparse<T>(entries);

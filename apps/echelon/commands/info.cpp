@@ -252,7 +252,7 @@ void check(const InfoRequest& request) {
       {{"--plot", request.plot}, {"--plot-factor", request.factor.factor_plot}, {"--report", request.page}});
 }
 
-/// What is known of real and complex matrices.
+/// Facts that complex matrices have as well as real ones.
 template <class T>
 MatrixSummary describe(const InfoRequest& request, const MatrixFile<T>& file) {
   const MatrixRef<T> A(file.matrix);

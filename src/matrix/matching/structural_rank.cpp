@@ -3,9 +3,9 @@
 #include "backend/backend.hpp"
 #include "backend/host/host.hpp"
 #include "matrix/host_copy.hpp"
-#include "matrix/magnitudes_of.hpp"
 #include "matrix/matching/maximum_matching.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/structure/magnitudes.hpp"
 
 #include <echelon/matrix/structure.hpp>
 

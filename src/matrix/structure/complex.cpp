@@ -2,8 +2,8 @@
 // Structure of complex matrices, by that of the magnitudes of their elements.
 #include "backend/api_boundary.hpp"
 #include "matrix/host_copy.hpp"
-#include "matrix/magnitudes_of.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/structure/magnitudes.hpp"
 #include "support/scalar.hpp"
 
 #include <echelon/matrix/structure.hpp>

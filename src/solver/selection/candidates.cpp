@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The methods that may suit a matrix, best first.
-#include "solver/selection/complex_matrices.hpp"
 #include "solver/selection/direct_cost.hpp"
 #include "solver/selection/method_selection.hpp"
 #include "solver/selection/rectangular.hpp"

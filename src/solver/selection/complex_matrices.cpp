@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "solver/selection/complex_matrices.hpp"
-
 #include "solver/selection/direct_cost.hpp"
+#include "solver/selection/method_selection.hpp"
 
 #include <fmt/format.h>
 

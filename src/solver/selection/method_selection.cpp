@@ -5,7 +5,6 @@
 #include "matrix/host_copy.hpp"
 #include "solver/factor_estimate.hpp"
 #include "solver/implementation.hpp"
-#include "solver/selection/complex_matrices.hpp"
 #include "solver/selection/dense_structure.hpp"
 #include "solver/selection/direct_cost.hpp"
 #include "solver/selection/rectangular.hpp"

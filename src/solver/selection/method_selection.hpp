@@ -140,6 +140,11 @@ struct MethodSelection {
   void find_factor_cost(const Csr<T>& A);
 };
 
+/// Rows up to which a complex A is factored as a dense matrix: that takes at most some milliseconds.
+inline constexpr std::int64_t dense_complex_rows = 128;
+/// The methods for a square complex matrix, best first.
+[[nodiscard]] std::vector<Candidate> complex_candidates(const MethodSelection& selection);
+
 /// A sparse factorisation of fewer flops measures the error of an iterative method: that takes as long as to
 /// factor in the first place.
 inline constexpr double measuring_flops = 1e8;

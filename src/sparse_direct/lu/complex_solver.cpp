@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse LU factorisation of complex matrices on the host, by fronts.
 #include "backend/host/host.hpp"
-#include "matrix/magnitudes_of.hpp"
+#include "matrix/structure/magnitudes.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
