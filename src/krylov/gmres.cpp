@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <limits>
 
 namespace echelon {
@@ -123,12 +122,14 @@ struct SolveTriangle {
 };
 
 /// The number of magnitude 1, or 1 itself, whose difference from `sum` is largest.
-ECHELON_ANYWHERE inline double opposite_sign(double sum) {
-  return sum > 0 ? -1 : 1;
-}
-inline std::complex<double> opposite_sign(std::complex<double> sum) {
-  const double size = magnitude(sum);
-  return size > 0 ? -sum / size : 1;
+template <class S>
+ECHELON_ANYWHERE S opposite_sign(S sum) {
+  if constexpr (is_complex<S>) {
+    const double size = magnitude(sum);
+    return size > 0 ? -sum / size : S{1};
+  } else {
+    return sum > 0 ? -1 : 1;
+  }
 }
 
 /// A unit vector y for which ||A M^-1 V y|| = ||R y|| is small, with R the triangular factor of H: from
