@@ -54,6 +54,14 @@ struct StencilHierarchy {
   StencilMatrix<T> coarsest;
 };
 
+/// Calls f.template operator()<axis>() for an axis of the layout.
+template <int axes, class F>
+void with_axis(int axis, F&& f) {
+  if (axis == 0) return f.template operator()<0>();
+  if (axis == 1) return f.template operator()<1>();
+  if constexpr (axes == 3) f.template operator()<2>();
+}
+
 /// Divides a row by its diagonal element, and rounds it.
 template <class T, class Layout>
 struct RoundStencilRow {
@@ -101,13 +109,16 @@ StencilMatrix<T> coarsen_along(B& backend, const StencilMatrix<T>& A, int axis,
   StencilMatrix<T> result{transfer.coarse(), A.axes, true, A.constant, A.axes == 3 ? 27 : 9, {}};
   const std::int64_t stride = A.constant ? grid_regions : coarse.size();
   result.values = Array<T>(backend.device(), result.points * stride);
+  const AxisInterpolation<T> interpolation{weights.data(), fine, between, axis};
   with_layout(A, [&]<class Layout, bool constant>() {
-    backend.for_each(count, ComputeAxisInterpolation<T, Layout, constant>{A.coefficients(), fine, between,
-                                                                          axis, weights.data()});
-    backend.for_each(
-        stride,
-        CoarsenAlongAxis<T, Layout, constant>{
-            A.coefficients(), {weights.data(), fine, between, axis}, coarse, stride, result.values.data()});
+    for_each_place<constant>(
+        backend, constant ? fine : between,
+        ComputeAxisInterpolation<T, Layout, constant>{A.coefficients(), fine, axis, weights.data()});
+    with_axis<Layout::axes>(axis, [&]<int along>() {
+      for_each_place<constant>(backend, coarse,
+                               CoarsenAlongAxis<T, Layout, constant, along>{A.coefficients(), interpolation,
+                                                                            stride, result.values.data()});
+    });
   });
   transfer.weights = Array<float>(backend.device(), count);
   backend.for_each(count, RoundWeight<T>{weights.data(), transfer.weights.data()});
@@ -155,7 +166,7 @@ StencilHierarchy<T> coarsen_stencil(B& backend, const StencilMatrix<T>& A, const
       StencilMatrix<T> coarser = coarsen_along(backend, from, axis, level.transfers);
       next = std::move(coarser);
     }
-    own = describe_stencil(backend, next);
+    own = describe_stencil<false>(backend, next);
     level.seconds = stopwatch.seconds();
     hierarchy.levels.push_back(std::move(level));
     hierarchy.coarsest = std::move(next);
