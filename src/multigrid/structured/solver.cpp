@@ -77,7 +77,9 @@ class StructuredMultigridMethod final : public IterativeMethod<B, T> {
           balanced(device, weak_modes > 0 ? size : 0),
           z(device, size),
           scales(device, 1) {}
-    [[nodiscard]] std::size_t bytes() const override { return balanced.bytes() + z.bytes() + cycle->bytes(); }
+    [[nodiscard]] std::size_t bytes() const override {
+      return balanced.bytes() + z.bytes() + (cycle ? cycle->bytes() : 0) + (other ? other->bytes() : 0);
+    }
     Array<double> parts;        // inner products of a correction with the null vectors
     Array<double> weak;         // coefficients of weak modes
     Array<T> balanced;          // a right-hand side without weak modes
@@ -105,8 +107,12 @@ class StructuredMultigridMethod final : public IterativeMethod<B, T> {
     return other_ ? implementation().hierarchy() : &description_;
   }
   [[nodiscard]] OperatorTraits traits() const override {
-    if (other_) return implementation().traits();
     OperatorTraits traits;
+    if (other_) {
+      traits = implementation().traits();
+      traits.leaves_floats = false;  // apply_in_float() is that of the cycle
+      return traits;
+    }
     if (!symmetric_) traits.kind = AppliedOperator::linear;
     traits.leaves_floats = leaves_floats();
     return traits;
