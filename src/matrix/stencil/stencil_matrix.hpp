@@ -101,6 +101,16 @@ ECHELON_ANYWHERE T neighbour_sum(const StencilCoefficients<T>& A, const GridPoin
   return sum;
 }
 
+/// Sum of the coefficients times the differences of x at the neighbours and at the point.
+template <class Layout, bool is_constant, class T>
+ECHELON_ANYWHERE T difference_sum(const StencilCoefficients<T>& A, const GridPoint& p, const T* x) {
+  const T own = x[p.index];
+  T sum{0};
+  Layout::for_each_neighbour(
+      p, [&](int place, std::int64_t j) { sum += A.template at<is_constant>(place, p) * (x[j] - own); });
+  return sum;
+}
+
 /// A matrix whose row i has elements in the columns of point i of a grid and its neighbours only.
 template <class T>
 struct StencilMatrix {

@@ -113,7 +113,8 @@ struct FinePoints {
 };
 
 /// Computes the weights along an axis, at a point of the grid of even coordinates; for constant coefficients
-/// at the point that stands for a region of the fine grid.
+/// at the point that stands for a region of the fine grid. The latter are those in the interior of the other
+/// axes: they must not depend on the place along these, or coarse coefficients would not be constant.
 template <class T, class Layout, bool is_constant>
 struct ComputeAxisInterpolation {
   StencilCoefficients<T> A;
@@ -122,34 +123,44 @@ struct ComputeAxisInterpolation {
   T* values;
   ECHELON_ANYWHERE void operator()(const GridPoint& between) const {
     std::int32_t at[3] = {between.at[0], between.at[1], between.at[2]};
-    if (!is_constant) at[axis] *= 2;
+    if constexpr (is_constant) {
+      for (int a = 0; a < 3; ++a) {
+        if (a != axis) at[a] = fine.points[a] > 2 ? 1 : 0;
+      }
+    } else {
+      at[axis] *= 2;
+    }
     const GridPoint p = fine.point(at);
-    T before{0};  // connections to the points before and after
-    T after{0};
+    T connections[3] = {T{0}, T{0}, T{0}};  // to the neighbours along each axis
+    T before{0};                            // to those before the point along the axis
     T row_sum = A.template at<is_constant>(Layout::center, p);
     Layout::for_each_offset([&](int slot, int x, int y, int z) {
       const T value = A.template at<is_constant>(slot, p);
       const int along = axis == 0 ? x : axis == 1 ? y : z;
       row_sum += value;
       before -= along < 0 ? value : T{0};
-      after -= along > 0 ? value : T{0};
+      connections[0] -= x != 0 ? value : T{0};
+      connections[1] -= y != 0 ? value : T{0};
+      connections[2] -= z != 0 ? value : T{0};
     });
-    values[is_constant ? between.region : between.index] = weight(p, before, after, row_sum);
+    values[is_constant ? between.region : between.index] = weight(p, before, connections, row_sum);
   }
 
  private:
-  ECHELON_ANYWHERE T weight(const GridPoint& p, T before, T after, T row_sum) const {
-    before = before > T{0} ? before : T{0};
-    after = after > T{0} ? after : T{0};
-    const T own = before + after;
-    if (p.before[axis] != 0 && p.after[axis] != 0) return own > T{0} ? before / own : T{0.5};
-    // The excess of the row belongs to all sides on which the grid ends.
-    int ends = 0;
-    for (int a = 0; a < 3; ++a) {
-      if (fine.points[a] > 1) ends += (p.before[a] == 0 ? 1 : 0) + (p.after[a] == 0 ? 1 : 0);
+  ECHELON_ANYWHERE T weight(const GridPoint& p, T before, const T* connections, T row_sum) const {
+    const T own = connections[axis];
+    if (p.before[axis] != 0 && p.after[axis] != 0) {
+      const T share = before / own;
+      return share >= T{0} && share <= T{1} ? share : T{0.5};
     }
-    const T excess = row_sum > T{0} ? row_sum / static_cast<T>(ends) : T{0};
-    return own + excess > T{0} ? own / (own + excess) : T{0};
+    // The excess of the row belongs to all sides on which the grid ends, in proportion to the connections.
+    T of_ends{0};
+    for (int a = 0; a < 3; ++a) {
+      const bool has_end = fine.points[a] > 1 && (p.before[a] == 0 || p.after[a] == 0);
+      of_ends += has_end && connections[a] > T{0} ? connections[a] : T{0};
+    }
+    const T weight = of_ends > T{0} && row_sum > T{0} ? of_ends / (of_ends + row_sum) : T{1};
+    return own > T{0} ? weight : T{0};
   }
 };
 

@@ -17,6 +17,7 @@
 #include "matrix/stencil/stencil_matrix.hpp"
 #include "multigrid/coarse_solvers/dense_inverse.hpp"
 #include "multigrid/structured/hierarchy.hpp"
+#include "solver/implementation.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -110,20 +111,26 @@ struct TransferScratch {
 template <class Layout, bool is_constant>
 struct SmoothedLevel {
   StencilCoefficients<float> A;
+  const float* row_sums;
   const float* b;
+  /// The element of A x, from differences of x: exact for constants, and accurate where A x is small.
+  [[nodiscard]] ECHELON_ANYWHERE float product(const GridPoint& p, const float* x) const {
+    return row_sums[is_constant ? p.region : p.index] * x[p.index] +
+           difference_sum<Layout, is_constant>(A, p, x);
+  }
   [[nodiscard]] ECHELON_ANYWHERE float residual(const GridPoint& p, const float* x) const {
-    return b[p.index] - x[p.index] - neighbour_sum<Layout, is_constant>(A, p, x);
+    return b[p.index] - product(p, x);
   }
 };
 
-/// Both steps of the smoother from x = 0: x = alpha b - beta (A - I) b.
+/// Both steps of the smoother from x = 0: x = alpha b - beta A b.
 template <class Layout, bool is_constant>
 struct SmoothFromZero {
   SmoothedLevel<Layout, is_constant> level;
   float alpha, beta;
   float* x;
   ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    x[p.index] = alpha * level.b[p.index] - beta * neighbour_sum<Layout, is_constant>(level.A, p, level.b);
+    x[p.index] = alpha * level.b[p.index] - beta * level.product(p, level.b);
   }
 };
 /// y = x + c1 r(x).
@@ -255,13 +262,13 @@ class StencilCycle {
     const StencilLevel& level = levels_[l];
     with_layout(level.A, [&]<class Layout, bool constant>() {
       const GridNumbering grid(level.A.grid);
-      const SmoothedLevel<Layout, constant> smoothed{level.A.coefficients(), own.b};
+      const SmoothedLevel<Layout, constant> smoothed{level.A.coefficients(), level.row_sums.data(), own.b};
       const auto c1 = static_cast<float>(4 / (3 * level.spectral_radius));
       const auto c2 = static_cast<float>(12 / (5 * level.spectral_radius));
       const auto& next = scratch.levels[l + 1];
       const float* const diagonal = l + 1 < levels_.size() ? diagonal_of(l + 1) : nullptr;
       for_each_point(backend, grid,
-                     SmoothFromZero<Layout, constant>{smoothed, 1.2F * c1 + c2 - c1 * c2, c1 * c2, own.x});
+                     SmoothFromZero<Layout, constant>{smoothed, 1.2F * c1 + c2, c1 * c2, own.x});
       for_each_point(backend, grid, FormStencilResidual<Layout, constant>{smoothed, own.x, own.y});
       restrict_residual<constant>(backend, level, own, diagonal, next.b);
       visit(backend, scratch, l + 1);

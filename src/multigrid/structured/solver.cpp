@@ -233,7 +233,7 @@ class StructuredMultigridMethod final : public IterativeMethod<B, T> {
     }
     // Beyond it float rounds away what distinguishes the matrix from a singular one.
     constexpr double growth_of_float = 1e6;
-    if (inverse.growth > growth_of_float && weak_.count() == 0) {
+    if (inverse.growth > growth_of_float) {
       return use_amg(A, "it is nearly singular");
     }
     const std::int64_t coarsest_rows = coarsest.rows();
