@@ -216,7 +216,7 @@ TEST(StructuredMultigrid, NearlySingular_IsSolvedAsByAmg) {
     const Report report = solve_structured(A, b).report;
     EXPECT_EQ(report.status, solve_structured(A, b, {}, "cg", {{"preconditioner", "amg"}}).report.status)
         << shift;
-    if (shift > 1e-9) EXPECT_LE(report.iterations, 8) << shift;
+    EXPECT_LE(report.iterations, shift > 1e-9 ? 8 : 100) << shift;
   }
 }
 
