@@ -120,6 +120,18 @@ struct GridNumbering {
   }
 };
 
+/// Loop body for the point that stands for a region.
+template <class F>
+struct AtRegion {
+  GridNumbering grid;
+  F f;
+  ECHELON_ANYWHERE void operator()(std::int64_t region) const {
+    std::int32_t at[3];
+    grid.coordinates_in_region(region, at);
+    f(grid.point(at));
+  }
+};
+
 /// Loop body for the point of an index.
 template <class F>
 struct AtGridPoint {
@@ -164,6 +176,16 @@ void for_each_point(B& backend, const GridNumbering& grid, F f) {
     });
   } else {
     backend.for_each(grid.size(), AtGridPoint<F>{grid, f});
+  }
+}
+
+/// Calls f with each GridPoint, or for constant coefficients with one of each region.
+template <bool is_constant, class B, class F>
+void for_each_place(B& backend, const GridNumbering& grid, F f) {
+  if constexpr (is_constant) {
+    backend.for_each(grid_regions, AtRegion<F>{grid, f});
+  } else {
+    for_each_point(backend, grid, f);
   }
 }
 
