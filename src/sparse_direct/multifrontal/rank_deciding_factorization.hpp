@@ -77,8 +77,9 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
     return facts.rank < n || facts.perturbed_pivots == 0 || test_factors(context) <= acceptable_test_error;
   }
 
-  /// Factors again where the exact rank of A is known and is another one than that of the factors: a smaller
-  /// one, or a larger one where the factors leave a doubt and no tolerance a gap between the pivots.
+  /// Factors again where the rank of the factors is not full and leaves a doubt, with a tolerance that leaves
+  /// a gap between the pivots, and where the exact rank of A is known and is another one: a smaller one, or a
+  /// larger one where no tolerance leaves a gap.
   /// (Rounding errors make a product of smaller rank one of full rank; the complete pivoting of roots leaves
   /// a gap of 10^5 there in float, and of less than 300 in Hilbert's matrices.) Returns whether the rank is
   /// proven. `doubtful`: even a full rank is.
@@ -86,10 +87,12 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
                                  const Scaling& scaling, bool trustworthy, bool doubtful, Outcome& outcome) {
     const std::int64_t found = fronts.facts().rank;
     const std::optional<std::int64_t> exact = decide_rank(context.A, {found, doubtful});
-    if (!exact || *exact == found) return exact.has_value();
-    if (*exact > found && trustworthy && has_gap(fronts)) return false;
-    if (*exact > found && factor_with_gap(context, fronts, scaling)) return false;
-    if (!factor_with_rank(context, fronts, scaling, *exact))
+    if (exact == found) return true;
+    const bool larger = exact.value_or(order_of(fronts)) > found;
+    if (!exact && !larger) return false;
+    if (larger && trustworthy && has_gap(fronts)) return false;
+    if (larger && factor_with_gap(context, fronts, scaling)) return false;
+    if (!exact || !factor_with_rank(context, fronts, scaling, *exact))
       outcome = factor_and_assess(context, fronts, scaling);
     return exact == fronts.facts().rank;
   }

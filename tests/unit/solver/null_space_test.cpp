@@ -374,9 +374,10 @@ TEST(NullSpace, SeveralRightHandSides_EachHasItsStatus) {
   EXPECT_EQ(report.status, Status::inconsistent);
 }
 
-/// A torque on a plate that nothing holds, without its coordinates: no method has an x, whatever rounding
-/// errors of the elements make of its three rigid motions, and a wrong rank is called doubtful.
-TEST(NullSpace, TorqueOnFreePlate_IsNeverSolved) {
+/// A torque on a plate that nothing holds, without its coordinates: no method has an x, unless it measures
+/// that x is near the solution that rounding errors of the elements make, and sparse factorisations find the
+/// three rigid motions.
+TEST(NullSpace, TorqueOnFreePlate_IsNotSolved) {
   for (const std::int32_t nx : {4, 11, 21, 33}) {
     const FreePlate plate(nx, nx);
     const std::int64_t n = plate.A.rows();
@@ -388,10 +389,9 @@ TEST(NullSpace, TorqueOnFreePlate_IsNeverSolved) {
       if (nx > 21 && (method == "lu" || method == "auto")) continue;
       SCOPED_TRACE(method + ", " + std::to_string(nx) + " points a side");
       const Report report = solve(plate.A, b, {.method = method}).report;
-      EXPECT_FALSE(report.solved()) << report;
+      EXPECT_TRUE(!report.solved() || report.error_estimate.value_or(1) < 0.5) << report;
       if (method != "sparse-lu" && method != "sparse-ldlt") continue;
-      const bool doubtful = report.find_statistic("doubtful") != nullptr;
-      EXPECT_TRUE(report.rank == n - 3 || doubtful) << report;
+      EXPECT_EQ(report.rank, n - 3) << report;
     }
   }
 }
