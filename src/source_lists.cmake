@@ -19,6 +19,7 @@ set(sources_of_targets
   krylov/bicgstab.cpp
   krylov/cg.cpp
   krylov/cgls.cpp
+  krylov/cocg.cpp
   krylov/cr.cpp
   krylov/craig.cpp
   krylov/gmres.cpp
@@ -40,6 +41,7 @@ set(sources_of_targets
   multigrid/galerkin.cpp
   multigrid/geometric/interpolation.cpp
   multigrid/geometric/solver.cpp
+  multigrid/structured/solver.cpp
   relaxation/gauss_seidel/solvers.cpp
   relaxation/gauss_seidel/sweeper.cpp
   relaxation/jacobi.cpp
@@ -61,6 +63,7 @@ set(sources_without_opencl
   domain_decomposition/schur/blocks.cpp
   exact/rank.cpp
   mapped_echelon/solver.cpp
+  multigrid/structured/solver.cpp
   sparse_direct/banded/operations.cpp
   sparse_direct/banded/solver.cpp
   sparse_direct/batched/operations.cpp
@@ -94,46 +97,4 @@ set(sources_that_dispatch
   sparse_direct/banded/api.cpp
   sparse_direct/batched/api.cpp
   studies/gauss_jordan_striped/striped.cpp
-)
-
-# Include <support/scalar_list.hpp> or registry/row.hpp: depend on the list of scalars.
-set(sources_of_scalars
-  krylov/cg.cpp
-  linalg/api.cpp
-  linalg/blas/gemm.cpp
-  linalg/operations.cpp
-  linalg/residual_check.cpp
-  linalg/spmv/multiply.cpp
-  linalg/spmv/spmm.cpp
-  linalg/spmv/transposed.cpp
-  linalg/vector_operations.cpp
-  matrix/assign.cpp
-  matrix/builder.cpp
-  matrix/compression/host.cpp
-  matrix/convert.cpp
-  matrix/coo.cpp
-  matrix/csr.cpp
-  matrix/dense.cpp
-  matrix/matrix.cpp
-  matrix/transform.cpp
-  matrix/transform_checks.cpp
-  matrix/views/csr_view.cpp
-  matrix/views/gather.cpp
-  matrix/views/sparse_view.cpp
-  registry/crout.cpp
-  registry/dense.cpp
-  registry/domain_decomposition.cpp
-  registry/graph_laplacian.cpp
-  registry/incomplete.cpp
-  registry/krylov.cpp
-  registry/multigrid.cpp
-  registry/registry.cpp
-  registry/relaxation.cpp
-  registry/selection.cpp
-  registry/sparse_direct.cpp
-  relaxation/jacobi.cpp
-  solver/answer/acceptance.cpp
-  solver/answer/least_squares.cpp
-  solver/answer/solver.cpp
-  solver/preconditioner_application.cpp
 )

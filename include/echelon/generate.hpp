@@ -9,6 +9,7 @@
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/options.hpp>
 
+#include <complex>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -22,7 +23,7 @@ namespace echelon {
 struct ECHELON_API Generator {
   std::string name;
   std::vector<std::string> aliases;  ///< former names, which find_generator accepts too
-  std::string family;                ///< "grids", "sparse", "graphs", "dense", "spectra"
+  std::string family;                ///< "grids", "sparse", "graphs", "dense", "spectra", "complex"
   std::string summary;               ///< one line for lists
   bool sparse = false;               ///< makes a Csr, otherwise a Dense
   std::vector<std::string> size;     ///< options that set the number of rows; empty: it follows from others
@@ -31,6 +32,8 @@ struct ECHELON_API Generator {
   std::vector<OptionInfo> options;
   std::function<Matrix<float>(const Options&)> make_float;
   std::function<Matrix<double>(const Options&)> make_double;
+  /// Of generators of complex matrices, which have no others.
+  std::function<Matrix<std::complex<double>>(const Options&)> make_complex;
   /// Coordinates of the points in the order of their rows, a column for each dimension; empty where the
   /// generator has none.
   std::function<Dense<double>(const Options&)> make_coordinates;
@@ -42,14 +45,18 @@ struct ECHELON_API Generator {
   [[nodiscard]] Options for_rows(std::int64_t rows) const;
 };
 
-/// All generators, family by family.
+/// All generators of real matrices, family by family.
 [[nodiscard]] ECHELON_API std::span<const Generator> generators();
-/// The generator of this name or alias. Throws BadOption, with the nearest name, if there is none.
+/// Those of complex matrices.
+[[nodiscard]] ECHELON_API std::span<const Generator> complex_generators();
+/// The generator of this name or alias, of real or complex matrices. Throws BadOption, with the nearest name,
+/// if there is none.
 [[nodiscard]] ECHELON_API const Generator& find_generator(std::string_view name);
 
 /// Makes a matrix by its generator's name: make_matrix<double>("poisson-2d", {{"nx", 100}, {"ny", 50}}).
-/// Options that are not given have their defaults. Throws BadOption; InvalidMatrix for more columns than a
-/// 32-bit index counts and for elements that overflow T; OutOfMemory.
+/// Options that are not given have their defaults. T is float or double, or std::complex<double> for the
+/// generators of complex matrices. Throws BadOption, also for a T that the generator does not make;
+/// InvalidMatrix for more columns than a 32-bit index counts and for elements that overflow T; OutOfMemory.
 template <class T>
 [[nodiscard]] ECHELON_API Matrix<T> make_matrix(std::string_view generator, const Options& options = {});
 

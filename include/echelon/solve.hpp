@@ -6,6 +6,7 @@
 #include <echelon/export.h>
 #include <echelon/solver.hpp>
 
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -18,28 +19,39 @@
 
 namespace echelon {
 
-/// An initial guess of the solution: a view of elements of float or double in any memory, converted
-/// implicitly from vectors, matrices and views. The elements must outlive the call that uses the guess.
+/// Type of the elements of matrices and vectors.
+template <class T>
+concept ElementType =
+    std::floating_point<T> || std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+
+/// An initial guess of the solution: a view of real or complex elements in any memory, converted implicitly
+/// from vectors, matrices and views. The elements must outlive the call that uses the guess.
 class ECHELON_API InitialGuess {
  public:
   InitialGuess() = default;
-  template <std::floating_point T>
+  template <ElementType T>
   InitialGuess(DenseView<T> x)  // NOLINT(google-explicit-constructor)
       : view_(DenseView<const T>(x)) {}
-  template <std::floating_point T>
+  template <ElementType T>
   InitialGuess(DenseView<const T> x) : view_(x) {}  // NOLINT(google-explicit-constructor)
-  template <std::floating_point T>
+  template <ElementType T>
   InitialGuess(const Dense<T>& x) : view_(x.view()) {}  // NOLINT(google-explicit-constructor)
-  template <std::floating_point T>
+  template <ElementType T>
   // NOLINTNEXTLINE(google-explicit-constructor)
   InitialGuess(const std::vector<T>& x) : view_(DenseView<const T>(x)) {}
-  template <std::floating_point T>
+  template <ElementType T>
   InitialGuess(std::span<T> x)  // NOLINT(google-explicit-constructor)
       : view_(DenseView<const T>(std::span<const T>(x))) {}
-  template <std::floating_point T>
+  template <ElementType T>
   InitialGuess(std::span<const T> x) : view_(DenseView<const T>(x)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool empty() const { return view_.index() == 0; }
+  /// Name of the type of the elements in C++.
+  [[nodiscard]] const char* element_name() const {
+    constexpr const char* names[] = {"none", "float", "double", "std::complex<float>",
+                                     "std::complex<double>"};
+    return names[view_.index()];
+  }
   /// View of the guess; null if there is none, or if its elements are of another type.
   template <class T>
   [[nodiscard]] const DenseView<const T>* as() const {
@@ -47,7 +59,9 @@ class ECHELON_API InitialGuess {
   }
 
  private:
-  std::variant<std::monostate, DenseView<const float>, DenseView<const double>> view_;
+  std::variant<std::monostate, DenseView<const float>, DenseView<const double>,
+               DenseView<const std::complex<float>>, DenseView<const std::complex<double>>>
+      view_;
 };
 
 /// Sizes from which solve() takes a matrix from the host to a GPU, if there is one and no device is named:

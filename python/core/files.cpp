@@ -12,6 +12,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <complex>
 #include <string>
 #include <utility>
 
@@ -80,6 +81,7 @@ nb::dict properties(const PythonMatrix<T>& A, bool with_structural_rank) {
   result["explicit_zeros"] = structure.explicit_zeros;
   result["symmetric_pattern"] = structure.symmetric_pattern;
   result["symmetric_values"] = structure.symmetric_values;
+  result["hermitian_values"] = structure.hermitian_values;
   result["asymmetry"] = structure.asymmetry;
   result["lower_bandwidth"] = structure.lower_bandwidth;
   result["upper_bandwidth"] = structure.upper_bandwidth;
@@ -112,5 +114,6 @@ void bind_files(nb::module_& module) {
 
 template void bind_files<float>(nb::module_&);
 template void bind_files<double>(nb::module_&);
+template void bind_files<std::complex<double>>(nb::module_&);
 
 }  // namespace echelon::python

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <complex>
 #include <cstring>
 #include <string>
 
@@ -167,11 +168,15 @@ void bind_matrices(nb::module_& module) {
 
 template class PythonMatrix<float>;
 template class PythonMatrix<double>;
+template class PythonMatrix<std::complex<double>>;
 template std::function<void(const float*, float*)> vector_function(const SharedObject&, std::int64_t,
                                                                    std::int64_t);
 template std::function<void(const double*, double*)> vector_function(const SharedObject&, std::int64_t,
                                                                      std::int64_t);
+template std::function<void(const std::complex<double>*, std::complex<double>*)> vector_function(
+    const SharedObject&, std::int64_t, std::int64_t);
 template void bind_matrices<float>(nb::module_&);
 template void bind_matrices<double>(nb::module_&);
+template void bind_matrices<std::complex<double>>(nb::module_&);
 
 }  // namespace echelon::python

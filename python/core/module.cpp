@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <complex>
+
 namespace echelon::python {
 
 namespace {
@@ -15,6 +17,14 @@ void bind_scalar(nb::module_ module) {
   bind_batches<T>(module);
   bind_files<T>(module);
   bind_eliminations<T>(module);
+}
+
+/// What there is for complex numbers.
+template <class T>
+void bind_complex(nb::module_ module) {
+  bind_matrices<T>(module);
+  bind_solvers<T>(module);
+  bind_files<T>(module);
 }
 
 }  // namespace
@@ -31,6 +41,7 @@ NB_MODULE(_core, module) {
   bind_tables(module);
   bind_scalar<float>(module.def_submodule("float32"));
   bind_scalar<double>(module.def_submodule("float64"));
+  bind_complex<std::complex<double>>(module.def_submodule("complex128"));
   nb::module_ graph = module.def_submodule("graph");
   bind_graphs(graph);
 }

@@ -9,6 +9,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
+#include <complex>
 #include <functional>
 #include <string>
 #include <variant>
@@ -83,6 +84,7 @@ void bind_solve_options(nb::module_& module) {
            [](SolveRequest& r, const nb::dict& values) { r.parameters = options_of(values); })
       .def("set_initial_guess", set_initial_guess<float>, nb::arg().noconvert())
       .def("set_initial_guess", set_initial_guess<double>, nb::arg().noconvert())
+      .def("set_initial_guess", set_initial_guess<std::complex<double>>, nb::arg().noconvert())
       .def("set_near_null_space",
            [](SolveRequest& r, const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& vectors) {
              r.near_null_space = copied(vectors);

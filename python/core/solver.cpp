@@ -3,6 +3,8 @@
 #include "matrix.hpp"
 #include "request.hpp"
 
+#include <echelon/error.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/methods/multigrid/near_null_space.hpp>
 #include <echelon/preconditioner.hpp>
 #include <echelon/solve.hpp>
@@ -13,6 +15,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <complex>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -91,11 +94,15 @@ class PythonSolver {
   }
   void set_near_null_space(
       const nb::ndarray<const double, nb::ndim<2>, nb::f_contig, nb::device::cpu>& vectors) {
-    const std::vector<double> elements(vectors.data(), vectors.data() + vectors.size());
-    echelon::set_near_null_space(solver_,
-                                 Dense<double>(static_cast<std::int64_t>(vectors.shape(0)),
-                                               static_cast<std::int64_t>(vectors.shape(1)),
-                                               Array<double>(Device(), std::span<const double>(elements))));
+    if constexpr (is_complex<T>) {
+      throw BadOption("near_null_space", "near-null-space vectors are those of real matrices");
+    } else {
+      const std::vector<double> elements(vectors.data(), vectors.data() + vectors.size());
+      echelon::set_near_null_space(solver_,
+                                   Dense<double>(static_cast<std::int64_t>(vectors.shape(0)),
+                                                 static_cast<std::int64_t>(vectors.shape(1)),
+                                                 Array<double>(Device(), std::span<const double>(elements))));
+    }
   }
 
   /// Ends the calls that are running; later ones start afresh.
@@ -237,5 +244,6 @@ void bind_solvers(nb::module_& module) {
 
 template void bind_solvers<float>(nb::module_&);
 template void bind_solvers<double>(nb::module_&);
+template void bind_solvers<std::complex<double>>(nb::module_&);
 
 }  // namespace echelon::python

@@ -18,33 +18,45 @@ from ._packages import SparseArrays, element_type, empty_on_gpu, gpu_of, package
 
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
-_CORES = {FLOAT32: _core.float32, FLOAT64: _core.float64}
+COMPLEX128 = np.dtype(np.complex128)
+_CORES = {FLOAT32: _core.float32, FLOAT64: _core.float64, COMPLEX128: _core.complex128}
 
 
 def core_of(dtype: np.dtype[Any]) -> Any:
-    """The half of the extension for this type of numbers."""
+    """The part of the extension for this type of numbers."""
     return _CORES[dtype]
 
 
-def scalar_type(dtype: Any, name: str) -> np.dtype[Any]:
-    """float32 or float64, in which numbers of this type are computed with."""
+def scalar_type(dtype: Any, name: str, *, complex_too: bool = False) -> np.dtype[Any]:
+    """float32 or float64, or with `complex_too` complex128, in which numbers of this type are computed with."""
+    known = "float32, float64, complex128, integers and booleans are supported"
     try:
         dtype = np.dtype(dtype).newbyteorder("=")
     except TypeError:
-        raise TypeError(f"{name} has elements of type {dtype}; float32, float64, integers and booleans are supported") from None
+        raise TypeError(f"{name} has elements of type {dtype}; {known}") from None
     if dtype == FLOAT32:
         return FLOAT32
     if dtype == FLOAT64 or dtype.kind in "iub":
         return FLOAT64
-    if dtype.kind == "c":
-        raise TypeError(f"{name} is complex ({dtype}), which is not supported yet: solve the real system "
-                        "[[A.real, -A.imag], [A.imag, A.real]] for [x.real, x.imag]")
-    raise TypeError(f"{name} has elements of type {dtype}; float32, float64, integers and booleans are supported")
+    if dtype == COMPLEX128:
+        if complex_too:
+            return COMPLEX128
+        raise TypeError(f"{name} is complex ({dtype}), and real numbers are needed here: complex systems are solved by "
+                        "echelon.solve, echelon.factor and echelon.Solver")
+    raise TypeError(f"{name} has elements of type {dtype}; {known}")
 
 
 def common_type(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
-    """float32 if both are, or else float64."""
+    """complex128 if one of them is, float32 if both are, or else float64."""
+    if COMPLEX128 in (first, second):
+        return COMPLEX128
     return FLOAT32 if first == second == FLOAT32 else FLOAT64
+
+
+def _refuse_complex(dtype: np.dtype[Any], wanted: np.dtype[Any], name: str) -> None:
+    """Refuses to drop imaginary parts."""
+    if dtype.kind == "c" and wanted.kind != "c":
+        raise TypeError(f"{name} is complex ({dtype}), and real numbers are needed here")
 
 
 def is_sparse(A: Any) -> bool:
@@ -86,13 +98,13 @@ def symmetric(triangle: Any, stored: str = "lower") -> Symmetric:
     return Symmetric(triangle, stored)
 
 
-def type_of_matrix(A: Any) -> np.dtype[Any]:
-    """float32 or float64, in which A is used."""
+def type_of_matrix(A: Any, *, complex_too: bool = False) -> np.dtype[Any]:
+    """float32 or float64, or with `complex_too` complex128, in which A is used."""
     if isinstance(A, Symmetric):
         A = A.matrix
     if is_operator(A):
-        return scalar_type(getattr(A, "dtype", None) or FLOAT64, "A")
-    return scalar_type(element_type(A if hasattr(A, "dtype") else as_numpy(A)), "A")
+        return scalar_type(getattr(A, "dtype", None) or FLOAT64, "A", complex_too=complex_too)
+    return scalar_type(element_type(A if hasattr(A, "dtype") else as_numpy(A)), "A", complex_too=complex_too)
 
 
 def _has_view(array: NDArray[Any]) -> bool:
@@ -130,6 +142,7 @@ def _indices(array: Any) -> Any:
 def _values(array: Any, dtype: np.dtype[Any]) -> Any:
     """Elements of a sparse matrix, contiguous, in the memory where they are."""
     array = refuse_gradients(array, "A")
+    _refuse_complex(element_type(array), dtype, "A")
     return usable_on_gpu(array, dtype) if gpu_of(array) else np.ascontiguousarray(as_numpy(array), dtype)
 
 
@@ -148,8 +161,7 @@ def _product(function: Any, dtype: np.dtype[Any]) -> Any:
     """A product of an operator as the extension calls it: vectors of one dimension, in the operator's type."""
     def product(x: NDArray[Any]) -> NDArray[Any]:
         y = np.asarray(function(x))
-        if y.dtype.kind == "c":
-            raise TypeError("the product of an operator is complex, which is not supported yet")
+        _refuse_complex(y.dtype, dtype, "the product of an operator")
         return np.ascontiguousarray(y, dtype).reshape(-1)
     return product
 
@@ -174,6 +186,7 @@ def as_matrix(A: Any, dtype: np.dtype[Any]) -> Any:
     array = dense_array(A, "A")
     if array.ndim != 2:
         raise DimensionMismatch(f"A has {array.ndim} dimensions; a matrix has 2")
+    _refuse_complex(element_type(array), dtype, "A")
     return core_of(dtype).Matrix.dense(_usable(array, dtype))
 
 
@@ -229,7 +242,7 @@ def as_vectors(b: Any, rows: int, dtype: np.dtype[Any], name: str = "b") -> Any:
     """Vectors of `rows` elements as the library can use them: b itself or a copy in the same memory."""
     array = dense_array(b, name)
     if array.dtype is not dtype:
-        scalar_type(element_type(array), name)
+        scalar_type(element_type(array), name, complex_too=dtype == COMPLEX128)
     if array.ndim not in (1, 2) or array.shape[0] != rows:
         raise DimensionMismatch(f"{name} has the shape {tuple(array.shape)}; it should be a vector of {rows} elements, or a "
                                 f"matrix of {rows} rows")

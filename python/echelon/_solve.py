@@ -165,7 +165,7 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
         CSR arrays and dense arrays of either order are used in place; other forms are converted. An operator has `shape`
         and `matvec`, and `rmatvec` where the transpose is needed.
     b : array of shape (m,) or (m, k)
-        Right-hand sides. The computation is in float32 if both A and b are, else in float64.
+        Right-hand sides. The computation is in float32 if both A and b are, in complex128 if one of them is, else in float64.
     method : str
         "auto", or a name from `methods`.
     device : str, optional
@@ -225,7 +225,7 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
     """
     valid_check(check)
     vectors = dense_array(b, "b")
-    dtype = common_type(type_of_matrix(A), scalar_type(element_type(vectors), "b"))
+    dtype = common_type(type_of_matrix(A, complex_too=True), scalar_type(element_type(vectors), "b", complex_too=True))
     if M is not None:
         if method == "auto":
             raise BadOption("M needs an iterative method by name: 'cg', 'minres', 'bicgstab' or 'gmres'", "M")
@@ -267,7 +267,7 @@ def choose(A: Any, *, device: str | None = None) -> list[Candidate]:
     >>> [candidate.method for candidate in echelon.choose(np.eye(3))][:1]
     ['cholesky']
     """
-    dtype = type_of_matrix(A)
+    dtype = type_of_matrix(A, complex_too=True)
     return [Candidate(*found) for found in core_of(dtype).choose(as_matrix(A, dtype), device or "")]
 
 
@@ -357,7 +357,7 @@ class Solver:
 
     def analyze(self, A: Any) -> Solver:
         """Analyse the pattern of A only; `setup` follows. The analysis is kept while the pattern stays."""
-        self._take(A, type_of_matrix(A))
+        self._take(A, type_of_matrix(A, complex_too=True))
         self._core = self._make()
         self._prepare(self._core.analyze)
         return self
@@ -370,7 +370,7 @@ class Solver:
         SolveError
             The factorisation failed, or whatever the method prepares.
         """
-        return self._set_up(A, type_of_matrix(A), valid_check(check), callback)
+        return self._set_up(A, type_of_matrix(A, complex_too=True), valid_check(check), callback)
 
     def update(self, A_or_values: Any, *, check: str = "raise", callback: Callback | None = None) -> Solver:
         """Set up for new values in an unchanged pattern; what depends on the pattern alone is kept.

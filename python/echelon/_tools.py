@@ -88,6 +88,7 @@ class MatrixInfo(NamedTuple):
     explicit_zeros: int
     symmetric_pattern: bool
     symmetric_values: bool
+    hermitian_values: bool
     asymmetry: float
     lower_bandwidth: int
     upper_bandwidth: int
@@ -120,7 +121,7 @@ def info(A: Any, *, structural_rank: bool = True) -> MatrixInfo:
     >>> found.symmetric_values, found.upper_bandwidth, found.definiteness
     (True, 4, 'positive_definite')
     """
-    dtype = type_of_matrix(A)
+    dtype = type_of_matrix(A, complex_too=True)
     return MatrixInfo(**core_of(dtype).info(as_matrix(A, dtype), structural_rank))
 
 
@@ -144,7 +145,7 @@ def read_file(path: str | os.PathLike[str], *, format: str | None = None, role: 
     role : {"matrix", "graph", "right_hand_side"}
         Decides how a text that fits two formats is read, and which array of an archive.
     """
-    core = core_of(scalar_type(dtype, "the result"))
+    core = core_of(scalar_type(dtype, "the result", complex_too=True))
     matrix, found, rhs, labels = core.read(os.fspath(path), format or "", role)
     return MatrixFile(python_matrix(matrix), found, rhs, labels)
 
@@ -175,7 +176,7 @@ def write(path: str | os.PathLike[str], A: Any, *, format: str | None = None, di
         Write an edge list of all elements rather than of one triangle.
     """
     A = A if np.ndim(A) != 1 else np.asarray(A).reshape(-1, 1)
-    dtype = type_of_matrix(A)
+    dtype = type_of_matrix(A, complex_too=True)
     core_of(dtype).write(os.fspath(path), as_matrix(A, dtype), format or "", directed)
 
 
@@ -202,7 +203,7 @@ def generate(name: str, *, rows: int | None = None, dtype: DTypeLike = np.float6
     """
     name = method_name(name)
     sizes = {} if rows is None else _core.rows_for(name, rows)
-    return python_matrix(core_of(scalar_type(dtype, "the result")).generate(name, {**sizes, **flat_options(options)}))
+    return python_matrix(core_of(scalar_type(dtype, "the result", complex_too=True)).generate(name, {**sizes, **flat_options(options)}))
 
 
 class EchelonForm(NamedTuple):

@@ -42,6 +42,7 @@ def _ordering(permc_spec: str | None) -> dict[str, Any]:
 
 
 def _square_sparse(A: Any) -> Any:
+    type_of_matrix(A)  # raises for complex numbers
     if not is_sparse(A):
         from scipy.sparse import csr_array
         A = csr_array(np.asarray(A))

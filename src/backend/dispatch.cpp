@@ -10,6 +10,11 @@ void throw_without_target(const Device& device) {
                  ": move its operands to serial or openmp with to(device)");
 }
 
+void throw_for_complex(const Device& device) {
+  throw NotBuilt("complex matrices and vectors are those of the host, not of " + device.name() +
+                 ": take serial or openmp");
+}
+
 void throw_wrong_target(const Device& device) {
   throw Error("the code of another target was called for device " + device.name());
 }

@@ -6,6 +6,7 @@
 #include "backend/targets.hpp"
 
 #include <echelon/device.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/options.hpp>
 
 #include <backend/with_targets.hpp>
@@ -14,15 +15,25 @@ namespace echelon {
 
 /// Throws NotBuilt, which names the device.
 [[noreturn]] void throw_without_target(const Device& device);
+/// Throws NotBuilt: complex numbers are not for this device.
+[[noreturn]] void throw_for_complex(const Device& device);
+
+/// Targets of functions that are written for matrices of any T: complex numbers are those of the host.
+template <class T>
+inline constexpr Targets targets_of = is_complex<T> ? Targets::host : Targets::all;
 
 /// Calls f as f.template operator()<HostTarget>(), <CudaTarget>() or <OpenClTarget>(). Throws NotBuilt or
-/// NoDevice. `targets` are those that f is written for: `all`, or `both`, without OpenCL.
+/// NoDevice. `targets` are those that f is written for: `all`; `both`, without OpenCL; or `host`, of complex
+/// numbers.
 template <Targets targets = Targets::all, class F>
 auto on_target(const Device& device, F&& f) {
   require(device);
   if (device.on_host()) return f.template operator()<HostTarget>();
+  if constexpr (targets == Targets::host) throw_for_complex(device);
 #ifdef ECHELON_WITH_CUDA
-  if (device.kind() == DeviceKind::cuda) return f.template operator()<CudaTarget>();
+  if constexpr (has_cuda(targets)) {
+    if (device.kind() == DeviceKind::cuda) return f.template operator()<CudaTarget>();
+  }
 #endif
 #ifdef ECHELON_WITH_OPENCL
   if constexpr (has_opencl(targets)) {

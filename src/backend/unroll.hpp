@@ -8,3 +8,10 @@
 #else
 #define ECHELON_UNROLL
 #endif
+
+/// Precedes a loop whose iterations are independent, so that the host's compiler vectorises it.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define ECHELON_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define ECHELON_INDEPENDENT
+#endif

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <iterator>
 #include <limits>
 
@@ -163,25 +164,51 @@ std::span<const Generator> generators() {
   return rows;
 }
 
+std::span<const Generator> complex_generators() {
+  static const std::vector<Generator> rows = generate::complex_rows();
+  return rows;
+}
+
 const Generator& find_generator(std::string_view name) {
   std::vector<std::string> names;
-  for (const Generator& generator : generators()) {
-    const std::vector<std::string>& aliases = generator.aliases;
-    if (generator.name == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
-      return generator;
+  for (const std::span<const Generator> of_numbers : {generators(), complex_generators()}) {
+    for (const Generator& generator : of_numbers) {
+      const std::vector<std::string>& aliases = generator.aliases;
+      if (generator.name == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
+        return generator;
+      }
+      names.push_back(generator.name);
     }
-    names.push_back(generator.name);
   }
   throw BadOption("generator", fmt::format("there is no generator '{}'", name), nearest_name(name, names));
 }
 
+namespace {
+
+/// Makes a matrix by the maker of its type of numbers.
+template <class Maker>
+auto make_by(Maker Generator::*maker, std::string_view name, const Options& options) {
+  return at_api_boundary([&] {
+    const Generator& generator = find_generator(name);
+    if (generator.*maker) return (generator.*maker)(options);
+    throw BadOption("generator",
+                    fmt::format("'{}' makes {} matrices", name, generator.make_complex ? "complex" : "real"));
+  });
+}
+
+}  // namespace
+
 template <>
 Matrix<float> make_matrix(std::string_view generator, const Options& options) {
-  return at_api_boundary([&] { return find_generator(generator).make_float(options); });
+  return make_by(&Generator::make_float, generator, options);
 }
 template <>
 Matrix<double> make_matrix(std::string_view generator, const Options& options) {
-  return at_api_boundary([&] { return find_generator(generator).make_double(options); });
+  return make_by(&Generator::make_double, generator, options);
+}
+template <>
+Matrix<std::complex<double>> make_matrix(std::string_view generator, const Options& options) {
+  return make_by(&Generator::make_complex, generator, options);
 }
 
 }  // namespace echelon

@@ -103,5 +103,6 @@ std::vector<Generator> sparse_rows();
 std::vector<Generator> graph_rows();
 std::vector<Generator> dense_rows();
 std::vector<Generator> spectrum_rows();
+std::vector<Generator> complex_rows();
 
 }  // namespace echelon::generate

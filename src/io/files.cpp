@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
 #include "io/numpy/npy_reader.hpp"
+#include "io/support/complex_numbers.hpp"
 #include "io/support/host_matrix.hpp"
 #include "io/support/output_file.hpp"
 #include "io/support/sources.hpp"
@@ -12,12 +13,17 @@
 #include <echelon/error.hpp>
 #include <echelon/io/npy.hpp>
 #include <echelon/io/npz.hpp>
+#include <echelon/matrix/complex.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <utility>
+#include <variant>
 
 namespace echelon {
 
@@ -233,7 +239,7 @@ MatrixFile<T> from_npy(TextSource& source, const std::string& name) {
   NpyHeader header;
   result.matrix = read_npy_source<T>(source, name, &header);
   result.info = describe(FileFormat::npy, MatrixRef<T>(result.matrix));
-  if (header.kind != 'f') result.info.field = "integer";
+  if (header.kind != 'f') result.info.field = header.kind == 'c' ? "complex" : "integer";
   return result;
 }
 
@@ -245,6 +251,7 @@ MatrixFile<T> from_npz(TextSource& source, const std::string& name, const ReadFi
   result.right_hand_sides = std::move(file.right_hand_sides);
   result.info = describe(FileFormat::npz, MatrixRef<T>(result.matrix));
   if (file.integer) result.info.field = "integer";
+  if (file.complex) result.info.field = "complex";
   result.info.stored_entries = file.stored_entries;
   result.info.duplicate_entries = file.duplicate_entries;
   return result;
@@ -306,6 +313,37 @@ MatrixFile<T> from_harwell_boeing(TextSource& source, const std::string& name) {
   return result;
 }
 
+/// Reads a file of a format that is read for real numbers only, or a Matrix Market file of these.
+template <class T>
+MatrixFile<T> from_real_format(FileFormat format, TextSource& source, const std::string& name,
+                               const ReadFileOptions& options) {
+  switch (format) {
+    case FileFormat::text:
+      return from_text<T>(source, name);
+    case FileFormat::metis:
+      return from_metis<T>(source, name);
+    case FileFormat::edge_list:
+      return from_edge_list<T>(source, name, options.edge_list);
+    case FileFormat::petsc:
+      return from_petsc<T>(source, name, options.petsc_scalar);
+    case FileFormat::harwell_boeing:
+      return from_harwell_boeing<T>(source, name);
+    default:
+      return from_matrix_market<T>(source, name);
+  }
+}
+
+template <class R>
+MatrixFile<std::complex<R>> to_complex(MatrixFile<R> file) {
+  MatrixFile<std::complex<R>> result;
+  std::visit([&](auto& matrix) { result.matrix = echelon::to_complex(matrix); }, file.matrix);
+  result.info = std::move(file.info);
+  if (file.right_hand_sides.columns() > 0)
+    result.right_hand_sides = echelon::to_complex(file.right_hand_sides);
+  result.labels = std::move(file.labels);
+  return result;
+}
+
 /// The sparse matrix as a dense one, for formats that store all elements.
 template <class T>
 Dense<T> densified(const MatrixRef<T>& matrix, std::size_t limit) {
@@ -323,6 +361,26 @@ Csr<T> sparse_on_host(MatrixRef<T> matrix) {
   return to_csr(matrix).to(Device());
 }
 
+/// Writes a file of a format that holds real numbers only.
+template <class T>
+void write_real_format(const std::string& path, FileFormat format, const MatrixRef<T>& matrix,
+                       const WriteFileOptions& options) {
+  switch (format) {
+    case FileFormat::text:
+      if (!matrix.is_sparse()) return write_text_columns<T>(path, matrix.dense(), separator_of(path));
+      return write_text_columns<T>(path, densified(matrix, options.dense_limit), separator_of(path));
+    case FileFormat::metis: {
+      MetisGraph<T> graph;
+      graph.adjacency = sparse_on_host(matrix);
+      return write_metis(path, graph);
+    }
+    case FileFormat::edge_list:
+      return write_edge_list(path, sparse_on_host(matrix), options.directed, options.labels);
+    default:
+      return write_petsc(path, matrix, options.petsc);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -330,28 +388,20 @@ MatrixFile<T> read_matrix_source(TextSource& source, const std::string& name,
                                  const ReadFileOptions& options) {
   const FileFormat format =
       options.format == FileFormat::automatic ? find_format(source, name, options.role) : options.format;
-  switch (format) {
-    case FileFormat::npy:
-      return from_npy<T>(source, name);
-    case FileFormat::npz:
-      return from_npz<T>(source, name, options);
-    case FileFormat::text:
-      return from_text<T>(source, name);
-    case FileFormat::metis:
-      return from_metis<T>(source, name);
-    case FileFormat::edge_list:
-      return from_edge_list<T>(source, name, options.edge_list);
-    case FileFormat::petsc:
-      return from_petsc<T>(source, name, options.petsc_scalar);
-    case FileFormat::harwell_boeing:
-      return from_harwell_boeing<T>(source, name);
-    default:
-      return from_matrix_market<T>(source, name);
+  if (format == FileFormat::npy) return from_npy<T>(source, name);
+  if (format == FileFormat::npz) return from_npz<T>(source, name, options);
+  if constexpr (!is_complex<T>) {
+    return from_real_format<T>(format, source, name, options);
+  } else {
+    if (format == FileFormat::matrix_market) return from_matrix_market<T>(source, name);
+    return to_complex(from_real_format<Real<T>>(format, source, name, options));
   }
 }
 
-template MatrixFile<float> read_matrix_source(TextSource&, const std::string&, const ReadFileOptions&);
-template MatrixFile<double> read_matrix_source(TextSource&, const std::string&, const ReadFileOptions&);
+#define ECHELON_INSTANTIATE(T) \
+  template MatrixFile<T> read_matrix_source(TextSource&, const std::string&, const ReadFileOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace io
 
@@ -375,38 +425,42 @@ void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileO
   if (!is_writable(format)) {
     throw BadOption("format", fmt::format("{} files can be read but not written", to_string(format)));
   }
-  switch (format) {
-    case FileFormat::npy:
-      if (!matrix.is_sparse()) return write_npy<T>(path, matrix.dense());
-      return write_npy<T>(path, io::densified(matrix, options.dense_limit));
-    case FileFormat::text:
-      if (!matrix.is_sparse()) return write_text_columns<T>(path, matrix.dense(), separator_of(path));
-      return write_text_columns<T>(path, io::densified(matrix, options.dense_limit), separator_of(path));
-    case FileFormat::npz:
-      return write_npz(path, matrix);
-    case FileFormat::metis: {
-      MetisGraph<T> graph;
-      graph.adjacency = io::sparse_on_host(matrix);
-      return write_metis(path, graph);
-    }
-    case FileFormat::edge_list:
-      return write_edge_list(path, io::sparse_on_host(matrix), options.directed, options.labels);
-    case FileFormat::petsc:
-      return write_petsc(path, matrix, options.petsc);
-    default:
-      return write_matrix_market(path, matrix);
+  if (format == FileFormat::matrix_market) return write_matrix_market(path, matrix);
+  if (format == FileFormat::npz) return write_npz(path, matrix);
+  if (format == FileFormat::npy) {
+    if (!matrix.is_sparse()) return write_npy<T>(path, matrix.dense());
+    return write_npy<T>(path, io::densified(matrix, options.dense_limit));
   }
+  if constexpr (is_complex<T>) {
+    throw InvalidMatrix(fmt::format(
+        "'{}': {} files hold real numbers; complex ones are written as matrix-market, npy and npz", path,
+        to_string(format)));
+  } else {
+    io::write_real_format<T>(path, format, matrix, options);
+  }
+}
+
+AnyMatrixFile read_any_matrix_file(const std::string& path, const ReadFileOptions& options) {
+  return at_api_boundary([&]() -> AnyMatrixFile {
+    const auto source = io::open_text(path);
+    try {
+      return io::read_matrix_source<double>(*source, path, options);
+    } catch (const io::ComplexNumbers&) {
+      source->rewind();
+    }
+    return io::read_matrix_source<std::complex<double>>(*source, path, options);
+  });
 }
 
 void write_bytes(const std::string& path, std::string_view bytes) {
   io::write_file(path, [&](io::TextSink& file) { file.write(bytes); });
 }
 
-template MatrixFile<float> read_matrix_file(const std::string&, const ReadFileOptions&);
-template MatrixFile<double> read_matrix_file(const std::string&, const ReadFileOptions&);
-template Matrix<float> read_matrix(const std::string&, FileFormat);
-template Matrix<double> read_matrix(const std::string&, FileFormat);
-template void write_matrix(const std::string&, MatrixRef<float>, const WriteFileOptions&);
-template void write_matrix(const std::string&, MatrixRef<double>, const WriteFileOptions&);
+#define ECHELON_INSTANTIATE(T)                                                         \
+  template MatrixFile<T> read_matrix_file(const std::string&, const ReadFileOptions&); \
+  template Matrix<T> read_matrix(const std::string&, FileFormat);                      \
+  template void write_matrix(const std::string&, MatrixRef<T>, const WriteFileOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -14,6 +14,8 @@
 
 #include <echelon/methods/bicgstab.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <cmath>
 #include <utility>
 
@@ -24,7 +26,7 @@ namespace {
 /// p = r + beta (p - omega v).
 template <class T>
 struct SetDirection {
-  const IterationState* state;
+  const IterationStateOf<Dot<T>>* state;
   const T* r;
   const T* v;
   T* p;
@@ -34,11 +36,12 @@ struct SetDirection {
 };
 
 /// alpha = (s, r) / (s, v).
+template <class S>
 struct SetStepLength {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum s_v) const {
+  IterationStateOf<S>* state;
+  ECHELON_ANYWHERE void operator()(SumOf<S> s_v) const {
     if (!state->running()) return;
-    if (s_v.value == 0 || state->rho == 0) state->phase = Phase::breakdown;
+    if (s_v.value == S{0} || state->rho == S{0}) state->phase = Phase::breakdown;
     state->alpha = state->rho / s_v.value;
   }
 };
@@ -46,7 +49,7 @@ struct SetStepLength {
 /// Computes r -= alpha v, the residual after the first half of the step.
 template <class T>
 struct HalfStep {
-  const IterationState* state;
+  const IterationStateOf<Dot<T>>* state;
   const T* v;
   T* r;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
@@ -54,41 +57,54 @@ struct HalfStep {
   }
 };
 
+/// Contributes to (t, r) and (t, t).
+template <class T>
+struct ProductAndLength {
+  const T* t;
+  const T* r;
+  ECHELON_ANYWHERE TwoSumsOf<Dot<T>, double> operator()(std::int64_t i) const {
+    const auto value = static_cast<Dot<T>>(t[i]);
+    return {conj(value) * static_cast<Dot<T>>(r[i]), squared_magnitude(value)};
+  }
+};
+
 /// Sets omega = (t, r) / (t, t), which minimises the residual; t = 0 means that the residual is zero already.
+template <class S>
 struct SetOmega {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(TwoSums sums) const {
-    state->omega = sums.second != 0 ? sums.first / sums.second : 0;
+  IterationStateOf<S>* state;
+  ECHELON_ANYWHERE void operator()(TwoSumsOf<S, double> sums) const {
+    state->omega = sums.second != 0 ? sums.first / sums.second : S{0};
   }
 };
 
 /// x += alpha y + omega z, r -= omega t; contributes to (r, r) and (s, r).
 template <class T>
 struct CompleteStep {
-  IterationState* state;
+  IterationStateOf<Dot<T>>* state;
   const T* y;
   const T* z;
   const T* t;
   const T* s;
   T* x;
   T* r;
-  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE TwoSumsOf<double, Dot<T>> operator()(std::int64_t i) const {
     if (!state->running()) return {};
     const T omega = static_cast<T>(state->omega);
     x[i] += static_cast<T>(state->alpha) * y[i] + omega * z[i];
     r[i] -= omega * t[i];
-    const double value = static_cast<double>(r[i]);
-    return {value * value, static_cast<double>(s[i]) * value};
+    const auto value = static_cast<Dot<T>>(r[i]);
+    return {squared_magnitude(value), conj(static_cast<Dot<T>>(s[i])) * value};
   }
 };
 
 /// Records ||r||; beta = (new rho / rho) (alpha / omega).
+template <class S>
 struct FinishIteration {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(TwoSums sums) const {
+  IterationStateOf<S>* state;
+  ECHELON_ANYWHERE void operator()(TwoSumsOf<double, S> sums) const {
     if (!state->running()) return;
     state->record(std::sqrt(sums.first));
-    if (state->running() && state->omega == 0) state->phase = Phase::breakdown;
+    if (state->running() && state->omega == S{0}) state->phase = Phase::breakdown;
     state->beta = sums.second / state->rho * (state->alpha / state->omega);
     state->rho = sums.second;
   }
@@ -139,23 +155,23 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
     w.backend.copy(w.n, w.r.data(), w.s.data());
     w.backend.fill(w.n, T{0}, w.p.data());
     w.backend.fill(w.n, T{0}, w.v.data());
-    w.backend.reduce(w.n, Product<T>{w.s.data(), w.r.data()}, StoreSum<double>{&w.state()->rho});
+    w.backend.reduce(w.n, Product<T>{w.s.data(), w.r.data()}, StoreSum<Dot<T>>{&w.state()->rho});
   }
 
   void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
     auto& w = static_cast<Vectors&>(workspace);
-    IterationState* state = w.state();
+    IterationStateOf<Dot<T>>* state = w.state();
     w.backend.for_each(w.n, SetDirection<T>{state, w.r.data(), w.v.data(), w.p.data()});
     const T* y = this->precondition(w, w.p.data(), w.y.data());
     this->apply_operator(w, y, w.v.data());
-    w.backend.reduce(w.n, Product<T>{w.s.data(), w.v.data()}, SetStepLength{state});
+    w.backend.reduce(w.n, Product<T>{w.s.data(), w.v.data()}, SetStepLength<Dot<T>>{state});
     w.backend.for_each(w.n, HalfStep<T>{state, w.v.data(), w.r.data()});
     // Without a preconditioner z is r itself, which CompleteStep reads at i before it changes r at i.
     const T* z = this->precondition(w, w.r.data(), w.z.data());
     this->apply_operator(w, z, w.t.data());
-    w.backend.reduce(w.n, TwoProducts<T>{w.t.data(), w.r.data(), w.t.data()}, SetOmega{state});
+    w.backend.reduce(w.n, ProductAndLength<T>{w.t.data(), w.r.data()}, SetOmega<Dot<T>>{state});
     w.backend.reduce(w.n, CompleteStep<T>{state, y, z, w.t.data(), w.s.data(), x, w.r.data()},
-                     FinishIteration{state});
+                     FinishIteration<Dot<T>>{state});
   }
 };
 
@@ -167,9 +183,10 @@ struct MethodWith<BicgstabOptions> {
   using Type = BiconjugateGradientsStabilised<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const BicgstabOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
-    const Device&, const BicgstabOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const BicgstabOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

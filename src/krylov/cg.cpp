@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "krylov/cg.hpp"
 
+#include "krylov/hermitian.hpp"
 #include "linalg/vector/column_list.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
@@ -17,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace echelon {
 
@@ -56,7 +58,7 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   }
   Outcome complete_setup(Outcome outcome) override {
     if (flexible()) outcome.statistics.push_back({"recurrence", std::string("flexible")});
-    return outcome;
+    return krylov::require_hermitian(this->matrix(), std::move(outcome), Status::not_spd);
   }
 
   [[nodiscard]] krylov::CgTraits cg_traits() const {

@@ -10,11 +10,14 @@
 /// Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); flexible: Y. Saad, SIAM J. Sci. Comput. 14
 /// (1993).
 #include "krylov/restart.hpp"
+#include "linalg/spmv/adjoint.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/gmres.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,19 +29,21 @@ namespace {
 
 /// The small least-squares problem min ||g - H y||, kept triangular by Givens rotations. Column j of H is at
 /// h + j * (restart + 1).
+template <class S>
 struct LeastSquaresArrays {
-  double* h;
-  double* cosine;
-  double* sine;
-  double* g;
-  double* y;
+  S* h;
+  S* cosine;
+  S* sine;  ///< real
+  S* g;
+  S* y;
   std::int64_t restart;
 };
 
 /// Norm of the residual, the length of the first basis vector.
+template <class S>
 struct SetLength {
-  IterationState* state;
-  LeastSquaresArrays small;
+  IterationStateOf<S>* state;
+  LeastSquaresArrays<S> small;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
     state->beta = std::sqrt(r_r.value);
     small.g[0] = state->beta;
@@ -48,42 +53,42 @@ struct SetLength {
 /// v = w / beta.
 template <class T>
 struct Normalise {
-  const IterationState* state;
+  const IterationStateOf<Dot<T>>* state;
   const T* w;
   T* v;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if (state->running()) v[i] = static_cast<T>(static_cast<double>(w[i]) / state->beta);
+    if (state->running()) v[i] = static_cast<T>(static_cast<Dot<T>>(w[i]) / real(state->beta));
   }
 };
 
 /// Completes column `inner` of H from both passes of Gram-Schmidt and the remaining norm of w, and applies
-/// the rotations; the last element of g is the new residual norm.
+/// the rotations (conj(c), s; -s, c), whose s is real; the last element of g is the new residual norm.
 template <class T>
 struct FinishOrthogonalization {
-  IterationState* state;
-  LeastSquaresArrays small;
-  const T* first;   // V^T w
-  const T* second;  // V^T (w - V V^T w)
+  using S = Dot<T>;
+  IterationStateOf<S>* state;
+  LeastSquaresArrays<S> small;
+  const T* first;   // V^H w
+  const T* second;  // V^H (w - V V^H w)
   ECHELON_ANYWHERE void operator()(Sum w_w) const {
     if (!state->running()) return;
     const std::int64_t j = state->inner;
-    double* h = small.h + j * (small.restart + 1);
-    for (std::int64_t i = 0; i <= j; ++i)
-      h[i] = static_cast<double>(first[i]) + static_cast<double>(second[i]);
+    S* h = small.h + j * (small.restart + 1);
+    for (std::int64_t i = 0; i <= j; ++i) h[i] = static_cast<S>(first[i]) + static_cast<S>(second[i]);
     for (std::int64_t i = 0; i < j; ++i) {
-      const double upper = small.cosine[i] * h[i] + small.sine[i] * h[i + 1];
+      const S upper = conj(small.cosine[i]) * h[i] + small.sine[i] * h[i + 1];
       h[i + 1] = small.cosine[i] * h[i + 1] - small.sine[i] * h[i];
       h[i] = upper;
     }
     const double length = std::sqrt(w_w.value);
-    const double diagonal = std::sqrt(h[j] * h[j] + w_w.value);
-    small.cosine[j] = diagonal > 0 ? h[j] / diagonal : 1;
+    const double diagonal = std::sqrt(squared_magnitude(h[j]) + w_w.value);
+    small.cosine[j] = diagonal > 0 ? h[j] / diagonal : S{1};
     small.sine[j] = diagonal > 0 ? length / diagonal : 0;
     h[j] = diagonal;
     small.g[j + 1] = -small.sine[j] * small.g[j];
-    small.g[j] *= small.cosine[j];
+    small.g[j] *= conj(small.cosine[j]);
     state->beta = length;
-    state->record(std::fabs(small.g[j + 1]));
+    state->record(magnitude(small.g[j + 1]));
     if (!state->running()) return;
     if (diagonal == 0 || length == 0)
       state->phase = Phase::breakdown;
@@ -96,59 +101,72 @@ struct FinishOrthogonalization {
 /// a breakdown with a singular A M^-1, has no part in the solution.
 template <class T>
 struct SolveTriangle {
-  static constexpr double unit_roundoff = std::numeric_limits<T>::epsilon() / 2;
-  const IterationState* state;
-  LeastSquaresArrays small;
+  using S = Dot<T>;
+  static constexpr double unit_roundoff = std::numeric_limits<Real<T>>::epsilon() / 2;
+  const IterationStateOf<S>* state;
+  LeastSquaresArrays<S> small;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t) const {
     for (std::int64_t i = state->inner - 1; i >= 0; --i) {
-      double sum = small.g[i];
+      S sum = small.g[i];
       for (std::int64_t k = i + 1; k < state->inner; ++k) {
         sum -= small.h[k * (small.restart + 1) + i] * small.y[k];
       }
-      const double* column = small.h + i * (small.restart + 1);
+      const S* column = small.h + i * (small.restart + 1);
       double squares = 0;
-      for (std::int64_t k = 0; k <= i; ++k) squares += column[k] * column[k];
-      small.y[i] = std::fabs(column[i]) > unit_roundoff * std::sqrt(squares) ? sum / column[i] : 0;
+      for (std::int64_t k = 0; k <= i; ++k) squares += squared_magnitude(column[k]);
+      small.y[i] = magnitude(column[i]) > unit_roundoff * std::sqrt(squares) ? sum / column[i] : S{0};
       y[i] = static_cast<T>(small.y[i]);
     }
   }
 };
 
+/// The number of magnitude 1, or 1 itself, whose difference from `sum` is largest.
+template <class S>
+ECHELON_ANYWHERE S opposite_sign(S sum) {
+  if constexpr (is_complex<S>) {
+    const double size = magnitude(sum);
+    return size > 0 ? -sum / size : S{1};
+  } else {
+    return sum > 0 ? -1 : 1;
+  }
+}
+
 /// A unit vector y for which ||A M^-1 V y|| = ||R y|| is small, with R the triangular factor of H: from
-/// R^T w = (+-1, ..., +-1) with the signs that make w grow, and R y = w (Cline, Moler, Stewart and Wilkinson,
+/// R^H w = (+-1, ..., +-1) with the signs that make w grow, and R y = w (Cline, Moler, Stewart and Wilkinson,
 /// SIAM J. Numer. Anal. 16, 1979). Leaves ||y|| / ||R y|| as the inverse norm of A M^-1, and its condition.
 template <class T>
 struct EstimateCondition {
-  IterationState* state;
-  LeastSquaresArrays small;
+  using S = Dot<T>;
+  IterationStateOf<S>* state;
+  LeastSquaresArrays<S> small;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t) const {
     const std::int64_t k = state->inner;
     const std::int64_t leading = small.restart + 1;
-    double* w = small.y;
+    S* w = small.y;
     double largest_column = 0;
     double w_norm = 0;
     for (std::int64_t j = 0; j < k; ++j) {
-      const double* column = small.h + j * leading;
-      if (column[j] == 0) return;
-      double sum = 0;
-      double squares = column[j] * column[j];
+      const S* column = small.h + j * leading;
+      if (column[j] == S{0}) return;
+      S sum = 0;
+      double squares = squared_magnitude(column[j]);
       for (std::int64_t i = 0; i < j; ++i) {
-        sum += column[i] * w[i];
-        squares += column[i] * column[i];
+        sum += conj(column[i]) * w[i];
+        squares += squared_magnitude(column[i]);
       }
-      w[j] = ((sum > 0 ? -1 : 1) - sum) / column[j];
-      w_norm += w[j] * w[j];
+      w[j] = (opposite_sign(sum) - sum) / column[j];
+      w_norm += squared_magnitude(w[j]);
       if (squares > largest_column) largest_column = squares;
     }
     w_norm = std::sqrt(w_norm);
     double y_norm = 0;
     for (std::int64_t i = k - 1; i >= 0; --i) {
-      double sum = w[i] / w_norm;
+      S sum = w[i] / w_norm;
       for (std::int64_t j = i + 1; j < k; ++j) sum -= small.h[j * leading + i] * w[j];
       w[i] = sum / small.h[i * leading + i];
-      y_norm += w[i] * w[i];
+      y_norm += squared_magnitude(w[i]);
     }
     y_norm = std::sqrt(y_norm);
     for (std::int64_t i = 0; i < k; ++i) y[i] = static_cast<T>(w[i] / y_norm);
@@ -163,14 +181,14 @@ struct SquareOfScaled {
   const T* z;
   double scale;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
-    const double value = scale * static_cast<double>(z[i]);
-    return {value * value};
+    return {squared_magnitude(scale * static_cast<Dot<T>>(z[i]))};
   }
 };
 
 /// ||A^-1|| >= ||M^-1 V y|| / ||A M^-1 V y||.
+template <class S>
 struct FinishInverseNorm {
-  IterationState* state;
+  IterationStateOf<S>* state;
   double scale;
   ECHELON_ANYWHERE void operator()(Sum z_z) const { state->inverse_norm *= std::sqrt(z_z.value) / scale; }
 };
@@ -199,12 +217,12 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     Dense<T> preconditioned;  // Z = M^-1 V: all columns when flexible, else the current one
     Array<T> update;          // V y
     Array<T> first, second;   // coefficients of the two Gram-Schmidt passes, then y
-    Array<double> small;
+    Array<Dot<T>> small;
     std::int64_t column = 0;  // steps queued since the (re)start
 
-    LeastSquaresArrays least_squares() {
-      double* h = small.data();
-      double* cosine = h + restart * (restart + 1);
+    LeastSquaresArrays<Dot<T>> least_squares() {
+      Dot<T>* h = small.data();
+      Dot<T>* cosine = h + restart * (restart + 1);
       return {h,      cosine, cosine + (restart + 1), cosine + 2 * (restart + 1), cosine + 3 * (restart + 1),
               restart};
     }
@@ -251,7 +269,8 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
     auto& v = static_cast<Vectors&>(workspace);
     v.column = 0;
-    v.backend.reduce(v.n, Product<T>{v.r.data(), v.r.data()}, SetLength{v.state(), v.least_squares()});
+    v.backend.reduce(v.n, SquaredMagnitude<const T*>{v.r.data()},
+                     SetLength<Dot<T>>{v.state(), v.least_squares()});
     v.backend.for_each(v.n, Normalise<T>{v.state(), v.r.data(), v.basis.data()});
   }
 
@@ -264,11 +283,11 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     T* w = v.basis.view().column(j + 1);
     this->apply_operator(v, preconditioned_direction(v, j), w);
     for (Array<T>* coefficients : {&v.first, &v.second}) {  // one pass does not ensure orthogonality
-      multiply_transposed(v.backend, T{1}, V, w, T{0}, coefficients->data());
+      multiply_adjoint(v.backend, T{1}, V, w, T{0}, coefficients->data());
       multiply(v.backend, T{-1}, MatrixRef<T>(V), coefficients->data(), T{1}, w);
     }
     v.backend.reduce(
-        v.n, Product<T>{w, w},
+        v.n, SquaredMagnitude<const T*>{w},
         FinishOrthogonalization<T>{v.state(), v.least_squares(), v.first.data(), v.second.data()});
     v.backend.for_each(v.n, Normalise<T>{v.state(), w, w});
   }
@@ -315,9 +334,9 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
         this->precondition(v, z, v.preconditioned.data());
         z = v.preconditioned.data();
       }
-      v.backend.reduce(v.n, SquareOfScaled<T>{z, scale}, FinishInverseNorm{v.state(), scale});
+      v.backend.reduce(v.n, SquareOfScaled<T>{z, scale}, FinishInverseNorm<Dot<T>>{v.state(), scale});
     }
-    const IterationState estimated = v.backend.read(v.state());
+    const IterationStateOf<Dot<T>> estimated = v.backend.read(v.state());
     this->add_condition(v, estimated.inverse_norm, estimated.condition, job);
   }
 
@@ -334,9 +353,10 @@ struct MethodWith<GmresOptions> {
   using Type = GeneralisedMinimalResiduals<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const GmresOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const GmresOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const GmresOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -8,13 +8,17 @@
 ///   r = sine^2 r - (phi_bar cosine / beta) r_2
 ///
 /// C. C. Paige and M. A. Saunders, SIAM J. Numer. Anal. 12 (1975).
+#include "krylov/hermitian.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/minres.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <cmath>
+#include <complex>
 #include <utility>
 
 namespace echelon {
@@ -40,20 +44,32 @@ struct LanczosState {
   double smallest_gamma = 0;
 };
 
+template <class S>
 struct MinresStatePair {
-  IterationState* iteration;
+  IterationStateOf<S>* iteration;
   LanczosState* lanczos;
 };
 
+/// A product (v, B v) with a Hermitian B, whose imaginary part is a rounding error; without one, B is not
+/// Hermitian.
+ECHELON_ANYWHERE inline bool is_real(double /*product*/) {
+  return true;
+}
+inline bool is_real(std::complex<double> product) {
+  return std::fabs(product.imag()) <= 1e-3 * std::fabs(product.real());
+}
+
 /// beta_1 = sqrt((r, M^-1 r)), or not_spd when M is not positive definite.
+template <class S>
 struct StartLanczos {
-  MinresStatePair state;
-  ECHELON_ANYWHERE void operator()(Sum r_y) const {
+  MinresStatePair<S> state;
+  ECHELON_ANYWHERE void operator()(SumOf<S> r_y) const {
     LanczosState fresh;
-    if (!(r_y.value > 0)) {
-      state.iteration->phase = r_y.value <= 0 ? Phase::not_spd : Phase::diverged;
+    const double product = real(r_y.value);
+    if (!(product > 0) || !is_real(r_y.value)) {
+      state.iteration->phase = product <= 0 || product > 0 ? Phase::not_spd : Phase::diverged;
     }
-    fresh.beta = fresh.phi_bar = std::sqrt(r_y.value);
+    fresh.beta = fresh.phi_bar = std::sqrt(product);
     *state.lanczos = fresh;
   }
 };
@@ -61,66 +77,69 @@ struct StartLanczos {
 /// v = y / beta.
 template <class T>
 struct NormaliseLanczosVector {
-  MinresStatePair state;
+  MinresStatePair<Dot<T>> state;
   const T* y;
   T* v;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     if (!state.iteration->running()) return;
-    v[i] = static_cast<T>(static_cast<double>(y[i]) / state.lanczos->beta);
+    v[i] = static_cast<T>(static_cast<Dot<T>>(y[i]) / state.lanczos->beta);
   }
 };
 
 /// y = A v - (beta / beta_old) r1; contributes to alpha = (v, y).
 template <class T>
 struct SubtractOlder {
-  MinresStatePair state;
+  MinresStatePair<Dot<T>> state;
   const T* v;
   const T* r1;
   T* y;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE SumOf<Dot<T>> operator()(std::int64_t i) const {
     if (!state.iteration->running()) return {};
     const double beta_old = state.lanczos->beta_old;
     const double ratio = beta_old > 0 ? state.lanczos->beta / beta_old : 0;
-    const double value = static_cast<double>(y[i]) - ratio * static_cast<double>(r1[i]);
+    const Dot<T> value = static_cast<Dot<T>>(y[i]) - ratio * static_cast<Dot<T>>(r1[i]);
     y[i] = static_cast<T>(value);
-    return {value * static_cast<double>(v[i])};
+    return {value * conj(static_cast<Dot<T>>(v[i]))};
   }
 };
 
+template <class S>
 struct SetMinresAlpha {
-  MinresStatePair state;
-  ECHELON_ANYWHERE void operator()(Sum v_y) const {
-    if (state.iteration->running()) state.lanczos->alpha = v_y.value;
+  MinresStatePair<S> state;
+  ECHELON_ANYWHERE void operator()(SumOf<S> v_y) const {
+    if (state.iteration->running()) state.lanczos->alpha = real(v_y.value);
   }
 };
 
 /// r1 = r2, r2 = y - (alpha / beta) r2, the next Lanczos vector before normalisation.
 template <class T>
 struct SubtractOld {
-  MinresStatePair state;
+  MinresStatePair<Dot<T>> state;
   const T* y;
   T* r1;
   T* r2;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     if (!state.iteration->running()) return;
     const double ratio = state.lanczos->alpha / state.lanczos->beta;
-    const double old = static_cast<double>(r2[i]);
+    const auto old = static_cast<Dot<T>>(r2[i]);
     r1[i] = r2[i];
-    r2[i] = static_cast<T>(static_cast<double>(y[i]) - ratio * old);
+    r2[i] = static_cast<T>(static_cast<Dot<T>>(y[i]) - ratio * old);
   }
 };
 
 /// The next beta = sqrt((r2, M^-1 r2)), the rotation that annihilates it in R, and the step length.
+template <class S>
 struct Rotate {
-  MinresStatePair state;
-  ECHELON_ANYWHERE void operator()(Sum r_y) const {
+  MinresStatePair<S> state;
+  ECHELON_ANYWHERE void operator()(SumOf<S> r_y) const {
     if (!state.iteration->running()) return;
     LanczosState& l = *state.lanczos;
-    if (r_y.value < 0) {
+    const double product = real(r_y.value);
+    if (product < 0) {
       state.iteration->phase = Phase::not_spd;
       return;
     }
-    const double next = std::sqrt(r_y.value);
+    const double next = std::sqrt(product);
     l.beta_old = l.beta;
     l.beta = next;
     l.epsilon = l.epsilon_next;
@@ -155,7 +174,7 @@ struct AdvanceSums {
 /// w = (v - epsilon w1 - delta w2) / gamma, x += phi w, r = sine^2 r - (phi_bar cosine / beta) r2.
 template <class T>
 struct AdvanceSolution {
-  MinresStatePair state;
+  MinresStatePair<Dot<T>> state;
   const T* v;
   const T* r2;
   T* w1;
@@ -165,25 +184,27 @@ struct AdvanceSolution {
   ECHELON_ANYWHERE AdvanceSums operator()(std::int64_t i) const {
     if (!state.iteration->running()) return {};
     const LanczosState& l = *state.lanczos;
-    const double w = (static_cast<double>(v[i]) - l.epsilon * static_cast<double>(w1[i]) -
-                      l.delta * static_cast<double>(w2[i])) /
+    const Dot<T> w = (static_cast<Dot<T>>(v[i]) - l.epsilon * static_cast<Dot<T>>(w1[i]) -
+                      l.delta * static_cast<Dot<T>>(w2[i])) /
                      l.gamma;
     w1[i] = w2[i];
     w2[i] = static_cast<T>(w);
     x[i] += static_cast<T>(l.phi * w);
-    const double before = static_cast<double>(r[i]);
-    const double orthogonal = l.beta > 0 ? l.phi_bar * l.cosine / l.beta * static_cast<double>(r2[i]) : 0;
-    const double after = l.sine * l.sine * before - orthogonal;
+    const auto before = static_cast<Dot<T>>(r[i]);
+    const Dot<T> orthogonal =
+        l.beta > 0 ? l.phi_bar * l.cosine / l.beta * static_cast<Dot<T>>(r2[i]) : Dot<T>{0};
+    const Dot<T> after = l.sine * l.sine * before - orthogonal;
     r[i] = static_cast<T>(after);
-    return {after * after, w * w, (before - after) * (before - after)};
+    return {squared_magnitude(after), squared_magnitude(w), squared_magnitude(before - after)};
   }
 };
 
 /// Records ||r||; ||A^-1|| >= ||w|| / ||A w||.
+template <class S>
 struct FinishMinresStep {
-  MinresStatePair state;
+  MinresStatePair<S> state;
   ECHELON_ANYWHERE void operator()(AdvanceSums sums) const {
-    IterationState& iteration = *state.iteration;
+    IterationStateOf<S>& iteration = *state.iteration;
     if (!iteration.running()) return;
     iteration.record(std::sqrt(sums.residual));
     const LanczosState& l = *state.lanczos;
@@ -214,7 +235,7 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
     [[nodiscard]] std::size_t bytes() const override {
       return SolveWorkspace::bytes() + 6 * r1.bytes() + z.bytes();
     }
-    [[nodiscard]] MinresStatePair states() { return {this->state(), lanczos.data()}; }
+    [[nodiscard]] MinresStatePair<Dot<T>> states() { return {this->state(), lanczos.data()}; }
     Array<T> r1, r2;   // the last two Lanczos vectors, times their betas and M
     Array<T> v, y, z;  // the current Lanczos vector, A v, M^-1 r2
     Array<T> w1, w2;   // the last two directions
@@ -234,7 +255,9 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
   Outcome complete_setup(Outcome outcome) override {
-    return this->with_operator_warning(std::move(outcome), AppliedOperator::symmetric);
+    return krylov::require_hermitian(
+        this->matrix(), this->with_operator_warning(std::move(outcome), AppliedOperator::symmetric),
+        Status::breakdown);
   }
 
   void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
@@ -242,23 +265,24 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
     s.backend.copy(s.n, s.r.data(), s.r2.data());
     for (Array<T>* zero : {&s.r1, &s.w1, &s.w2}) s.backend.fill(s.n, T{0}, zero->data());
     s.backend.reduce(s.n, Product<T>{s.r2.data(), this->precondition(s, s.r2.data(), s.z.data())},
-                     StartLanczos{s.states()});
+                     StartLanczos<Dot<T>>{s.states()});
   }
 
   void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
     auto& s = static_cast<Vectors&>(workspace);
-    const MinresStatePair states = s.states();
+    const MinresStatePair<Dot<T>> states = s.states();
     T* y = s.y.data();
     s.backend.for_each(s.n, NormaliseLanczosVector<T>{
                                 states, this->preconditioned() ? s.z.data() : s.r2.data(), s.v.data()});
     this->apply_operator(s, s.v.data(), y);
-    s.backend.reduce(s.n, SubtractOlder<T>{states, s.v.data(), s.r1.data(), y}, SetMinresAlpha{states});
+    s.backend.reduce(s.n, SubtractOlder<T>{states, s.v.data(), s.r1.data(), y},
+                     SetMinresAlpha<Dot<T>>{states});
     s.backend.for_each(s.n, SubtractOld<T>{states, y, s.r1.data(), s.r2.data()});
     s.backend.reduce(s.n, Product<T>{s.r2.data(), this->precondition(s, s.r2.data(), s.z.data())},
-                     Rotate{states});
+                     Rotate<Dot<T>>{states});
     s.backend.reduce(
         s.n, AdvanceSolution<T>{states, s.v.data(), s.r2.data(), s.w1.data(), s.w2.data(), x, s.r.data()},
-        FinishMinresStep{states});
+        FinishMinresStep<Dot<T>>{states});
   }
 
   void estimate_condition(SolveWorkspace& workspace, const T* /*x*/, Job& job) const override {
@@ -274,9 +298,10 @@ struct MethodWith<MinresOptions> {
   using Type = MinimalResiduals<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const MinresOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const MinresOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const MinresOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

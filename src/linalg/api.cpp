@@ -77,13 +77,14 @@ template <class T>
 void store_norm(Context& context, VectorNorm norm, DenseView<const T> x, double* result) {
   check_vector(x);
   check_context(context, x.device(), "x");
-  on_target(context.device(), [&]<class Target>() { norm_on<Target, T>(context, norm, x, result); });
+  on_target<targets_of<T>>(context.device(),
+                           [&]<class Target>() { norm_on<Target, T>(context, norm, x, result); });
 }
 
 /// Returns the number that f(address) writes to the address.
 template <class T, class F>
 Dot<T> returned(Context& context, F&& f) {
-  return on_target(context.device(), [&]<class Target>() {
+  return on_target<targets_of<T>>(context.device(), [&]<class Target>() {
     Dot<T>* result = result_on<Target, T>(context);
     f(result);
     return read_on<Target, T>(context, result);
@@ -106,7 +107,7 @@ void check_operands_of_product(const Context& context, const MatrixRef<T>& A, De
 template <class T>
 void multiply_checked(Context& context, bool transpose, T alpha, const MatrixRef<T>& A, DenseView<const T> X,
                       T beta, DenseView<T> Y) {
-  on_target(context.device(), [&]<class Target>() {
+  on_target<targets_of<T>>(context.device(), [&]<class Target>() {
     if (!transpose) {
       multiply_on<Target, T>(context, alpha, A, X, beta, Y);
     } else if (A.is_sparse()) {
@@ -122,7 +123,8 @@ template <class T>
 void multiply_adjoint(Context& context, T alpha, const MatrixRef<T>& A, DenseView<const T> X, T beta,
                       DenseView<T> Y) {
   const auto conjugate = [&](DenseView<const T> from, DenseView<T> to) {
-    on_target(context.device(), [&]<class Target>() { conjugate_on<Target, T>(context, from, to); });
+    on_target<targets_of<T>>(context.device(),
+                             [&]<class Target>() { conjugate_on<Target, T>(context, from, to); });
   };
   Dense<T> conjugated(X.device(), X.rows(), X.columns());
   conjugate(X, conjugated);
@@ -163,7 +165,8 @@ void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B,
     scal<T>(context, beta, C);
     return;
   }
-  on_target(context.device(), [&]<class Target>() { gemm_on<Target, T>(context, alpha, A, B, beta, C); });
+  on_target<targets_of<T>>(context.device(),
+                           [&]<class Target>() { gemm_on<Target, T>(context, alpha, A, B, beta, C); });
 }
 
 template <class T>
@@ -171,7 +174,8 @@ void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<cons
   check_context(context, C.device(), "the result");
   check_operand_of_sum<T>(context, A, "the first operand", C);
   check_operand_of_sum<T>(context, B, "the second operand", C);
-  on_target(context.device(), [&]<class Target>() { add_on<Target, T>(context, alpha, A, beta, B, C); });
+  on_target<targets_of<T>>(context.device(),
+                           [&]<class Target>() { add_on<Target, T>(context, alpha, A, beta, B, C); });
 }
 
 template <class T>
@@ -179,7 +183,8 @@ void dot(Context& context, DenseView<const T> x, DenseView<const T> y, Dot<T>* r
   check_vectors(x, y);
   check_same_memory(x.device(), "x", y.device(), "y");
   check_context(context, x.device(), "x");
-  on_target(context.device(), [&]<class Target>() { dot_on<Target, T>(context, x, y, result); });
+  on_target<targets_of<T>>(context.device(),
+                           [&]<class Target>() { dot_on<Target, T>(context, x, y, result); });
 }
 
 template <class T>
@@ -191,7 +196,7 @@ template <class T>
 void sum(Context& context, DenseView<const T> x, Dot<T>* result) {
   check_vector(x);
   check_context(context, x.device(), "x");
-  on_target(context.device(), [&]<class Target>() { sum_on<Target, T>(context, x, result); });
+  on_target<targets_of<T>>(context.device(), [&]<class Target>() { sum_on<Target, T>(context, x, result); });
 }
 
 template <class T>
@@ -231,7 +236,7 @@ double norm_inf(Context& context, DenseView<const T> x) {
 
 template <class T>
 double norm_inf(MatrixRef<T> A) {
-  return on_target(A.device(), [&]<class Target>() {
+  return on_target<targets_of<T>>(A.device(), [&]<class Target>() {
     return make_residual_check<Target, T>(A.device())->matrix(A).norm_inf;
   });
 }

@@ -4,6 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/array.hpp>
 
@@ -14,15 +15,29 @@ namespace echelon {
 
 namespace condition_detail {
 
-/// Replaces v by its signs. Sums the magnitudes, and counts the signs that differ from the previous ones.
+/// The sign of v, and v / |v| if it is complex: 1 for zero.
+template <class T>
+ECHELON_ANYWHERE T sign_of(T v) {
+  if constexpr (is_complex<T>) {
+    const double size = magnitude(v);
+    if (!(size > 0)) return T{1};
+    return static_cast<T>(static_cast<Dot<T>>(v) / size);
+  } else {
+    return v < 0 ? T{-1} : T{1};
+  }
+}
+
+/// Replaces v by its signs, conjugated: A^-H s = conj(A^-T conj(s)) has the magnitudes of A^-T conj(s). Sums
+/// the magnitudes of v, and counts the signs that differ from the previous ones.
 template <class T>
 struct ReplaceBySigns {
   T* v;
   T* signs;
   ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
-    const T sign = v[i] < 0 ? T{-1} : T{1};
-    const TwoSums result{std::fabs(static_cast<double>(v[i])), sign == signs[i] ? 0.0 : 1.0};
-    v[i] = signs[i] = sign;
+    const T sign = sign_of(v[i]);
+    const TwoSums result{magnitude(v[i]), sign == signs[i] ? 0.0 : 1.0};
+    signs[i] = sign;
+    v[i] = conj(sign);
     return result;
   }
 };
@@ -39,9 +54,7 @@ struct Peak {
 template <class T>
 struct FindPeak {
   const T* v;
-  ECHELON_ANYWHERE Peak operator()(std::int64_t i) const {
-    return {std::fabs(static_cast<double>(v[i])), {i}};
-  }
+  ECHELON_ANYWHERE Peak operator()(std::int64_t i) const { return {magnitude(v[i]), {i}}; }
 };
 
 /// Alternating signs with growing magnitudes: Higham's second start, for matrices on which the iteration
@@ -52,7 +65,7 @@ struct Alternate {
   T* v;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const double magnitude = 1 + static_cast<double>(i) / static_cast<double>(n > 1 ? n - 1 : 1);
-    v[i] = static_cast<T>(i % 2 == 0 ? magnitude : -magnitude);
+    v[i] = static_cast<T>(static_cast<Real<T>>(i % 2 == 0 ? magnitude : -magnitude));
   }
 };
 
@@ -73,7 +86,7 @@ class InverseNorm {
   /// s the signs of A^-1 v the gradient is A^-T s, and its largest element gives the next vertex.
   double estimate() {
     backend_.fill(n_, T{0}, signs_.data());
-    backend_.fill(n_, static_cast<T>(1.0 / static_cast<double>(n_)), v_.data());
+    backend_.fill(n_, static_cast<T>(Real<T>(1.0 / static_cast<double>(n_))), v_.data());
     TwoSums result = solve_and_replace_by_signs();
     double best = result.first;
     std::int64_t vertex = -1;

@@ -19,7 +19,7 @@ namespace {
 template <class T>
 void check_entries(const Coo<T>& a) {
   const std::int64_t bad =
-      on_target(a.device(), [&]<class Target>() { return first_bad_entry_on<Target>(a); });
+      on_target<targets_of<T>>(a.device(), [&]<class Target>() { return first_bad_entry_on<Target>(a); });
   if (bad < 0) return;
   std::int32_t row = 0;
   std::int32_t column = 0;

@@ -65,7 +65,7 @@ Csr<T> select(const Csr<T>& A, const Array<std::int32_t>& rows, const Array<std:
   checked_list(A, rows, "row", A.rows(), permutation);
   const ListFacts facts = checked_list(A, columns, "column", A.columns(), permutation);
   return at_api_boundary([&] {
-    return on_target(A.device(), [&]<class Target>() {
+    return on_target<targets_of<T>>(A.device(), [&]<class Target>() {
       return select_columns_on<Target, T>(select_rows_on<Target, T>(A, rows), columns, facts.descent < 0);
     });
   });
@@ -76,14 +76,17 @@ Csr<T> symmetrized(const Csr<T>& A, Symmetrization kind) {
   require_square(A);
   const Csr<T> flipped = transpose(A);
   return at_api_boundary([&] {
-    return on_target(A.device(), [&]<class Target>() { return symmetrize_on<Target, T>(A, flipped, kind); });
+    return on_target<targets_of<T>>(
+        A.device(), [&]<class Target>() { return symmetrize_on<Target, T>(A, flipped, kind); });
   });
 }
 
 template <class T>
 Csr<T> window(const Csr<T>& A, const Window& window) {
-  return at_api_boundary(
-      [&] { return on_target(A.device(), [&]<class Target>() { return window_on<Target, T>(A, window); }); });
+  return at_api_boundary([&] {
+    return on_target<targets_of<T>>(A.device(),
+                                    [&]<class Target>() { return window_on<Target, T>(A, window); });
+  });
 }
 
 /// Bounds of the numbers of diagonals of any matrix; adding a row's number to them does not overflow.
@@ -96,8 +99,9 @@ std::int64_t diagonal_within(std::int64_t k) {
 template <class T>
 Csr<T> transpose(const Csr<T>& A) {
   check_row_indices(A.rows());
-  return at_api_boundary(
-      [&] { return on_target(A.device(), [&]<class Target>() { return transpose_on<Target, T>(A); }); });
+  return at_api_boundary([&] {
+    return on_target<targets_of<T>>(A.device(), [&]<class Target>() { return transpose_on<Target, T>(A); });
+  });
 }
 
 template <class T>
@@ -142,7 +146,8 @@ template <class T>
 Csr<T> permute_rows(const Csr<T>& A, const Array<std::int32_t>& rows) {
   checked_list(A, rows, "row", A.rows(), true);
   return at_api_boundary([&] {
-    return on_target(A.device(), [&]<class Target>() { return select_rows_on<Target, T>(A, rows); });
+    return on_target<targets_of<T>>(A.device(),
+                                    [&]<class Target>() { return select_rows_on<Target, T>(A, rows); });
   });
 }
 
@@ -151,7 +156,7 @@ Csr<T> permute_columns(const Csr<T>& A, const Array<std::int32_t>& columns) {
   check_row_indices(A.rows());
   const ListFacts facts = checked_list(A, columns, "column", A.columns(), true);
   return at_api_boundary([&] {
-    return on_target(A.device(), [&]<class Target>() {
+    return on_target<targets_of<T>>(A.device(), [&]<class Target>() {
       return select_columns_on<Target, T>(A, columns, facts.descent < 0);
     });
   });
@@ -174,15 +179,17 @@ Csr<T> upper_triangle(const Csr<T>& A, std::int64_t k) {
 
 template <class T>
 Dense<T> diagonal(const Csr<T>& A) {
-  return at_api_boundary(
-      [&] { return on_target(A.device(), [&]<class Target>() { return diagonal_on<Target, T>(A); }); });
+  return at_api_boundary([&] {
+    return on_target<targets_of<T>>(A.device(), [&]<class Target>() { return diagonal_on<Target, T>(A); });
+  });
 }
 
 template <class T>
 Dense<T> block_diagonal(const Csr<T>& A, std::int64_t block) {
   if (block < 1) throw InvalidMatrix(fmt::format("diagonal blocks of {} rows", block));
   return at_api_boundary([&] {
-    return on_target(A.device(), [&]<class Target>() { return block_diagonal_on<Target, T>(A, block); });
+    return on_target<targets_of<T>>(A.device(),
+                                    [&]<class Target>() { return block_diagonal_on<Target, T>(A, block); });
   });
 }
 

@@ -17,6 +17,9 @@ namespace {
 
 std::string symmetry_text(const Structure& s) {
   if (s.rows != s.columns) return "rectangular";
+  if (s.hermitian_values && !s.symmetric_values) return "Hermitian: equal to its adjoint";
+  if (s.symmetric_values && !s.hermitian_values)
+    return "complex symmetric: equal to its transpose, not Hermitian";
   if (s.symmetric_values) return "symmetric, in pattern and in values";
   const std::string pattern = s.symmetric_pattern ? "symmetric pattern" : "unsymmetric pattern";
   return fmt::format("{}, unsymmetric values: max |a_ij - a_ji| / max |a_ij| = {}", pattern,

@@ -7,6 +7,7 @@
 #include <echelon/methods/cg.hpp>
 #include <echelon/methods/cr.hpp>
 #include <echelon/methods/gmres.hpp>
+#include <echelon/methods/krylov/cocg.hpp>
 #include <echelon/methods/least_squares/cgls.hpp>
 #include <echelon/methods/least_squares/craig.hpp>
 #include <echelon/methods/least_squares/lsmr.hpp>
@@ -22,6 +23,11 @@ std::vector<Option<BicgstabOptions>> BicgstabOptions::table() {
   return with_stop_options(with_preconditioner_options<BicgstabOptions>({}));
 }
 template Options to_options(BicgstabOptions);
+
+std::vector<Option<CocgOptions>> CocgOptions::table() {
+  return with_stop_options(with_preconditioner_options<CocgOptions>({}));
+}
+template Options to_options(CocgOptions);
 
 std::vector<Option<CgOptions>> CgOptions::table() {
   return with_stop_options(with_preconditioner_options<CgOptions>(
@@ -117,6 +123,10 @@ std::vector<Method> krylov_methods() {
                       .kind = iterative,
                       .needs = symmetric_positive_definite,
                       .operators = true}),
+      row<CocgOptions>({.summary = "conjugate gradients for complex symmetric matrices",
+                        .kind = iterative,
+                        .needs = symmetric,
+                        .operators = true}),
       row<CrOptions>({.summary = "conjugate residuals",
                       .kind = iterative,
                       .needs = symmetric_positive_definite,

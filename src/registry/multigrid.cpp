@@ -7,6 +7,7 @@
 #include <echelon/methods/multigrid/geometric_multigrid.hpp>
 #include <echelon/methods/multigrid/multigrid.hpp>
 #include <echelon/methods/multigrid/multigrid_dense.hpp>
+#include <echelon/methods/multigrid/structured_multigrid.hpp>
 
 #include <vector>
 
@@ -124,6 +125,19 @@ std::vector<Option<GeometricMultigridOptions>> GeometricMultigridOptions::table(
 }
 template Options to_options(GeometricMultigridOptions);
 
+std::vector<Option<StructuredMultigridOptions>> StructuredMultigridOptions::table() {
+  using O = StructuredMultigridOptions;
+  return with_stop_options<O>(
+      {{"grid", +[](O& o) -> std::string& { return o.grid; },
+        "points in each dimension, the one that is numbered fastest first: 100x80x60; empty: taken from the "
+        "first row of A"},
+       {"coarse_size",
+        +[](O& o) -> std::int64_t& { return o.coarse_size; },
+        "points up to which a level is solved directly",
+        {1, 1000}}});
+}
+template Options to_options(StructuredMultigridOptions);
+
 std::vector<Option<MultigridOptions>> MultigridOptions::table() {
   return line_multigrid_options<MultigridOptions>();
 }
@@ -151,6 +165,11 @@ std::vector<Method> multigrid_methods() {
                                       .needs = symmetric_positive_definite,
                                       .dense = false,
                                       .usable_as_preconditioner = true}),
+      row<StructuredMultigridOptions>({.summary = "multigrid for a stencil on a box, on arrays",
+                                       .kind = iterative,
+                                       .needs = symmetric_positive_definite,
+                                       .dense = false,
+                                       .usable_as_preconditioner = true}),
       row<MultigridOptions>({.summary = "multigrid for unknowns along a line",
                              .kind = iterative,
                              .needs = symmetric_positive_definite,

@@ -51,8 +51,9 @@ template <class T, class O>
 Solver<T> make(const Device& device, const O& options) {
   check_device<O>(device);
   constexpr Targets targets = O::targets;
+  constexpr Targets of_numbers = is_complex<T> ? Targets::host : targets;
   auto implementation =
-      on_target<targets>(device, [&]<class Target>() -> std::unique_ptr<SolverImplementation<T>> {
+      on_target<of_numbers>(device, [&]<class Target>() -> std::unique_ptr<SolverImplementation<T>> {
         if constexpr (std::is_same_v<Target, CudaTarget> ? has_cuda(targets) : has_host(targets)) {
           return make_implementation<Target, T>(device, options);
         }

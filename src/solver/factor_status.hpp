@@ -5,6 +5,8 @@
 #include "solver/implementation.hpp"
 #include "support/text.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -45,14 +47,14 @@ inline Outcome not_positive(std::int64_t column, const std::string& value) {
 /// Largest difference between a_ij and a_ji, as a fraction of the larger one, that counts as a rounding
 /// error.
 template <class T>
-inline constexpr double symmetry_tolerance = std::is_same_v<T, double> ? 1e-10 : 1e-4;
+inline constexpr double symmetry_tolerance = std::is_same_v<Real<T>, double> ? 1e-10 : 1e-4;
 
 /// Outcome with the reciprocal condition number; `singular` if that is below the machine epsilon of T.
 template <class T>
 Outcome assess_condition(double reciprocal_condition) {
   Outcome outcome;
   outcome.reciprocal_condition = reciprocal_condition;
-  if (!(reciprocal_condition >= std::numeric_limits<T>::epsilon())) {
+  if (!(reciprocal_condition >= std::numeric_limits<Real<T>>::epsilon())) {
     outcome.status = Status::singular;
     outcome.message = "A is singular to working precision: its reciprocal condition number is about " +
                       short_number(reciprocal_condition);
@@ -65,7 +67,7 @@ Outcome assess_condition(double reciprocal_condition) {
 /// while the condition number is below 1 / (g eps). Growth of n^(2/3) is common for random matrices.
 template <class T>
 double acceptable_growth(std::int64_t n) {
-  const double root = std::sqrt(static_cast<double>(std::numeric_limits<T>::epsilon()));
+  const double root = std::sqrt(static_cast<double>(std::numeric_limits<Real<T>>::epsilon()));
   return std::max(1 / root, 10 * std::cbrt(static_cast<double>(n) * static_cast<double>(n)));
 }
 

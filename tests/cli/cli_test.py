@@ -635,7 +635,10 @@ class Malformed(ToolTest):
             ("nan", self.HEADER + "2 2 2\n1 1 nan\n2 2 1\n", ":3"),
             ("text", self.HEADER + "2 2 2\n1 1 one\n2 2 1\n", ":3"),
             ("overflow", self.HEADER + "2 2 1\n1 99999999999999999999 1\n", ":3"),
-            ("complex", self.HEADER.replace("real", "complex") + "1 1 1\n1 1 1 0\n", ":1"),
+            ("complex", self.HEADER.replace("real", "complex") + "1 1 1\n1 1 1\n", ":3"),
+            ("complex_nan", self.HEADER.replace("real", "complex") + "1 1 1\n1 1 1 nan\n", ":3"),
+            ("complex_diagonal", self.HEADER.replace("real general", "complex hermitian")
+             + "2 2 2\n1 1 1 0\n2 2 1 0.5\n", ":4"),
             ("boast", self.HEADER + "100000000 100000000 1000000000000\n1 1 1\n", ""),
             ("bad_gzip.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03garbage", ""),
             ("cut_gzip.gz", gzip.compress(whole.encode())[:100], ""),
@@ -652,6 +655,74 @@ class Malformed(ToolTest):
         self.assertIn("missing.mtx", self.error("solve", "missing.mtx", code=BAD_INPUT))
         self.error("info", str(self.folder), code=BAD_INPUT)
         self.error("solve", self.spd(), "--rhs", "missing.mtx", code=BAD_INPUT)
+
+
+class ComplexSystems(ToolTest):
+    """Files of complex numbers, and what refuses them."""
+
+    HEADER = "%%MatrixMarket matrix coordinate complex "
+
+    def helmholtz(self):
+        path = str(self.folder / "helmholtz.mtx")
+        self.run_tool("generate", "helmholtz-2d", "-p", "nx=20", "-p", "ny=15", "-o", path, "--quiet")
+        return path
+
+    def test_direct_and_iterative_methods(self):
+        path = self.helmholtz()
+        for arguments in ([], ["--method", "lu"], ["--method", "sparse-lu"], ["--method", "gmres", "--rtol", "1e-12"],
+                          ["--method", "cocg", "--rtol", "1e-12", "--max-iterations", "5000"]):
+            with self.subTest(arguments):
+                report = self.report(path, "--quiet", *arguments)
+                self.assertEqual(report["precision"], "complex double")
+                self.assertLess(report["distance_from_ones"], 1e-8)
+
+    def test_symmetries_of_files(self):
+        for symmetry, entries, x in [("general", "1 1 2 0\n2 1 0 1\n2 2 1 1\n", [0.5 + 0j, 0.25 - 0.75j]),
+                                     ("symmetric", "1 1 2 0\n2 1 0 1\n2 2 2 0\n", [0.4 - 0.2j, 0.4 - 0.2j]),
+                                     ("hermitian", "1 1 2 0\n2 1 0 1\n2 2 2 0\n", [(2 + 1j) / 3, (2 - 1j) / 3]),
+                                     ("skew-symmetric", "2 1 1 2\n", [0.2 - 0.4j, -0.2 + 0.4j])]:
+            with self.subTest(symmetry):
+                lines = entries.count("\n")
+                path = self.file("A.mtx", f"{self.HEADER}{symmetry}\n2 2 {lines}\n{entries}")
+                out = str(self.folder / "x.mtx")
+                self.run_tool("solve", path, "--rhs", "ones", "-o", out, "--quiet")
+                numbers = [line.split() for line in pathlib.Path(out).read_text().split("\n") if line and line[0] != "%"][1:]
+                for found, expected in zip(numbers, x):
+                    self.assertAlmostEqual(complex(float(found[0]), float(found[1])), expected)
+                kind = json.loads(self.run_tool("info", path, "--json", "--quiet").stdout)
+                self.assertEqual((kind["field"], kind["symmetry"]), ("complex", symmetry))
+                self.assertEqual(kind["hermitian_values"], symmetry == "hermitian")
+
+    def test_a_real_matrix_and_a_complex_right_hand_side(self):
+        A = self.file("real.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 2\n2 2 4\n")
+        b = self.file("b.mtx", "%%MatrixMarket matrix array complex general\n2 1\n1 1\n0 8\n")
+        out = str(self.folder / "x.npy")
+        report = self.report(A, "--rhs", b, "-o", out, "--quiet")
+        self.assertEqual(report["precision"], "complex double")
+        self.assertIn(b"'<c16'", pathlib.Path(out).read_bytes())
+
+    def test_conversion_keeps_the_numbers(self):
+        path = self.helmholtz()
+        texts = []
+        for name in ("A.npz", "B.mtx", "C.npy", "D.mtx"):
+            target = str(self.folder / name)
+            self.run_tool("convert", path, target, "--sparse" if name == "D.mtx" else "--quiet", "--quiet")
+            path = target
+            if name.endswith(".mtx"):
+                texts.append([line for line in pathlib.Path(target).read_text().split("\n") if not line.startswith("%")])
+        self.assertEqual(texts[0], texts[1])
+        self.assertIn("real numbers", self.error("convert", path, str(self.folder / "A.txt"), code=BAD_INPUT))
+
+    def test_refusals(self):
+        path = self.helmholtz()
+        self.assertIn("'cholesky' is for real matrices", self.error("solve", path, "--method", "cholesky", code=RESOURCES))
+        self.assertIn("--certify", self.error("solve", path, "--certify", code=USAGE))
+        self.assertIn("complex", self.error("solve", path, "--precision", "float", code=BAD_INPUT))
+        self.assertIn("cocg", self.report(path, "--method", "cg", "--quiet", code=NO_SOLUTION)["message"])
+        self.assertIn("real", self.error("rank", path, code=BAD_INPUT))
+        self.assertIn("--plot", self.error("info", path, "--plot", str(self.folder / "spy.svg"), code=USAGE))
+        bad = self.file("bad.mtx", self.HEADER + "hermitian\n2 2 2\n1 1 1 0\n2 2 1 0.5\n")
+        self.assertIn("row 2", self.error("solve", bad, code=BAD_INPUT))
 
 
 class Output(ToolTest):

@@ -15,6 +15,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -29,11 +30,22 @@ inline void require(bool holds, const char* promise) {
   if (!holds) throw std::logic_error(promise);
 }
 
+template <class R>
+bool same_bits(R x, R y) {
+  using Bits = std::conditional_t<sizeof(R) == 4, std::uint32_t, std::uint64_t>;
+  return std::bit_cast<Bits>(x) == std::bit_cast<Bits>(y);
+}
+
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](T x, T y) { return std::bit_cast<Bits>(x) == std::bit_cast<Bits>(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](T x, T y) {
+    return same_bits(std::real(x), std::real(y)) && same_bits(std::imag(x), std::imag(y));
+  });
+}
+
+template <class T>
+void require_finite(T value) {
+  require(std::isfinite(std::real(value)) && std::isfinite(std::imag(value)), "a value is not finite");
 }
 
 template <class T>
@@ -61,12 +73,12 @@ template <class T>
 void check(const Csr<T>& matrix) {
   static_cast<void>(Csr<T>(matrix.rows(), matrix.columns(), matrix.row_offsets(), matrix.column_indices(),
                            matrix.values()));
-  for (const T value : matrix.values().span()) require(std::isfinite(value), "a value is not finite");
+  for (const T value : matrix.values().span()) require_finite(value);
 }
 
 template <class T>
 void check(const Dense<T>& matrix) {
-  for (const T value : matrix.to_vector()) require(std::isfinite(value), "a value is not finite");
+  for (const T value : matrix.to_vector()) require_finite(value);
 }
 
 template <class T>
@@ -115,6 +127,7 @@ inline void matrix_market(std::string_view text) {
   } else {
     matrix_market_in<float>(text);
   }
+  matrix_market_in<std::complex<double>>(text);
 }
 
 template <class T>
@@ -132,6 +145,7 @@ void npy_in(std::string_view text) {
 inline void npy(std::string_view text) {
   npy_in<double>(text);
   npy_in<float>(text);
+  npy_in<std::complex<double>>(text);
 }
 
 template <class T>

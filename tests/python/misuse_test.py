@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import echelon
+import echelon.linalg
 from support import poisson, unsymmetric
 
 
@@ -26,7 +27,7 @@ class Misuse(unittest.TestCase):
         self.assertTrue(issubclass(echelon.DimensionMismatch, ValueError))
 
     def test_types(self):
-        for name, dtype in (("complex128", complex), ("float16", np.float16), ("object", object), ("longdouble", np.longdouble)):
+        for name, dtype in (("complex64", np.complex64), ("float16", np.float16), ("object", object), ("longdouble", np.longdouble)):
             with self.subTest(name):
                 with self.assertRaisesRegex(TypeError, "A (is complex|has elements)"):
                     echelon.solve(np.eye(2).astype(dtype), np.ones(2))
@@ -34,8 +35,12 @@ class Misuse(unittest.TestCase):
                     echelon.solve(np.eye(2), np.ones(2).astype(dtype))
                 with self.assertRaises(TypeError):
                     echelon.factor(np.eye(2)).solve(np.ones(2).astype(dtype))
-        with self.assertRaisesRegex(TypeError, "real system"):
-            echelon.solve(sp.eye(3, format="csr") * 1j, np.ones(3))
+        with self.assertRaisesRegex(TypeError, "echelon.solve"):
+            echelon.linalg.spsolve(sp.eye(3, format="csr") * 1j, np.ones(3))
+        with self.assertRaisesRegex(TypeError, "complex"):
+            echelon.factor(np.eye(2)).solve(np.ones(2) * 1j)
+        with self.assertRaisesRegex(TypeError, "complex"):
+            echelon.factor(np.eye(2)).update(np.eye(2) * 1j)
         with self.assertRaises(TypeError):
             echelon.solve("A", np.ones(3))
         for A, b in ((np.ma.array(np.eye(3)), np.ones(3)), (np.eye(3), np.ma.array(np.ones(3), mask=[0, 1, 0]))):

@@ -13,7 +13,7 @@ MODULES = ["scipy.sparse.linalg._isolve.tests.test_iterative", "scipy.sparse.lin
            "scipy.sparse.linalg._isolve.tests.test_lsmr", "scipy.sparse.linalg._isolve.tests.test_lsqr",
            "scipy.sparse.linalg._dsolve.tests.test_linsolve"]
 
-COMPLEX = "complex matrices are not supported yet"
+COMPLEX = "these functions take real matrices; complex systems are solved by echelon.solve and echelon.factor"
 MESSAGES = "the exception has the class that SciPy raises, and a text of its own"
 SINGULAR = "a singular matrix raises an exception, or has a solution that satisfies the equations, in place of NaN with a warning"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Products, vector operations, cg and jacobi for complex matrices, compared with sums and eliminations in
-/// long double.
+/// Products, vector operations and methods for complex matrices, compared with sums and eliminations in long
+/// double.
 #include <echelon/echelon.hpp>
 
 #include <gtest/gtest.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -216,7 +217,11 @@ class ComplexScalars : public testing::Test {
     EXPECT_LT(relative_error(x, solution(operate(operation, entries), b)), largest_error);
   }
 };
+#ifdef ECHELON_COMPLEX_FLOAT
 using ComplexTypes = testing::Types<std::complex<double>, std::complex<float>>;
+#else
+using ComplexTypes = testing::Types<std::complex<double>>;
+#endif
 TYPED_TEST_SUITE(ComplexScalars, ComplexTypes);
 
 TYPED_TEST(ComplexScalars, CgSolvesHermitianSystems) {
@@ -419,26 +424,40 @@ TYPED_TEST(ComplexScalars, MatricesConvertAndSumDuplicates) {
   EXPECT_EQ(to_csr<T>(to_coo<T>(A)).values()[0], (T{4, 6}));
 }
 
-TYPED_TEST(ComplexScalars, Cg_NotHermitian_IsNotSolved) {
+TYPED_TEST(ComplexScalars, Cg_NotHermitian_Refused) {
   using T = TypeParam;
   Entries imaginary_diagonal = magnetic_laplacian(6, 0.2);
-  for (std::int64_t i = 0; i < 36; ++i) imaginary_diagonal(i, i) += Exact(0, 0.5L);
-  for (const Entries& entries : {imaginary_diagonal, magnetic_laplacian(6, 0.4, false)}) {
-    const Csr<T> A = sparse<T>(entries);
-    for (const Options& options : {Options(), Options({{"preconditioner", "jacobi"}})}) {
-      Solver<T> cg = this->make("cg", Device::serial(), options);
-      ASSERT_TRUE(cg.setup(A).ready());
-      Dense<T> x(Device(), 36, 1);
-      const Report report = this->solve(cg, Random(3).vector(36), x);
-      EXPECT_EQ(report.status, Status::not_spd) << report.message;
-      EXPECT_NE(report.message.find("not positive definite"), std::string::npos) << report.message;
-    }
+  imaginary_diagonal(8, 8) += Exact(0, 0.5L);
+  const Entries symmetric = magnetic_laplacian(6, 0.4, false);
+  for (const char* method : {"cg", "minres"}) {
+    Solver<T> solver = this->make(method, Device::serial());
+    const Csr<T> A = sparse<T>(imaginary_diagonal);
+    const Report report = solver.setup(A);
+    EXPECT_EQ(report.status, method == std::string("cg") ? Status::not_spd : Status::breakdown);
+    EXPECT_EQ(report.row, 8);
+    EXPECT_NE(report.message.find("not Hermitian"), std::string::npos) << report.message;
+    const Dense<T> S = dense<T>(symmetric);
+    EXPECT_NE(solver.setup(S.view()).message.find("cocg"), std::string::npos);
   }
+}
+
+TYPED_TEST(ComplexScalars, Cg_OperatorThatIsNotHermitian_IsNotSolved) {
+  using T = TypeParam;
+  const Csr<T> A = sparse<T>(magnetic_laplacian(6, 0.4, false));
+  const LinearOperator<T> op(36, 36, [&](const T* x, T* y) {
+    multiply<T>(T{1}, A, {x, 36, 1, 36}, T{0}, {y, 36, 1, 36});
+  });
+  Solver<T> cg = this->make("cg", Device::serial());
+  ASSERT_TRUE(cg.setup(op).ready());
+  Dense<T> x(Device(), 36, 1);
+  const Report report = this->solve(cg, Random(3).vector(36), x);
+  EXPECT_EQ(report.status, Status::not_spd) << report.message;
 }
 
 TYPED_TEST(ComplexScalars, EmptyAndZeroSystems) {
   using T = TypeParam;
-  for (const char* method : {"cg", "jacobi"}) {
+  for (const char* method :
+       {"auto", "bicgstab", "cg", "cocg", "gmres", "jacobi", "lu", "minres", "sparse-lu"}) {
     for (const Device& device : this->devices) {
       Solver<T> solver = this->make(method, device);
       const Csr<T> empty;
@@ -495,7 +514,8 @@ TYPED_TEST(ComplexScalars, RealMethods_NameThoseForComplexMatrices) {
     EXPECT_EQ(method.complex, static_cast<bool>(method.template maker<T>())) << method.name;
     if (method.complex) names.push_back(method.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"cg", "jacobi"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"auto", "bicgstab", "cg", "cocg", "gmres", "jacobi", "lu",
+                                             "minres", "sparse-lu"}));
   const auto message_of = [](const std::string& method, const Options& options) {
     try {
       static_cast<void>(make_solver<T>(method, Device::serial(), options));
@@ -504,11 +524,326 @@ TYPED_TEST(ComplexScalars, RealMethods_NameThoseForComplexMatrices) {
     }
     return std::string();
   };
-  const std::string names_both = "those for complex ones are cg, jacobi";
-  EXPECT_NE(message_of("lu", {}).find("'lu' is for real matrices; " + names_both), std::string::npos);
+  const std::string names_both = "those for complex ones are auto, bicgstab, cg, cocg";
+  EXPECT_NE(message_of("cholesky", {}).find("'cholesky' is for real matrices; " + names_both),
+            std::string::npos);
   EXPECT_NE(message_of("cg", {{"preconditioner", "ic0"}}).find("'ic0' is for real matrices; " + names_both),
             std::string::npos);
   EXPECT_THROW(static_cast<void>(make_solver<T>("gc", Device::serial())), BadOption);
+}
+
+/// Complex symmetric: -Laplace u - k^2 (1 + i damping) u on a grid of side by side points.
+Entries damped_helmholtz(std::int64_t side, double k_squared, double damping) {
+  Entries A = magnetic_laplacian(side, 0);
+  for (std::int64_t i = 0; i < A.rows; ++i)
+    A(i, i) -= Exact(static_cast<float>(k_squared), static_cast<float>(k_squared * damping));
+  return A;
+}
+
+/// Random, without symmetry or dominance, with about `per_row` elements a row.
+Entries random_sparse(std::int64_t n, std::int64_t per_row, unsigned seed) {
+  Random random(seed);
+  std::mt19937 engine(seed);
+  Entries A(n, n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    A(i, (7 * i + 3) % n) = random() * 3.0L;  // so that the structural rank is full
+    for (std::int64_t k = 1; k < per_row; ++k)
+      A(i, static_cast<std::int64_t>(engine() % static_cast<unsigned>(n))) = random();
+  }
+  return A;
+}
+
+TYPED_TEST(ComplexScalars, DirectMethods_AnyRegularMatrix_Solve) {
+  using T = TypeParam;
+  const std::vector<Entries> systems = {random_entries(1, 1, 1),     random_entries(31, 31, 2),
+                                        random_entries(70, 70, 3),   random_sparse(150, 4, 4),
+                                        magnetic_laplacian(12, 0.3), damped_helmholtz(11, 2.5, 0.1),
+                                        random_hermitian(200, 6, 5)};
+  for (const Device& device : this->devices) {
+    for (const char* method : {"lu", "sparse-lu", "auto"}) {
+      for (const Entries& entries : systems) {
+        for (const Operation operation : {Operation::none, Operation::transpose, Operation::adjoint}) {
+          SCOPED_TRACE(device.name() + " " + method + ", order " + std::to_string(entries.rows));
+          Solver<T> solver = this->make(method, device);
+          const Csr<T> A = sparse<T>(entries);
+          ASSERT_TRUE(solver.setup(A).ready());
+          const Vector b = Random(7).vector(entries.rows);
+          Dense<T> x(Device(), entries.rows, 1);
+          const Report report = solver.solve(column<T>(b), x, {.operation = operation});
+          EXPECT_EQ(report.status, Status::direct) << report.message;
+          const Vector exact = solution(operate(operation, entries), b);
+          const double error = relative_error(x, exact);
+          EXPECT_LT(error, this->largest_error) << report.message;
+          if (operation != Operation::none) continue;
+          EXPECT_LT(report.backward_error, 10 * epsilon<T>);
+          ASSERT_TRUE(report.error_estimate.has_value());
+          EXPECT_LT(error, 100 * *report.error_estimate + 1e3 * epsilon<T>);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, DirectMethodsSolveSeveralColumns) {
+  using T = TypeParam;
+  const Entries entries = random_sparse(120, 5, 8);
+  const Csr<T> A = sparse<T>(entries);
+  for (const char* method : {"lu", "sparse-lu"}) {
+    Solver<T> solver = this->make(method, Device::openmp(2));
+    ASSERT_TRUE(solver.setup(A).ready());
+    constexpr std::int64_t columns = 19;
+    Dense<T> B(Device(), 120, columns);
+    Dense<T> X(Device(), 120, columns);
+    std::vector<Vector> b;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      b.push_back(Random(static_cast<unsigned>(c)).vector(120));
+      for (std::int64_t i = 0; i < 120; ++i) B(i, c) = rounded<T>(b.back()[static_cast<std::size_t>(i)]);
+    }
+    ASSERT_TRUE(solver.solve(B, X).solved());
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const Vector exact = solution(entries, b[static_cast<std::size_t>(c)]);
+      EXPECT_LT(relative_error(X.view().column(c), exact), this->largest_error) << method << " " << c;
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, SparseLu_LargeFront_Solves) {
+  using T = TypeParam;
+  const Entries entries = random_entries(300, 300, 11);  // one front, wider than a block
+  const Csr<T> A = sparse<T>(entries);
+  Solver<T> solver = this->make("sparse-lu", Device::openmp(2));
+  ASSERT_TRUE(solver.setup(A).ready());
+  const Vector b = Random(3).vector(300);
+  Dense<T> x(Device(), 300, 1);
+  const Report report = solver.solve(column<T>(b), x);
+  EXPECT_TRUE(report.solved()) << report.message;
+  EXPECT_LT(relative_error(x, solution(entries, b)), 100 * this->largest_error);
+}
+
+TYPED_TEST(ComplexScalars, ConditionNumbersAreEstimated) {
+  using T = TypeParam;
+  Entries entries = random_entries(40, 40, 21);
+  Vector inverse_column;
+  long double norm_of_inverse = 0;
+  long double norm_of_a = 0;
+  for (std::int64_t j = 0; j < 40; ++j) {
+    Vector unit(40);
+    unit[static_cast<std::size_t>(j)] = 1;
+    inverse_column = solution(entries, unit);
+    long double sum = 0;
+    for (const Exact& element : inverse_column) sum += std::abs(element);
+    norm_of_inverse = std::max(norm_of_inverse, sum);
+    sum = 0;
+    for (std::int64_t i = 0; i < 40; ++i) sum += std::abs(entries(i, j));
+    norm_of_a = std::max(norm_of_a, sum);
+  }
+  const auto exact = static_cast<double>(1 / norm_of_a / norm_of_inverse);
+  const Csr<T> A = sparse<T>(entries);
+  Solver<T> lu = this->make("lu", Device::serial(), {{"equilibrate", "false"}});
+  const Report report = lu.setup(A);
+  ASSERT_TRUE(report.reciprocal_condition.has_value());
+  EXPECT_GE(*report.reciprocal_condition, 0.99 * exact);
+  EXPECT_LE(*report.reciprocal_condition, 3 * exact);
+}
+
+TYPED_TEST(ComplexScalars, SingularMatrices_AreNamed) {
+  using T = TypeParam;
+  Entries dependent = random_entries(30, 30, 31);
+  for (std::int64_t j = 0; j < 30; ++j) dependent(17, j) = Exact(0, 2) * dependent(4, j);
+  Entries empty_row = random_sparse(30, 4, 32);
+  for (std::int64_t j = 0; j < 30; ++j) empty_row(9, j) = 0;
+  for (const Entries& entries : {dependent, empty_row}) {
+    const Csr<T> A = sparse<T>(entries);
+    for (const char* method : {"lu", "sparse-lu"}) {
+      Solver<T> solver = this->make(method, Device::serial());
+      const Report report = solver.setup(A);
+      EXPECT_EQ(report.status, Status::singular) << method << ": " << report.message;
+      if (method == std::string("sparse-lu")) {
+        EXPECT_EQ(report.rank, 29);
+      }
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, BadlyScaledSystems_AreSolved) {
+  using T = TypeParam;
+  Entries entries = random_entries(50, 50, 41);
+  const bool is_double = std::is_same_v<Real<T>, double>;
+  for (std::int64_t i = 0; i < 50; ++i) {
+    for (std::int64_t j = 0; j < 50; ++j) {
+      const int exponent =
+          static_cast<int>((i % 7 - 3) * (is_double ? 60 : 6) + (j % 5 - 2) * (is_double ? 50 : 5));
+      entries(i, j) = {std::ldexp(entries(i, j).real(), exponent),
+                       std::ldexp(entries(i, j).imag(), exponent)};
+    }
+  }
+  const Csr<T> A = sparse<T>(entries);
+  const Vector b = product(entries, Vector(50, Exact(1, 1)));
+  for (const char* method : {"lu", "sparse-lu"}) {
+    Solver<T> solver = this->make(method, Device::serial());
+    ASSERT_TRUE(solver.setup(A).ready()) << method;
+    Dense<T> x(Device(), 50, 1);
+    const Report report = solver.solve(column<T>(b), x);
+    EXPECT_TRUE(report.solved()) << report.message;
+    EXPECT_LT(report.backward_error, 100 * epsilon<T>) << method;
+  }
+}
+
+TYPED_TEST(ComplexScalars, TinyImaginaryParts_AreKept) {
+  if constexpr (std::is_same_v<TypeParam, std::complex<double>>) {
+    using T = TypeParam;
+    const Csr<T> A = Csr<T>::from_triplets(
+        2, 2, {{0, 0, T{1, 0}}, {0, 1, T{0, 1e-300}}, {1, 0, T{0, 1e-300}}, {1, 1, T{0, 1e-300}}});
+    for (const char* method : {"lu", "sparse-lu"}) {
+      Solver<T> solver = this->make(method, Device::serial());
+      ASSERT_TRUE(solver.setup(A).ready()) << method;
+      Dense<T> b(Device(), 2, 1);
+      b[0] = T{1, 0};
+      b[1] = T{0, 1e-300};
+      Dense<T> x(Device(), 2, 1);
+      EXPECT_TRUE(solver.solve(b, x).solved()) << method;
+      EXPECT_LT(std::abs(x[0] - T{1, 0}), 1e-15) << method;
+      EXPECT_LT(std::abs(x[1]), 1e-15) << method;
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, KrylovMethodsSolveTheirSystems) {
+  using T = TypeParam;
+  Entries dominant = random_hermitian(90, 8, 51);
+  for (std::int64_t i = 0; i < 90; ++i) {  // neither Hermitian nor with a real diagonal
+    dominant(i, i) *= 2.0L * Exact(0.6L, 0.8L);
+    dominant(i, (i + 1) % 90) *= Exact(0, 1);
+  }
+  Entries indefinite = random_hermitian(80, 6, 52);
+  for (std::int64_t i = 0; i < 80; i += 3) indefinite(i, i) = -indefinite(i, i);
+  const Entries symmetric = damped_helmholtz(9, 1.5, 0.5);
+  struct Case {
+    const char* method;
+    const Entries& entries;
+    bool takes_jacobi;
+  };
+  const Case cases[] = {{"gmres", dominant, true},
+                        {"gmres", indefinite, true},
+                        {"gmres", symmetric, true},
+                        {"bicgstab", dominant, true},
+                        {"bicgstab", symmetric, true},
+                        {"minres", indefinite, false},
+                        {"minres", random_hermitian(60, 6, 53), true},
+                        {"cocg", symmetric, true}};
+  for (const Device& device : this->devices) {
+    for (const Case& c : cases) {
+      for (const bool jacobi : {false, true}) {
+        if (jacobi && !c.takes_jacobi) continue;
+        SCOPED_TRACE(device.name() + " " + c.method + (jacobi ? " with jacobi" : ""));
+        Solver<T> solver =
+            this->make(c.method, device, jacobi ? Options({{"preconditioner", "jacobi"}}) : Options());
+        const Csr<T> A = sparse<T>(c.entries);
+        this->expect_solves(solver, A, c.entries);
+      }
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, Gmres_Restarted_Converges) {
+  using T = TypeParam;
+  const Entries entries = damped_helmholtz(10, 0.5, 0.3);
+  const Csr<T> A = sparse<T>(entries);
+  for (const char* flexible : {"false", "true"}) {
+    Solver<T> gmres = this->make("gmres", Device::openmp(2),
+                                 {{"restart", 12}, {"preconditioner", "jacobi"}, {"flexible", flexible}});
+    this->expect_solves(gmres, A, entries);
+  }
+}
+
+TYPED_TEST(ComplexScalars, SparseLu_AsPreconditioner_NeedsOneStep) {
+  using T = TypeParam;
+  const Entries entries = damped_helmholtz(10, 3.0, 0.1);
+  const Csr<T> A = sparse<T>(entries);
+  Solver<T> gmres = this->make("gmres", Device::serial(), {{"preconditioner", "sparse-lu"}});
+  ASSERT_TRUE(gmres.setup(A).ready());
+  Dense<T> x(Device(), 100, 1);
+  const Report report = this->solve(gmres, Random(1).vector(100), x);
+  EXPECT_TRUE(report.solved()) << report.message;
+  EXPECT_LE(report.iterations, 3);
+}
+
+TYPED_TEST(ComplexScalars, Cocg_WhereTheProductVanishes_BreaksDown) {
+  using T = TypeParam;
+  const Csr<T> A = Csr<T>::from_triplets(2, 2, {{0, 0, T{1, 0}}, {1, 1, T{2, 0}}});
+  Solver<T> cocg = this->make("cocg", Device::serial());
+  ASSERT_TRUE(cocg.setup(A).ready());
+  Dense<T> x(Device(), 2, 1);
+  const Report report = this->solve(cocg, {Exact(1, 0), Exact(0, 1)}, x);  // r^T r = 1 + i^2
+  EXPECT_EQ(report.status, Status::breakdown) << report.message;
+}
+
+TYPED_TEST(ComplexScalars, NewValuesInAPattern_AreFactored) {
+  using T = TypeParam;
+  Entries entries = damped_helmholtz(8, 1.0, 0.2);
+  Csr<T> A = sparse<T>(entries);
+  Solver<T> solver = this->make("sparse-lu", Device::openmp(2));
+  ASSERT_TRUE(solver.setup(A).ready());
+  for (std::int64_t i = 0; i < 64; ++i) entries(i, i) += Exact(0.5L, -0.25L);
+  const Csr<T> changed = sparse<T>(entries);
+  ASSERT_TRUE(solver.update_values(changed).ready());
+  const Vector b = Random(2).vector(64);
+  Dense<T> x(Device(), 64, 1);
+  EXPECT_TRUE(solver.solve(column<T>(b), x).solved());
+  EXPECT_LT(relative_error(x, solution(entries, b)), this->largest_error);
+}
+
+TYPED_TEST(ComplexScalars, StructureTellsHermitianFromSymmetric) {
+  using T = TypeParam;
+  const Csr<T> hermitian = sparse<T>(random_hermitian(30, 6, 61));
+  const Structure of_hermitian = analyze_structure<T>(hermitian);
+  EXPECT_TRUE(of_hermitian.hermitian_values);
+  EXPECT_FALSE(of_hermitian.symmetric_values);
+  EXPECT_EQ(of_hermitian.definiteness, Definiteness::positive_definite);
+  const Csr<T> symmetric = sparse<T>(damped_helmholtz(5, 1.0, 0.5));
+  const Structure of_symmetric = analyze_structure<T>(symmetric);
+  EXPECT_TRUE(of_symmetric.symmetric_values);
+  EXPECT_FALSE(of_symmetric.hermitian_values);
+  EXPECT_EQ(of_symmetric.definiteness, Definiteness::unknown);
+  EXPECT_EQ(structural_rank<T>(symmetric), 25);
+  const Structure of_dense = analyze_structure<T>(MatrixRef<T>(dense<T>(random_entries(6, 6, 62)).view()));
+  EXPECT_FALSE(of_dense.hermitian_values || of_dense.symmetric_values);
+}
+
+TYPED_TEST(ComplexScalars, Cg_WithASymmetricMatrix_IsRefusedByAuto) {
+  using T = TypeParam;
+  const Csr<T> symmetric = sparse<T>(damped_helmholtz(13, 1.0, 0.5));
+  for (const Candidate& candidate : choose<T>(symmetric)) {
+    EXPECT_NE(candidate.method, "cg");
+    EXPECT_NE(candidate.method, "minres");
+    EXPECT_NE(candidate.reason.find("complex symmetric"), std::string::npos) << candidate.reason;
+  }
+  const Dense<T> rectangle(Device(), 3, 2);
+  EXPECT_THROW(static_cast<void>(choose<T>(MatrixRef<T>(rectangle.view()))), DimensionMismatch);
+}
+
+template <class T>
+std::vector<T> elements(const Dense<T>& A) {
+  return {A.data(), A.data() + A.rows() * A.columns()};
+}
+
+TYPED_TEST(ComplexScalars, FilesHoldComplexMatrices) {
+  using T = TypeParam;
+  const Csr<T> A = sparse<T>(random_sparse(12, 3, 71));
+  const Dense<T> D = dense<T>(random_entries(5, 3, 72));
+  for (const char* ending : {"mtx", "npz", "npy", "mtx.gz"}) {
+    const std::string path = testing::TempDir() + "complex_test." + ending;
+    write_matrix<T>(path, A);
+    const MatrixFile<T> back = read_matrix_file<T>(path);
+    EXPECT_EQ(back.info.field, "complex") << ending;
+    EXPECT_EQ(elements(to_dense(MatrixRef<T>(back.matrix))), elements(to_dense<T>(A))) << ending;
+    write_matrix<T>(path, MatrixRef<T>(D.view()));
+    const Matrix<T> again = read_matrix<T>(path);
+    EXPECT_EQ(elements(to_dense(MatrixRef<T>(again))), elements(D)) << ending;
+    EXPECT_THROW(static_cast<void>(read_matrix<double>(path)), ParseError) << ending;
+    EXPECT_EQ(read_any_matrix_file(path).index(), 1U) << ending;
+  }
+  EXPECT_THROW(write_matrix<T>(testing::TempDir() + "complex_test.txt", A), InvalidMatrix);
 }
 
 }  // namespace

@@ -101,7 +101,6 @@ def resolve(root, path, name):
 LISTED = {
     "sources_of_targets": r"\bThisTarget\b",
     "sources_that_dispatch": r'#include "(backend/dispatch|matrix/(assign|views/gather))\.hpp"',
-    "sources_of_scalars": r'#include (<support/scalar_list|"registry/row)\.hpp[>"]',
 }
 
 

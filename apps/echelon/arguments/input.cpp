@@ -75,34 +75,75 @@ std::string input_path(const std::string& path) {
   return path == "-" ? "/dev/stdin" : path;
 }
 
+namespace {
+
+/// Applies --as.
 template <class T>
-MatrixFile<T> read_input(const std::string& path, const InputOptions& options) {
-  ReadFileOptions file_options = options.file;
-  if (!options.as.empty()) file_options.role = FileRole::graph;
-  MatrixFile<T> file = read_matrix_file<T>(input_path(path), file_options);
-  if (options.as.empty()) return file;
+void apply_as(const InputOptions& options, MatrixFile<T>& file) {
+  if (options.as.empty()) return;
   const Csr<T> matrix = std::holds_alternative<Csr<T>>(file.matrix) ? std::get<Csr<T>>(std::move(file.matrix))
                                                                     : to_csr(MatrixRef<T>(file.matrix));
   file.matrix = options.as == "laplacian" ? laplacian(matrix, options.laplacian) : adjacency(matrix);
-  return file;
 }
 
+ReadFileOptions file_options(const InputOptions& options) {
+  ReadFileOptions result = options.file;
+  if (!options.as.empty()) result.role = FileRole::graph;
+  return result;
+}
+
+/// The right-hand sides of a file if it has any, else its matrix.
 template <class T>
-Dense<T> read_vectors(const std::string& path) {
+Dense<T> vectors_of(MatrixFile<T>&& file) {
+  if (file.right_hand_sides.columns() > 0) return std::move(file.right_hand_sides);
+  return to_dense(MatrixRef<T>(file.matrix));
+}
+
+/// Calls read(path, options) for the file of right-hand sides.
+template <class Read>
+auto read_vectors_by(const std::string& path, const Read& read) {
   ReadFileOptions options;
   options.role = FileRole::right_hand_side;
   try {
-    MatrixFile<T> file = read_matrix_file<T>(input_path(path), options);
-    if (file.right_hand_sides.columns() > 0) return std::move(file.right_hand_sides);
-    return to_dense(MatrixRef<T>(file.matrix));
+    return read(input_path(path), options);
   } catch (const ParseError& e) {
     if (path != "-") throw;
     throw ParseError(input_name(path), e.line(), e.column(), reason_of(e));
   }
 }
 
+}  // namespace
+
+template <class T>
+MatrixFile<T> read_input(const std::string& path, const InputOptions& options) {
+  MatrixFile<T> file = read_matrix_file<T>(input_path(path), file_options(options));
+  apply_as(options, file);
+  return file;
+}
+
+AnyMatrixFile read_any_input(const std::string& path, const InputOptions& options) {
+  if (!options.as.empty()) return read_input<double>(path, options);
+  return read_any_matrix_file(input_path(path), file_options(options));
+}
+
+template <class T>
+Dense<T> read_vectors(const std::string& path) {
+  return read_vectors_by(path, [](const std::string& file, const ReadFileOptions& options) {
+    return vectors_of(read_matrix_file<T>(file, options));
+  });
+}
+
+std::variant<Dense<double>, Dense<std::complex<double>>> read_any_vectors(const std::string& path) {
+  using Vectors = std::variant<Dense<double>, Dense<std::complex<double>>>;
+  return read_vectors_by(path, [](const std::string& file, const ReadFileOptions& options) {
+    return std::visit([](auto&& found) -> Vectors { return vectors_of(std::move(found)); },
+                      read_any_matrix_file(file, options));
+  });
+}
+
 template Dense<float> read_vectors(const std::string&);
 template Dense<double> read_vectors(const std::string&);
+template Dense<std::complex<double>> read_vectors(const std::string&);
 template MatrixFile<float> read_input(const std::string&, const InputOptions&);
 template MatrixFile<double> read_input(const std::string&, const InputOptions&);
 

@@ -6,11 +6,13 @@
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <random>
 #include <utility>
@@ -27,15 +29,19 @@ Dense<T> filled(std::int64_t rows, T value) {
 }
 
 /// Random numbers, uniform in [-1, 1) and equal on every machine; the standard library's distributions
-/// differ.
+/// differ. Complex ones have a random imaginary part as well.
 template <class T>
 Dense<T> random_column(std::int64_t rows, std::uint64_t seed) {
   constexpr int digits = std::numeric_limits<double>::digits;
   std::mt19937_64 generator(seed);
+  const auto next = [&] {
+    const auto fraction = std::ldexp(static_cast<double>(generator() >> (64 - digits)), -digits);
+    return static_cast<Real<T>>(2 * fraction - 1);
+  };
   Dense<T> column(Device(), rows, 1);
   for (std::int64_t i = 0; i < rows; ++i) {
-    const auto fraction = std::ldexp(static_cast<double>(generator() >> (64 - digits)), -digits);
-    column[i] = static_cast<T>(2 * fraction - 1);
+    column[i] = next();
+    if constexpr (is_complex<T>) column[i].imag(next());
   }
   return column;
 }
@@ -43,14 +49,14 @@ Dense<T> random_column(std::int64_t rows, std::uint64_t seed) {
 template <class T>
 Dense<T> product(MatrixRef<T> A, const Dense<T>& x) {
   Dense<T> b(Device(), A.rows(), 1);
-  multiply<T>(1, A, x.view(), 0, b.view());
+  multiply<T>(T{1}, A, x.view(), T{0}, b.view());
   return b;
 }
 
 /// True if the matrix is not zero and all its row sums are zero up to rounding.
 template <class T>
 bool vanishes(const Dense<T>& row_sums, MatrixRef<T> A) {
-  constexpr double rounding = 100 * std::numeric_limits<T>::epsilon();
+  constexpr double rounding = 100 * std::numeric_limits<Real<T>>::epsilon();
   const double norm = norm_inf<T>(A);
   return norm > 0 && norm_inf<T>(MatrixRef<T>(row_sums)) <= rounding * norm;
 }
@@ -59,11 +65,11 @@ template <class T>
 Dense<T> values_of(RhsKind kind, std::uint64_t seed, MatrixRef<T> A) {
   switch (kind) {
     case RhsKind::row_sums:
-      return product(A, filled<T>(A.columns(), 1));
+      return product(A, filled<T>(A.columns(), T{1}));
     case RhsKind::range:
       return product(A, random_column<T>(A.columns(), seed));
     case RhsKind::ones:
-      return filled<T>(A.rows(), 1);
+      return filled<T>(A.rows(), T{1});
     case RhsKind::random:
     case RhsKind::file:
       break;
@@ -151,5 +157,7 @@ Rhs<T> make_rhs(const RhsOption& option, const std::string& matrix_path, MatrixF
 
 template Rhs<float> make_rhs(const RhsOption&, const std::string&, MatrixFile<float>&);
 template Rhs<double> make_rhs(const RhsOption&, const std::string&, MatrixFile<double>&);
+template Rhs<std::complex<double>> make_rhs(const RhsOption&, const std::string&,
+                                            MatrixFile<std::complex<double>>&);
 
 }  // namespace echelon::tool

@@ -9,6 +9,7 @@
 #include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace echelon::tool {
@@ -164,14 +166,10 @@ void write_extras(const Conversion& conversion, const MatrixFile<T>& file) {
   }
 }
 
+/// Writes a matrix that has been read.
 template <class T>
-ConversionResult convert_in(Conversion conversion, PetscScalar petsc_scalar) {
+ConversionResult write_converted(Conversion conversion, MatrixFile<T> file, ProgressLine& progress) {
   ConversionResult result;
-  ProgressLine progress(conversion.quiet);
-  progress.announce("reading " + input_name(conversion.from));
-  const Stopwatch reading;
-  MatrixFile<T> file = read_input<T>(conversion.from, conversion.input);
-  result.read_seconds = reading.seconds();
   file.matrix = in_storage<T>(std::move(file.matrix), conversion);
   const MatrixRef<T> A(file.matrix);
   result.file = file.info;
@@ -184,7 +182,7 @@ ConversionResult convert_in(Conversion conversion, PetscScalar petsc_scalar) {
   progress.announce("writing " + output_name(conversion.to));
   const Stopwatch writing;
   conversion.output.labels = file.labels;
-  conversion.output.petsc.scalar = petsc_scalar;
+  conversion.output.petsc.scalar = std::is_same_v<T, float> ? PetscScalar::real32 : PetscScalar::real64;
   write_extras(conversion, file);
   try {
     write_file(conversion.to, [&](const std::string& path) { write_matrix<T>(path, A, conversion.output); });
@@ -192,16 +190,27 @@ ConversionResult convert_in(Conversion conversion, PetscScalar petsc_scalar) {
     throw InvalidMatrix(fmt::format("{} cannot be written as {}: {}", input_name(conversion.from),
                                     to_string(conversion.output.format), e.what()));
   }
-  if (conversion.output.format == FileFormat::edge_list) result.lost_vertices = vertices_without_edge(A);
+  if constexpr (!is_complex<T>) {
+    if (conversion.output.format == FileFormat::edge_list) result.lost_vertices = vertices_without_edge(A);
+  }
   result.write_seconds = writing.seconds();
   return result;
 }
 
 ConversionResult convert(const Conversion& conversion) {
-  return in_precision(conversion.precision, [&]<class T>() {
-    constexpr bool single = std::is_same_v<T, float>;
-    return convert_in<T>(conversion, single ? PetscScalar::real32 : PetscScalar::real64);
-  });
+  ProgressLine progress(conversion.quiet);
+  progress.announce("reading " + input_name(conversion.from));
+  const Stopwatch reading;
+  const auto convert_read = [&](auto file) {
+    const double seconds = reading.seconds();
+    ConversionResult result = write_converted(conversion, std::move(file), progress);
+    result.read_seconds = seconds;
+    return result;
+  };
+  if (scalar_of(conversion.precision) == Scalar::float32)
+    return convert_read(read_input<float>(conversion.from, conversion.input));
+  return std::visit([&](auto&& file) { return convert_read(std::move(file)); },
+                    read_any_input(conversion.from, conversion.input));
 }
 
 void print_notes(const Conversion& conversion, const ConversionResult& result) {

@@ -15,7 +15,9 @@
 
 #include <fmt/format.h>
 
+#include <complex>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -104,15 +106,18 @@ GenerateOutcome make_and_write(const GenerateRequest& request, const Generator& 
 
 std::string list_text() {
   std::vector<std::vector<std::string>> rows = {{"GENERATOR", "FAMILY", "SUMMARY"}};
-  for (const Generator& generator : generators()) {
-    rows.push_back({generator.name, generator.family, generator.summary});
+  for (const std::span<const Generator> of_numbers : {generators(), complex_generators()}) {
+    for (const Generator& generator : of_numbers)
+      rows.push_back({generator.name, generator.family, generator.summary});
   }
   return table(rows) + "\nA generator's options: echelon --help generator:NAME\n";
 }
 
 Json list_json() {
   Json list = Json::array();
-  for (const Generator& generator : generators()) {
+  std::vector<Generator> all(generators().begin(), generators().end());
+  all.insert(all.end(), complex_generators().begin(), complex_generators().end());
+  for (const Generator& generator : all) {
     list.push_back({{"name", generator.name},
                     {"aliases", generator.aliases},
                     {"family", generator.family},
@@ -211,6 +216,8 @@ ExitCode run_generate(const Arguments& arguments) {
   const Generator& generator = find_generator(request.name);
   const Options options = options_of(request, generator);
   static_cast<void>(scalar_of(request.precision));
+  if (generator.make_complex && request.precision != "double")
+    throw BadOption("--precision", fmt::format("{} makes complex matrices, in double", generator.name));
   const FileFormat format = output_format(request.output);
   if (!is_writable(format)) {
     throw BadOption("--output", fmt::format("{} files can be read but not written", to_string(format)));
@@ -219,8 +226,11 @@ ExitCode run_generate(const Arguments& arguments) {
   check_files({}, {{"--output", request.output}, {"--coordinates", request.coordinates}});
 
   ProgressLine progress(request.quiet);
-  const GenerateOutcome outcome = in_precision(
-      request.precision, [&]<class T>() { return make_and_write<T>(request, generator, options, progress); });
+  const GenerateOutcome outcome =
+      generator.make_complex ? make_and_write<std::complex<double>>(request, generator, options, progress)
+                             : in_precision(request.precision, [&]<class T>() {
+                                 return make_and_write<T>(request, generator, options, progress);
+                               });
   if (!request.coordinates.empty()) {
     write_dense<double>(request.coordinates, generator.make_coordinates(options),
                         "coordinates of " + provenance(generator, options, request.precision));

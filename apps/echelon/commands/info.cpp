@@ -11,6 +11,8 @@
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 
+#include <echelon/error.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/matrix/structure.hpp>
 #include <echelon/page/plots.hpp>
 #include <echelon/page/report_page.hpp>
@@ -22,6 +24,8 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace echelon::tool {
@@ -142,6 +146,7 @@ Json info_json(const MatrixSummary& summary) {
                {"bytes", summary.bytes},
                {"symmetric_pattern", s.symmetric_pattern},
                {"symmetric_values", s.symmetric_values},
+               {"hermitian_values", s.hermitian_values},
                {"asymmetry", s.asymmetry},
                {"definiteness", to_string(s.definiteness)},
                {"bandwidth", bandwidth(s)},
@@ -247,17 +252,41 @@ void check(const InfoRequest& request) {
       {{"--plot", request.plot}, {"--plot-factor", request.factor.factor_plot}, {"--report", request.page}});
 }
 
-MatrixSummary summarize(const InfoRequest& request, const MatrixRef<double>& A) {
+/// Facts that complex matrices have as well as real ones.
+template <class T>
+MatrixSummary describe(const InfoRequest& request, const MatrixFile<T>& file) {
+  const MatrixRef<T> A(file.matrix);
   MatrixSummary summary;
   summary.path = request.path;
+  summary.file = file.info;
+  summary.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
   summary.structure = analyze_structure(A);
   summary.structural_rank = structural_rank(A);
+  if (!is_complex<T> || A.rows() == A.columns()) summary.candidates = choose(A);
+  return summary;
+}
+
+void add_real_facts(const InfoRequest& request, const MatrixRef<double>& A, MatrixSummary& summary) {
   if (summary.structure.symmetric_values) summary.ungrounded = find_ungrounded(A);
   if (request.dependencies) summary.dependencies = analyze_dependencies(A);
-  summary.candidates = choose(A);
   summary.factor = analyze_factor(request.factor, A);
   if (request.hierarchy.wanted) summary.hierarchy = analyze_hierarchy(request.hierarchy, A);
-  return summary;
+}
+
+/// Refuses what is found for real matrices only.
+void check_complex_request(const InfoRequest& request) {
+  const FactorOptions& factor = request.factor;
+  const std::pair<bool, const char*> asked[] = {{!request.plot.empty(), "--plot"},
+                                                {!request.page.empty(), "--report"},
+                                                {!factor.factor_plot.empty(), "--plot-factor"},
+                                                {!factor.order.empty(), "--order"},
+                                                {request.dependencies, "--dependencies"},
+                                                {request.hierarchy.wanted, "--hierarchy"}};
+  for (const auto& [is_given, option] : asked) {
+    if (is_given)
+      throw BadOption(option, fmt::format("{} is for real matrices, and {} is complex", option,
+                                          input_name(request.path)));
+  }
 }
 
 }  // namespace
@@ -273,16 +302,21 @@ ExitCode run_info(const Arguments& arguments) {
   ProgressLine progress(request.quiet);
   progress.announce("reading " + input_name(request.path));
   const Stopwatch reading;
-  const MatrixFile<double> file = read_input<double>(request.path, request.input);
+  const AnyMatrixFile file = read_any_input(request.path, request.input);
   const double read_seconds = reading.seconds();
+  const auto* const real = std::get_if<MatrixFile<double>>(&file);
+  if (real == nullptr) check_complex_request(request);
   progress.announce("analysing " + input_name(request.path));
-  const MatrixRef<double> A(file.matrix);
-  MatrixSummary summary = summarize(request, A);
+  MatrixSummary summary =
+      std::visit([&](const auto& of_numbers) { return describe(request, of_numbers); }, file);
   summary.read_seconds = read_seconds;
-  summary.file = file.info;
-  summary.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
-  draw(summary, A, request.plot, request.factor);
-  if (!request.page.empty()) write_text(request.page, info_page(summary, A, command_text("info", arguments)));
+  if (real != nullptr) {
+    const MatrixRef<double> A(real->matrix);
+    add_real_facts(request, A, summary);
+    draw(summary, A, request.plot, request.factor);
+    if (!request.page.empty())
+      write_text(request.page, info_page(summary, A, command_text("info", arguments)));
+  }
   progress.clear();
   if (request.json) {
     print_json(info_json(summary));

@@ -21,6 +21,8 @@
 #include <echelon/certify.hpp>
 #include <echelon/enum_words.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/complex.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/page/report_page.hpp>
 #include <echelon/solve.hpp>
 
@@ -28,6 +30,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -207,7 +210,7 @@ template <class T>
 double distance_from_ones(const Dense<T>& x) {
   double distance = 0;
   for (std::int64_t i = 0; i < x.rows(); ++i) {
-    const double difference = std::abs(static_cast<double>(x[i]) - 1);
+    const double difference = std::abs(static_cast<Dot<T>>(x[i]) - 1.0);
     if (!(difference <= distance)) distance = difference;
     if (std::isnan(difference)) break;
   }
@@ -216,8 +219,9 @@ double distance_from_ones(const Dense<T>& x) {
 
 template <class T>
 bool finite(const Dense<T>& x) {
-  return std::all_of(x.data(), x.data() + x.rows() * x.columns(),
-                     [](T value) { return std::isfinite(value); });
+  return std::all_of(x.data(), x.data() + x.rows() * x.columns(), [](T value) {
+    return std::isfinite(std::real(value)) && std::isfinite(std::imag(value));
+  });
 }
 
 /// Writes x whatever the status, provided that there is one and its elements are finite.
@@ -273,21 +277,61 @@ struct LinearSystem {
   Rhs<T> b;
 };
 
-/// Reads A, reads or makes b, and describes them in the outcome.
+using AnySystem = std::variant<LinearSystem<float>, LinearSystem<double>, LinearSystem<std::complex<double>>>;
+
 template <class T>
-LinearSystem<T> read_system(const SolveRequest& request, ProgressLine& progress, SolveOutcome& outcome) {
-  const Stopwatch stopwatch;
-  progress.announce("reading " + input_name(request.matrix));
-  LinearSystem<T> system;
-  system.file = read_input<T>(request.matrix, request.input);
+LinearSystem<T> system_of(const SolveRequest& request, MatrixFile<T>&& file) {
+  LinearSystem<T> system{std::move(file), {}};
   system.b = make_rhs<T>(request.right_hand_side, request.matrix, system.file);
+  return system;
+}
+
+/// A system of real A and of the vectors in a file, complex if these are.
+AnySystem with_vectors(const SolveRequest& request, MatrixFile<double>&& file) {
+  const RhsOption& option = request.right_hand_side;
+  auto vectors = read_any_vectors(option.file);
+  if (auto* const real = std::get_if<Dense<double>>(&vectors)) {
+    return LinearSystem<double>{std::move(file), {std::move(*real), RhsKind::file, option.seed, option.file}};
+  }
+  LinearSystem<std::complex<double>> system;
+  system.file.info = file.info;
+  std::visit([&](const auto& matrix) { system.file.matrix = to_complex(matrix); }, file.matrix);
+  system.b = {std::get<Dense<std::complex<double>>>(std::move(vectors)), RhsKind::file, option.seed,
+              option.file};
+  return system;
+}
+
+/// Reads A, and reads or makes b. The system is complex if one of them is.
+AnySystem read_any_system(const SolveRequest& request) {
+  if (request.precision == "float")
+    return system_of(request, read_input<float>(request.matrix, request.input));
+  AnyMatrixFile file = read_any_input(request.matrix, request.input);
+  auto* const real = std::get_if<MatrixFile<double>>(&file);
+  if (real == nullptr) return system_of(request, std::get<MatrixFile<std::complex<double>>>(std::move(file)));
+  if (request.right_hand_side.kind == RhsKind::file) return with_vectors(request, std::move(*real));
+  return system_of(request, std::move(*real));
+}
+
+/// Options that only real systems have.
+void check_complex_request(const SolveRequest& request) {
+  const auto refuse = [](const char* option, const char* why) {
+    throw BadOption(option, fmt::format("{} {}, and this system is complex", option, why));
+  };
+  if (request.certify || request.certify_refined)
+    refuse(request.certify ? "--certify" : "--certify-refined", "proves bounds for real systems");
+  if (request.ranks) refuse("--ranks", "solves real systems");
+  if (!files_of(request.near_null_space).empty()) refuse("--near-null-space", "is for multigrid");
+}
+
+/// Describes the system in the outcome.
+template <class T>
+void describe_system(const SolveRequest& request, const LinearSystem<T>& system, ProgressLine& progress,
+                     SolveOutcome& outcome) {
   outcome.file = system.file.info;
   outcome.nonzeros = MatrixRef<T>(system.file.matrix).nonzeros();
   outcome.matrix_bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, system.file.matrix);
   outcome.right_hand_side = source_of(system.b);
-  outcome.read_seconds = stopwatch.seconds();
   if (system.b.is_default) note_default(request, outcome.right_hand_side, progress);
-  return system;
 }
 
 /// Solves with a progress line.
@@ -298,8 +342,10 @@ Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& sys
   SolveOptions options = request.options;
   options.on_progress = [&](const Progress& now) { progress.update(now); };
   options.cancel = cancel;
-  options.near_null_space =
-      read_near_null_space(request.near_null_space, MatrixRef<T>(system.file.matrix).rows());
+  if constexpr (!is_complex<T>) {
+    options.near_null_space =
+        read_near_null_space(request.near_null_space, MatrixRef<T>(system.file.matrix).rows());
+  }
   try {
     if constexpr (std::is_same_v<T, double>) {
       if (request.ranks) {
@@ -358,36 +404,46 @@ void draw_for_page(const MatrixRef<T>& A, SolveOutcome& outcome) {
     outcome.factor = factor_pattern(*A.csr(), ordering_of(outcome.report));
 }
 
+/// Solves, and completes the outcome.
 template <class T>
-SolveOutcome solve_in(const SolveRequest& request) {
-  const Stopwatch total;
-  SolveOutcome outcome;
-  outcome.matrix = request.matrix;
-  outcome.precision = request.precision;
-  outcome.output = request.output;
-
-  ProgressLine progress(request.quiet);
-  const LinearSystem<T> system = read_system<T>(request, progress, outcome);
+void solve_in(const SolveRequest& request, const LinearSystem<T>& system, ProgressLine& progress,
+              SolveOutcome& outcome) {
+  describe_system(request, system, progress, outcome);
   const Interrupt interrupt(request.quiet);
   Solution<T> solution = solve_system(request, system, progress, interrupt.token());
   outcome.report = std::move(solution.report);
-  name_unbalanced_component(system, outcome.report);
   outcome.hardware = hardware(outcome.report.device);
-  certify_solution(request, system, interrupt.token(), progress, solution.x, outcome);
+  if constexpr (!is_complex<T>) {
+    name_unbalanced_component(system, outcome.report);
+    certify_solution(request, system, interrupt.token(), progress, solution.x, outcome);
+  }
   if (system.b.kind == RhsKind::row_sums && outcome.report.solved()) {
     outcome.distance_from_ones = distance_from_ones(solution.x);
   }
   const Stopwatch writing;
   keep_failure(outcome, [&] { write_solution(solution.x, outcome); });
   outcome.write_seconds = writing.seconds();
-  if (!request.page.empty()) draw_for_page(MatrixRef<T>(system.file.matrix), outcome);
-  outcome.total_seconds = total.seconds();
-  return outcome;
+  if constexpr (!is_complex<T>) {
+    if (!request.page.empty()) draw_for_page(MatrixRef<T>(system.file.matrix), outcome);
+  }
 }
 
 SolveOutcome solve_request(const SolveRequest& request) {
   check_request(request);
-  return in_precision(request.precision, [&]<class T>() { return solve_in<T>(request); });
+  const Stopwatch total;
+  SolveOutcome outcome;
+  outcome.matrix = request.matrix;
+  outcome.output = request.output;
+  ProgressLine progress(request.quiet);
+  progress.announce("reading " + input_name(request.matrix));
+  const AnySystem system = read_any_system(request);
+  outcome.read_seconds = total.seconds();
+  const bool complex = std::holds_alternative<LinearSystem<std::complex<double>>>(system);
+  if (complex) check_complex_request(request);
+  outcome.precision = complex ? "complex double" : request.precision;
+  std::visit([&](const auto& of_numbers) { solve_in(request, of_numbers, progress, outcome); }, system);
+  outcome.total_seconds = total.seconds();
+  return outcome;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <complex>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -197,6 +198,7 @@ void write_dense(const std::string& path, const Dense<T>& matrix, const std::str
 
 template void write_dense(const std::string&, const Dense<float>&, const std::string&);
 template void write_dense(const std::string&, const Dense<double>&, const std::string&);
+template void write_dense(const std::string&, const Dense<std::complex<double>>&, const std::string&);
 
 void write_text(const std::string& path, std::string_view text) {
   if (path == "-") return print_result(text);

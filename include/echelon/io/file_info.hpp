@@ -51,8 +51,8 @@ enum class FileRole {
 struct ECHELON_API FileInfo {
   FileFormat format = FileFormat::automatic;  ///< format that the content shows
   bool coordinate = true;      ///< true for sparse storage in the file, false where all elements are stored
-  std::string field = "real";  ///< real, integer or pattern
-  std::string symmetry = "general";    ///< general, symmetric or skew-symmetric
+  std::string field = "real";  ///< real, complex, integer or pattern
+  std::string symmetry = "general";    ///< general, symmetric, skew-symmetric or hermitian
   std::int64_t rows = 0;               ///< of the matrix
   std::int64_t columns = 0;            ///< of the matrix
   std::int64_t stored_entries = 0;     ///< elements, or edges, that the file lists

@@ -8,10 +8,12 @@
 #include <echelon/io/petsc.hpp>
 #include <echelon/matrix/matrix.hpp>
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace echelon {
@@ -36,11 +38,21 @@ struct ECHELON_API MatrixFile {
 
 /// Reads a file of any format into host memory. `automatic` recognises Matrix Market, .npy, .npz and PETSc
 /// files by their first bytes, others by the name's ending, and edge lists and columns of numbers by their
-/// first lines where the ending says nothing. Errors, limits and memory are those of the format's own
-/// function. Throws ParseError, also when neither content nor name tells the format; OutOfMemory.
+/// first lines where the ending says nothing. Complex numbers need a complex T: Matrix Market, .npy and .npz
+/// files have them, and a complex T takes the real numbers of any file as well. Errors, limits and memory are
+/// those of the format's own function. Throws ParseError, also when neither content nor name tells the
+/// format; OutOfMemory.
 template <class T>
 [[nodiscard]] ECHELON_API MatrixFile<T> read_matrix_file(const std::string& path,
                                                          const ReadFileOptions& options = {});
+
+/// A file's matrix in double precision, with the numbers that the file has.
+using AnyMatrixFile = std::variant<MatrixFile<double>, MatrixFile<std::complex<double>>>;
+
+/// read_matrix_file() for a file whose numbers may be real or complex. The file is opened once, so that it
+/// may be a pipe.
+[[nodiscard]] ECHELON_API AnyMatrixFile read_any_matrix_file(const std::string& path,
+                                                             const ReadFileOptions& options = {});
 
 /// Reads the matrix only.
 template <class T>

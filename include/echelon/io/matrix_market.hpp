@@ -13,8 +13,8 @@ namespace echelon {
 /// Facts that the header of a Matrix Market file gives, and counts of its entries.
 struct ECHELON_API MatrixMarketInfo {
   bool coordinate = true;              ///< true for coordinate, false for array
-  std::string field = "real";          ///< real, integer, pattern
-  std::string symmetry = "general";    ///< general, symmetric, skew-symmetric
+  std::string field = "real";          ///< real, complex, integer, pattern
+  std::string symmetry = "general";    ///< general, symmetric, skew-symmetric, hermitian
   std::int64_t rows = 0;               ///< of the matrix
   std::int64_t columns = 0;            ///< of the matrix
   std::int64_t stored_entries = 0;     ///< lines of data

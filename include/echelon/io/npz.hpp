@@ -18,6 +18,7 @@ struct ECHELON_API NpzFile {
   Dense<T> right_hand_sides;
   std::string array;                   ///< name of the array that was read; empty for a sparse matrix
   bool integer = false;                ///< whether the archive stores integers or booleans
+  bool complex = false;                ///< whether it stores complex numbers
   std::int64_t stored_entries = 0;     ///< elements in the archive
   std::int64_t duplicate_entries = 0;  ///< elements that were added to an earlier one in the same place
 };

@@ -11,8 +11,8 @@
 
 namespace echelon {
 
-/// Definiteness of a symmetric matrix by its diagonal and Gershgorin's circles. These are hints: only
-/// `positive_definite`, `positive_semidefinite` and `indefinite` are proofs.
+/// Definiteness of a symmetric or Hermitian matrix by its diagonal and Gershgorin's circles. These are hints:
+/// only `positive_definite`, `positive_semidefinite` and `indefinite` are proofs.
 enum class Definiteness {
   unknown,
   /// Symmetric, with a positive diagonal, every row diagonally dominant, and each strictly so or connected
@@ -25,8 +25,10 @@ enum class Definiteness {
 /// The enumerator's name.
 [[nodiscard]] ECHELON_API std::string_view to_string(Definiteness definiteness);
 
-/// Properties of a matrix. All except `nonzeros` and `explicit_zeros` describe the elements that differ from
-/// zero (NaN does), as if explicit zeros were not stored.
+/// Properties of a matrix. Of a complex one, those about signs, dominance and minors are those of the
+/// magnitudes of its elements, with the signs of real elements on its diagonal. All except `nonzeros` and
+/// `explicit_zeros` describe the elements that differ from zero (NaN does), as if explicit zeros were not
+/// stored.
 struct ECHELON_API Structure {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -34,6 +36,7 @@ struct ECHELON_API Structure {
   std::int64_t explicit_zeros = 0;  ///< stored elements that are zero
   bool symmetric_pattern = false;
   bool symmetric_values = false;  ///< a_ij == a_ji exactly
+  bool hermitian_values = false;  ///< a_ij == conj(a_ji) exactly; for a real matrix the same
   /// max |a_ij - a_ji| / max |a_ij|; infinity when rectangular, NaN when an element is not finite.
   double asymmetry = 0;
   std::int64_t lower_bandwidth = 0;  ///< max i - j, at least 0

@@ -23,6 +23,7 @@ constexpr std::array<EnumWord<MethodSet>, 3> words_of(MethodSet) {
 struct ECHELON_API AutoOptions {
   static constexpr std::string_view name = "auto";
   static constexpr Targets targets = Targets::all;
+  static constexpr bool takes_complex = true;
   /// Methods among which to choose.
   MethodSet methods = MethodSet::any;
 

@@ -13,6 +13,7 @@ namespace echelon {
 struct ECHELON_API GmresOptions {
   static constexpr std::string_view name = "gmres";
   static constexpr Targets targets = Targets::all;
+  static constexpr bool takes_complex = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Number of basis vectors before a restart, 1 to 1000; memory is (restart + 3) n elements.

@@ -53,6 +53,12 @@ struct Maximum {
     return a > b ? a : b;
   }
 };
+struct Minimum {
+  template <class V>
+  __device__ V operator()(V a, V b) const {
+    return a < b ? a : b;
+  }
+};
 /// Functor that calls combine() of a Reducible.
 struct Combine {
   template <class V>

@@ -37,41 +37,42 @@ void allow_two_tiles() {
 }
 
 template <class T, class Fronts>
-void start_fronts(const Fronts& fronts, const IndefiniteBatch& batch) {
+void start_fronts(const Fronts& fronts, const IndefiniteBatch& batch, cudaStream_t on = stream()) {
   constexpr int threads_of_start = 256;
   start_indefinite_fronts<T>
       <<<indefinite_grid((batch.pivots + threads_of_start - 1) / threads_of_start, batch), threads_of_start,
-         0, stream()>>>(fronts);
+         0, on>>>(fronts);
   check(cudaGetLastError());
 }
 
 /// Eliminates blocks, except for the update of the columns to their right. Queued.
 template <class T, class Fronts>
 void eliminate_blocks(const Fronts& fronts, const IndefiniteBatch& batch, const IndefiniteStep& step,
-                      IndefiniteFacts* facts) {
+                      IndefiniteFacts* facts, cudaStream_t on = stream()) {
   const int p = step.p;
   const dim3 one = indefinite_grid(1, batch);
   if (step.has_narrow)
-    factor_blocks<T, narrow><<<one, IndefiniteBlock<T, narrow>::threads, 0, stream()>>>(fronts, p);
-  if (step.has_wide)
-    factor_blocks<T, side><<<one, IndefiniteBlock<T, side>::threads, 0, stream()>>>(fronts, p);
+    factor_blocks<T, narrow><<<one, IndefiniteBlock<T, narrow>::threads, 0, on>>>(fronts, p);
+  if (step.has_wide) factor_blocks<T, side><<<one, IndefiniteBlock<T, side>::threads, 0, on>>>(fronts, p);
   check(cudaGetLastError());
   if (step.rows_below > 0) {
     apply_blocks<T>
-        <<<indefinite_grid((step.rows_below + side - 1) / side, batch), threads, two_tiles<T>, stream()>>>(
-            fronts, p);
+        <<<indefinite_grid((step.rows_below + side - 1) / side, batch), threads, two_tiles<T>, on>>>(fronts,
+                                                                                                     p);
   }
-  accept_blocks<T><<<indefinite_grid(acceptance_roles(step.rows_below, p), batch),
-                     BlockAcceptance<T>::threads, 0, stream()>>>(fronts, p, facts);
+  accept_blocks<T>
+      <<<indefinite_grid(acceptance_roles(step.rows_below, p), batch), BlockAcceptance<T>::threads, 0, on>>>(
+          fronts, p, facts);
   check(cudaGetLastError());
 }
 
 /// Updates the columns right of the blocks. Queued.
 template <class T, class Fronts>
-void update_rest(const Fronts& fronts, const IndefiniteBatch& batch, const IndefiniteStep& step) {
+void update_rest(const Fronts& fronts, const IndefiniteBatch& batch, const IndefiniteStep& step,
+                 cudaStream_t on = stream()) {
   if (step.rows_below <= 0) return;
-  update_rests<T><<<indefinite_grid(rest_tiles(step.rows_below), batch), threads, two_tiles<T>, stream()>>>(
-      fronts, step.p);
+  update_rests<T>
+      <<<indefinite_grid(rest_tiles(step.rows_below), batch), threads, two_tiles<T>, on>>>(fronts, step.p);
   check(cudaGetLastError());
 }
 

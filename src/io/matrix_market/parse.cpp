@@ -15,7 +15,7 @@ namespace echelon::io {
 namespace {
 
 constexpr const char* form =
-    "%%MatrixMarket matrix coordinate|array real|integer|pattern "
+    "%%MatrixMarket matrix coordinate|array real|complex|integer|pattern "
     "general|symmetric|skew-symmetric|hermitian";
 
 /// Scanner over the words of a header line.
@@ -43,7 +43,6 @@ std::size_t choose(Words& words, const std::string& what, const std::vector<std:
   if (word.empty()) throw words.fault(fmt::format("the {} is missing; a header reads '{}'", what, form));
   const auto found = std::find(names.begin(), names.end(), word);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  if (word == "complex") throw words.fault("complex matrices are not supported, only real ones");
   const std::string near = nearest_name(word, names);
   throw words.fault(fmt::format("{} is not a supported {}; supported are {}{}", quoted(word), what,
                                 fmt::join(names, ", "),
@@ -60,14 +59,15 @@ void parse_banner(std::string_view line, Header& header) {
   choose(words, "object", {"matrix"});
   constexpr std::array formats = {Format::coordinate, Format::array};
   header.format = formats.at(choose(words, "format", {"coordinate", "array"}));
-  constexpr std::array fields = {Field::real, Field::integer, Field::pattern};
-  header.field = fields.at(choose(words, "field", {"real", "integer", "pattern"}));
+  constexpr std::array fields = {Field::real, Field::complex, Field::integer, Field::pattern};
+  header.field = fields.at(choose(words, "field", {"real", "complex", "integer", "pattern"}));
+  header.field_column = words.at() - line.data() + 1;
   if (header.field == Field::pattern && header.format == Format::array) {
     throw words.fault("an array of pattern entries has no values");
   }
   // A real Hermitian matrix is symmetric.
-  constexpr std::array symmetries = {Symmetry::general, Symmetry::symmetric, Symmetry::skew_symmetric,
-                                     Symmetry::symmetric};
+  const Symmetry hermitian = header.field == Field::complex ? Symmetry::hermitian : Symmetry::symmetric;
+  const std::array symmetries = {Symmetry::general, Symmetry::symmetric, Symmetry::skew_symmetric, hermitian};
   header.symmetry =
       symmetries.at(choose(words, "symmetry", {"general", "symmetric", "skew-symmetric", "hermitian"}));
   if (header.symmetry == Symmetry::skew_symmetric && header.field == Field::pattern) {
@@ -96,7 +96,7 @@ std::int64_t parse_size(Words& words, const char* what, std::int64_t limit) {
 std::int64_t array_entries(const Header& header) {
   const std::int64_t n = header.rows;
   if (header.symmetry == Symmetry::general) return n * header.columns;
-  return header.symmetry == Symmetry::symmetric ? n * (n + 1) / 2 : n * (n - 1) / 2;
+  return header.symmetry == Symmetry::skew_symmetric ? n * (n - 1) / 2 : n * (n + 1) / 2;
 }
 
 void parse_sizes(std::string_view line, Header& header) {
@@ -150,6 +150,13 @@ Header read_header(LineBlocks& blocks, const std::string& name) {
   } while (is_remark());
   parse_line(line, header.lines, name, [&](std::string_view text) { parse_sizes(text, header); });
   return header;
+}
+
+std::string not_hermitian(std::int64_t row) {
+  return fmt::format(
+      "row {}: the diagonal element has an imaginary part, and that of a Hermitian matrix is real; if the "
+      "matrix is complex symmetric, its header should say symmetric",
+      row + 1);
 }
 
 const char* data_line(std::string_view text, std::int64_t k) {

@@ -5,6 +5,8 @@
 #include "io/text/line_blocks.hpp"
 #include "io/text/numbers.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +17,8 @@
 namespace echelon::io {
 
 enum class Format { coordinate, array };
-enum class Field { real, integer, pattern };
-enum class Symmetry { general, symmetric, skew_symmetric };
+enum class Field { real, complex, integer, pattern };
+enum class Symmetry { general, symmetric, skew_symmetric, hermitian };
 
 struct Header {
   Format format = Format::coordinate;
@@ -24,8 +26,9 @@ struct Header {
   Symmetry symmetry = Symmetry::general;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t entries = 0;  ///< number of data lines that the header announces
-  std::int64_t lines = 0;    ///< number of header lines; the last one holds the sizes
+  std::int64_t entries = 0;       ///< number of data lines that the header announces
+  std::int64_t lines = 0;         ///< number of header lines; the last one holds the sizes
+  std::int64_t field_column = 0;  ///< of the word for the field in the first line, from 1
 
   friend bool operator==(const Header&, const Header&) = default;
 };
@@ -52,6 +55,17 @@ struct Entries {
   std::int64_t line_ends = 0;
 };
 
+/// A real part and an imaginary part. Throws Fault.
+template <class T>
+T parse_complex(const char*& at, const char* end) {
+  const Real<T> real_part = parse_real<Real<T>>(at, end);
+  at = skip_blanks(at, end);
+  return {real_part, parse_real<Real<T>>(at, end)};
+}
+
+/// Message for a diagonal element, from 0, with an imaginary part.
+std::string not_hermitian(std::int64_t row);
+
 /// Whether values are parsed; the pass that counts the entries of each row skips them.
 enum class Values { read, skip };
 
@@ -68,11 +82,20 @@ Entry<T> parse_entry(const char*& at, const char* end, const Header& header) {
     at = line_end(at, end);
   } else {
     const char* const value = at;
-    if (header.field == Field::real) entry.value = parse_real<T>(at, end);
-    if (header.field == Field::integer) entry.value = parse_integer<T>(at, end);
+    if (header.field == Field::real) entry.value = parse_real<Real<T>>(at, end);
+    if (header.field == Field::integer) entry.value = parse_integer<Real<T>>(at, end);
+    if constexpr (is_complex<T>) {
+      if (header.field == Field::complex) entry.value = parse_complex<T>(at, end);
+    }
     if (header.symmetry == Symmetry::skew_symmetric && header.format == Format::coordinate &&
-        entry.row == entry.column && entry.value != 0) {
+        entry.row == entry.column && entry.value != T{0}) {
       throw Fault{value, "the diagonal of a skew-symmetric matrix is zero"};
+    }
+    if constexpr (is_complex<T>) {
+      if (header.symmetry == Symmetry::hermitian && header.format == Format::coordinate &&
+          entry.row == entry.column && entry.value.imag() != 0) {
+        throw Fault{value, not_hermitian(entry.row)};
+      }
     }
   }
   return entry;

@@ -3,17 +3,22 @@
 // that of the result; keeping all entries until their number is known would double it.
 #include "backend/api_boundary.hpp"
 #include "io/matrix_market/parse.hpp"
+#include "io/support/complex_numbers.hpp"
 #include "io/support/csr_assembly.hpp"
 #include "io/support/sources.hpp"
 #include "io/text/line_blocks.hpp"
 #include "io/text/position.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/io/matrix_market.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -147,12 +152,19 @@ class Reader {
   int threads_ = 1;
 };
 
+/// The element at the mirrored place of one in a file of this symmetry.
+template <class T>
+T mirrored(Symmetry symmetry, T value) {
+  if (symmetry == Symmetry::skew_symmetric) return -value;
+  return symmetry == Symmetry::hermitian ? conj(value) : value;
+}
+
 /// Calls `use(row, column, value)` for an entry and, in a symmetric file, for its mirror image.
 template <class T, class Use>
 void for_both_triangles(const Header& header, const Entry<T>& entry, Use use) {
   use(entry.row, entry.column, entry.value);
   if (header.symmetry == Symmetry::general || entry.row == entry.column) return;
-  use(entry.column, entry.row, header.symmetry == Symmetry::symmetric ? entry.value : -entry.value);
+  use(entry.column, entry.row, mirrored(header.symmetry, entry.value));
 }
 
 /// Checks the size of the row offsets, which comes from the header alone. If it is out of proportion to the
@@ -202,7 +214,9 @@ Dense<T> read_array(const Reader& reader) {
   std::int64_t i = first_row(0);
   reader.pass<T, Values::read>([&](const Entry<T>& entry) {
     matrix(i, j) = entry.value;
-    if (header.symmetry != Symmetry::general) matrix(j, i) = skew ? -entry.value : entry.value;
+    if (header.symmetry != Symmetry::general) matrix(j, i) = mirrored(header.symmetry, entry.value);
+    if (header.symmetry == Symmetry::hermitian && i == j && entry.value != conj(entry.value))
+      reader.fail(not_hermitian(i));
     if (++i == header.rows) i = first_row(++j);
   });
   return matrix;
@@ -211,10 +225,10 @@ Dense<T> read_array(const Reader& reader) {
 MatrixMarketInfo describe(const Header& header) {
   MatrixMarketInfo info;
   info.coordinate = header.format == Format::coordinate;
-  info.field = header.field == Field::real ? "real" : header.field == Field::integer ? "integer" : "pattern";
-  info.symmetry = header.symmetry == Symmetry::general     ? "general"
-                  : header.symmetry == Symmetry::symmetric ? "symmetric"
-                                                           : "skew-symmetric";
+  constexpr std::array fields = {"real", "complex", "integer", "pattern"};
+  constexpr std::array symmetries = {"general", "symmetric", "skew-symmetric", "hermitian"};
+  info.field = fields.at(static_cast<std::size_t>(header.field));
+  info.symmetry = symmetries.at(static_cast<std::size_t>(header.symmetry));
   info.rows = header.rows;
   info.columns = header.columns;
   info.stored_entries = header.entries;
@@ -227,6 +241,8 @@ template <class T>
 MatrixMarketFile<T> read_matrix_market_source(TextSource& source, const std::string& name,
                                               const ReadOptions& options) {
   const Reader reader(source, name, options);
+  if (!is_complex<T> && reader.header().field == Field::complex)
+    throw ComplexNumbers(name, 1, reader.header().field_column);
   MatrixMarketFile<T> file;
   file.info = describe(reader.header());
   if (file.info.coordinate) {
@@ -237,10 +253,10 @@ MatrixMarketFile<T> read_matrix_market_source(TextSource& source, const std::str
   return file;
 }
 
-template MatrixMarketFile<float> read_matrix_market_source(TextSource&, const std::string&,
-                                                           const ReadOptions&);
-template MatrixMarketFile<double> read_matrix_market_source(TextSource&, const std::string&,
-                                                            const ReadOptions&);
+#define ECHELON_INSTANTIATE(T) \
+  template MatrixMarketFile<T> read_matrix_market_source(TextSource&, const std::string&, const ReadOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::io
 
@@ -266,11 +282,11 @@ Dense<T> read_matrix_market_dense(const std::string& path) {
   return to_dense(MatrixRef<T>(matrix));
 }
 
-template MatrixMarketFile<float> read_matrix_market_file(const std::string&, int);
-template MatrixMarketFile<double> read_matrix_market_file(const std::string&, int);
-template Csr<float> read_matrix_market(const std::string&);
-template Csr<double> read_matrix_market(const std::string&);
-template Dense<float> read_matrix_market_dense(const std::string&);
-template Dense<double> read_matrix_market_dense(const std::string&);
+#define ECHELON_INSTANTIATE(T)                                                   \
+  template MatrixMarketFile<T> read_matrix_market_file(const std::string&, int); \
+  template Csr<T> read_matrix_market(const std::string&);                        \
+  template Dense<T> read_matrix_market_dense(const std::string&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -9,11 +9,14 @@
 #include "io/text/numbers.hpp"
 
 #include <echelon/io/npy.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <bit>
+#include <complex>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -78,15 +81,17 @@ class Dictionary {
     header.type_position = start_ + static_cast<std::int64_t>(begin);
     const std::string type = parse_string();
     constexpr std::string_view orders = "<>=|";
-    constexpr std::string_view numbers = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
+    constexpr std::string_view numbers = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 c8";
     const bool ordered = type.size() >= 3 && orders.find(type[0]) != std::string_view::npos;
-    const bool number = ordered && type.size() == 3 && type[1] != ' ' && type[2] != ' ' &&
-                        numbers.find(type.substr(1)) != std::string_view::npos;
+    const bool number =
+        ordered && (type.substr(1) == "c16" || (type.size() == 3 && type[1] != ' ' && type[2] != ' ' &&
+                                                numbers.find(type.substr(1)) != std::string_view::npos));
     const bool text = ordered && (type[1] == 'S' || type[1] == 'U');
     if ((!number && !text) || !parse_bytes(type.substr(2), header.size)) {
       at_ = begin;
       fail(fmt::format(
-          "elements of type {}: real numbers of 16, 32 or 64 bits, integers and booleans are read",
+          "elements of type {}: real numbers of 16, 32 or 64 bits, complex ones of 64 or 128, integers and "
+          "booleans are read",
           quoted(type)));
     }
     header.big_endian = type[0] == '>' || (type[0] == '=' && std::endian::native == std::endian::big);
@@ -224,6 +229,9 @@ namespace {
 template <class Use>
 auto with_stored_type(const NpyHeader& header, Use use) {
   const bool is_signed = header.kind == 'i';
+  if (header.kind == 'c') {
+    return header.size == 8 ? use(std::complex<float>{}) : use(std::complex<double>{});
+  }
   if (header.kind == 'f' && header.size == 2) return use(Half{});
   if (header.kind == 'f') return header.size == 4 ? use(float{}) : use(double{});
   switch (header.size) {
@@ -242,18 +250,50 @@ std::endian order_of(const NpyHeader& header) {
   return header.big_endian ? std::endian::big : std::endian::little;
 }
 
+template <class V>
+inline constexpr bool is_complex_number = false;
+template <class V>
+inline constexpr bool is_complex_number<std::complex<V>> = true;
+
+/// read_values() for numbers that may be complex. Throws ComplexNumbers where only T is not.
+template <class T, class Stored, class Use, class IsNeeded = EveryElement>
+void read_numbers(BinaryReader& reader, const NpyHeader& header, std::int64_t count, Use use,
+                  IsNeeded is_needed = {}) {
+  const std::endian order = order_of(header);
+  if constexpr (!is_complex_number<T>) {
+    if constexpr (is_complex_number<Stored>) {
+      reader.fail_complex(header.type_position);
+    } else {
+      read_values<T, Stored>(reader, count, order, use, is_needed);
+    }
+  } else if constexpr (!is_complex_number<Stored>) {
+    read_values<Real<T>, Stored>(
+        reader, count, order, [&](std::int64_t k, Real<T> value) { use(k, T{value}); }, is_needed);
+  } else {
+    Real<T> real_part = 0;
+    const auto keep = [&](std::int64_t k, Real<T> value) {
+      if (k % 2 == 0) {
+        real_part = value;
+      } else {
+        use(k / 2, T{real_part, value});
+      }
+    };
+    read_values<Real<T>, Real<Stored>>(reader, 2 * count, order, keep,
+                                       [&](std::int64_t k) { return is_needed(k / 2); });
+  }
+}
+
 /// Reads a C-ordered matrix in panels of rows small enough that the elements of the file and the columns of
 /// the result stay in the cache.
 template <class T, class Stored>
 void read_rows(BinaryReader& reader, const NpyHeader& header, Dense<T>& matrix) {
   constexpr std::int64_t panel_elements = 1 << 15;
-  const std::endian order = order_of(header);
   const std::int64_t panel = std::max<std::int64_t>(1, panel_elements / header.columns);
   std::vector<T> elements(static_cast<std::size_t>(std::min(panel, header.rows) * header.columns));
   for (std::int64_t first = 0; first < header.rows; first += panel) {
     const std::int64_t rows = std::min(panel, header.rows - first);
-    read_values<T, Stored>(reader, rows * header.columns, order,
-                           [&](std::int64_t k, T value) { elements[static_cast<std::size_t>(k)] = value; });
+    read_numbers<T, Stored>(reader, header, rows * header.columns,
+                            [&](std::int64_t k, T value) { elements[static_cast<std::size_t>(k)] = value; });
     for (std::int64_t j = 0; j < header.columns; ++j) {
       for (std::int64_t i = 0; i < rows; ++i) {
         matrix(first + i, j) = elements[static_cast<std::size_t>(i * header.columns + j)];
@@ -267,8 +307,8 @@ Dense<T> read_elements(BinaryReader& reader, const NpyHeader& header) {
   Dense<T> matrix(Device(), header.rows, header.columns);
   if (header.rows == 0 || header.columns == 0) return matrix;
   if (header.fortran_order || header.columns == 1) {
-    read_values<T, Stored>(reader, header.rows * header.columns, order_of(header),
-                           [&](std::int64_t k, T value) { matrix[k] = value; });
+    read_numbers<T, Stored>(reader, header, header.rows * header.columns,
+                            [&](std::int64_t k, T value) { matrix[k] = value; });
   } else {
     read_rows<T, Stored>(reader, header, matrix);
   }
@@ -279,7 +319,7 @@ template <class T>
 std::string header_text(const DenseView<const T>& matrix) {
   const std::string shape = matrix.columns() == 1 ? fmt::format("({},)", matrix.rows())
                                                   : fmt::format("({}, {})", matrix.rows(), matrix.columns());
-  return npy_header(fmt::format("<f{}", sizeof(T)), matrix.columns() != 1, shape);
+  return npy_header(fmt::format("<{}{}", is_complex<T> ? 'c' : 'f', sizeof(T)), matrix.columns() != 1, shape);
 }
 
 }  // namespace
@@ -303,17 +343,18 @@ Array<V> read_npy_elements(BinaryReader& reader, const NpyHeader& header,
   with_stored_type(header, [&](auto stored) {
     using Stored = decltype(stored);
     const auto keep = [&](std::int64_t k, V value) { result[k] = value; };
-    if (!is_needed) return read_values<V, Stored>(reader, count, order_of(header), keep);
+    if (!is_needed) return read_numbers<V, Stored>(reader, header, count, keep);
     std::fill_n(result.data(), count, V{0});
-    read_values<V, Stored>(reader, count, order_of(header), keep, std::cref(is_needed));
+    read_numbers<V, Stored>(reader, header, count, keep, std::cref(is_needed));
   });
   return result;
 }
 
-template Array<float> read_npy_elements(BinaryReader&, const NpyHeader&,
-                                        const std::function<bool(std::int64_t)>&);
-template Array<double> read_npy_elements(BinaryReader&, const NpyHeader&,
-                                         const std::function<bool(std::int64_t)>&);
+#define ECHELON_INSTANTIATE(T)                                         \
+  template Array<T> read_npy_elements(BinaryReader&, const NpyHeader&, \
+                                      const std::function<bool(std::int64_t)>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 template Array<std::int64_t> read_npy_elements(BinaryReader&, const NpyHeader&,
                                                const std::function<bool(std::int64_t)>&);
 
@@ -342,10 +383,11 @@ void write_npy_sink(TextSink& sink, DenseView<const T> matrix) {
   }
 }
 
-template Dense<float> read_npy_source(TextSource&, const std::string&, NpyHeader*);
-template Dense<double> read_npy_source(TextSource&, const std::string&, NpyHeader*);
-template void write_npy_sink(TextSink&, DenseView<const float>);
-template void write_npy_sink(TextSink&, DenseView<const double>);
+#define ECHELON_INSTANTIATE(T)                                                    \
+  template Dense<T> read_npy_source(TextSource&, const std::string&, NpyHeader*); \
+  template void write_npy_sink(TextSink&, DenseView<const T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace io
 
@@ -359,9 +401,10 @@ void write_npy(const std::string& path, DenseView<const T> matrix) {
   io::write_file(path, [&](io::TextSink& file) { io::write_npy_sink(file, matrix); });
 }
 
-template Dense<float> read_npy(const std::string&);
-template Dense<double> read_npy(const std::string&);
-template void write_npy(const std::string&, DenseView<const float>);
-template void write_npy(const std::string&, DenseView<const double>);
+#define ECHELON_INSTANTIATE(T)                    \
+  template Dense<T> read_npy(const std::string&); \
+  template void write_npy(const std::string&, DenseView<const T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -13,8 +13,10 @@
 
 #include <echelon/error.hpp>
 #include <echelon/io/npz.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -102,7 +104,8 @@ class NpzReader {
     return with_member(array, [&](TextSource& source, const std::string& name) {
       NpyHeader header;
       Dense<T> matrix = read_npy_source<T>(source, name, &header);
-      file_.integer = header.kind != 'f';
+      file_.complex = header.kind == 'c';
+      file_.integer = header.kind != 'f' && !file_.complex;
       return matrix;
     });
   }
@@ -159,7 +162,8 @@ class NpzReader {
                            : fmt::format("an array of {} dimensions, the first of size {}, is expected",
                                          dimensions, count));
       }
-      file_.integer = header.kind != 'f';
+      file_.complex = header.kind == 'c';
+      file_.integer = header.kind != 'f' && !file_.complex;
       std::function<bool(std::int64_t)> at_position;
       if (is_needed) at_position = [&](std::int64_t position) { return is_needed(header, position); };
       return Data{header, read_npy_elements<T>(reader, header, at_position)};
@@ -268,7 +272,7 @@ class NpzReader {
         for (std::int64_t block = offsets[row / height]; block < offsets[row / height + 1]; ++block) {
           for (std::int64_t j = 0; j < width; ++j) {
             const std::int64_t k = data.header.position(block, row % height, j);
-            if (data.elements[k] != 0) use(row, indices[block] * width + j, k);
+            if (data.elements[k] != T{0}) use(row, indices[block] * width + j, k);
           }
         }
       }
@@ -295,7 +299,7 @@ class NpzReader {
       for (std::int64_t d = 0; d < offsets.size(); ++d) {
         for (std::int64_t j = 0; j < data.header.columns; ++j) {
           const std::int64_t k = data.header.position(d, j);
-          if (has_element(d, j) && data.elements[k] != 0) use(j - offsets[d], j, k);
+          if (has_element(d, j) && data.elements[k] != T{0}) use(j - offsets[d], j, k);
         }
       }
     });
@@ -355,7 +359,7 @@ void write_vector(TextSink& sink, std::string_view type, std::span<const V> valu
 /// Writes the arrays of scipy.sparse.save_npz.
 template <class T>
 void write_sparse(ZipWriter& archive, const Csr<T>& A) {
-  const std::string element = fmt::format("<f{}", sizeof(T));
+  const std::string element = fmt::format("<{}{}", is_complex<T> ? 'c' : 'f', sizeof(T));
   const std::int64_t shape[2] = {A.rows(), A.columns()};
   archive.add("indices.npy",
               [&](TextSink& sink) { write_vector<std::int32_t>(sink, "<i4", A.column_indices().span()); });
@@ -380,10 +384,11 @@ void write_npz_sink(TextSink& sink, MatrixRef<T> matrix) {
   archive.finish();
 }
 
-template NpzFile<float> read_npz_source(TextSource&, const std::string&, const std::string&, FileRole);
-template NpzFile<double> read_npz_source(TextSource&, const std::string&, const std::string&, FileRole);
-template void write_npz_sink(TextSink&, MatrixRef<float>);
-template void write_npz_sink(TextSink&, MatrixRef<double>);
+#define ECHELON_INSTANTIATE(T)                                                                        \
+  template NpzFile<T> read_npz_source(TextSource&, const std::string&, const std::string&, FileRole); \
+  template void write_npz_sink(TextSink&, MatrixRef<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace io
 
@@ -397,9 +402,10 @@ void write_npz(const std::string& path, MatrixRef<T> matrix) {
   io::write_file(path, [&](io::TextSink& file) { io::write_npz_sink(file, matrix); });
 }
 
-template NpzFile<float> read_npz(const std::string&, const std::string&);
-template NpzFile<double> read_npz(const std::string&, const std::string&);
-template void write_npz(const std::string&, MatrixRef<float>);
-template void write_npz(const std::string&, MatrixRef<double>);
+#define ECHELON_INSTANTIATE(T)                                          \
+  template NpzFile<T> read_npz(const std::string&, const std::string&); \
+  template void write_npz(const std::string&, MatrixRef<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/support/binary_reader.hpp"
 
+#include "io/support/complex_numbers.hpp"
+
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
@@ -49,6 +51,10 @@ void BinaryReader::skip(std::int64_t bytes) {
 
 void BinaryReader::fail_at(std::int64_t position, const std::string& reason) const {
   throw ParseError(name_, 0, 0, fmt::format("at byte {}: {}", position, reason));
+}
+
+void BinaryReader::fail_complex(std::int64_t position) const {
+  throw ComplexNumbers(name_, 0, position + 1);
 }
 
 void BinaryReader::fail_value(std::int64_t position, double value, bool single) const {

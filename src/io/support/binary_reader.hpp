@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -48,6 +49,11 @@ V in_order(V value, std::endian order) {
   if constexpr (sizeof(V) == 4) bits = __builtin_bswap32(bits);
   if constexpr (sizeof(V) == 8) bits = __builtin_bswap64(bits);
   return std::bit_cast<V>(bits);
+}
+
+template <class V>
+std::complex<V> in_order(std::complex<V> value, std::endian order) {
+  return {in_order(value.real(), order), in_order(value.imag(), order)};
 }
 
 /// A number of half precision, IEEE 754's binary16, as files store it.
@@ -102,6 +108,8 @@ class BinaryReader {
 
   [[noreturn]] void fail(const std::string& reason) const { fail_at(position_, reason); }
   [[noreturn]] void fail_at(std::int64_t position, const std::string& reason) const;
+  /// Throws ComplexNumbers.
+  [[noreturn]] void fail_complex(std::int64_t position) const;
   /// Fails because `value` overflows the precision or is not finite.
   [[noreturn]] void fail_value(std::int64_t position, double value, bool single) const;
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "support/first_exception.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
@@ -140,7 +141,7 @@ class CsrAssembly {
         if (kept > row_begin && indices_[kept - 1] == indices_[k]) {
           values_[kept - 1] += values_[k];
           ++(row == indices_[k] ? duplicates.on_diagonal : duplicates.off_diagonal);
-          if (!std::isfinite(values_[kept - 1])) duplicates.overflow = {row, indices_[k]};
+          if (!is_finite(values_[kept - 1])) duplicates.overflow = {row, indices_[k]};
         } else {
           indices_[kept] = indices_[k];
           values_[kept++] = values_[k];

@@ -80,6 +80,18 @@ inline void trsm(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal
   cblas_dtrsm(CblasColMajor, CblasLeft, part, transpose, diagonal, rows, columns, 1, a, leading_a, b,
               leading_b);
 }
+inline void trsm(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
+                 const std::complex<float>* a, int leading_a, std::complex<float>* b, int leading_b) {
+  const std::complex<float> one = 1;
+  cblas_ctrsm(CblasColMajor, CblasLeft, part, transpose, diagonal, rows, columns, &one, a, leading_a, b,
+              leading_b);
+}
+inline void trsm(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
+                 const std::complex<double>* a, int leading_a, std::complex<double>* b, int leading_b) {
+  const std::complex<double> one = 1;
+  cblas_ztrsm(CblasColMajor, CblasLeft, part, transpose, diagonal, rows, columns, &one, a, leading_a, b,
+              leading_b);
+}
 
 /// Solves X op(A) = B in place for a triangular A, which stands on the right.
 inline void trsm_right(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,

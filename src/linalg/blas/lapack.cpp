@@ -5,6 +5,7 @@
 
 #include <lapacke.h>
 
+#include <complex>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -24,6 +25,24 @@ void LAPACK_GLOBAL(dsytf2_rook, DSYTF2_ROOK)(const char* part, const int* n, dou
 }
 
 namespace echelon::lapack {
+
+namespace {
+
+/// Complex numbers under the names that lapacke.h has for them in C++ and in C.
+lapack_complex_float* lapack_numbers(std::complex<float>* a) {
+  return reinterpret_cast<lapack_complex_float*>(a);
+}
+const lapack_complex_float* lapack_numbers(const std::complex<float>* a) {
+  return reinterpret_cast<const lapack_complex_float*>(a);
+}
+lapack_complex_double* lapack_numbers(std::complex<double>* a) {
+  return reinterpret_cast<lapack_complex_double*>(a);
+}
+const lapack_complex_double* lapack_numbers(const std::complex<double>* a) {
+  return reinterpret_cast<const lapack_complex_double*>(a);
+}
+
+}  // namespace
 
 float norm_one(int n, const float* a) {
   return LAPACKE_slange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, nullptr);
@@ -52,6 +71,15 @@ int getrf(int rows, int columns, double* a, int leading, int* pivots) {
   return checked_info(LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, pivots), "dgetrf");
 }
 
+int getrf(int rows, int columns, std::complex<float>* a, int leading, int* pivots) {
+  return checked_info(
+      LAPACKE_cgetrf_work(LAPACK_COL_MAJOR, rows, columns, lapack_numbers(a), leading, pivots), "cgetrf");
+}
+int getrf(int rows, int columns, std::complex<double>* a, int leading, int* pivots) {
+  return checked_info(
+      LAPACKE_zgetrf_work(LAPACK_COL_MAJOR, rows, columns, lapack_numbers(a), leading, pivots), "zgetrf");
+}
+
 void swap_rows(int columns, float* a, int leading, int first, int last, const int* pivots) {
   checked_info(LAPACKE_slaswp_work(LAPACK_COL_MAJOR, columns, a, leading, first + 1, last, pivots, 1),
                "slaswp");
@@ -59,6 +87,17 @@ void swap_rows(int columns, float* a, int leading, int first, int last, const in
 void swap_rows(int columns, double* a, int leading, int first, int last, const int* pivots) {
   checked_info(LAPACKE_dlaswp_work(LAPACK_COL_MAJOR, columns, a, leading, first + 1, last, pivots, 1),
                "dlaswp");
+}
+
+void swap_rows(int columns, std::complex<float>* a, int leading, int first, int last, const int* pivots) {
+  checked_info(
+      LAPACKE_claswp_work(LAPACK_COL_MAJOR, columns, lapack_numbers(a), leading, first + 1, last, pivots, 1),
+      "claswp");
+}
+void swap_rows(int columns, std::complex<double>* a, int leading, int first, int last, const int* pivots) {
+  checked_info(
+      LAPACKE_zlaswp_work(LAPACK_COL_MAJOR, columns, lapack_numbers(a), leading, first + 1, last, pivots, 1),
+      "zlaswp");
 }
 
 int potrf(int n, float* a, int leading) {
@@ -152,6 +191,19 @@ void getrs(bool transposed, int n, int columns, const double* lu, const int* piv
   checked_info(
       LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, columns, lu, n, pivots, b, leading),
       "dgetrs");
+}
+
+void getrs(bool transposed, int n, int columns, const std::complex<float>* lu, const int* pivots,
+           std::complex<float>* b, int leading) {
+  checked_info(LAPACKE_cgetrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, columns, lapack_numbers(lu),
+                                   n, pivots, lapack_numbers(b), leading),
+               "cgetrs");
+}
+void getrs(bool transposed, int n, int columns, const std::complex<double>* lu, const int* pivots,
+           std::complex<double>* b, int leading) {
+  checked_info(LAPACKE_zgetrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, columns, lapack_numbers(lu),
+                                   n, pivots, lapack_numbers(b), leading),
+               "zgetrs");
 }
 
 double reciprocal_condition(int n, const float* lu, float norm_one) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// LAPACK routines, overloaded for float and double. Matrices are n by n, column-major,
-/// with leading dimension n.
+/// LAPACK routines, overloaded for float and double, those of LU for complex numbers as well. Matrices are n
+/// by n, column-major, with leading dimension n.
 #pragma once
 
+#include <complex>
 #include <vector>
 
 namespace echelon::lapack {
@@ -20,13 +21,21 @@ double upper_norm_max(int n, const double* a);
 /// Replaces the rows-by-columns matrix a by its LU factors; i > 0: the i-th pivot (from 1) is exactly zero.
 int getrf(int rows, int columns, float* a, int leading, int* pivots);
 int getrf(int rows, int columns, double* a, int leading, int* pivots);
+int getrf(int rows, int columns, std::complex<float>* a, int leading, int* pivots);
+int getrf(int rows, int columns, std::complex<double>* a, int leading, int* pivots);
 /// Exchanges rows i and pivots[i] (from 1) of a for i = first, ..., last - 1.
 void swap_rows(int columns, float* a, int leading, int first, int last, const int* pivots);
 void swap_rows(int columns, double* a, int leading, int first, int last, const int* pivots);
+void swap_rows(int columns, std::complex<float>* a, int leading, int first, int last, const int* pivots);
+void swap_rows(int columns, std::complex<double>* a, int leading, int first, int last, const int* pivots);
 
 /// Solves with the factors, or with those of the transpose, in place in b (n by columns).
 void getrs(bool transposed, int n, int columns, const float* lu, const int* pivots, float* b, int leading);
 void getrs(bool transposed, int n, int columns, const double* lu, const int* pivots, double* b, int leading);
+void getrs(bool transposed, int n, int columns, const std::complex<float>* lu, const int* pivots,
+           std::complex<float>* b, int leading);
+void getrs(bool transposed, int n, int columns, const std::complex<double>* lu, const int* pivots,
+           std::complex<double>* b, int leading);
 
 /// Replaces the lower triangle of a by its Cholesky factor; i > 0: the leading minor of order i is not
 /// positive, and the pivot, which is not positive, is in its place.

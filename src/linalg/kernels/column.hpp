@@ -13,10 +13,10 @@ namespace echelon::kernels {
 
 /// a = a - L u for a column a and up to narrow - 1 columns of L. Returns the largest magnitude of the result.
 template <class Isa, int Terms, class T>
-T update_column(int rows, const T* l, std::int64_t leading, const T* u, T* a) {
+Real<T> update_column(int rows, const T* l, std::int64_t leading, const T* u, T* a) {
   using S = Simd<Isa, T>;
   constexpr int width = S::width;
-  typename S::Vec factor[std::max(Terms, 1)];
+  typename S::Factor factor[std::max(Terms, 1)];
 #pragma GCC unroll 8
   for (int p = 0; p < Terms; ++p) factor[p] = S::broadcast(u[p]);
   auto largest = S::zero();
@@ -42,14 +42,14 @@ T update_column(int rows, const T* l, std::int64_t leading, const T* u, T* a) {
 
 /// Index of the first of `rows` elements whose magnitude is at least `bound`; one must exist.
 template <class Isa, class T>
-int first_at_least(int rows, const T* a, T bound) {
+int first_at_least(int rows, const T* a, Real<T> bound) {
   using S = Simd<Isa, T>;
   int i = 0;
   for (; i + S::width <= rows; i += S::width) {
     const unsigned bits = S::at_least(S::load(a + i), bound);
     if (bits != 0) return i + std::countr_zero(bits);
   }
-  while (!(std::abs(a[i]) >= bound)) ++i;
+  while (!(pivot_size(a[i]) >= bound)) ++i;
   return i;
 }
 
@@ -57,11 +57,11 @@ int first_at_least(int rows, const T* a, T bound) {
 template <class Isa, class T>
 void divide(int rows, T divisor, T* a) {
   using S = Simd<Isa, T>;
-  if (std::abs(divisor) < std::numeric_limits<T>::min()) {
+  if (pivot_size(divisor) < std::numeric_limits<Real<T>>::min()) {
     for (int i = 0; i < rows; ++i) a[i] /= divisor;
     return;
   }
-  const auto factor = S::broadcast(1 / divisor);
+  const auto factor = S::broadcast(reciprocal(divisor));
   int i = 0;
   for (; i + S::width <= rows; i += S::width) S::store(a + i, S::multiply(S::load(a + i), factor));
   if (i < rows) S::store(a + i, S::multiply(S::load(a + i, rows - i), factor), rows - i);

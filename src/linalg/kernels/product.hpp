@@ -67,7 +67,7 @@ void update_tile(int terms, const T* a, std::int64_t leading_a, RightOperand<T> 
     if constexpr (Partial) column[full] = S::load(a + full * width, last);
 #pragma GCC unroll 8
     for (int j = 0; j < Columns; ++j) {
-      const Vec element = S::broadcast(b_p[Adjacent ? j : j * b.column_step]);
+      const auto element = S::broadcast(b_p[Adjacent ? j : j * b.column_step]);
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) sum[j][v] = S::multiply_subtract(column[v], element, sum[j][v]);
     }

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Vector registers of the instruction sets that the dense kernels are compiled for.
 ///
-/// `Simd<Isa, T>` has the type `Vec` of `width` elements, and the few operations that the kernels need.
-/// Partial loads and stores touch the first `count` elements only, 0 < count <= width; the others are zero.
-/// A file that is compiled for an instruction set includes avx2_begin.hpp or avx512_begin.hpp, which define
-/// ECHELON_SIMD_..., then this header and those of the kernels, and then end.hpp. What it includes before is
-/// compiled for every processor. What does not depend on `Isa` in the kernels is inlined always: a function
-/// shared between the files could end up with instructions that a processor lacks.
-/// Loops over arrays of registers are unrolled by a pragma: only indices that are constants leave an array in
-/// registers.
+/// `Simd<Isa, T>` has the type `Vec` of `width` elements, the type `Factor` of a number by which all of them
+/// are multiplied, and the few operations that the kernels need. Partial loads and stores touch the first
+/// `count` elements only, 0 < count <= width; the others are zero. A file that is compiled for an instruction
+/// set includes avx2_begin.hpp or avx512_begin.hpp, which define ECHELON_SIMD_..., then this header and those
+/// of the kernels, and then end.hpp. What it includes before is compiled for every processor. What does not
+/// depend on `Isa` in the kernels is inlined always: a function shared between the files could end up with
+/// instructions that a processor lacks. Loops over arrays of registers are unrolled by a pragma: only indices
+/// that are constants leave an array in registers.
 #pragma once
+
+#include <echelon/matrix/scalar.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -27,6 +30,55 @@ struct Portable;
 struct Avx2;
 struct Avx512;
 
+/// c - a b.
+template <class T>
+inline __attribute__((always_inline)) T minus_product(T c, T a, T b) {
+  if constexpr (is_complex<T>) {
+    return {c.real() - a.real() * b.real() + a.imag() * b.imag(),
+            c.imag() - a.real() * b.imag() - a.imag() * b.real()};
+  } else {
+    return c - a * b;
+  }
+}
+
+/// a b.
+template <class T>
+inline __attribute__((always_inline)) T product(T a, T b) {
+  if constexpr (is_complex<T>) {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  } else {
+    return a * b;
+  }
+}
+
+/// Size by which pivots are compared: |x|, and |Re x| + |Im x| of complex numbers, as in LAPACK.
+template <class T>
+inline __attribute__((always_inline)) Real<T> pivot_size(T x) {
+  if constexpr (is_complex<T>) {
+    return std::abs(x.real()) + std::abs(x.imag());
+  } else {
+    return std::abs(x);
+  }
+}
+
+/// 1 / x; of complex numbers by the quotient of the smaller part and the larger one (R. L. Smith, Commun. ACM
+/// 5, 1962).
+template <class T>
+inline __attribute__((always_inline)) T reciprocal(T x) {
+  if constexpr (is_complex<T>) {
+    if (std::abs(x.real()) >= std::abs(x.imag())) {
+      const Real<T> ratio = x.imag() / x.real();
+      const Real<T> divisor = x.real() + x.imag() * ratio;
+      return {1 / divisor, -ratio / divisor};
+    }
+    const Real<T> ratio = x.real() / x.imag();
+    const Real<T> divisor = x.real() * ratio + x.imag();
+    return {ratio / divisor, -1 / divisor};
+  } else {
+    return 1 / x;
+  }
+}
+
 template <class Isa, class T>
 struct Simd;
 
@@ -36,6 +88,7 @@ struct Simd<Portable, T> {
   struct Vec {
     T at[width];
   };
+  using Factor = Vec;
   static Vec zero() { return {}; }
   static Vec broadcast(T x) {
     Vec v;
@@ -97,11 +150,38 @@ struct Simd<Portable, T> {
   }
 };
 
+/// A single complex number.
+template <class R>
+struct Simd<Portable, std::complex<R>> {
+  using T = std::complex<R>;
+  static constexpr int width = 1;
+  struct Vec {
+    T at;
+  };
+  using Factor = Vec;
+  static Vec zero() { return {T{0}}; }
+  static Vec broadcast(T x) { return {x}; }
+  static Vec load(const T* p) { return {*p}; }
+  static Vec load(const T* p, int /*count*/) { return {*p}; }
+  static void store(T* p, Vec v) { *p = v.at; }
+  static void store(T* p, Vec v, int /*count*/) { *p = v.at; }
+  static Vec multiply_add(Vec a, Vec b, Vec c) {
+    return {minus_product(c.at, T{-a.at.real(), -a.at.imag()}, b.at)};
+  }
+  static Vec multiply_subtract(Vec a, Vec b, Vec c) { return {minus_product(c.at, a.at, b.at)}; }
+  static Vec multiply(Vec a, Vec b) { return multiply_add(a, b, zero()); }
+  static Vec max_magnitude(Vec a, Vec b) { return {T{std::max(a.at.real(), pivot_size(b.at))}}; }
+  static R largest(Vec a) { return a.at.real(); }
+  static T sum(Vec a) { return a.at; }
+  static unsigned at_least(Vec a, R bound) { return pivot_size(a.at) >= bound ? 1U : 0U; }
+};
+
 #ifdef ECHELON_SIMD_AVX2
 template <>
 struct Simd<Avx2, double> {
   static constexpr int width = 4;
   using Vec = __m256d;
+  using Factor = Vec;
   static __m256i mask(int count) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
   }
@@ -133,10 +213,60 @@ struct Simd<Avx2, double> {
   }
 };
 
+/// Two complex numbers: real parts in the even places, imaginary parts after them.
+template <>
+struct Simd<Avx2, std::complex<double>> {
+  using T = std::complex<double>;
+  using Parts = Simd<Avx2, double>;
+  static constexpr int width = 2;
+  using Vec = __m256d;
+  /// The real part of a number, and its imaginary part with alternating signs.
+  struct Factor {
+    Vec real, imaginary;
+  };
+  static const double* parts(const T* p) { return reinterpret_cast<const double*>(p); }
+  static double* parts(T* p) { return reinterpret_cast<double*>(p); }
+  static Vec swapped(Vec a) { return _mm256_permute_pd(a, 0b0101); }
+  static Vec zero() { return Parts::zero(); }
+  static Factor broadcast(T x) {
+    return {_mm256_set1_pd(x.real()), _mm256_setr_pd(x.imag(), -x.imag(), x.imag(), -x.imag())};
+  }
+  static Vec load(const T* p) { return Parts::load(parts(p)); }
+  static Vec load(const T* p, int count) { return Parts::load(parts(p), 2 * count); }
+  static void store(T* p, Vec v) { Parts::store(parts(p), v); }
+  static void store(T* p, Vec v, int count) { Parts::store(parts(p), v, 2 * count); }
+  static Vec multiply_add(Vec a, Vec b, Vec c) {
+    const Vec of_real = _mm256_fmadd_pd(a, _mm256_movedup_pd(b), c);
+    return _mm256_addsub_pd(of_real, _mm256_mul_pd(swapped(a), _mm256_permute_pd(b, 0b1111)));
+  }
+  static Vec multiply_subtract(Vec a, Factor b, Vec c) {
+    return _mm256_fmadd_pd(swapped(a), b.imaginary, _mm256_fnmadd_pd(a, b.real, c));
+  }
+  static Vec multiply(Vec a, Factor b) {
+    return _mm256_fnmadd_pd(swapped(a), b.imaginary, _mm256_mul_pd(a, b.real));
+  }
+  static Vec sizes(Vec a) {
+    const Vec magnitudes = _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
+    return _mm256_add_pd(magnitudes, swapped(magnitudes));
+  }
+  static Vec max_magnitude(Vec a, Vec b) { return _mm256_max_pd(a, sizes(b)); }
+  static double largest(Vec a) { return Parts::largest(a); }
+  static T sum(Vec a) {
+    const __m128d both = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return {_mm_cvtsd_f64(both), _mm_cvtsd_f64(_mm_unpackhi_pd(both, both))};
+  }
+  static unsigned at_least(Vec a, double bound) {
+    const auto bits =
+        static_cast<unsigned>(_mm256_movemask_pd(_mm256_cmp_pd(sizes(a), _mm256_set1_pd(bound), _CMP_GE_OQ)));
+    return (bits & 1U) | (bits >> 1 & 2U);
+  }
+};
+
 template <>
 struct Simd<Avx2, float> {
   static constexpr int width = 8;
   using Vec = __m256;
+  using Factor = Vec;
   static __m256i mask(int count) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
@@ -176,6 +306,7 @@ template <>
 struct Simd<Avx512, double> {
   static constexpr int width = 8;
   using Vec = __m512d;
+  using Factor = Vec;
   static __mmask8 mask(int count) { return static_cast<__mmask8>((1U << count) - 1); }
   static Vec zero() { return _mm512_setzero_pd(); }
   static Vec broadcast(double x) { return _mm512_set1_pd(x); }
@@ -200,6 +331,7 @@ template <>
 struct Simd<Avx512, float> {
   static constexpr int width = 16;
   using Vec = __m512;
+  using Factor = Vec;
   static __mmask16 mask(int count) { return static_cast<__mmask16>((1U << count) - 1); }
   static Vec zero() { return _mm512_setzero_ps(); }
   static Vec broadcast(float x) { return _mm512_set1_ps(x); }

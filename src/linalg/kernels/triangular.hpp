@@ -112,7 +112,7 @@ void solve_unit_lower(PackBuffers<T>& buffers, int n, const T* l, std::int64_t l
       for (int i = 0; i < order; ++i) {
         T sum = column[i];
 #pragma GCC unroll 8
-        for (int p = 0; p < i; ++p) sum -= lower[i * narrow + p] * u[p];
+        for (int p = 0; p < i; ++p) sum = minus_product(sum, lower[i * narrow + p], u[p]);
         u[i] = column[i] = sum;
       }
     }

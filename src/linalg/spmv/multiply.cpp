@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "linalg/spmv/multiply.hpp"
-
 #include "backend/host/host.hpp"
 #include "linalg/blas/blas.hpp"
+#include "linalg/spmv/adjoint.hpp"
 #include "linalg/spmv/row_products.hpp"
 
 #include <support/scalar_list.hpp>
@@ -32,14 +31,14 @@ struct TileShape {
   std::int64_t columns;
 };
 
-/// y = alpha op(M) x + beta y for column-major M by tiles; op is the transpose or the identity. The sums of
-/// several tiles that contribute to an element are added in order.
+/// y = alpha op(M) x + beta y for column-major M by tiles; op is the identity, the transpose or the adjoint.
+/// The sums of several tiles that contribute to an element are added in order.
 template <class B, class T>
 void multiply_tiles(B& backend, CBLAS_TRANSPOSE op, TileShape tile, T alpha, const DenseView<const T>& M,
                     const T* x, T beta, T* y) {
   const std::int64_t down = (M.rows() + tile.rows - 1) / tile.rows;
   const std::int64_t across = (M.columns() + tile.columns - 1) / tile.columns;
-  const bool trans = op == CblasTrans;
+  const bool trans = op != CblasNoTrans;
   const std::int64_t terms = trans ? down : across;
   const std::int64_t outputs = trans ? M.columns() : M.rows();
   std::vector<T> sums(static_cast<std::size_t>(terms > 1 ? terms * outputs : 0));
@@ -66,8 +65,9 @@ void multiply_tiles(B& backend, CBLAS_TRANSPOSE op, TileShape tile, T alpha, con
 }
 
 template <class B, class T>
-void multiply_dense(B& backend, bool transposed, T alpha, const DenseView<const T>& A, const T* x, T beta,
-                    T* y) {
+void multiply_dense(B& backend, CBLAS_TRANSPOSE operation, T alpha, const DenseView<const T>& A, const T* x,
+                    T beta, T* y) {
+  const bool transposed = operation != CblasNoTrans;
   const std::int64_t outputs = transposed ? A.columns() : A.rows();
   if (A.rows() == 0 || A.columns() == 0) {
     for (std::int64_t i = 0; i < outputs; ++i) y[i] = beta == T{0} ? T{0} : beta * y[i];
@@ -79,7 +79,7 @@ void multiply_dense(B& backend, bool transposed, T alpha, const DenseView<const 
                              A.leading());
   const blas::Threads one_per_call(Device::serial(), 1);
   if (transposed == by_column) {
-    multiply_tiles(backend, CblasTrans, {4096, 32}, alpha, M, x, beta, y);
+    multiply_tiles(backend, transposed ? operation : CblasTrans, {4096, 32}, alpha, M, x, beta, y);
   } else {
     multiply_tiles(backend, CblasNoTrans, {256, 4096}, alpha, M, x, beta, y);
   }
@@ -94,18 +94,25 @@ void multiply(Host& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta,
   } else if (A.is_sparse()) {
     for_row_products(backend, *A.csr(), x, PutProduct<T>{alpha, beta, y});
   } else {
-    multiply_dense(backend, false, alpha, A.dense(), x, beta, y);
+    multiply_dense(backend, CblasNoTrans, alpha, A.dense(), x, beta, y);
   }
 }
 
 template <class T>
 void multiply_transposed(Host& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
-  multiply_dense(backend, true, alpha, V, x, beta, y);
+  multiply_dense(backend, CblasTrans, alpha, V, x, beta, y);
 }
 
-#define ECHELON_INSTANTIATE(T)                                            \
-  template void multiply(Host&, T, const MatrixRef<T>&, const T*, T, T*); \
-  template void multiply_transposed(Host&, T, const DenseView<const T>&, const T*, T, T*);
+template <class T>
+void multiply_conjugate_transposed(Host& backend, T alpha, const DenseView<const T>& V, const T* x, T beta,
+                                   T* y) {
+  multiply_dense(backend, CblasConjTrans, alpha, V, x, beta, y);
+}
+
+#define ECHELON_INSTANTIATE(T)                                                             \
+  template void multiply(Host&, T, const MatrixRef<T>&, const T*, T, T*);                  \
+  template void multiply_transposed(Host&, T, const DenseView<const T>&, const T*, T, T*); \
+  template void multiply_conjugate_transposed(Host&, T, const DenseView<const T>&, const T*, T, T*);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

@@ -5,8 +5,11 @@
 #include "matrix/host_copy.hpp"
 #include "matrix/matching/maximum_matching.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/structure/magnitudes.hpp"
 
 #include <echelon/matrix/structure.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -30,6 +33,14 @@ bool has_full_diagonal(const Rows& rows, std::int64_t n) {
   return zero.value == FirstIndex::none;
 }
 
+template <class T>
+std::int64_t rank_of_magnitudes(const MatrixRef<T>& A) {
+  const HostCopy<T> host(A);
+  if (host.matrix().is_sparse())
+    return structural_rank<double>(MatrixRef<double>(magnitudes_of(*host.matrix().csr())));
+  return structural_rank<double>(MatrixRef<double>(magnitudes_of(host.matrix().dense())));
+}
+
 }  // namespace
 
 template <class T>
@@ -45,5 +56,13 @@ std::int64_t structural_rank(MatrixRef<T> A) {
 
 template std::int64_t structural_rank(MatrixRef<float>);
 template std::int64_t structural_rank(MatrixRef<double>);
+
+#define ECHELON_SPECIALIZE(T)                    \
+  template <>                                    \
+  std::int64_t structural_rank(MatrixRef<T> A) { \
+    return rank_of_magnitudes(A);                \
+  }
+ECHELON_FOR_EACH_COMPLEX(ECHELON_SPECIALIZE)
+#undef ECHELON_SPECIALIZE
 
 }  // namespace echelon

@@ -264,6 +264,7 @@ Structure describe(const MatrixRef<T>& A, const Rows& rows) {
   s.explicit_zeros = facts.zeros;
   s.symmetric_pattern = square && facts.unmatched_places == 0;
   s.symmetric_values = square && facts.unequal_values == 0;
+  s.hermitian_values = s.symmetric_values;
   s.asymmetry = relative_asymmetry(facts, square);
   s.lower_bandwidth = facts.lower_bandwidth;
   s.upper_bandwidth = facts.upper_bandwidth;

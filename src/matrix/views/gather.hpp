@@ -23,7 +23,8 @@ void gather_on(const Device& device, const GatherMap& map, const T* from, std::i
 /// Computes the `count` elements of `to`; the terms of a sum are added in their order. Does not wait.
 template <class T>
 void gather(const Device& device, const GatherMap& map, const T* from, std::int64_t count, T* to) {
-  on_target(device, [&]<class Target>() { gather_on<Target, T>(device, map, from, count, to); });
+  on_target<targets_of<T>>(device,
+                           [&]<class Target>() { gather_on<Target, T>(device, map, from, count, to); });
 }
 
 }  // namespace echelon

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "multigrid/geometric/interpolation.hpp"
+
 #include "backend/target.hpp"
-#include "multigrid/geometric/grid.hpp"
 
 #include <echelon/annotate.hpp>
 

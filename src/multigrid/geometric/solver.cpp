@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Multigrid whose prolongations depend on a grid alone: `geometric-multigrid`, and `multigrid` on a line.
-#include "multigrid/geometric/grid.hpp"
+#include "matrix/stencil/find_grid.hpp"
+#include "multigrid/geometric/interpolation.hpp"
 #include "multigrid/method.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/nested_solver.hpp"
@@ -21,8 +22,6 @@ namespace echelon {
 
 namespace {
 
-using multigrid::Grid;
-
 AmgOptions cycle_options(const GeometricMultigridOptions& options) {
   return {.stop = options.stop,
           .cycle = options.cycle,
@@ -37,29 +36,12 @@ AmgOptions cycle_options(const MultigridOptions& options) {
           .weight = options.weight};
 }
 
-/// Determines the grid of the unknowns of A; empty if it is not given and cannot be recognised.
 template <class B, class T>
-std::optional<Grid> find_grid(B& backend, const GeometricMultigridOptions& options, const MatrixRef<T>& A) {
-  const std::int64_t n = A.rows();
-  if (!options.grid.empty()) {
-    const std::optional<Grid> grid = multigrid::parse_grid(options.grid);
-    if (grid && grid->size() == n) return grid;
-    throw BadOption("grid",
-                    grid ? "a grid of " + options.grid + " has " + std::to_string(grid->size()) +
-                               " points, A has " + std::to_string(n) + " rows"
-                         : "a grid is of the form 100, 100x80 or 100x80x60, not '" + options.grid + "'");
-  }
-  if (!A.is_sparse() || n == 0) return {};
-  const std::int64_t nonzeros = backend.read(A.csr()->row_offsets().data() + 1);
-  if (nonzeros > multigrid::largest_first_row) return {};
-  std::vector<std::int32_t> columns;
-  for (std::int64_t k = 0; k < nonzeros; ++k) {
-    columns.push_back(backend.read(A.csr()->column_indices().data() + k));
-  }
-  return multigrid::recognise_grid(n, columns);
+std::optional<Grid> grid_of(B& backend, const GeometricMultigridOptions& options, const MatrixRef<T>& A) {
+  return find_grid(backend, options.grid, A);
 }
 template <class B, class T>
-std::optional<Grid> find_grid(B& /*backend*/, const MultigridOptions& /*options*/, const MatrixRef<T>& A) {
+std::optional<Grid> grid_of(B& /*backend*/, const MultigridOptions& /*options*/, const MatrixRef<T>& A) {
   return Grid{{A.rows(), 1, 1}};
 }
 
@@ -75,7 +57,7 @@ class GridMultigrid final : public SolverImplementation<T> {
   [[nodiscard]] const Stop* stop() const override { return cycles_->stop(); }
 
   Outcome setup(const MatrixRef<T>& A) override {
-    const std::optional<Grid> recognised = find_grid(backend_, options_, A);
+    const std::optional<Grid> recognised = grid_of(backend_, options_, A);
     const Grid grid = recognised.value_or(Grid{{A.rows(), 1, 1}});
     std::vector<Csr<T>> prolongations;
     Grid coarsest = grid;

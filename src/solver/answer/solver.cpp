@@ -48,8 +48,8 @@ Solver<T>::Solver(std::unique_ptr<SolverImplementation<T>> implementation)
     : implementation_(std::move(implementation)) {
   at_api_boundary([this] {
     state_ = std::make_unique<SolverState<T>>();
-    state_->residual_check =
-        on_target(device(), [this]<class Target>() { return make_residual_check<Target, T>(device()); });
+    state_->residual_check = on_target<targets_of<T>>(
+        device(), [this]<class Target>() { return make_residual_check<Target, T>(device()); });
   });
 }
 template <class T>

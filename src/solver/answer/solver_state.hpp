@@ -31,7 +31,8 @@ namespace echelon {
 template <class T>
 [[nodiscard]] std::unique_ptr<NullSpaceProjection<T>> make_projection(const Device& device) {
   if constexpr (finds_null_spaces<T>) {
-    return on_target(device, [&]<class Target>() { return make_null_space_projection<Target, T>(device); });
+    return on_target<targets_of<T>>(
+        device, [&]<class Target>() { return make_null_space_projection<Target, T>(device); });
   } else {
     return nullptr;
   }
@@ -69,7 +70,7 @@ struct SolveWorkspace {
 
   explicit SolveWorkspace(const SolverImplementation<T>& implementation)
       : method(implementation.make_workspace()),
-        residual_check(on_target(implementation.device(), [&]<class Target>() {
+        residual_check(on_target<targets_of<T>>(implementation.device(), [&]<class Target>() {
           return make_residual_check<Target, T>(implementation.device());
         })) {}
   [[nodiscard]] std::size_t bytes() const {

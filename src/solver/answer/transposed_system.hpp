@@ -70,7 +70,7 @@ Report solve_conjugated(const Solver<T>& solver, DenseView<const T> B, DenseView
   check_result_view(X, "X");
   check_same_memory(solver.device(), "the solver", B.device(), "B");
   check_same_memory(solver.device(), "the solver", X.device(), "X");
-  const auto vectors = on_target(
+  const auto vectors = on_target<targets_of<T>>(
       solver.device(), [&]<class Target>() { return make_residual_check<Target, T>(solver.device()); });
   const auto conjugate = [&](Dense<T>& vector) {
     vectors->conjugate(vector.rows() * vector.columns(), vector.data());

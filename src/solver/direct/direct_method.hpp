@@ -108,6 +108,8 @@ class TransposedMethod final : public SolverImplementation<T> {
 ///   negligible_error         backward error up to which x is not refined, for decisions on the host;
 ///   applies_columns          columns are preconditioned together, by one substitution;
 ///   keeps_analysis           factor() takes new values in the pattern of the last set-up;
+///   returns_to_device()      called for new values while the method on the host has the factors: whether F
+///                            is to factor them;
 ///   assesses_condition       factor() assesses the condition number;
 ///   calls_blas               factor() spends its time in BLAS: set-ups warn of slow kernels;
 ///   keeps_backend            handles and scratch memory of set-ups are kept for the next one;
@@ -401,7 +403,8 @@ class DirectMethod : public SolverImplementation<T> {
     outcome_.reset();
     take(A);
     if constexpr (has_host_method) {
-      if (same_pattern && host_.active()) return host_.update_values(F::host_copy(A_), this->control());
+      if (same_pattern && host_.active() && !returns_to_device())
+        return host_.update_values(F::host_copy(A_), this->control());
       host_.deactivate();
     }
     scales_ = {};
@@ -428,6 +431,15 @@ class DirectMethod : public SolverImplementation<T> {
       if (!slow.empty()) outcome.warnings.push_back(slow);
     }
     return outcome;
+  }
+
+  /// Whether F is to factor new values that the method on the host has factored until now.
+  [[nodiscard]] bool returns_to_device() {
+    if constexpr (requires { factorization_.returns_to_device(); }) {
+      return factorization_.returns_to_device();
+    } else {
+      return false;
+    }
   }
 
   /// Adds the condition number, and factors on the host where that was asked for.

@@ -7,6 +7,8 @@
 
 #include <echelon/methods/auto.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <memory>
 #include <vector>
 
@@ -52,17 +54,18 @@ std::unique_ptr<SolverImplementation<T>> make_implementation(const Device& devic
   return std::make_unique<AutoMethod<T>>(device, options);
 }
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget, float>(
-    const Device&, const AutoOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget, double>(
-    const Device&, const AutoOptions&);
-template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget, float>(
-    const Device&, const AutoOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget, double>(
-    const Device&, const AutoOptions&);
-template std::unique_ptr<SolverImplementation<float>> make_implementation<OpenClTarget, float>(
-    const Device&, const AutoOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<OpenClTarget, double>(
-    const Device&, const AutoOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                        \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget, T>(const Device&, \
+                                                                                       const AutoOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
+#define ECHELON_INSTANTIATE(Target, T)                                                            \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<Target, T>(const Device&, \
+                                                                                   const AutoOptions&);
+ECHELON_INSTANTIATE(CudaTarget, float)
+ECHELON_INSTANTIATE(CudaTarget, double)
+ECHELON_INSTANTIATE(OpenClTarget, float)
+ECHELON_INSTANTIATE(OpenClTarget, double)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

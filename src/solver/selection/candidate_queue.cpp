@@ -5,6 +5,8 @@
 
 #include <echelon/matrix/structure.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -148,7 +150,8 @@ bool CandidateQueue<T>::has_kind(const Candidate& candidate) const {
   return !kind_ || find_method(candidate.method).kind == *kind_;
 }
 
-template class CandidateQueue<float>;
-template class CandidateQueue<double>;
+#define ECHELON_INSTANTIATE(T) template class CandidateQueue<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -395,11 +395,12 @@ class Candidates {
 }  // namespace
 
 std::vector<Candidate> MethodSelection::candidates() const {
+  if (complex) return complex_candidates(*this);
   if (structure.rows != structure.columns) return rectangular_candidates(*this);
   return Candidates(*this).take();
 }
 std::vector<Candidate> MethodSelection::singular_candidates() const {
-  if (structure.rows != structure.columns) return {};
+  if (complex || structure.rows != structure.columns) return {};
   return Candidates(*this).take_singular();
 }
 

@@ -4,6 +4,9 @@
 #include "solver/factor_estimate.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/selection/method_selection.hpp"
+#include "support/scalar.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +24,7 @@ std::optional<Solver<T>> quick_elimination(const MatrixRef<T>& A, const Device& 
   constexpr std::int64_t dense_rows = 256;
   if (A.is_operator() || A.rows() == 0 || A.columns() == 0) return std::nullopt;
   if (A.rows() != A.columns()) {
+    if (is_complex<T>) return std::nullopt;
     const bool quick = orthogonal_flops(A.rows(), A.columns()) <= measuring_flops;
     return quick ? std::optional(make_solver<T>("qr", device.on_host() ? device : Device())) : std::nullopt;
   }
@@ -29,10 +33,13 @@ std::optional<Solver<T>> quick_elimination(const MatrixRef<T>& A, const Device& 
   if (!A.is_sparse() || A.nonzeros() > most_measured_nonzeros) return std::nullopt;
   const Device host = device.on_host() ? device : Device();
   const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(host);
-  const bool symmetric = needs == MethodNeeds::symmetric || needs == MethodNeeds::diagonally_dominant ||
-                         needs == MethodNeeds::symmetric_positive_definite;
+  const bool symmetric =
+      !is_complex<T> && (needs == MethodNeeds::symmetric || needs == MethodNeeds::diagonally_dominant ||
+                         needs == MethodNeeds::symmetric_positive_definite);
   const Csr<T>& on_host = A.device().on_host() ? *A.csr() : copy;
-  if (estimate_long_factorization(on_host, symmetric, measuring_flops)) return std::nullopt;
+  if constexpr (!is_complex<T>) {
+    if (estimate_long_factorization(on_host, symmetric, measuring_flops)) return std::nullopt;
+  }
   AnalyzedSolver<T> direct = analyze_factorization(symmetric ? "sparse-ldlt" : "sparse-lu", on_host, host);
   return direct.cost.flops <= measuring_flops ? std::optional(std::move(direct.solver)) : std::nullopt;
 }
@@ -43,8 +50,8 @@ double relative_distance(const T* x, const T* y, std::int64_t n) {
   double distance = 0;
   double size = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    distance = std::max(distance, std::abs(static_cast<double>(x[i]) - static_cast<double>(y[i])));
-    size = std::max(size, std::abs(static_cast<double>(x[i])));
+    distance = std::max(distance, magnitude(static_cast<Dot<T>>(x[i]) - static_cast<Dot<T>>(y[i])));
+    size = std::max(size, magnitude(x[i]));
   }
   return distance > 0 ? distance / size : 0;
 }
@@ -91,7 +98,8 @@ void EliminationCheck<T>::measure(DenseView<const T> B, DenseView<const T> X, Op
   }
 }
 
-template class EliminationCheck<float>;
-template class EliminationCheck<double>;
+#define ECHELON_INSTANTIATE(T) template class EliminationCheck<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

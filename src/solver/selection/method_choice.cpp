@@ -10,6 +10,7 @@
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -362,7 +363,8 @@ void MethodChoice<T>::describe_choice(const SolverPointer& solver, Report& repor
   }
 }
 
-template class MethodChoice<float>;
-template class MethodChoice<double>;
+#define ECHELON_INSTANTIATE(T) template class MethodChoice<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -11,11 +11,16 @@
 #include "solver/selection/sparse_structure.hpp"
 #include "support/stopwatch.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/matrix/structure.hpp>
+
+#include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -99,8 +104,10 @@ AnalyzedSolver<T> analyze_factorization(const std::string& method, const Csr<T>&
       SolverAccess<T>::implementation(solver).predict_cost(MatrixRef<T>(A));
   return {method, std::move(solver), cost.value_or(unaffordable), stopwatch.seconds()};
 }
-template AnalyzedSolver<float> analyze_factorization(const std::string&, const Csr<float>&, const Device&);
-template AnalyzedSolver<double> analyze_factorization(const std::string&, const Csr<double>&, const Device&);
+#define ECHELON_INSTANTIATE(T) \
+  template AnalyzedSolver<T> analyze_factorization(const std::string&, const Csr<T>&, const Device&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 bool MethodSelection::plausibly_spd() const {
   return structure.symmetric_values && structure.positive_diagonals == structure.rows &&
@@ -139,6 +146,15 @@ bool MethodSelection::has_narrow_band() const {
 
 template <class T>
 MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm) {
+  if constexpr (is_complex<T>) {
+    return of_complex(A, device.value_or(A.device()));
+  } else {
+    return of_real(A, device, as_sddm);
+  }
+}
+
+template <class T>
+MethodSelection MethodSelection::of_real(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm) {
   const Device target = select_device(A, device);
   require(target);
   if (A.rows() != A.columns()) {
@@ -148,7 +164,7 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
       AnalyzedSolver<T> found =
           analyze_factorization("augmented", *copy.matrix().csr(), target.on_host() ? target : Device());
       selection.factor = found.cost;
-      selection.analyzed = std::move(found);
+      selection.analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
     }
     return selection;
   }
@@ -165,8 +181,28 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
   selection.choose_family(host, as_sddm);
   return selection;
 }
-template MethodSelection MethodSelection::of(MatrixRef<float>, const std::optional<Device>&, bool);
-template MethodSelection MethodSelection::of(MatrixRef<double>, const std::optional<Device>&, bool);
+#define ECHELON_INSTANTIATE(T) \
+  template MethodSelection MethodSelection::of(MatrixRef<T>, const std::optional<Device>&, bool);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
+
+template <class T>
+MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device) {
+  require(device);
+  if (A.rows() != A.columns()) {
+    throw DimensionMismatch(
+        fmt::format("A is complex and {} by {}: complex systems are solved for a square A, and least squares "
+                    "for real ones",
+                    A.rows(), A.columns()));
+  }
+  MethodSelection selection{device, analyze_structure(A), sizeof(T), A.is_sparse()};
+  selection.complex = true;
+  if (!A.is_sparse() || A.rows() <= dense_complex_rows) return selection;
+  AnalyzedSolver<T> found = analyze_factorization("sparse-lu", *A.csr(), device);
+  selection.factor = found.cost;
+  selection.analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
+  return selection;
+}
 
 template <class T>
 void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
@@ -269,11 +305,16 @@ void MethodSelection::find_factor_cost(const Csr<T>& A) {
                                                                            : "sparse-ldlt";
   AnalyzedSolver<T> found = analyze_factorization(method, A, device.on_host() ? device : Device());
   factor = found.cost;
-  analyzed = std::move(found);
+  analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
 }
 
 template <class T>
-void MethodSelection::complete(MatrixRef<T> A) {
+void MethodSelection::complete([[maybe_unused]] MatrixRef<T> A) {
+  if constexpr (!is_complex<T>) complete_real(A);
+}
+
+template <class T>
+void MethodSelection::complete_real(MatrixRef<T> A) {
   if (!factor_deferred && !(deficient_rank && !factor)) return;
   factor_deferred = false;
   const HostCopy<T> copy(A);
@@ -285,8 +326,9 @@ void MethodSelection::complete(MatrixRef<T> A) {
     if (!has_narrow_band()) find_factor_cost(host);
   }
 }
-template void MethodSelection::complete(MatrixRef<float>);
-template void MethodSelection::complete(MatrixRef<double>);
+#define ECHELON_INSTANTIATE(T) template void MethodSelection::complete(MatrixRef<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 template <class T>
 std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& device) {
@@ -311,7 +353,9 @@ std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& devic
   return list;
 }
 
-template std::vector<Candidate> choose(MatrixRef<float>, const std::optional<Device>&);
-template std::vector<Candidate> choose(MatrixRef<double>, const std::optional<Device>&);
+#define ECHELON_INSTANTIATE(T) \
+  template std::vector<Candidate> choose(MatrixRef<T>, const std::optional<Device>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -10,9 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -66,7 +67,9 @@ struct MethodSelection {
   /// singular whatever its values.
   std::optional<std::int64_t> deficient_rank = {};
   /// The factorisation, on the host, whose analysis predicted `factor`; none where that is an estimate.
-  std::variant<std::monostate, AnalyzedSolver<float>, AnalyzedSolver<double>> analyzed = {};
+  std::shared_ptr<void> analyzed = {};  ///< an AnalyzedSolver for the type of A's elements
+  /// Whether A is complex: `band` and what follows from the signs of elements is unset.
+  bool complex = false;
   /// Class of A if the methods for graphs suit it, a Laplacian or one with excess (SDDM); `band` and `factor`
   /// are then unset.
   DominanceKind graph = DominanceKind::none;
@@ -91,11 +94,8 @@ struct MethodSelection {
   /// The factorisation that was analysed, which leaves the selection.
   template <class T>
   [[nodiscard]] std::optional<AnalyzedSolver<T>> take_analyzed() {
-    auto* const held = std::get_if<AnalyzedSolver<T>>(&analyzed);
-    if (held == nullptr) return std::nullopt;
-    std::optional<AnalyzedSolver<T>> taken = std::move(*held);
-    analyzed = std::monostate();
-    return taken;
+    if (analyzed == nullptr) return std::nullopt;
+    return std::move(*std::static_pointer_cast<AnalyzedSolver<T>>(std::exchange(analyzed, nullptr)));
   }
 
   /// Whether LU of a band is expected to be faster than other direct methods.
@@ -117,6 +117,13 @@ struct MethodSelection {
   [[nodiscard]] bool is_expander() const;
 
  private:
+  template <class T>
+  [[nodiscard]] static MethodSelection of_real(MatrixRef<T> A, const std::optional<Device>& device,
+                                               bool as_sddm);
+  template <class T>
+  [[nodiscard]] static MethodSelection of_complex(MatrixRef<T> A, const Device& device);
+  template <class T>
+  void complete_real(MatrixRef<T> A);
   /// Completes the selection for a square sparse A on the host.
   template <class T>
   void choose_family(const Csr<T>& A, bool as_sddm);
@@ -138,6 +145,10 @@ struct MethodSelection {
 
 /// Number of rows up to which dense elimination comes first for any sparse matrix that has no narrow band.
 inline constexpr std::int64_t dense_first_rows = 64;
+/// Rows up to which a complex A is factored as a dense matrix: that takes at most some milliseconds.
+inline constexpr std::int64_t dense_complex_rows = 128;
+/// The methods for a square complex matrix, best first.
+[[nodiscard]] std::vector<Candidate> complex_candidates(const MethodSelection& selection);
 
 /// A sparse factorisation of fewer flops measures the error of an iterative method: that takes as long as to
 /// factor in the first place.

@@ -4,6 +4,8 @@
 #include "solver/nested_solver.hpp"
 #include "support/stopwatch.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <utility>
 
 namespace echelon {
@@ -85,7 +87,8 @@ Report& PlacedSolver<T>::describe(Report& report, double transfer_seconds) const
   return report;
 }
 
-template class PlacedSolver<float>;
-template class PlacedSolver<double>;
+#define ECHELON_INSTANTIATE(T) template class PlacedSolver<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

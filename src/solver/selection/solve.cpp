@@ -15,6 +15,7 @@
 #include <echelon/solve.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,9 +42,8 @@ void check_guess(const InitialGuess& guess, std::int64_t rows, std::int64_t colu
   if (guess.empty()) return;
   const DenseView<const T>* x = guess.as<T>();
   if (x == nullptr) {
-    throw BadOption("initial_guess", fmt::format("its elements are {}, those of A {}",
-                                                 std::is_same_v<T, double> ? "float" : "double",
-                                                 std::is_same_v<T, double> ? "double" : "float"));
+    throw BadOption("initial_guess", fmt::format("its elements are {}, those of A {}", guess.element_name(),
+                                                 InitialGuess(DenseView<const T>()).element_name()));
   }
   if (x->rows() == rows && x->columns() == columns) return;
   throw DimensionMismatch(
@@ -111,6 +111,8 @@ Solution<T> solve_system(const MatrixRef<T>& A, const DenseView<const T>& B, con
   check_kind(options, A.is_operator());
   if (options.certify && A.is_operator())
     throw BadOption("certify", "a proof needs the elements of A, which an operator does not have");
+  if (options.certify && is_complex<T>)
+    throw BadOption("certify", "bounds of the error are proven for real matrices only");
   const Control control{.on_progress = options.on_progress,
                         .cancel = options.cancel,
                         .use_initial_guess = !options.initial_guess.empty(),
@@ -122,9 +124,11 @@ Solution<T> solve_system(const MatrixRef<T>& A, const DenseView<const T>& B, con
   Solution<T> solution{starting_point<T>(options.initial_guess, A.device(), A.columns(), B.columns()), {}};
   solution.report = options.method == "auto" ? solve_auto<T>(A, B, solution.x.view(), options, control)
                                              : solve_by_name<T>(A, B, solution.x.view(), options, control);
-  if (options.certify) {
-    solution.report.certificate = std::make_shared<const ErrorCertificate>(
-        certify_answer<T>(A, B, solution.x.view(), solution.report, options.cancel));
+  if constexpr (!is_complex<T>) {
+    if (options.certify) {
+      solution.report.certificate = std::make_shared<const ErrorCertificate>(
+          certify_answer<T>(A, B, solution.x.view(), solution.report, options.cancel));
+    }
   }
   return solution;
 }
@@ -158,10 +162,10 @@ Report solve_into(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
   });
 }
 
-template Report solve_into(MatrixRef<float>, DenseView<const float>, DenseView<float>, const SolveOptions&);
-template Report solve_into(MatrixRef<double>, DenseView<const double>, DenseView<double>,
-                           const SolveOptions&);
-template Solution<float> solve(MatrixRef<float>, DenseView<const float>, const SolveOptions&);
-template Solution<double> solve(MatrixRef<double>, DenseView<const double>, const SolveOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template Report solve_into(MatrixRef<T>, DenseView<const T>, DenseView<T>, const SolveOptions&); \
+  template Solution<T> solve(MatrixRef<T>, DenseView<const T>, const SolveOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

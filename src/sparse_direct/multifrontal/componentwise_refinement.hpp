@@ -9,6 +9,7 @@
 #include "solver/direct/refinement.hpp"
 #include "solver/implementation.hpp"
 #include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
@@ -52,22 +53,22 @@ struct ResidualElement {
   double x_norm = 0;
 
   BackwardError operator()(std::int64_t i) const {
-    double residual = static_cast<double>(b[i]);
+    auto residual = static_cast<Dot<T>>(b[i]);
     double terms = 0;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-      const double product = static_cast<double>(values[k]) * static_cast<double>(x[columns[k]]);
+      const Dot<T> product = static_cast<Dot<T>>(values[k]) * static_cast<Dot<T>>(x[columns[k]]);
       residual -= product;
-      terms += std::fabs(product);
+      terms += magnitude(product);
     }
     r[i] = static_cast<T>(residual);
-    const double error = std::fabs(residual);
+    const double error = magnitude(residual);
     if (error == 0) return {};
-    const double magnitude = std::fabs(static_cast<double>(b[i]));
-    double denominator = terms + magnitude;
+    const double of_b = magnitude(b[i]);
+    double denominator = terms + of_b;
     if (x_norm > 0) {
       const double others = row_norm(i) * x_norm;
       const auto length = static_cast<double>(offsets[i + 1] - offsets[i]);
-      const bool tiny = denominator <= 1000 * machine_epsilon<T> * length * (others + magnitude);
+      const bool tiny = denominator <= 1000 * machine_epsilon<T> * length * (others + of_b);
       if (tiny && std::isfinite(others)) denominator = terms + others;
     }
     return {{error / denominator}, {row_scale == nullptr ? error : error * row_scale[i]}};
@@ -75,8 +76,7 @@ struct ResidualElement {
 
   [[nodiscard]] double row_norm(std::int64_t i) const {
     double sum = 0;
-    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k)
-      sum += std::fabs(static_cast<double>(values[k]));
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) sum += magnitude(values[k]);
     return sum;
   }
 };
@@ -170,7 +170,7 @@ class ComponentwiseRefinement {
 
  private:
   /// Backward error comparable to the rounding errors of the residual, which a further step cannot halve.
-  static constexpr double negligible_error = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  static constexpr double negligible_error = 2 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
 
   struct ColumnState {
     BackwardError error;
@@ -184,7 +184,7 @@ class ComponentwiseRefinement {
 
   /// The componentwise backward error to report, for a column whose plain one is `error`.
   double reported_error(double error, const T* b, const T* x, T* r) {
-    if (error <= 10 * static_cast<double>(std::numeric_limits<T>::epsilon())) return error;
+    if (error <= 10 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon())) return error;
     Largest largest;
     task_.backend.reduce(A_.columns(), LargestMagnitude<const T*>{x}, Store<Largest>{&largest});
     const double x_norm = largest.value;

@@ -15,9 +15,10 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-AnalysisOptions options_for_device(Ordering ordering, const CancellationToken& cancel) {
-  return {
-      .ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true, .cancel = cancel}};
+AnalysisOptions options_for_device(OrderingOptions ordering) {
+  ordering.threads = Device().threads();
+  ordering.for_gpu = true;
+  return {.ordering = ordering};
 }
 
 /// First row whose diagonal element is not positive, if any; sets scale[i] = 1 / sqrt(a_ii) otherwise.
@@ -35,7 +36,7 @@ std::optional<std::int64_t> scale_by_diagonal(const Csr<T>& A, std::vector<doubl
 }
 
 template <class T>
-DeviceAnalysis<T> analyze_cholesky(const Csr<T>& A, Ordering ordering, const CancellationToken& cancel) {
+DeviceAnalysis<T> analyze_cholesky(const Csr<T>& A, const OrderingOptions& ordering) {
   DeviceAnalysis<T> result;
   if (const auto place = find_asymmetry(A, Device())) {
     result.outcome = not_symmetric(*place);
@@ -46,13 +47,13 @@ DeviceAnalysis<T> analyze_cholesky(const Csr<T>& A, Ordering ordering, const Can
     result.outcome = not_positive(*row, "at most its diagonal element, which is not positive");
     return result;
   }
-  result.tree = analyze_symmetric(A, options_for_device(ordering, cancel));
+  result.tree = analyze_symmetric(A, options_for_device(ordering));
   result.row_scale = result.column_scale = powers_of_two<T>(scale);
   return result;
 }
 
 template <class T>
-DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, Ordering ordering, const CancellationToken& cancel) {
+DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, const OrderingOptions& ordering) {
   DeviceAnalysis<T> result;
   if (const auto place = find_asymmetry(A, Device())) {
     result.outcome = not_symmetric(*place, Status::breakdown);
@@ -64,7 +65,7 @@ DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, Ordering ordering, const Cancell
     result.outcome = rank_deficient("A", A.rows(), matching.structural_rank, matching.unmatched_rows, true);
     return result;
   }
-  AnalysisOptions options = options_for_device(ordering, cancel);
+  AnalysisOptions options = options_for_device(ordering);
   options.partner = matching.partner;
   result.tree = analyze_symmetric(A, options);
   result.row_scale = result.column_scale = powers_of_two<T>(matching.scale);
@@ -73,7 +74,7 @@ DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, Ordering ordering, const Cancell
 }
 
 template <class T>
-DeviceAnalysis<T> analyze_lu(const Csr<T>& A, Ordering ordering, const CancellationToken& cancel) {
+DeviceAnalysis<T> analyze_lu(const Csr<T>& A, const OrderingOptions& ordering) {
   DeviceAnalysis<T> result;
   const LargeDiagonal diagonal = large_diagonal(A);
   if (diagonal.structural_rank < A.rows()) {
@@ -82,7 +83,7 @@ DeviceAnalysis<T> analyze_lu(const Csr<T>& A, Ordering ordering, const Cancellat
     return result;
   }
   const PatternStorage pattern = symmetrized_pattern(A, diagonal.row_permutation);
-  result.tree = analyze_symmetric(pattern.view(), options_for_device(ordering, cancel));
+  result.tree = analyze_symmetric(pattern.view(), options_for_device(ordering));
   result.row_permutation = diagonal.row_permutation;
   result.row_scale = powers_of_two<T>(diagonal.scaling.rows);
   result.column_scale = powers_of_two<T>(diagonal.scaling.columns);
@@ -92,22 +93,19 @@ DeviceAnalysis<T> analyze_lu(const Csr<T>& A, Ordering ordering, const Cancellat
 }  // namespace
 
 template <class T>
-DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, Ordering ordering,
-                                     const CancellationToken& cancel) {
+DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, const OrderingOptions& ordering) {
   switch (kind) {
     case FactorKind::cholesky:
-      return analyze_cholesky(A, ordering, cancel);
+      return analyze_cholesky(A, ordering);
     case FactorKind::ldlt:
-      return analyze_ldlt(A, ordering, cancel);
+      return analyze_ldlt(A, ordering);
     case FactorKind::lu:
-      return analyze_lu(A, ordering, cancel);
+      return analyze_lu(A, ordering);
   }
   return {};
 }
 
-template DeviceAnalysis<float> analyze_for_device(const Csr<float>&, FactorKind, Ordering,
-                                                  const CancellationToken&);
-template DeviceAnalysis<double> analyze_for_device(const Csr<double>&, FactorKind, Ordering,
-                                                   const CancellationToken&);
+template DeviceAnalysis<float> analyze_for_device(const Csr<float>&, FactorKind, const OrderingOptions&);
+template DeviceAnalysis<double> analyze_for_device(const Csr<double>&, FactorKind, const OrderingOptions&);
 
 }  // namespace echelon::sparse_direct

@@ -4,10 +4,10 @@
 
 #include "solver/implementation.hpp"
 #include "sparse_direct/multifrontal/fronts/factor_kind.hpp"
+#include "sparse_direct/ordering/ordering.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <echelon/matrix/csr.hpp>
-#include <echelon/ordering.hpp>
 
 #include <cstdint>
 #include <string>
@@ -28,9 +28,10 @@ struct DeviceAnalysis {
 };
 
 /// Analyses a square A on the host. For cholesky it has to be symmetric with a positive diagonal, for ldlt
-/// symmetric, and of full structural rank for ldlt and lu; another A is the outcome.
+/// symmetric, and of full structural rank for ldlt and lu; another A is the outcome. Of `ordering` threads
+/// and `for_gpu` are set here.
 template <class T>
-[[nodiscard]] DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, Ordering ordering,
-                                                   const CancellationToken& cancel);
+[[nodiscard]] DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind,
+                                                   const OrderingOptions& ordering);
 
 }  // namespace echelon::sparse_direct

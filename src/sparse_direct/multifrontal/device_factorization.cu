@@ -87,7 +87,7 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
 
 template <class T>
 std::size_t DeviceFactorization<T>::bytes() const {
-  return state_->allocated ? state_->allocated->factor + state_->allocated->maps : 0;
+  return state_->bytes();
 }
 
 template class DeviceFactorization<float>;

@@ -10,6 +10,7 @@
 #include "sparse_direct/multifrontal/device_analysis.hpp"
 #include "sparse_direct/multifrontal/device_factorization.hpp"
 #include "sparse_direct/multifrontal/scaled_norm.hpp"
+#include "sparse_direct/multifrontal/updated_condition.hpp"
 #include "support/text.hpp"
 
 #include <echelon/array.hpp>
@@ -42,8 +43,10 @@ class DeviceSparseFactorization {
   /// Largest backward error of a test solution for which the factors are used.
   static constexpr double acceptable_test_error =
       100 * static_cast<double>(std::numeric_limits<T>::epsilon());
-  /// Most steps of refinement; few, since steps are queued before it is known whether they are needed.
+  /// Most steps of refinement.
   static constexpr std::int64_t most_steps = 5;
+  /// Factorisations on the host in place of the device that take as long as an analysis for the device.
+  static constexpr std::int64_t updates_on_host = 10;
   /// Right-hand sides that are solved together.
   static constexpr std::int64_t columns_together = 8;
   /// True for LU and L D L^T. For these the host has more candidates for pivots, and finds the rank of a
@@ -55,6 +58,10 @@ class DeviceSparseFactorization {
   static constexpr bool keeps_analysis = true;
   static constexpr bool takes_csr = true;
   static constexpr bool applies_columns = true;
+  static constexpr bool assesses_condition = true;
+  /// A wait takes less time than a substitution that turns out not to be needed.
+  static constexpr Decision decision = Decision::on_host;
+  static constexpr double negligible_error = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
   struct Space {
     [[nodiscard]] std::size_t bytes() const { return vectors.bytes(); }
@@ -69,23 +76,29 @@ class DeviceSparseFactorization {
 
   /// Analyses and factors A, or factors new values with the order, matching and scales of the last set-up.
   direct::Factored factor(const Context& context) {
-    const Csr<T> host = context.A.csr()->to(Device::serial());
-    if (!factorization_) {
-      try {
-        if (std::optional<direct::Factored> end = prepare(context, host)) return *std::move(end);
-      } catch (const AnalysisCancelled&) {
-        return cancelled_factorization();
+    std::optional<Csr<T>> host;
+    try {
+      if (!factorization_) {
+        host = context.A.csr()->to(Device::serial());
+        if (std::optional<direct::Factored> end = prepare(context, *host)) return *std::move(end);
+      } else {
+        reorder_if_it_pays(context);
       }
+    } catch (const AnalysisCancelled&) {
+      return cancelled_factorization();
     }
-    norm_ = scaled_norm_one(host, row_scale_, column_scale_);
-    return factor_values(context);
+    conditioned_ = host ? &*host : context.A.csr();
+    direct::Factored factored = factor_values(context);
+    conditioned_ = nullptr;
+    return factored;
   }
 
-  /// Factors a matrix that is singular to working precision on the host, which finds its rank.
-  direct::Factored conclude(const Context& context, Outcome outcome) const {
-    if (has_pivoting && outcome.status == Status::singular)
-      return on_host_after(std::move(outcome), context.control);
-    return outcome;
+  /// Counts new values of a matrix that the host factors because that is quicker the first time. True once
+  /// that many have been factored there that an analysis for the device pays.
+  [[nodiscard]] bool returns_to_device() {
+    if (!is_left_to_host_) return false;
+    prefers_device_ = ++updates_ >= updates_on_host;
+    return prefers_device_;
   }
 
   [[nodiscard]] Space make_workspace(B& /*backend*/) const {
@@ -104,7 +117,12 @@ class DeviceSparseFactorization {
     }
   }
 
-  [[nodiscard]] double norm() const { return norm_; }
+  /// Norm of the matrix whose condition is being estimated, which is copied to the host unless it is there.
+  [[nodiscard]] double norm() const {
+    const auto norm_of = [&](const Csr<T>& A) { return scaled_norm_one(A, row_scale_, column_scale_); };
+    const Csr<T>& A = *conditioned_;
+    return A.device().on_host() ? norm_of(A) : norm_of(A.to(Device::serial()));
+  }
   /// Nothing for factors whose pivots do not give the signs of eigenvalues.
   [[nodiscard]] std::optional<Inertia> known_inertia() const { return inertia_; }
   [[nodiscard]] std::int64_t refinement_steps() const { return steps_; }
@@ -113,10 +131,14 @@ class DeviceSparseFactorization {
  private:
   /// Analyses A and allocates the memory of the factors; a result if A cannot be factored here.
   std::optional<direct::Factored> prepare(const Context& context, const Csr<T>& host) {
-    if (Method::is_quicker_on_host(host, options_))
+    if (!context.same_pattern) prefers_device_ = false;
+    is_left_to_host_ = !prefers_device_ && Method::is_quicker_on_host(host, options_);
+    updates_ = 0;
+    is_reordered_ = false;
+    if (is_left_to_host_)
       return direct::Factored::on_host(
           "few flops per entry are predicted, which a core computes column by column");
-    DeviceAnalysis<T> analysis = analyze_for_device(host, kind, options_.ordering, context.control);
+    DeviceAnalysis<T> analysis = analyze(context, host, 1);
     if (analysis.is_final) return std::move(analysis.outcome);
     if (!analysis.outcome.ok()) return on_host_after(std::move(analysis.outcome), context.control);
     context.control.report(SolverPhase::analysis, 1);
@@ -125,6 +147,19 @@ class DeviceSparseFactorization {
     const DeviceFactorMemory needed = planned.memory(host.nonzeros());
     const std::size_t available = memory(device_).available;
     if (needed.total() > available) return on_host_after(too_large(needed, available), context.control);
+    take(std::move(planned), std::move(analysis), host);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] DeviceAnalysis<T> analyze(const Context& context, const Csr<T>& host,
+                                          std::int64_t factorizations) const {
+    return analyze_for_device(
+        host, kind,
+        {.ordering = options_.ordering, .factorizations = factorizations, .cancel = context.control});
+  }
+
+  /// Takes over a plan with its analysis, and allocates its memory.
+  void take(DeviceFactorization<T> planned, DeviceAnalysis<T> analysis, const Csr<T>& host) {
     statistics_ = planned.statistics(host.nonzeros());
     planned.allocate(host.row_offsets().span(), host.column_indices().span(), analysis.row_scale,
                      analysis.column_scale);
@@ -132,7 +167,28 @@ class DeviceSparseFactorization {
     scaling_ = std::move(analysis.scaling);
     row_scale_ = std::move(analysis.row_scale);
     column_scale_ = std::move(analysis.column_scale);
-    return std::nullopt;
+    condition_.forget();
+    tested_multiplier_.reset();
+  }
+
+  /// Looks for a lower tree once new values have been factored so often that another ordering would have
+  /// paid. If there is one, the memory of the present factors is released first.
+  void reorder_if_it_pays(const Context& context) {
+    const std::int64_t n = context.A.rows();
+    ++updates_;
+    if (is_reordered_ || options_.ordering != Ordering::automatic ||
+        !is_too_high_for_gpu(factorization_->levels(), n, updates_))
+      return;
+    is_reordered_ = true;
+    const Csr<T> host = context.A.csr()->to(Device::serial());
+    DeviceAnalysis<T> analysis = analyze(context, host, updates_);
+    if (!analysis.outcome.ok()) return;
+    DeviceFactorization<T> planned(device_, kind, std::move(analysis.tree), analysis.row_permutation);
+    if (planned.levels() >= factorization_->levels() ||
+        planned.memory(host.nonzeros()).total() > memory(device_).available + factorization_->bytes())
+      return;
+    factorization_.reset();
+    take(std::move(planned), std::move(analysis), host);
   }
 
   direct::Factored factor_values(const Context& context) {
@@ -145,27 +201,55 @@ class DeviceSparseFactorization {
       return on_host_after(failed(result.failed->column), context.control);
     }
     const FactorFacts& facts = factorization_->facts();
-    steps_ = facts.largest_multiplier <= harmless_multiplier ? 0 : refine_;
-    const bool has_inertia = kind == FactorKind::ldlt && is_accurate_without_refinement(context);
-    if (has_pivoting && !has_inertia && !is_accurate(context)) {
+    if (!is_as_accurate_as_tested(facts) && !pass_tests(context, facts)) {
       Outcome outcome = inaccurate(facts);
       factorization_.reset();
       return on_host_after(std::move(outcome), context.control);
     }
     inertia_.reset();
-    if (has_inertia) inertia_ = Inertia{facts.positive, facts.negative, 0};
-    if (kind == FactorKind::cholesky) inertia_ = Inertia{A.rows(), 0, 0};
+    if (has_inertia_) inertia_ = Inertia{facts.positive, facts.negative, 0};
     Outcome outcome;
+    if (options_.condition) outcome = assess_condition<T>(reciprocal_condition(context, facts));
+    if (has_pivoting && outcome.status == Status::singular)
+      return on_host_after(std::move(outcome), context.control);
     outcome.statistics = statistics_;
+    if (condition_.is_predicted()) outcome.statistics.push_back({"condition_by_pivots", std::int64_t{1}});
+    if (facts.kept_pivots) outcome.statistics.push_back({"kept_pivots", std::int64_t{1}});
     if (has_pivoting) outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
-    if (kind == FactorKind::ldlt) add_pivots(facts, has_inertia, outcome);
+    if (kind == FactorKind::ldlt) add_pivots(facts, outcome);
     return outcome;
+  }
+
+  /// Whether factors of this pattern have passed the tests, and the present ones do not have much larger
+  /// multipliers. The residual of every solution is measured all the same.
+  [[nodiscard]] bool is_as_accurate_as_tested(const FactorFacts& facts) const {
+    return tested_multiplier_ &&
+           facts.largest_multiplier <= std::max(harmless_multiplier, 2 * *tested_multiplier_);
+  }
+
+  /// Determines the steps of refinement that solves need, and whether the pivots have the signs of
+  /// eigenvalues; false for factors that are inaccurate even with refinement.
+  [[nodiscard]] bool pass_tests(const Context& context, const FactorFacts& facts) {
+    steps_ = facts.largest_multiplier <= harmless_multiplier ? 0 : refine_;
+    has_inertia_ = kind == FactorKind::cholesky;
+    if (kind == FactorKind::ldlt) has_inertia_ = is_accurate_without_refinement(context);
+    if (!has_inertia_ && !is_accurate(context)) return false;
+    tested_multiplier_ = facts.largest_multiplier;
+    return true;
+  }
+
+  /// 1 / condition number of the scaled matrix. By the ratio of the pivots alone after a change of values,
+  /// see UpdatedCondition, unless an option asks for an estimate.
+  [[nodiscard]] double reciprocal_condition(const Context& context, const FactorFacts& facts) {
+    if (options_.condition_of_updates) condition_.forget();
+    return condition_.value(facts.pivot_ratio, static_cast<double>(std::numeric_limits<T>::epsilon()),
+                            context.reciprocal_condition);
   }
 
   /// Adds facts about the pivots. Factors that are accurate only after refinement do not give the signs of
   /// eigenvalues.
-  void add_pivots(const FactorFacts& facts, bool has_inertia, Outcome& outcome) const {
-    if (has_inertia) {
+  void add_pivots(const FactorFacts& facts, Outcome& outcome) const {
+    if (has_inertia_) {
       outcome.statistics.insert(outcome.statistics.end(), {{"positive_eigenvalues", facts.positive},
                                                            {"negative_eigenvalues", facts.negative},
                                                            {"zero_eigenvalues", std::int64_t{0}}});
@@ -240,7 +324,14 @@ class DeviceSparseFactorization {
   std::int64_t steps_ = 0;  ///< of refinement
   std::optional<Inertia> inertia_;
   std::vector<T> row_scale_, column_scale_;
-  double norm_ = 0;  ///< ||A||_1 of the scaled matrix
+  std::optional<double> tested_multiplier_;  ///< the largest of the factors that passed the tests last
+  bool has_inertia_ = false;                 ///< the pivots have the signs of A's eigenvalues
+  UpdatedCondition condition_;
+  std::int64_t updates_ = 0;             ///< of values since the last analysis
+  bool is_reordered_ = false;            ///< a lower tree has been looked for
+  bool is_left_to_host_ = false;         ///< since that is quicker the first time
+  bool prefers_device_ = false;          ///< new values have been factored on the host often enough
+  const Csr<T>* conditioned_ = nullptr;  ///< the matrix whose condition is being estimated
 };
 
 }  // namespace echelon::sparse_direct

@@ -5,6 +5,8 @@
 #include "backend/host/host.hpp"
 #include "support/text.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -101,7 +103,8 @@ std::vector<Statistic> MultifrontalFactorization<T>::statistics() const {
           {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())}};
 }
 
-template class MultifrontalFactorization<float>;
-template class MultifrontalFactorization<double>;
+#define ECHELON_INSTANTIATE(T) template class MultifrontalFactorization<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

@@ -5,6 +5,7 @@
 #include "sparse_direct/matching/scaling.hpp"
 
 #include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -20,7 +21,7 @@ struct TakeRows {
   T* x;
   void operator()(std::int64_t k) const {
     const std::int64_t i = order[k];
-    const T factor = static_cast<T>(factor_at(*scale, i));
+    const auto factor = static_cast<Real<T>>(factor_at(*scale, i));
     for (std::int64_t c = 0; c < b.columns(); ++c) x[k * b.columns() + c] = factor * b.column(c)[i];
   }
 };
@@ -34,7 +35,7 @@ struct PutRows {
   DenseView<T> out;
   void operator()(std::int64_t k) const {
     const std::int64_t i = order[k];
-    const T factor = static_cast<T>(factor_at(*scale, i));
+    const auto factor = static_cast<Real<T>>(factor_at(*scale, i));
     for (std::int64_t c = 0; c < out.columns(); ++c) out.column(c)[i] = factor * x[k * out.columns() + c];
   }
 };
@@ -45,7 +46,7 @@ void change_scale(const std::vector<std::int32_t>& order, const std::vector<doub
                   const std::vector<double>& wanted, T* x) {
   for (std::size_t k = 0; k < order.size(); ++k) {
     const std::int64_t i = order[k];
-    x[k] = static_cast<T>(static_cast<double>(x[k]) * factor_at(used, i) / factor_at(wanted, i));
+    x[k] = static_cast<T>(static_cast<Dot<T>>(x[k]) * factor_at(used, i) / factor_at(wanted, i));
   }
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/pivoted_factorization.hpp"
 
+#include "support/scalar.hpp"
+
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -26,7 +30,7 @@ bool PivotedFactorization<T>::factor_scaled(const Csr<T>& A, const Scaling& scal
   for (std::int64_t i = 0; i < A.rows(); ++i) {
     for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
       const T element = values.at(k, i, A.column_indices()[k]);
-      largest_scaled_ = std::max(largest_scaled_, std::fabs(static_cast<double>(element)));
+      largest_scaled_ = std::max(largest_scaled_, magnitude(element));
     }
   }
   return this->factor(values, thresholds(smallest), control).end != FactorEnd::cancelled;
@@ -42,7 +46,8 @@ bool PivotedFactorization<T>::partial_scaled(const Csr<T>& A, const Scaling& sca
 template <class T>
 PivotThresholds<T> PivotedFactorization<T>::thresholds(double smallest) const {
   constexpr double least = 0.01;  // of the threshold, where the alternative is to delay the column
-  return {static_cast<T>(threshold_), static_cast<T>(least * threshold_), static_cast<T>(smallest), 0};
+  return {static_cast<Real<T>>(threshold_), static_cast<Real<T>>(least * threshold_),
+          static_cast<Real<T>>(smallest), 0};
 }
 
 template <class T>
@@ -60,7 +65,8 @@ void PivotedFactorization<T>::add_pivot_statistics(Outcome& outcome) const {
   }
 }
 
-template class PivotedFactorization<float>;
-template class PivotedFactorization<double>;
+#define ECHELON_INSTANTIATE(T) template class PivotedFactorization<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

@@ -61,7 +61,7 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
   /// Whether the condition number leaves the rank open.
   [[nodiscard]] static bool is_nearly_singular(const Outcome& outcome) {
     return outcome.status == Status::singular ||
-           outcome.reciprocal_condition.value_or(1) < doubtful_gap * std::numeric_limits<T>::epsilon();
+           outcome.reciprocal_condition.value_or(1) < doubtful_gap * std::numeric_limits<Real<T>>::epsilon();
   }
 
   /// Whether the factors describe A: refined solutions are accurate after perturbed pivots, and columns
@@ -183,13 +183,13 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
     while (smallest < most) {
       if (!fronts.factor_scaled(A, scaling, smallest, context.control)) return false;
       if (fronts.facts().rank <= exact) return fronts.facts().rank == exact;
-      smallest = std::max(4 * smallest, static_cast<double>(std::numeric_limits<T>::epsilon()) / 16);
+      smallest = std::max(4 * smallest, static_cast<double>(std::numeric_limits<Real<T>>::epsilon()) / 16);
     }
     return false;
   }
 
   static constexpr double acceptable_test_error =
-      100 * static_cast<double>(std::numeric_limits<T>::epsilon());
+      100 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
 
   /// Normwise backward error of the refined solution for b = A e, e of ones: a test of the factors.
   [[nodiscard]] static double test_factors(const Context& context) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "support/scalar.hpp"
+
 #include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
@@ -18,7 +20,7 @@ template <class T, class Scale>
   for (std::int64_t i = 0; i < a.rows(); ++i) {
     for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
       const std::int32_t j = a.column_indices()[k];
-      sums[static_cast<std::size_t>(j)] += std::fabs(static_cast<double>(a.values()[k])) *
+      sums[static_cast<std::size_t>(j)] += magnitude(a.values()[k]) *
                                            static_cast<double>(row_scale[static_cast<std::size_t>(i)]) *
                                            static_cast<double>(column_scale[static_cast<std::size_t>(j)]);
     }

@@ -5,6 +5,7 @@
 
 #include "solver/implementation.hpp"
 #include "sparse_direct/matching/null_pivot.hpp"
+#include "support/scalar.hpp"
 #include "support/text.hpp"
 
 #include <echelon/array.hpp>
@@ -75,16 +76,16 @@ template <class T>
 [[nodiscard]] WorstEquation worst_equation(const Csr<T>& a, const T* b, const T* x, const T* r) {
   const std::int64_t n = a.rows();
   double x_norm = 0;
-  for (std::int64_t j = 0; j < n; ++j) x_norm = std::max(x_norm, std::fabs(static_cast<double>(x[j])));
+  for (std::int64_t j = 0; j < n; ++j) x_norm = std::max(x_norm, magnitude(x[j]));
   WorstEquation worst;
   for (std::int64_t i = 0; i < n; ++i) {
     double row_sum = 0;
     for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
-      row_sum += std::fabs(static_cast<double>(a.values()[k]));
+      row_sum += magnitude(a.values()[k]);
     }
-    const double residual = std::fabs(static_cast<double>(r[i]));
+    const double residual = magnitude(r[i]);
     if (residual == 0) continue;
-    const double error = residual / (row_sum * x_norm + std::fabs(static_cast<double>(b[i])));
+    const double error = residual / (row_sum * x_norm + magnitude(b[i]));
     if (!(error <= worst.error)) worst = {error, i};
   }
   return worst;

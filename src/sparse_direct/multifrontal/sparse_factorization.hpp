@@ -185,7 +185,7 @@ class SparseFactorization {
   [[nodiscard]] double reciprocal_condition(const Context& context, const Csr<T>& matrix,
                                             const Scaling& wanted, double pivot_ratio) {
     if (options_.condition_of_updates) condition_.forget();
-    return condition_.value(pivot_ratio, static_cast<double>(std::numeric_limits<T>::epsilon()), [&] {
+    return condition_.value(pivot_ratio, static_cast<double>(std::numeric_limits<Real<T>>::epsilon()), [&] {
       conditioned_ = {&matrix, &wanted};
       const double estimate = context.reciprocal_condition();
       conditioned_ = {};

@@ -10,6 +10,7 @@
 #include "sparse_direct/symbolic/tree.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -170,10 +171,33 @@ bool is_three_dimensional(const Pattern& a) {
   return a.n >= rows && steps_to_meet(a, rows) <= most_steps;
 }
 
-/// Selects the ordering with the fewest predicted flops among those that are worth their time. On the host,
-/// minimum degree comes first, since it is the fastest, except for large meshes in three dimensions. On a
-/// GPU, flops take less time than an ordering, and low trees matter: dissection comes first for all large
-/// meshes. The other ordering is tried afterwards if the fill leaves a doubt.
+/// Supernodes on the longest path from a leaf to a root, without those that amalgamation adds to others.
+std::int64_t height(const EliminationForest& forest) {
+  std::vector<std::int32_t> below(forest.parent.size(), 0);
+  std::int32_t highest = 0;
+  for (std::size_t j = 0; j < forest.parent.size(); ++j) {
+    const std::int32_t own = below[j] + 1;
+    highest = std::max(highest, own);
+    if (forest.parent[j] < 0) continue;
+    const auto parent = static_cast<std::size_t>(forest.parent[j]);
+    const bool is_same_supernode = forest.counts[parent] + 1 == forest.counts[j];
+    below[parent] = std::max(below[parent], is_same_supernode ? own - 1 : own);
+  }
+  return highest;
+}
+
+/// Cost of a factorisation on a GPU in microseconds, of which each level of the tree takes some.
+constexpr double microseconds_of_level = 25;
+double cost_on_gpu(const EliminationForest& forest) {
+  constexpr double flops_per_microsecond = 1e6;
+  return forest.flops / flops_per_microsecond + microseconds_of_level * static_cast<double>(height(forest));
+}
+
+/// Selects the ordering with the lowest predicted cost among those that are worth their time: on the host
+/// that with the fewest flops, where minimum degree comes first, since it is the fastest, except for large
+/// meshes in three dimensions. On a GPU, flops take less time than an ordering, and low trees matter:
+/// dissection comes first for all large meshes. The other ordering is tried afterwards if the fill leaves a
+/// doubt, or the tree is high.
 OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
   const auto of_kind = [&](Ordering ordering) {
     return OrderingOptions{.ordering = ordering, .threads = options.threads, .cancel = options.cancel};
@@ -187,12 +211,17 @@ OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
   const bool dissection_first =
       is_large_mesh(a) && (options.for_gpu || (options.minimum_degree.empty() && is_three_dimensional(a)));
   OrderedForest best = forest_of(dissection_first ? Ordering::dissection : Ordering::amd);
+  const auto cost = [&](const EliminationForest& forest) {
+    return options.for_gpu ? cost_on_gpu(forest) : forest.flops;
+  };
   const auto try_ordering = [&](Ordering ordering) {
     OrderedForest other = forest_of(ordering);
-    if (other.forest.flops < best.forest.flops) best = std::move(other);
+    if (cost(other.forest) < cost(best.forest)) best = std::move(other);
   };
   if (options.for_gpu || dissection_first) {
-    const bool in_doubt = dissection_first == has_little_fill(a, best.forest);
+    const bool is_too_high = options.for_gpu && !dissection_first &&
+                             is_too_high_for_gpu(height(best.forest), a.n, options.factorizations);
+    const bool in_doubt = is_too_high || dissection_first == has_little_fill(a, best.forest);
     if (in_doubt) try_ordering(dissection_first ? Ordering::amd : Ordering::dissection);
     if (options.for_gpu) return best;
   } else if (pays_for_dissection(a.n, a.entries(), best.forest.flops)) {
@@ -345,6 +374,13 @@ bool is_large_mesh(const Pattern& a) {
   std::int64_t longest = 0;
   for (std::int64_t i = 0; i < a.n; ++i) longest = std::max(longest, a.row_begin[i + 1] - a.row_begin[i]);
   return a.n >= large && a.entries() >= 4 * a.n && longest * a.n <= 5 * a.entries();
+}
+
+bool is_too_high_for_gpu(std::int64_t height, std::int64_t n, std::int64_t factorizations) {
+  const auto rows = static_cast<double>(std::max<std::int64_t>(n, 1));
+  const double microseconds_of_ordering = 2000 + 0.5 * rows;
+  const double excess = static_cast<double>(height) - std::log2(rows);
+  return excess * microseconds_of_level * static_cast<double>(factorizations) > microseconds_of_ordering;
 }
 
 bool pays_for_dissection(std::int64_t n, std::int64_t entries, double flops) {

@@ -62,6 +62,10 @@ struct SymbolicFactor {
 /// dissection is better than minimum degree.
 [[nodiscard]] bool is_large_mesh(const Pattern& a);
 
+/// True if a tree of this height is so much higher than that of a dissection, about log2(n), that the time of
+/// another ordering is less than what the levels take on a GPU in this number of factorisations.
+[[nodiscard]] bool is_too_high_for_gpu(std::int64_t height, std::int64_t n, std::int64_t factorizations);
+
 /// True if dissection may save its own time for a symmetric factorisation that takes `flops` after an
 /// ordering by minimum degree. It takes about the time of 12,000 flops on one core for each row and of 4000
 /// for each entry, and saves half of the flops of minimum degree on matrices that suit it.

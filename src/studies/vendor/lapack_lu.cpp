@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/host/host.hpp"
+#include "dense/factorization/blocked_lu.hpp"
 #include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/qr_after_growth.hpp"
 #include "dense/factorization/scaling.hpp"
@@ -8,7 +9,6 @@
 #include "linalg/blas/lapack.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
-#include "studies/vendor/blocked_lu.hpp"
 
 #include <echelon/methods/dense/lapack_lu.hpp>
 

@@ -26,6 +26,7 @@ class Elements {
   explicit Elements(std::int64_t n) : n_(n) {}
   T& operator()(std::int64_t i, std::int64_t j) { return elements_[{i, j}]; }
   [[nodiscard]] std::int64_t rows() const { return n_; }
+  [[nodiscard]] bool has(std::int64_t i, std::int64_t j) const { return elements_.count({i, j}) > 0; }
 
   struct Arrays {
     std::vector<std::int64_t> offsets;
@@ -273,13 +274,86 @@ TYPED_TEST(GpuMultifrontalOf, Lu_Singular_FailedColumn) {
   }
 }
 
+/// Changes of values, with the launches queued, recorded and repeated.
+TYPED_TEST(GpuMultifrontalOf, NewValues_SmallResidual) {
+  for (const FactorKind kind : {FactorKind::cholesky, FactorKind::lu}) {
+    for (const auto& [shape, n] : cases) {
+      const auto values_of = [&, shape = shape, n = n](unsigned seed) {
+        return kind == FactorKind::lu ? general<TypeParam>(shape, n, seed)
+                                      : symmetric_positive_definite<TypeParam>(shape, n, seed);
+      };
+      if (shape == Shape::random) continue;  // its pattern depends on the seed
+      auto factored = this->factor(values_of(2), kind);
+      for (unsigned seed = 3; seed < 7; ++seed) {
+        factored.arrays = values_of(seed).csr();
+        ASSERT_EQ(this->refactor(factored.factorization, factored.arrays), FactorEnd::finished);
+        const auto b = this->right_hand_side(n, 1);
+        for (const bool transposed : {false, true}) {
+          EXPECT_LT(
+              this->scaled_residual(factored, transposed, b, this->solve(factored, transposed, b, 1), 1),
+              30 * factored.factorization.facts().largest_multiplier)
+              << "shape " << static_cast<int>(shape) << ", n = " << n << ", seed " << seed;
+        }
+      }
+    }
+  }
+}
+
+/// The rows of the largest elements of these matrices depend on `shift`.
+template <class T>
+Elements<T> shifted_identity(std::int64_t n, std::int64_t shift) {
+  Elements<T> a = general<T>(Shape::dense, n, 8);
+  for (std::int64_t i = 0; i < n; ++i) a((i + shift) % n, i) += static_cast<T>(10 * n);
+  return a;
+}
+
+TYPED_TEST(GpuMultifrontalOf, LuOfNewValues_KeepsPivotsWhileTheyAreOfUse) {
+  for (const std::int64_t n : {30, 150, 500}) {
+    auto factored = this->factor(shifted_identity<TypeParam>(n, 3), FactorKind::lu);
+    const auto b = this->right_hand_side(n, 1);
+    for (const auto& [shift, keeps] :
+         {std::pair{3, true}, {3, true}, {3, true}, {7, false}, {7, true}, {3, false}}) {
+      factored.arrays = shifted_identity<TypeParam>(n, shift).csr();
+      ASSERT_EQ(this->refactor(factored.factorization, factored.arrays), FactorEnd::finished);
+      EXPECT_EQ(factored.factorization.facts().kept_pivots, keeps) << n << " rows, shift " << shift;
+      EXPECT_LT(this->scaled_residual(factored, false, b, this->solve(factored, false, b, 1), 1), 30);
+    }
+  }
+}
+
+TYPED_TEST(GpuMultifrontalOf, LuOfNewValues_SingularStep_FailsAlone) {
+  const Elements<TypeParam> regular = general<TypeParam>(Shape::coupled_blocks, 640, 5);
+  Elements<TypeParam> singular = regular;
+  for (std::int64_t i = 0; i < 640; ++i) {
+    if (singular.has(i, 320)) singular(i, 320) = 0;
+  }
+  auto factored = this->factor(regular, FactorKind::lu);
+  const auto b = this->right_hand_side(640, 1);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_EQ(this->refactor(factored.factorization, singular.csr()), FactorEnd::no_pivot);
+    ASSERT_EQ(this->refactor(factored.factorization, factored.arrays), FactorEnd::finished);
+    EXPECT_LT(this->scaled_residual(factored, false, b, this->solve(factored, false, b, 1), 1),
+              30 * factored.factorization.facts().largest_multiplier);
+  }
+}
+
 TYPED_TEST(GpuMultifrontalOf, Repeated_SameValues_SameBits) {
   const Elements<TypeParam> a = general<TypeParam>(Shape::grid, 64 * 64, 6);
-  auto factored = this->factor(a, FactorKind::lu);
   const auto b = this->right_hand_side(64 * 64, 1);
-  const auto first = this->solve(factored, false, b, 1);
-  this->refactor(factored.factorization, factored.arrays);
-  EXPECT_EQ(this->solve(factored, false, b, 1), first);
+  std::vector<TypeParam> set_up;
+  std::vector<TypeParam> updated;
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    auto factored = this->factor(a, FactorKind::lu);
+    const auto x = this->solve(factored, false, b, 1);
+    if (set_up.empty()) set_up = x;
+    EXPECT_EQ(x, set_up);
+    for (int update = 0; update < 3; ++update) {
+      this->refactor(factored.factorization, factored.arrays);
+      const auto y = this->solve(factored, false, b, 1);
+      if (updated.empty()) updated = y;
+      EXPECT_EQ(y, updated);
+    }
+  }
 }
 
 }  // namespace

@@ -90,7 +90,9 @@ TEST(Docs, EveryStudy_IsMarkedInReadme) {
 
 TEST(Docs, EveryGenerator_ListedWithOptions) {
   const std::string page = read(docs() / "generate.md");
-  for (const Generator& generator : generators()) {
+  std::vector<Generator> all(generators().begin(), generators().end());
+  all.insert(all.end(), complex_generators().begin(), complex_generators().end());
+  for (const Generator& generator : all) {
     std::string options;
     for (const OptionInfo& option : generator.options) {
       const char* const equals = option.fallback.empty() ? "" : "=";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The methods geometric-multigrid, and multigrid on a line.
 #include "backend/targets.hpp"
-#include "multigrid/geometric/grid.hpp"
+#include "multigrid/geometric/interpolation.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/methods.hpp>
@@ -17,11 +17,8 @@
 namespace echelon::test {
 namespace {
 
-using multigrid::Grid;
-
 TEST(Grid, FirstRow_TellsThePoints) {
   using Row = std::vector<std::int32_t>;
-  using multigrid::recognise_grid;
   EXPECT_EQ(recognise_grid(7, Row({0, 1})), (Grid{{7, 1, 1}}));
   EXPECT_EQ(recognise_grid(12, Row({0, 1, 4})), (Grid{{4, 3, 1}}));
   EXPECT_EQ(recognise_grid(12, Row({0, 1, 4, 5})), (Grid{{4, 3, 1}}));
@@ -34,7 +31,6 @@ TEST(Grid, FirstRow_TellsThePoints) {
 }
 
 TEST(Grid, Text_IsRead) {
-  using multigrid::parse_grid;
   EXPECT_EQ(parse_grid("100"), (Grid{{100, 1, 1}}));
   EXPECT_EQ(parse_grid("10x8"), (Grid{{10, 8, 1}}));
   EXPECT_EQ(parse_grid("10x1x3"), (Grid{{10, 1, 3}}));

@@ -10,19 +10,29 @@
 
 namespace echelon::sparse_direct::gpu {
 
+/// Pivots of a front.
+enum class PivotChoice {
+  diagonal,  ///< in the order of the rows, for Cholesky's method and for LU with the pivots of earlier values
+  largest,   ///< the largest in their columns among the rows that may be pivots, for LU
+};
+
 /// Facts about pivots that a factorisation gathers on the device.
 struct PivotFacts {
   static constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
   std::int32_t first_failure = none;  ///< the first column of the permuted matrix without an acceptable pivot
   /// Bits of the largest |element| of L for FactorKind::lu. Non-negative doubles are ordered as their bits.
   unsigned long long largest_multiplier = 0;
+  /// Bits of the smallest and of the largest magnitude of a pivot.
+  unsigned long long smallest_pivot = std::numeric_limits<unsigned long long>::max();
+  unsigned long long largest_pivot = 0;
 };
 
 template <class T>
 struct FactorArrays {
   const Front* fronts;
   const std::int32_t* children;
-  const std::int32_t* relative;
+  const std::int32_t* relative;       ///< places of the borders' columns in the parents
+  const std::int32_t* relative_rows;  ///< and of their rows, which differ where pivots of LU are kept
   T* factor;
   T* stack;
   std::int32_t*
@@ -106,6 +116,30 @@ __device__ int factor_in_registers(T (&row)[order], int width) {
     for (int j = c + 1; j < order; ++j) {
       const T other = __shfl_sync(full_warp, row[c], j);
       if (lane >= j) row[j] -= row[c] * other;
+    }
+  }
+  return failed;
+}
+
+/// LU factorisation without exchanges of a block of `width` <= order <= 32 rows, lane i of a warp holding row
+/// i. Returns the first column whose pivot is zero or not a number, or `width`.
+template <int order, class T>
+__device__ int factor_lu_in_registers(T (&row)[order], int width, T& multiplier) {
+  const int lane = lane_id();
+  int failed = width;
+#pragma unroll
+  for (int c = 0; c < order; ++c) {
+    if (c >= width) break;
+    const T pivot = __shfl_sync(full_warp, row[c], c);
+    if (!(fabs(pivot) > 0) && failed == width) failed = c;
+    if (lane > c) {
+      row[c] /= pivot;
+      multiplier = fmax(multiplier, fabs(row[c]));
+    }
+#pragma unroll
+    for (int j = c + 1; j < order; ++j) {
+      const T other = __shfl_sync(full_warp, row[j], c);
+      if (lane > c) row[j] -= row[c] * other;
     }
   }
   return failed;

@@ -9,7 +9,9 @@
 #include "sparse_direct/multifrontal/cuda/front_plan.hpp"
 #include "sparse_direct/multifrontal/cuda/indefinite_fronts.cuh"
 #include "sparse_direct/multifrontal/cuda/inverses.cuh"
+#include "sparse_direct/multifrontal/cuda/kept_pivots.cuh"
 #include "sparse_direct/multifrontal/cuda/large_front.cuh"
+#include "sparse_direct/multifrontal/cuda/pivot_sizes.cuh"
 #include "sparse_direct/multifrontal/cuda/small_front.cuh"
 #include "sparse_direct/multifrontal/cuda/vendor.cuh"
 
@@ -54,6 +56,14 @@ inline dim3 grid(int x, std::int32_t fronts, int z = 1) {
   return {static_cast<unsigned>(std::max(x, 1)), static_cast<unsigned>(fronts), static_cast<unsigned>(z)};
 }
 
+/// Calls f(first, count) for parts of `count` items, each of which has at most as many as the second
+/// dimension of a grid.
+template <class F>
+void for_each_grid(std::int32_t count, F f) {
+  constexpr std::int32_t most = 65535;
+  for (std::int32_t first = 0; first < count; first += most) f(first, std::min(most, count - first));
+}
+
 /// Adds the update matrices of the roots in the fronts of the borders.
 template <class T>
 void FactorState<T>::assemble_borders(T* complements) {
@@ -70,19 +80,18 @@ void FactorState<T>::assemble_borders(T* complements) {
 }
 
 template <class T>
-template <FactorKind kind>
-void FactorState<T>::factor_small(const FrontLevel& level, std::int32_t size_class) {
-  const std::int32_t begin = level.small_begin[static_cast<std::size_t>(size_class)];
-  const std::int32_t end = level.small_begin[static_cast<std::size_t>(size_class) + 1];
-  if (begin == end) return;
+template <FactorKind kind, PivotChoice of>
+void FactorState<T>::factor_small(const FrontLevel& level, std::size_t size_class, cudaStream_t on) {
+  const std::int32_t begin = level.small_begin[size_class];
+  const std::int32_t end = level.small_begin[size_class + 1];
   std::int32_t largest = 0;
   for (std::int32_t place = begin; place < end; ++place) largest = std::max(largest, front_at(place).rows);
   const int leading = largest | 1;  // an odd leading dimension avoids conflicts of memory banks
   const std::size_t bytes = static_cast<std::size_t>(leading) * static_cast<std::size_t>(largest) * sizeof(T);
-  const auto kernel = factor_small_fronts<T, kind>;
+  const auto kernel = factor_small_fronts<T, kind, of>;
   allow_shared_memory(kernel);
   constexpr int threads[] = {64, 128, 256, 512};
-  kernel<<<static_cast<unsigned>(end - begin), threads[size_class], bytes, stream()>>>(
+  kernel<<<static_cast<unsigned>(end - begin), threads[size_class], bytes, on>>>(
       arrays(), order.data() + begin, leading);
   check(cudaGetLastError());
 }
@@ -96,41 +105,68 @@ int largest_of(const State& state, std::int32_t begin, std::int32_t end, F f) {
   return largest;
 }
 
+/// Calls f(p, count, pivots, rows) for the steps of fronts [begin, end) of the order, in which `count` fronts
+/// have pivots, at most `pivots` and at most `rows` rows from column p on.
+template <class State, class F>
+void for_each_step(const State& state, std::int32_t begin, std::int32_t end, F f) {
+  if (begin == end) return;
+  const int pivots = state.front_at(begin).pivots;  // of the front with the most: large fronts are sorted
+  for (int p = 0; p < pivots; p += step_columns) {
+    while (state.front_at(end - 1).pivots <= p) --end;
+    const int rows = largest_of(state, begin, end, [](const Front& front) { return front.rows; }) - p;
+    f(p, end - begin, pivots - p, rows);
+  }
+}
+
+/// Number of tiles of the columns right of a step.
+inline int tiles_of_step(int pivots, int rows) {
+  return divide_up(pivots, tile_order) * divide_up(rows, tile_order);
+}
+
 template <class T>
 template <FactorKind kind>
-void FactorState<T>::eliminate_in_steps(std::int32_t begin, std::int32_t end) {
+void FactorState<T>::eliminate_on_diagonal(std::int32_t begin, std::int32_t end) {
   if (begin == end) return;
-  const int pivots = front_at(begin).pivots;  // of the front with the most: large fronts are sorted
+  constexpr int panels = kind == FactorKind::lu ? 2 : 1;
   const FactorArrays<T> a = arrays();
   const std::int32_t* const list = order.data() + begin;
-  for (int p = 0; p < pivots; p += step_columns) {
-    while (front_at(end - 1).pivots <= p) --end;
-    const std::int32_t count = end - begin;
-    const int rows = largest_of(*this, begin, end, [](const Front& f) { return f.rows; }) - p;
-    const int border = largest_of(*this, begin, end, [](const Front& f) { return f.rows - f.pivots; });
-    if constexpr (kind == FactorKind::cholesky) {
-      factor_diagonal_blocks<<<grid(1, count), warp_size, 0, stream()>>>(a, list, p);
-      solve_below_diagonal<<<grid(divide_up(rows, solve_rows_per_block), count), solve_rows_per_block, 0,
-                             stream()>>>(a, list, p);
-    } else {
-      const std::size_t bytes = static_cast<std::size_t>(pivots - p) * step_columns * sizeof(T);
-      allow_shared_memory(factor_pivot_rows<T>);
-      const unsigned threads = pivots - p > 256 ? 512 : 256;
-      factor_pivot_rows<<<grid(1, count), threads, bytes, stream()>>>(a, list, p);
-      exchange_pivot_rows<<<grid(divide_up(pivots, solve_rows_per_block), count), solve_rows_per_block, 0,
-                            stream()>>>(a, list, p);
-      if (border > 0) {
-        solve_borders<<<grid(divide_up(border, solve_rows_per_block), count, 2), solve_rows_per_block, 0,
-                        stream()>>>(a, list, p);
-      }
-    }
-    const int tiles = divide_up(pivots - p, tile_order) * divide_up(rows, tile_order);
-    if (p + step_columns < pivots) {
-      update_panels<T, kind>
-          <<<grid(tiles, count, kind == FactorKind::lu ? 2 : 1), tile_threads, 0, stream()>>>(a, list, p);
+  factor_first_diagonal_blocks<T, kind><<<grid(1, end - begin), warp_size, 0, stream()>>>(a, list);
+  for_each_step(*this, begin, end, [&](int p, std::int32_t count, int pivots, int rows) {
+    solve_beside_diagonal<T, kind>
+        <<<grid(divide_up(rows, solve_rows_per_block), count, panels), solve_rows_per_block, 0, stream()>>>(
+            a, list, p);
+    if (pivots > step_columns) {
+      update_panels<T, kind, PivotChoice::diagonal>
+          <<<grid(tiles_of_step(pivots, rows), count, panels), tile_threads, 0, stream()>>>(a, list, p);
     }
     check(cudaGetLastError());
-  }
+  });
+}
+
+template <class T>
+template <FactorKind kind>
+void FactorState<T>::eliminate_with_exchanges(std::int32_t begin, std::int32_t end) {
+  const FactorArrays<T> a = arrays();
+  const std::int32_t* const list = order.data() + begin;
+  for_each_step(*this, begin, end, [&](int p, std::int32_t count, int pivots, int rows) {
+    const int border =
+        largest_of(*this, begin, begin + count, [](const Front& f) { return f.rows - f.pivots; });
+    const std::size_t bytes = static_cast<std::size_t>(pivots) * step_columns * sizeof(T);
+    allow_shared_memory(factor_pivot_rows<T>);
+    const unsigned threads = pivots > 256 ? 512 : 256;
+    factor_pivot_rows<<<grid(1, count), threads, bytes, stream()>>>(a, list, p);
+    exchange_pivot_rows<<<grid(divide_up(p + pivots, solve_rows_per_block), count), solve_rows_per_block, 0,
+                          stream()>>>(a, list, p);
+    if (border > 0) {
+      solve_borders<<<grid(divide_up(border, solve_rows_per_block), count, 2), solve_rows_per_block, 0,
+                      stream()>>>(a, list, p);
+    }
+    if (pivots > step_columns) {
+      update_panels<T, kind, PivotChoice::largest>
+          <<<grid(tiles_of_step(pivots, rows), count, 2), tile_threads, 0, stream()>>>(a, list, p);
+    }
+    check(cudaGetLastError());
+  });
 }
 
 template <class T>
@@ -193,31 +229,36 @@ void FactorState<T>::subtract_products(std::int32_t begin, std::int32_t end) {
   flush(end);
 }
 
+/// Inverts the diagonal blocks of all large fronts, which only substitutions need.
 template <class T>
 template <FactorKind kind>
-void FactorState<T>::invert(const FrontLevel& level) {
-  const int pivots = front_at(level.large_begin).pivots;
-  const std::int32_t* const list = order.data() + level.large_begin;
-  const std::int32_t count = level.large_end - level.large_begin;
+void FactorState<T>::invert() {
+  if (large_places.empty()) return;
+  const auto pivots_of = [&](std::size_t k) { return front_at(large_places[k]).pivots; };
+  const int pivots = pivots_of(0);
+  const auto count = static_cast<std::int32_t>(large_places.size());
   const int triangles = kind == FactorKind::lu ? 2 : 1;
   constexpr std::size_t bytes = sizeof(T) * smallest_inverse_order * smallest_inverse_order;
   const auto kernel = invert_diagonal_blocks<T, kind>;
   allow_shared_memory(kernel);
-  kernel<<<grid(divide_up(pivots, smallest_inverse_order), count, triangles), smallest_inverse_order, bytes,
-           stream()>>>(arrays(), list, inverses.data());
-  check(cudaGetLastError());
+  for_each_grid(count, [&](std::int32_t first, std::int32_t fronts) {
+    kernel<<<grid(divide_up(pivots, smallest_inverse_order), fronts, triangles), smallest_inverse_order,
+             bytes, stream()>>>(arrays(), large_fronts.data() + first, inverses.data());
+    check(cudaGetLastError());
+  });
   std::int32_t larger = 0;  // fronts, which come first, whose blocks are larger
   while (larger < count &&
-         InverseBlocks(front_at(level.large_begin + larger).pivots).order > smallest_inverse_order)
+         InverseBlocks(pivots_of(static_cast<std::size_t>(larger))).order > smallest_inverse_order)
     ++larger;
-  if (larger == 0) return;
-  complete_inverses<<<grid(divide_up(pivots, inverse_columns), larger, triangles), inverse_threads, 0,
-                      stream()>>>(arrays(), list, inverses.data());
-  check(cudaGetLastError());
+  for_each_grid(larger, [&](std::int32_t first, std::int32_t fronts) {
+    complete_inverses<<<grid(divide_up(pivots, inverse_columns), fronts, triangles), inverse_threads, 0,
+                        stream()>>>(arrays(), large_fronts.data() + first, inverses.data());
+    check(cudaGetLastError());
+  });
 }
 
 template <class T>
-template <FactorKind kind>
+template <FactorKind kind, PivotChoice of>
 void FactorState<T>::factor_large(const FrontLevel& level) {
   if (level.large_begin == level.large_end) return;
   const std::int32_t count = level.large_end - level.large_begin;
@@ -231,71 +272,143 @@ void FactorState<T>::factor_large(const FrontLevel& level) {
   while (place < level.large_end && front_at(place).pivots > step_kernel_pivots) {
     eliminate_by_vendor<kind>(place++);
   }
-  eliminate_in_steps<kind>(place, level.large_end);
-  if (kind == FactorKind::lu && place < level.large_end) {
+  if constexpr (of == PivotChoice::diagonal) {
+    eliminate_on_diagonal<kind>(place, level.large_end);
+  } else if (place < level.large_end) {
+    eliminate_with_exchanges<kind>(place, level.large_end);
     find_positions<<<static_cast<unsigned>(level.large_end - place), tile_threads, 0, stream()>>>(
         arrays(), order.data() + place, pivot_order.data());
     check(cudaGetLastError());
   }
-  invert<kind>(level);
   subtract_products<kind>(level.large_begin, level.large_end);
 }
 
+/// Factors the fronts of a level: those of each size class besides those of the others.
 template <class T>
-template <FactorKind kind>
+template <FactorKind kind, PivotChoice of>
 void FactorState<T>::factor_level(const FrontLevel& level) {
-  for (std::int32_t c = 0; c < small_classes; ++c) factor_small<kind>(level, c);
-  factor_large<kind>(level);
+  bool main_is_free = level.large_begin == level.large_end;
+  for (std::size_t c = small_classes; c-- > 0;) {
+    if (level.small_begin[c] == level.small_begin[c + 1]) continue;
+    factor_small<kind, of>(level, c, main_is_free ? stream() : branches->branch());
+    main_is_free = false;
+  }
+  factor_large<kind, of>(level);
+  branches->join();
 }
 
-/// Computes factors of kind L D L^T, with all fronts in global memory; false when cancelled. Waits.
+/// Computes factors of kind L D L^T, with all fronts in global memory; false when cancelled. Queued.
 template <class T>
-bool FactorState<T>::factor_indefinite(const CancellationToken& cancel, std::optional<std::int32_t>& failed) {
-  IndefiniteFactorization<T> factorization(backend, plan);
+bool FactorState<T>::factor_indefinite(const CancellationToken& cancel) {
+  indefinite->start();
   for (const FrontLevel& level : plan.levels) {
     if (cancel.stop_requested()) return false;
-    factorization.factor_level(level, arrays(), order.data(), diagonal.data(), pivot_order.data());
-    if (level.large_begin < level.large_end) invert<FactorKind::ldlt>(level);
+    indefinite->factor_level(level, arrays(), order.data(), diagonal.data(), pivot_order.data(), *branches);
   }
   if (!plan.fronts.empty()) {
     const auto count = static_cast<unsigned>(plan.fronts.size());
     invert_orders<<<count, tile_threads, 0, stream()>>>(arrays(), pivot_order.data());
     check(cudaGetLastError());
   }
-  failed = factorization.take_facts(factor_facts);
+  invert<FactorKind::ldlt>();
   return true;
 }
 
 /// Factors by Cholesky's method or as L U; false when cancelled. Queued.
 template <class T>
 bool FactorState<T>::factor_levels(const CancellationToken& cancel) {
+  constexpr auto diagonal_pivots = PivotChoice::diagonal;
   for (const FrontLevel& level : plan.levels) {
     if (cancel.stop_requested()) return false;
     if (plan.kind() == FactorKind::cholesky) {
-      factor_level<FactorKind::cholesky>(level);
+      factor_level<FactorKind::cholesky, diagonal_pivots>(level);
+    } else if (choice == diagonal_pivots) {
+      factor_level<FactorKind::lu, diagonal_pivots>(level);
     } else {
-      factor_level<FactorKind::lu>(level);
+      factor_level<FactorKind::lu, PivotChoice::largest>(level);
     }
+  }
+  if (plan.kind() == FactorKind::cholesky) {
+    invert<FactorKind::cholesky>();
+  } else {
+    invert<FactorKind::lu>();
   }
   return true;
 }
 
-/// Takes the facts about the pivots, and returns the first column of the permuted matrix without one, if any.
-/// Waits.
+/// Queued.
 template <class T>
-std::optional<std::int32_t> FactorState<T>::take_facts() {
+void FactorState<T>::measure_pivots() {
+  if (plan.fronts.empty()) return;
+  const auto kernel = plan.kind() == FactorKind::cholesky ? record_pivot_sizes<T, FactorKind::cholesky>
+                      : plan.kind() == FactorKind::lu     ? record_pivot_sizes<T, FactorKind::lu>
+                                                          : record_pivot_sizes<T, FactorKind::ldlt>;
+  kernel<<<static_cast<unsigned>(plan.fronts.size()), warp_size, 0, stream()>>>(arrays(), diagonal.data());
+  check(cudaGetLastError());
+}
+
+/// Factors the elements that have been stored in the fronts; false when cancelled. The launches of a change
+/// of values are recorded, unless libraries are called or pivots are searched. Queued.
+template <class T>
+bool FactorState<T>::eliminate(const CancellationToken& cancel) {
+  bool complete = true;
+  const auto queue = [&](const CancellationToken& token) {
+    complete = plan.kind() == FactorKind::ldlt ? factor_indefinite(token) : factor_levels(token);
+    if (complete) measure_pivots();
+  };
+  if (is_recordable && has_factors && choice == PivotChoice::diagonal) {
+    if (cancel.stop_requested()) return false;
+    recording.run(backend, {factor.data(), stack.data(), kept.rows()}, [&] { queue({}); });
+  } else {
+    queue(cancel);
+  }
+  return complete;
+}
+
+/// Takes the facts about the pivots. Waits.
+template <class T>
+void FactorState<T>::take_facts() {
+  factor_facts = {};
   const PivotFacts found = backend.read(facts.data());
+  factor_facts.pivot_ratio = pivot_ratio(found);
+  factor_facts.kept_pivots = keeps_pivots();
+  if (indefinite) {
+    failed = indefinite->take_facts(factor_facts);
+    return;
+  }
   double multiplier = 0;
   std::memcpy(&multiplier, &found.largest_multiplier, sizeof multiplier);
   factor_facts.largest_multiplier = multiplier <= 1 ? 1 : multiplier;  // NaN stays
-  if (found.first_failure == PivotFacts::none) return std::nullopt;
-  return found.first_failure;
+  failed.reset();
+  if (found.first_failure != PivotFacts::none) failed = found.first_failure;
+}
+
+/// Whether new values may have the pivots of earlier ones.
+template <class T>
+bool FactorState<T>::stands() const {
+  constexpr double most_growth = 16;  // of the largest multiplier
+  return !failed && factor_facts.largest_multiplier <= most_growth * searched_multiplier;
+}
+
+/// Whether cuSOLVER or cuBLAS take part in the factorisation.
+template <class T>
+bool FactorState<T>::calls_libraries() const {
+  if (plan.kind() == FactorKind::ldlt) return false;
+  return std::any_of(plan.fronts.begin(), plan.fronts.end(), [](const Front& front) {
+    const double border = front.rows - front.pivots;
+    return front.rows > small_orders[small_classes - 1] &&
+           (front.pivots > step_kernel_pivots || border * border * front.pivots >= single_product);
+  });
 }
 
 /// Allocates the working memory of a factorisation.
 template <class T>
 void FactorState<T>::reserve() {
-  const Device& device = backend.device();
+  if (stack.size() == 0) stack = Array<T>(backend.device(), plan.stack_entries + plan.border_entries);
+  if (plan.kind() == FactorKind::ldlt) {
+    if (!indefinite) indefinite.emplace(backend, plan);
+    return;
+  }
   std::int64_t exchanged = 0;  // elements of the largest row panel whose columns are exchanged
   int pivots = 0;              // of the largest front that cuSOLVER factors
   for (const Front& front : plan.fronts) {
@@ -303,30 +416,67 @@ void FactorState<T>::reserve() {
     pivots = std::max(pivots, front.pivots);
     exchanged = std::max(exchanged, std::int64_t{front.rows - front.pivots} * front.pivots);
   }
-  if (plan.kind() == FactorKind::cholesky) lapack->reserve_potrf(pivots);
-  if (plan.kind() == FactorKind::lu) lapack->reserve_getrf(pivots);
-  stack = Array<T>(device, plan.stack_entries + plan.border_entries);
-  scratch = Array<T>(device, is_symmetric(plan.kind()) ? 0 : exchanged);
+  if (plan.kind() == FactorKind::cholesky) {
+    lapack->reserve_potrf(pivots);
+  } else {
+    lapack->reserve_getrf(pivots);
+    scratch = Array<T>(backend.device(), exchanged);
+  }
 }
 
+/// Releases the working memory, unless the next change of values is to find it where it was.
+template <class T>
+void FactorState<T>::release() {
+  if (is_recordable && has_factors) return;
+  stack = Array<T>();
+  scratch = Array<T>();
+  indefinite.reset();
+}
+
+/// Bytes of device memory that are kept between factorisations.
+template <class T>
+std::size_t FactorState<T>::bytes() const {
+  if (!allocated) return 0;
+  return allocated->factor + allocated->maps + stack.bytes() + (indefinite ? indefinite->bytes() : 0);
+}
+
+/// Factors A with a choice of pivots; false when cancelled. Waits.
+template <class T>
+bool FactorState<T>::try_pivots(PivotChoice of, const DeviceElements<T>& A, const CancellationToken& cancel) {
+  choice = of;
+  if (keeps_pivots()) kept.take(backend, arrays(), std::ssize(plan.fronts), offsets, relative);
+  backend.fill(1, PivotFacts{}, facts.data());
+  backend.fill(plan.factor_entries, T{}, factor.data());
+  backend.for_each(rows(), ScatterRow<T>{A.row_offsets, A.columns, A.values,
+                                         keeps_pivots() ? kept.offsets() : offsets.data(), row_scale.data(),
+                                         column_scale.data(), factor.data()});
+  if (!eliminate(cancel)) return false;
+  take_facts();
+  return true;
+}
+
+/// New values of LU keep the pivots of earlier ones, unless these have become useless.
 template <class T>
 FactorResult FactorState<T>::run(const DeviceElements<T>& A, T* complements,
                                  const CancellationToken& cancel) {
   const CurrentDevice current(backend.device().id());
   reserve();
-  backend.fill(1, PivotFacts{}, facts.data());
-  backend.fill(plan.factor_entries, T{}, factor.data());
-  backend.for_each(rows(), ScatterRow<T>{A.row_offsets, A.columns, A.values, offsets.data(), row_scale.data(),
-                                         column_scale.data(), factor.data()});
-  factor_facts = {};
-  std::optional<std::int32_t> failed;
-  const bool indefinite = plan.kind() == FactorKind::ldlt;
-  const bool complete = indefinite ? factor_indefinite(cancel, failed) : factor_levels(cancel);
+  const bool searches = plan.kind() == FactorKind::lu;
+  bool complete = true;
+  bool stood = false;
+  if (!searches || (is_recordable && has_factors)) {
+    complete = try_pivots(PivotChoice::diagonal, A, cancel);
+    stood = !searches || stands();
+  }
+  if (complete && !stood) {
+    kept.forget();
+    complete = try_pivots(PivotChoice::largest, A, cancel);
+    searched_multiplier = factor_facts.largest_multiplier;
+  }
   if (complete && complements != nullptr) assemble_borders(complements);
-  if (!indefinite) failed = take_facts();
-  stack = Array<T>();
-  scratch = Array<T>();
+  release();
   if (!complete) return {FactorEnd::cancelled};
+  has_factors = !failed;
   if (failed) {
     const std::int32_t column = plan.layout.tree.permutation[static_cast<std::size_t>(*failed)];
     return {FactorEnd::no_pivot, FailedPivot{column}};

@@ -2,12 +2,16 @@
 /// A factorisation on a GPU: its plan and its arrays.
 #pragma once
 
+#include "backend/cuda/branches.cuh"
 #include "backend/cuda/cuda.cuh"
+#include "backend/recording.hpp"
 #include "linalg/blas/device_lapack.cuh"
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
 #include "sparse_direct/multifrontal/cuda/border_fronts.hpp"
 #include "sparse_direct/multifrontal/cuda/device_elements.hpp"
 #include "sparse_direct/multifrontal/cuda/front_plan.hpp"
+#include "sparse_direct/multifrontal/cuda/indefinite_fronts.cuh"
+#include "sparse_direct/multifrontal/cuda/kept_pivots.cuh"
 #include "sparse_direct/multifrontal/cuda/spare_pivots.hpp"
 #include "sparse_direct/multifrontal/fronts/factor_facts.hpp"
 #include "support/vector_bytes.hpp"
@@ -15,6 +19,7 @@
 #include <echelon/array.hpp>
 #include <echelon/cancellation.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -43,10 +48,11 @@ DeviceFactorMemory memory_of(const FrontPlan& plan, std::int64_t nonzeros) {
   memory.stack =
       static_cast<std::size_t>(plan.stack_entries + plan.border_entries + plan.work_entries) * sizeof(T);
   const FrontLayout& layout = plan.layout;
+  const std::size_t copies = plan.kind() == FactorKind::lu ? 2 : 1;  // one for kept pivots
   memory.maps =
       bytes_of(plan.fronts) + bytes_of(plan.forward) + bytes_of(plan.backward) + bytes_of(layout.children) +
-      bytes_of(plan.order) + 2 * bytes_of(layout.position_in_parent) +
-      static_cast<std::size_t>(nonzeros) * 8 +
+      bytes_of(plan.order) + (1 + copies) * bytes_of(layout.position_in_parent) +
+      copies * static_cast<std::size_t>(nonzeros) * 8 +
       static_cast<std::size_t>(plan.n()) * (2 * sizeof(T) + 8 + (plan.kind() == FactorKind::lu ? 12 : 0) +
                                             (plan.kind() == FactorKind::ldlt ? 8 + 2 * sizeof(T) : 0));
   return memory;
@@ -57,6 +63,7 @@ struct FactorState {
   Cuda backend;
   FrontPlan plan;
   FactorFacts factor_facts;
+  std::optional<std::int32_t> failed;  // the first column of the permuted matrix without a pivot
   // Set by allocate().
   std::optional<DeviceFactorMemory> allocated;
   Array<Front> fronts;  ///< and those of the borders
@@ -69,40 +76,67 @@ struct FactorState {
   Array<T> diagonal;  // of D, two elements a column: on the diagonal, and below it
   Array<PivotFacts> facts;
   std::optional<DeviceLapack<T>> lapack;
+  std::optional<IndefiniteFactorization<T>> indefinite;  // of FactorKind::ldlt
+  std::vector<std::int32_t> large_places;  // of the large fronts in the order, with their pivots descending
+  Array<std::int32_t> large_fronts;
+  std::optional<Branches> branches;  // for the size classes of a level
+  // For changes of values in a factorisation without calls of libraries: its launches are recorded, its
+  // working memory is kept, and LU has the pivots of earlier values.
+  bool is_recordable = false;
+  bool has_factors = false;
+  Recording<Cuda> recording;
+  KeptPivots kept;
+  PivotChoice choice = PivotChoice::diagonal;
+  double searched_multiplier = 1;  // the largest after the last search for pivots
 
   FactorState(const Device& device, FrontPlan front_plan) : backend(device), plan(std::move(front_plan)) {}
 
   void allocate(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> column_indices,
                 std::span<const T> row_scales, std::span<const T> column_scales);
+  /// Whether LU keeps the pivots of earlier values.
+  [[nodiscard]] bool keeps_pivots() const {
+    return plan.kind() == FactorKind::lu && choice == PivotChoice::diagonal;
+  }
   [[nodiscard]] FactorArrays<T> arrays() {
-    return {fronts.data(), children.data(),  relative.data(), factor.data(),
-            stack.data(),  exchanges.data(), position.data(), facts.data()};
+    return {fronts.data(), children.data(), relative.data(),  keeps_pivots() ? kept.rows() : relative.data(),
+            factor.data(), stack.data(),    exchanges.data(), position.data(),
+            facts.data()};
   }
   [[nodiscard]] const Front& front_at(std::int32_t place) const {
     return plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
   }
 
-  template <FactorKind kind>
+  template <FactorKind kind, PivotChoice of>
   void factor_level(const FrontLevel& level);
-  template <FactorKind kind>
-  void factor_small(const FrontLevel& level, std::int32_t size_class);
-  template <FactorKind kind>
+  template <FactorKind kind, PivotChoice of>
+  void factor_small(const FrontLevel& level, std::size_t size_class, cudaStream_t on);
+  template <FactorKind kind, PivotChoice of>
   void factor_large(const FrontLevel& level);
   template <FactorKind kind>
-  void eliminate_in_steps(std::int32_t begin, std::int32_t end);
+  void eliminate_with_exchanges(std::int32_t begin, std::int32_t end);
+  template <FactorKind kind>
+  void eliminate_on_diagonal(std::int32_t begin, std::int32_t end);
   template <FactorKind kind>
   void eliminate_by_vendor(std::int32_t place);
   template <FactorKind kind>
-  void invert(const FrontLevel& level);
+  void invert();
   template <FactorKind kind>
   void subtract_products(std::int32_t begin, std::int32_t end);
   /// Number of the user's rows, without the spare ones of the permuted matrix.
   [[nodiscard]] std::int64_t rows() const { return row_places.size(); }
   [[nodiscard]] FactorResult run(const DeviceElements<T>& A, T* complements, const CancellationToken& cancel);
+  void list_large_fronts();
   void reserve();
+  void release();
+  [[nodiscard]] bool try_pivots(PivotChoice of, const DeviceElements<T>& A, const CancellationToken& cancel);
+  [[nodiscard]] bool eliminate(const CancellationToken& cancel);
   [[nodiscard]] bool factor_levels(const CancellationToken& cancel);
-  [[nodiscard]] bool factor_indefinite(const CancellationToken& cancel, std::optional<std::int32_t>& failed);
-  [[nodiscard]] std::optional<std::int32_t> take_facts();
+  [[nodiscard]] bool factor_indefinite(const CancellationToken& cancel);
+  void measure_pivots();
+  void take_facts();
+  [[nodiscard]] bool stands() const;
+  [[nodiscard]] bool calls_libraries() const;
+  [[nodiscard]] std::size_t bytes() const;
   void assemble_borders(T* complements);
   void solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X,
              std::int64_t leading_x, T* workspace, Equilibrated equilibrated) const;
@@ -142,11 +176,28 @@ void FactorState<T>::allocate(std::span<const std::int64_t> row_offsets,
   inverses = Array<T>(device, plan.inverse_entries);
   diagonal = Array<T>(device, kind == FactorKind::ldlt ? 2 * plan.n() : 0);
   facts = Array<PivotFacts>(device, 1);
+  list_large_fronts();
   lapack.emplace(device);
+  branches.emplace(small_classes);
+  is_recordable = !calls_libraries();
   layout.position_in_parent = {};
   layout.tree.rows = {};
   layout.row_permutation = {};
   plan.forward = plan.backward = {};
+}
+
+template <class T>
+void FactorState<T>::list_large_fronts() {
+  for (const FrontLevel& level : plan.levels) {
+    for (std::int32_t place = level.large_begin; place < level.large_end; ++place)
+      large_places.push_back(place);
+  }
+  std::stable_sort(large_places.begin(), large_places.end(),
+                   [&](std::int32_t a, std::int32_t b) { return front_at(a).pivots > front_at(b).pivots; });
+  std::vector<std::int32_t> numbers;
+  for (const std::int32_t place : large_places)
+    numbers.push_back(plan.order[static_cast<std::size_t>(place)]);
+  large_fronts = to_device<std::int32_t>(backend.device(), numbers);
 }
 
 /// Plan of a factorisation with an assembly tree, with spare pivots where the kind has them.

@@ -2,6 +2,7 @@
 /// L D L^T factorisation of fronts, level by level, by the kernels of dense/tiles.
 #pragma once
 
+#include "backend/cuda/branches.cuh"
 #include "backend/cuda/cuda.cuh"
 #include "dense/tiles/indefinite_steps.cuh"
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
@@ -62,7 +63,7 @@ void solve_with_diagonal(std::int64_t n, std::int64_t columns, const T* diagonal
   check(cudaGetLastError());
 }
 
-/// A factorisation in progress, with its working memory.
+/// Working memory of factorisations by a plan.
 template <class T>
 class IndefiniteFactorization {
  public:
@@ -70,18 +71,28 @@ class IndefiniteFactorization {
       : backend_(backend),
         plan_(plan),
         work_(backend.device(), plan.work_entries),
-        states_(backend.device(), largest_batch(plan)),
+        states_(backend.device(), largest_level(plan)),
         facts_(backend.device(), 1) {
-    backend.fill(1, tiles::IndefiniteFacts{}, facts_.data());
     tiles::allow_two_tiles<T, IndefiniteFronts<T>>();
   }
 
-  /// Factors the fronts of a level. `order` lists the fronts of the plan. Queued.
+  /// Before the first level. Queued.
+  void start() { backend_.fill(1, tiles::IndefiniteFacts{}, facts_.data()); }
+  [[nodiscard]] std::size_t bytes() const { return work_.bytes() + states_.bytes() + facts_.bytes(); }
+
+  /// Factors the fronts of a level, each batch besides the others. `order` lists the fronts of the plan.
+  /// Queued.
   void factor_level(const FrontLevel& level, const FactorArrays<T>& arrays, const std::int32_t* order,
-                    T* diagonal, std::int32_t* pivot_order) {
+                    T* diagonal, std::int32_t* pivot_order, Branches& branches) {
+    const std::int32_t first = level.small_begin[0];
     for_each_batch(level, [&](std::int32_t begin, std::int32_t end) {
-      factor_batch(begin, end, {arrays, order + begin, diagonal, pivot_order, work_.data(), states_.data()});
+      const bool is_last = end == level.large_end;
+      factor_batch(
+          begin, end,
+          {arrays, order + begin, diagonal, pivot_order, work_.data(), states_.data() + (begin - first)},
+          is_last || !branches.has_free() ? stream() : branches.branch());
     });
+    branches.join();
   }
 
   /// Adds the facts about the pivots, and returns the first column of the permuted matrix without one, if
@@ -114,13 +125,10 @@ class IndefiniteFactorization {
     }
   }
 
-  static std::int64_t largest_batch(const FrontPlan& plan) {
+  static std::int64_t largest_level(const FrontPlan& plan) {
     std::int64_t largest = 0;
-    for (const FrontLevel& level : plan.levels) {
-      for_each_batch(level, [&](std::int32_t begin, std::int32_t end) {
-        largest = std::max<std::int64_t>(largest, end - begin);
-      });
-    }
+    for (const FrontLevel& level : plan.levels)
+      largest = std::max<std::int64_t>(largest, level.large_end - level.small_begin[0]);
     return largest;
   }
 
@@ -128,7 +136,8 @@ class IndefiniteFactorization {
     return plan_.fronts[static_cast<std::size_t>(plan_.order[static_cast<std::size_t>(place)])];
   }
 
-  void factor_batch(std::int32_t begin, std::int32_t end, const IndefiniteFronts<T>& fronts) {
+  void factor_batch(std::int32_t begin, std::int32_t end, const IndefiniteFronts<T>& fronts,
+                    cudaStream_t on) {
     tiles::IndefiniteBatch batch{end - begin, 0, 0};
     for (std::int32_t place = begin; place < end; ++place) {
       batch.rows = std::max(batch.rows, front_at(place).rows);
@@ -136,14 +145,13 @@ class IndefiniteFactorization {
     }
     const dim3 grid(static_cast<unsigned>((batch.rows + assembly_columns - 1) / assembly_columns),
                     static_cast<unsigned>(batch.count));
-    assemble_large_fronts<T, FactorKind::ldlt>
-        <<<grid, tile_threads, 0, stream()>>>(fronts.arrays, fronts.list);
+    assemble_large_fronts<T, FactorKind::ldlt><<<grid, tile_threads, 0, on>>>(fronts.arrays, fronts.list);
     check(cudaGetLastError());
-    tiles::start_fronts<T>(fronts, batch);
+    tiles::start_fronts<T>(fronts, batch, on);
     for (int p = 0; p < batch.pivots; p += tiles::indefinite_width) {
       const tiles::IndefiniteStep step = step_at(begin, end, p);
-      tiles::eliminate_blocks<T>(fronts, batch, step, facts_.data());
-      tiles::update_rest<T>(fronts, batch, step);
+      tiles::eliminate_blocks<T>(fronts, batch, step, facts_.data(), on);
+      tiles::update_rest<T>(fronts, batch, step, on);
     }
   }
 

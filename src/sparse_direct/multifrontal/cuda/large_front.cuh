@@ -45,7 +45,7 @@ struct FrontElements {
 /// Adds elements [begin, end) of a child's column to a column of its parent, by a warp. Rows differ, so that
 /// loads of several elements may precede the stores.
 template <FactorKind kind, class T>
-__device__ void add_column(const FrontElements<T, kind>& F, const std::int32_t* relative, const T* source,
+__device__ void add_column(const FrontElements<T, kind>& F, const std::int32_t* rows, const T* source,
                            int column, int begin, int end) {
   constexpr int batch = 4;
   int i = begin + lane_id();
@@ -53,13 +53,13 @@ __device__ void add_column(const FrontElements<T, kind>& F, const std::int32_t* 
     T* places[batch];
     T sums[batch];
 #pragma unroll
-    for (int t = 0; t < batch; ++t) places[t] = &F(relative[i + t * warp_size], column);
+    for (int t = 0; t < batch; ++t) places[t] = &F(rows[i + t * warp_size], column);
 #pragma unroll
     for (int t = 0; t < batch; ++t) sums[t] = *places[t] + source[i + t * warp_size];
 #pragma unroll
     for (int t = 0; t < batch; ++t) *places[t] = sums[t];
   }
-  for (; i < end; i += warp_size) F(relative[i], column) += source[i];
+  for (; i < end; i += warp_size) F(rows[i], column) += source[i];
 }
 
 /// Zeroes the update matrix and adds those of the children, one after the other. blockIdx.x: group of
@@ -80,63 +80,92 @@ __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t
   for (int c = front.child_begin; c < front.child_end; ++c) {
     const Front child = arrays.fronts[arrays.children[c]];
     const std::int32_t* const relative = arrays.relative + child.border;
+    const std::int32_t* const rows = arrays.relative_rows + child.border;
     const T* const update = arrays.stack + child.update;
     const int order = child.rows - child.pivots;
     const int last = lower_bound(relative, order, end);
     for (int j = lower_bound(relative, order, begin) + warp_id(); j < last; j += block_warps()) {
       const int column = relative[j];
-      add_column<kind>(F, relative, update + std::int64_t{j} * order, column, is_symmetric(kind) ? j : 0,
-                       order);
+      add_column<kind>(F, rows, update + std::int64_t{j} * order, column, is_symmetric(kind) ? j : 0, order);
     }
     __syncthreads();
   }
 }
 
-/// Factors the step's diagonal block by Cholesky's method, in place. One warp for each front.
-template <class T>
-__global__ void factor_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list, int p) {
-  const Front front = arrays.fronts[list[blockIdx.y]];
+/// Factors the step's diagonal block in place, with the pivots on its diagonal, by a warp.
+template <class T, FactorKind kind>
+__device__ void factor_diagonal_block(const FactorArrays<T>& arrays, const Front& front, int p) {
   const int width = min(step_columns, front.pivots - p);
   if (width <= 0) return;
+  constexpr bool lower = kind == FactorKind::cholesky;
   T* const block = arrays.factor + front.panel + p + std::int64_t{p} * front.rows;
   const int i = lane_id();
   T row[step_columns];
 #pragma unroll
   for (int c = 0; c < step_columns; ++c)
-    row[c] = i < width && c <= i ? block[i + std::int64_t{c} * front.rows] : T{};
-  const int failed = factor_in_registers(row, width);
+    row[c] = i < width && (lower ? c <= i : c < width) ? block[i + std::int64_t{c} * front.rows] : T{};
+  int failed = width;
+  if constexpr (lower) {
+    failed = factor_in_registers(row, width);
+  } else {
+    T multiplier = 0;
+    failed = factor_lu_in_registers(row, width, multiplier);
+    record_multiplier(arrays, multiplier);
+  }
   if (i == 0 && failed < width) record_failure(arrays, front.first + p + failed);
 #pragma unroll
   for (int c = 0; c < step_columns; ++c) {
-    if (i < width && c <= i) block[i + std::int64_t{c} * front.rows] = row[c];
+    if (i < width && (lower ? c <= i : c < width)) block[i + std::int64_t{c} * front.rows] = row[c];
   }
 }
 
-/// Solves X = X L^-T in the rows of the step's columns below the diagonal block, one row for each thread.
-template <class T>
-__global__ void solve_below_diagonal(FactorArrays<T> arrays, const std::int32_t* list, int p) {
-  __shared__ T L[step_columns][step_columns];  // L[column][row]
+/// Factors the first diagonal blocks, one warp for each front; update_panels factors those of later steps.
+template <class T, FactorKind kind>
+__global__ void factor_first_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list) {
+  factor_diagonal_block<T, kind>(arrays, arrays.fronts[list[blockIdx.y]], 0);
+}
+
+/// Completes L in the step's columns below the diagonal block, X = X L^-T for Cholesky and X = X U^-1 for LU,
+/// and if blockIdx.z is 1, U in its rows to the right, X = L^-1 X. One row or column for each thread.
+template <class T, FactorKind kind>
+__global__ void solve_beside_diagonal(FactorArrays<T> arrays, const std::int32_t* list, int p) {
+  __shared__ T block[step_columns][step_columns];  // block[column][row]
   const Front front = arrays.fronts[list[blockIdx.y]];
   const int width = min(step_columns, front.pivots - p);
-  const int first = p + width + static_cast<int>(blockIdx.x) * solve_rows_per_block;
+  const int begin = p + width;
+  const int first = begin + static_cast<int>(blockIdx.x) * solve_rows_per_block;
   if (width <= 0 || first >= front.rows) return;
-  T* const panel = arrays.factor + front.panel + std::int64_t{p} * front.rows;
+  T* const panel = arrays.factor + front.panel;
   for (int t = static_cast<int>(threadIdx.x); t < width * width; t += solve_rows_per_block) {
-    L[t / width][t % width] = panel[p + t % width + std::int64_t{t / width} * front.rows];
+    block[t / width][t % width] = panel[p + t % width + std::int64_t{p + t / width} * front.rows];
   }
   __syncthreads();
-  const int i = first + static_cast<int>(threadIdx.x);
-  if (i >= front.rows) return;
+  const bool right = kind == FactorKind::lu && blockIdx.z == 1;
+  const int k = first + static_cast<int>(threadIdx.x);
+  const int border = front.rows - front.pivots;
+  T* line = panel + k + std::int64_t{p} * front.rows;  // the elements of row k, or of column k
+  std::int64_t stride = front.rows;
+  if (right && k < front.pivots) {
+    line = panel + p + std::int64_t{k} * front.rows;
+    stride = 1;
+  } else if (right) {
+    line = arrays.factor + front.row_panel + (k - front.pivots) + std::int64_t{p} * border;
+    stride = border;
+  }
+  T multiplier = 0;
   T x[step_columns];
 #pragma unroll
   for (int c = 0; c < step_columns; ++c) {
-    if (c >= width) break;
-    T sum = panel[i + std::int64_t{c} * front.rows];
+    if (c >= width || k >= front.rows) break;
+    T sum = line[c * stride];
 #pragma unroll
-    for (int q = 0; q < c; ++q) sum -= x[q] * L[q][c];
-    x[c] = sum / L[c][c];
-    panel[i + std::int64_t{c} * front.rows] = x[c];
+    for (int q = 0; q < c; ++q)
+      sum -= x[q] * (kind == FactorKind::cholesky || right ? block[q][c] : block[c][q]);
+    x[c] = right ? sum : sum / block[c][c];
+    line[c * stride] = x[c];
+    multiplier = fmax(multiplier, fabs(x[c]));
   }
+  if (kind == FactorKind::lu && !right) record_multiplier(arrays, multiplier);
 }
 
 /// Finds a column's largest element among the rows that may become pivots, with all threads of the block,
@@ -384,8 +413,9 @@ struct TileProduct {
 };
 
 /// Updates the columns to the right of the step's, among the pivots: A = A - L U. blockIdx.x: tile;
-/// blockIdx.z: panel or row panel.
-template <class T, FactorKind kind>
+/// blockIdx.z: panel or row panel. With pivots on the diagonal the block of the first tile also factors the
+/// next diagonal block.
+template <class T, FactorKind kind, PivotChoice choice>
 __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   const Front front = arrays.fronts[list[blockIdx.y]];
   const int width = min(step_columns, front.pivots - p);
@@ -444,6 +474,9 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
                                         .lower = false};
     product.subtract(row, column);
   }
+  if (choice == PivotChoice::largest || blockIdx.x != 0) return;
+  __syncthreads();
+  if (warp_id() == 0) factor_diagonal_block<T, kind>(arrays, front, begin);
 }
 
 /// Subtracts the products of the finished panels from the update matrices.

@@ -4,6 +4,8 @@
 
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
 
+#include <cuda_pipeline.h>
+
 #include <cmath>
 
 namespace echelon::sparse_direct::gpu {
@@ -21,6 +23,7 @@ struct SharedFront {
   __device__ T& operator()(int i, int j) const { return elements[i + j * leading]; }
 };
 
+/// Copies the front's elements of A to shared memory, and zeroes the rest.
 template <class T, FactorKind kind>
 __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
   const T* const panel = arrays.factor + front.panel;
@@ -29,7 +32,7 @@ __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, co
   for (int j = warp_id(); j < F.rows; j += block_warps()) {
     for (int i = lane_id(); i < F.rows; i += warp_size) {
       if (j < F.pivots) {
-        F(i, j) = panel[i + j * F.rows];
+        __pipeline_memcpy_async(&F(i, j), &panel[i + j * F.rows], sizeof(T));
       } else if (i >= F.pivots) {
         F(i, j) = 0;
       }
@@ -37,64 +40,162 @@ __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, co
   }
   if constexpr (kind == FactorKind::lu) {
     for (int i = warp_id(); i < F.pivots; i += block_warps()) {
-      for (int j = lane_id(); j < border; j += warp_size) F(i, F.pivots + j) = row_panel[j + i * border];
+      for (int j = lane_id(); j < border; j += warp_size)
+        __pipeline_memcpy_async(&F(i, F.pivots + j), &row_panel[j + i * border], sizeof(T));
     }
   }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
   __syncthreads();
 }
 
-/// Adds the update matrices of the children, one after the other so that the sums are always the same.
+/// Places of a child's arrays.
+struct ChildArrays {
+  std::int64_t border;
+  std::int64_t update;
+  int order;
+};
+
+/// The update matrix of a child, with the places in the front of the rows of a lane: every warp_size-th one.
 template <class T, FactorKind kind>
-__device__ void add_children(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
-  for (int c = front.child_begin; c < front.child_end; ++c) {
-    const Front child = arrays.fronts[arrays.children[c]];
-    const std::int32_t* const __restrict__ relative = arrays.relative + child.border;
-    const T* const __restrict__ update = arrays.stack + child.update;
-    const int order = child.rows - child.pivots;
-    for (int j = warp_id(); j < order; j += block_warps()) {
-      const int column = relative[j];
-      const T* const source = update + std::int64_t{j} * order;
-#pragma unroll 4
-      for (int i = (kind == FactorKind::cholesky ? j : 0) + lane_id(); i < order; i += warp_size) {
-        F(relative[i], column) += source[i];
+class ChildUpdate {
+  static constexpr int slots = small_orders[small_classes - 1] / warp_size;
+  /// Columns whose elements are loaded before those of the first are added.
+  static constexpr int together = 4;
+
+ public:
+  __device__ ChildUpdate(const FactorArrays<T>& arrays, const ChildArrays& child)
+      : columns_(arrays.relative + child.border), update_(arrays.stack + child.update), order_(child.order) {
+#pragma unroll
+    for (int k = 0; k < slots; ++k)
+      rows_[k] = row(k) < order_ ? arrays.relative_rows[child.border + row(k)] : 0;
+  }
+
+  /// Adds the columns of the calling warp: each column of the front is that of one warp.
+  __device__ void add_to(const SharedFront<T>& F) const {
+    for (int begin = 0; begin < order_; begin += warp_size) {
+      const int j = begin + lane_id();
+      const int column = j < order_ ? columns_[j] : -1;
+      unsigned own = __ballot_sync(full_warp, column >= 0 && column % block_warps() == warp_id());
+      while (own != 0) {
+        int lanes[together];
+#pragma unroll
+        for (int& lane : lanes) {
+          lane = __ffs(static_cast<int>(own)) - 1;  // -1: no column is left
+          own &= own - 1;
+        }
+        add_columns(F, begin, column, lanes);
       }
     }
+  }
+
+ private:
+  __device__ static int row(int slot) {
+    return slot * warp_size + lane_id();
+  }
+  __device__ void add_columns(const SharedFront<T>& F, int begin, int column,
+                              const int (&lanes)[together]) const {
+    T elements[together][slots];
+#pragma unroll
+    for (int t = 0; t < together; ++t) {
+      const int j = begin + lanes[t];
+#pragma unroll
+      for (int k = 0; k < slots; ++k) {
+        const bool stored = lanes[t] >= 0 && row(k) < order_ && (kind == FactorKind::lu || row(k) >= j);
+        elements[t][k] = stored ? update_[std::int64_t{j} * order_ + row(k)] : T{};
+      }
+    }
+#pragma unroll
+    for (int t = 0; t < together; ++t) {
+      const int to = __shfl_sync(full_warp, column, max(lanes[t], 0));
+#pragma unroll
+      for (int k = 0; k < slots; ++k) {
+        const bool stored =
+            lanes[t] >= 0 && row(k) < order_ && (kind == FactorKind::lu || row(k) >= begin + lanes[t]);
+        if (stored) F(rows_[k], to) += elements[t][k];
+      }
+    }
+  }
+
+  const std::int32_t* columns_;
+  const T* update_;
+  int order_;
+  std::int32_t rows_[slots];
+};
+
+/// Adds the update matrices of the children. Each warp adds those of its columns one after the other, so that
+/// the sums are always the same.
+template <class T, FactorKind kind>
+__device__ void add_children(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
+  __shared__ ChildArrays children[warp_size];
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int first = front.child_begin; first < front.child_end; first += warp_size) {
+    const int count = min(warp_size, front.child_end - first);
     __syncthreads();
+    if (thread < count) {
+      const Front& child = arrays.fronts[arrays.children[first + thread]];
+      children[thread] = {child.border, child.update, child.rows - child.pivots};
+    }
+    __syncthreads();
+    for (int c = 0; c < count; ++c) ChildUpdate<T, kind>(arrays, children[c]).add_to(F);
+  }
+  __syncthreads();
+}
+
+/// Factors the diagonal block of columns p, ..., p + width - 1 with the pivots on its diagonal, by a warp,
+/// and stores the reciprocals of the diagonal.
+template <class T, FactorKind kind>
+__device__ void factor_diagonal(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F,
+                                int p, T* reciprocals) {
+  const int width = min(small_block, front.pivots - p);
+  constexpr bool lower = kind == FactorKind::cholesky;
+  const int lane = lane_id();
+  T row[small_block];
+#pragma unroll
+  for (int c = 0; c < small_block; ++c)
+    row[c] = lane < width && (lower ? c <= lane : c < width) ? F(p + lane, p + c) : T{};
+  int failed = width;
+  if constexpr (lower) {
+    failed = factor_in_registers(row, width);
+  } else {
+    T multiplier = 0;
+    failed = factor_lu_in_registers(row, width, multiplier);
+    record_multiplier(arrays, multiplier);
+  }
+  if (lane == 0 && failed < width) record_failure(arrays, front.first + p + failed);
+#pragma unroll
+  for (int c = 0; c < small_block; ++c) {
+    if (lane < width && (lower ? c <= lane : c < width)) F(p + lane, p + c) = row[c];
+    if (lane == c) reciprocals[c] = 1 / row[c];
   }
 }
 
-/// Eliminates columns p, ..., p + width - 1, without updates of other columns, by Cholesky's method: the
-/// diagonal block by one warp, then one row below it for each thread.
-template <class T>
-__device__ void factor_columns(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F,
-                               int p, int width) {
-  __shared__ T reciprocals[small_block];
-  const int thread = static_cast<int>(threadIdx.x);
-  if (warp_id() == 0) {
-    T row[small_block];
-#pragma unroll
-    for (int c = 0; c < small_block; ++c) row[c] = thread < width && c <= thread ? F(p + thread, p + c) : T{};
-    const int failed = factor_in_registers(row, width);
-    if (thread == 0 && failed < width) record_failure(arrays, front.first + p + failed);
-#pragma unroll
-    for (int c = 0; c < small_block; ++c) {
-      if (thread < width && c <= thread) F(p + thread, p + c) = row[c];
-      if (thread == c) reciprocals[c] = 1 / row[c];
-    }
-  }
-  __syncthreads();
-  for (int i = p + width + thread; i < F.rows; i += static_cast<int>(blockDim.x)) {
+/// Completes L in columns p, ..., p + width - 1 below a factored diagonal block, and for LU the rows of U to
+/// the right: one row or column for each thread.
+template <class T, FactorKind kind>
+__device__ void solve_beside(const FactorArrays<T>& arrays, const SharedFront<T>& F, int p, int width,
+                             const T* reciprocals) {
+  constexpr bool has_right = kind == FactorKind::lu;
+  const int rest = F.rows - p - width;
+  T multiplier = 0;
+  for (int t = static_cast<int>(threadIdx.x); t < (has_right ? 2 : 1) * rest;
+       t += static_cast<int>(blockDim.x)) {
+    const bool is_row = t < rest;
+    const int k = p + width + (is_row ? t : t - rest);
     T x[small_block];
 #pragma unroll
     for (int c = 0; c < small_block; ++c) {
       if (c >= width) break;
-      T sum = F(i, p + c);
+      T& element = is_row ? F(k, p + c) : F(p + c, k);
+      T sum = element;
 #pragma unroll
-      for (int q = 0; q < c; ++q) sum -= x[q] * F(p + c, p + q);
-      x[c] = sum * reciprocals[c];
-      F(i, p + c) = x[c];
+      for (int q = 0; q < c; ++q) sum -= x[q] * (has_right && is_row ? F(p + q, p + c) : F(p + c, p + q));
+      x[c] = is_row ? sum * reciprocals[c] : sum;
+      if (is_row) multiplier = fmax(multiplier, fabs(x[c]));
+      element = x[c];
     }
   }
+  if (has_right) record_multiplier(arrays, multiplier);
   __syncthreads();
 }
 
@@ -180,41 +281,118 @@ __device__ void solve_rows_and_columns(const FactorArrays<T>& arrays, const Shar
   __syncthreads();
 }
 
-/// Subtracts the product of the eliminated columns from the rest, in tiles of 2 by 4 for each thread.
+/// Columns of a tile that a warp updates; its rows are two for each lane.
+inline constexpr int small_tile_columns = 4;
+
+/// Subtracts the product of columns p, ..., begin - 1 from a tile whose first column is j, by a warp.
+template <class T, FactorKind kind>
+__device__ void update_tile(const SharedFront<T>& F, int p, int begin, int first_row, int j) {
+  if (kind == FactorKind::cholesky && first_row + 2 * warp_size <= j) return;
+  const int i0 = first_row + lane_id();
+  const int i1 = i0 + warp_size;
+  T sums[2][small_tile_columns] = {};
+  for (int q = p; q < begin; ++q) {
+    const T a0 = i0 < F.rows ? F(i0, q) : T{};
+    const T a1 = i1 < F.rows ? F(i1, q) : T{};
+#pragma unroll
+    for (int t = 0; t < small_tile_columns; ++t) {
+      const int column = min(j + t, F.rows - 1);
+      const T b = kind == FactorKind::cholesky ? F(column, q) : F(q, column);
+      sums[0][t] += a0 * b;
+      sums[1][t] += a1 * b;
+    }
+  }
+#pragma unroll
+  for (int t = 0; t < small_tile_columns; ++t) {
+    if (j + t >= F.rows) break;
+    const int top = kind == FactorKind::cholesky ? j + t : 0;
+    if (i0 < F.rows && i0 >= top) F(i0, j + t) -= sums[0][t];
+    if (i1 < F.rows && i1 >= top) F(i1, j + t) -= sums[1][t];
+  }
+}
+
+/// Tiles of the columns after a step, numbered by columns of tiles.
+struct SmallTiles {
+  int begin;
+  int rows;     ///< of tiles
+  int columns;  ///< of tiles
+  template <class T>
+  __device__ SmallTiles(const SharedFront<T>& F, int begin_)
+      : begin(begin_),
+        rows((F.rows - begin_ + 2 * warp_size - 1) / (2 * warp_size)),
+        columns((F.rows - begin_ + small_tile_columns - 1) / small_tile_columns) {}
+  template <FactorKind kind, class T>
+  __device__ void update(const SharedFront<T>& F, int p, int tile) const {
+    update_tile<T, kind>(F, p, begin, begin + tile % rows * 2 * warp_size,
+                         begin + tile / rows * small_tile_columns);
+  }
+};
+
+/// Subtracts the product of the eliminated columns from the rest.
 template <class T, FactorKind kind>
 __device__ void update_rest(const SharedFront<T>& F, int p, int width) {
-  constexpr int tile_columns = 4;
-  const int begin = p + width;
-  const int order = F.rows - begin;
-  const int row_tiles = (order + 2 * warp_size - 1) / (2 * warp_size);
-  const int column_tiles = (order + tile_columns - 1) / tile_columns;
-  for (int tile = warp_id(); tile < row_tiles * column_tiles; tile += block_warps()) {
-    const int j = begin + tile / row_tiles * tile_columns;
-    const int first_row = begin + tile % row_tiles * 2 * warp_size;
-    if (kind == FactorKind::cholesky && first_row + 2 * warp_size <= j) continue;
-    const int i0 = first_row + lane_id();
-    const int i1 = i0 + warp_size;
-    T sums[2][tile_columns] = {};
-    for (int q = p; q < begin; ++q) {
-      const T a0 = i0 < F.rows ? F(i0, q) : T{};
-      const T a1 = i1 < F.rows ? F(i1, q) : T{};
-#pragma unroll
-      for (int t = 0; t < tile_columns; ++t) {
-        const int column = min(j + t, F.rows - 1);
-        const T b = kind == FactorKind::cholesky ? F(column, q) : F(q, column);
-        sums[0][t] += a0 * b;
-        sums[1][t] += a1 * b;
-      }
-    }
-#pragma unroll
-    for (int t = 0; t < tile_columns; ++t) {
-      if (j + t >= F.rows) break;
-      const int top = kind == FactorKind::cholesky ? j + t : 0;
-      if (i0 < F.rows && i0 >= top) F(i0, j + t) -= sums[0][t];
-      if (i1 < F.rows && i1 >= top) F(i1, j + t) -= sums[1][t];
+  const SmallTiles tiles(F, p + width);
+  for (int tile = warp_id(); tile < tiles.rows * tiles.columns; tile += block_warps())
+    tiles.template update<kind>(F, p, tile);
+  __syncthreads();
+}
+
+/// The same; the first warp begins with the next diagonal block and factors it while the others go on.
+template <class T, FactorKind kind>
+__device__ void update_and_factor(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F,
+                                  int p, int width, T* reciprocals) {
+  static_assert(small_block == 2 * small_tile_columns);
+  const SmallTiles tiles(F, p + width);
+  const int count = tiles.rows * tiles.columns;
+  const int second = tiles.rows;  // the tile right of the first
+  const int own = block_warps() > 1 ? warp_id() - 1 : 0;
+  const int workers = max(block_warps() - 1, 1);
+  if (warp_id() == 0 && count > 0) {
+    tiles.template update<kind>(F, p, 0);
+    if (second < count) tiles.template update<kind>(F, p, second);
+    __syncwarp();
+    if (tiles.begin < front.pivots) factor_diagonal<T, kind>(arrays, front, F, tiles.begin, reciprocals);
+  }
+  if (warp_id() > 0 || block_warps() == 1) {
+    for (int tile = 1 + own; tile < count; tile += workers) {
+      if (tile != second) tiles.template update<kind>(F, p, tile);
     }
   }
   __syncthreads();
+}
+
+/// Eliminates the pivots of an LU factorisation, and records their order.
+template <class T>
+__device__ void eliminate_with_exchanges(const FactorArrays<T>& arrays, const Front& front,
+                                         const SharedFront<T>& F) {
+  __shared__ int order[small_orders[small_classes - 1]];
+  __shared__ int exchanges[small_block];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  for (int i = thread; i < front.pivots; i += threads) order[i] = i;
+  __syncthreads();
+  for (int p = 0; p < front.pivots; p += small_block) {
+    const int width = min(small_block, front.pivots - p);
+    if (warp_id() == 0) factor_pivotal_rows(arrays, front, F, p, width, order, exchanges);
+    __syncthreads();
+    solve_rows_and_columns(arrays, F, p, width, exchanges);
+    update_rest<T, FactorKind::lu>(F, p, width);
+  }
+  for (int i = thread; i < front.pivots; i += threads) arrays.position[front.first + order[i]] = i;
+}
+
+/// Eliminates the pivots in their order.
+template <class T, FactorKind kind>
+__device__ void eliminate_on_diagonal(const FactorArrays<T>& arrays, const Front& front,
+                                      const SharedFront<T>& F) {
+  __shared__ T reciprocals[small_block];
+  if (warp_id() == 0 && front.pivots > 0) factor_diagonal<T, kind>(arrays, front, F, 0, reciprocals);
+  __syncthreads();
+  for (int p = 0; p < front.pivots; p += small_block) {
+    const int width = min(small_block, front.pivots - p);
+    solve_beside<T, kind>(arrays, F, p, width, reciprocals);
+    update_and_factor<T, kind>(arrays, front, F, p, width, reciprocals);
+  }
 }
 
 template <class T, FactorKind kind>
@@ -242,34 +420,19 @@ __device__ void store_front(const FactorArrays<T>& arrays, const Front& front, c
 
 /// Kernel with one block for each front of `list`; dynamic shared memory of leading * (largest order)
 /// elements.
-template <class T, FactorKind kind>
+template <class T, FactorKind kind, PivotChoice choice>
 __global__ void factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* list, int leading) {
   extern __shared__ __align__(16) unsigned char storage[];
-  __shared__ int order[small_orders[small_classes - 1]];
-  __shared__ int exchanges[small_block];
   const Front front = arrays.fronts[list[blockIdx.x]];
   const SharedFront<T> F{reinterpret_cast<T*>(storage), leading, front.rows, front.pivots};
-  for (int i = static_cast<int>(threadIdx.x); i < front.pivots; i += static_cast<int>(blockDim.x))
-    order[i] = i;
   load_front<T, kind>(arrays, front, F);
   add_children<T, kind>(arrays, front, F);
-  for (int p = 0; p < front.pivots; p += small_block) {
-    const int width = min(small_block, front.pivots - p);
-    if constexpr (kind == FactorKind::cholesky) {
-      factor_columns(arrays, front, F, p, width);
-    } else {
-      if (warp_id() == 0) factor_pivotal_rows(arrays, front, F, p, width, order, exchanges);
-      __syncthreads();
-      solve_rows_and_columns(arrays, F, p, width, exchanges);
-    }
-    update_rest<T, kind>(F, p, width);
+  if constexpr (choice == PivotChoice::largest) {
+    eliminate_with_exchanges(arrays, front, F);
+  } else {
+    eliminate_on_diagonal<T, kind>(arrays, front, F);
   }
   store_front<T, kind>(arrays, front, F);
-  if constexpr (kind == FactorKind::lu) {
-    for (int i = static_cast<int>(threadIdx.x); i < front.pivots; i += static_cast<int>(blockDim.x)) {
-      arrays.position[front.first + order[i]] = i;
-    }
-  }
 }
 
 }  // namespace echelon::sparse_direct::gpu

@@ -20,6 +20,9 @@ struct FactorFacts {
   /// On a GPU, of lu and ldlt: largest |element| of L, at least 1. Partial pivoting of a whole column keeps
   /// it at 1; rows outside the fully summed ones of a front are not candidates, and may exceed it.
   double largest_multiplier = 1;
+  /// On a GPU: the smallest magnitude of a pivot of the scaled matrix divided by the largest.
+  double pivot_ratio = 1;
+  bool kept_pivots = false;  ///< on a GPU: new values were factored with the pivots of earlier ones
 };
 
 /// Column without an acceptable pivot: not positive for cholesky, zero for lu and ldlt.

@@ -2,6 +2,8 @@
 /// Fronts: the dense matrices that a multifrontal factorisation eliminates one after the other.
 #pragma once
 
+#include <echelon/matrix/scalar.hpp>
+
 #include <cstdint>
 
 namespace echelon::sparse_direct {
@@ -36,18 +38,18 @@ struct SymmetricFront {
 /// Outcome of a kernel for a front.
 template <class T>
 struct FrontResult {
-  int eliminated = 0;  ///< pivots; the rest of the fully summed rows and columns come last
-  int perturbed = 0;   ///< pivots that were replaced by larger ones
-  T largest = 0;       ///< magnitude in the pivot columns when they were eliminated
+  int eliminated = 0;   ///< pivots; the rest of the fully summed rows and columns come last
+  int perturbed = 0;    ///< pivots that were replaced by larger ones
+  Real<T> largest = 0;  ///< magnitude in the pivot columns when they were eliminated
 };
 
 /// Thresholds for an element of a column to become its pivot.
 template <class T>
 struct PivotThresholds {
-  T column = 0;        ///< least magnitude, relative to the largest in the whole column of the front
-  T last = 0;          ///< the same, for columns that would otherwise be passed to the parent
-  T smallest = 0;      ///< columns without a larger element are passed to the parent
-  T perturbation = 0;  ///< if positive, replaces pivots that no threshold allows, so that none is left
+  Real<T> column = 0;        ///< least magnitude, relative to the largest in the whole column of the front
+  Real<T> last = 0;          ///< the same, for columns that would otherwise be passed to the parent
+  Real<T> smallest = 0;      ///< columns without a larger element are passed to the parent
+  Real<T> perturbation = 0;  ///< if positive, replaces pivots that no threshold allows, so that none is left
 };
 
 /// The factors of a front, for substitution.

@@ -3,6 +3,8 @@
 
 #include "support/vector_bytes.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -152,9 +154,10 @@ PanelLayout lay_out_panels(SymbolicFactor tree, FactorKind kind, const Csr<T>& a
   return layout;
 }
 
-template PanelLayout lay_out_panels(SymbolicFactor, FactorKind, const Csr<float>&,
-                                    std::span<const std::int32_t>, int);
-template PanelLayout lay_out_panels(SymbolicFactor, FactorKind, const Csr<double>&,
-                                    std::span<const std::int32_t>, int);
+#define ECHELON_INSTANTIATE(T)                                                   \
+  template PanelLayout lay_out_panels(SymbolicFactor, FactorKind, const Csr<T>&, \
+                                      std::span<const std::int32_t>, int);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

@@ -4,6 +4,7 @@
 
 #include "sparse_direct/multifrontal/fronts/factors.hpp"
 #include "support/hypotenuse.hpp"
+#include "support/scalar.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,28 @@ class PivotSizes {
   double largest_ = 0;
 };
 
+namespace pivot_detail {
+
+/// Adds the pivot of L D L^T that begins with column p. Returns its order.
+template <class T>
+std::int32_t add_pivot_of_ldlt(const FactoredFront<T>& front, std::int32_t p, double scale,
+                               PivotSizes& sizes) {
+  const double a11 = front.right[2 * p];
+  const double a21 = front.right[2 * p + 1];
+  if (a21 == 0) {
+    sizes.add(scale * std::abs(a11));
+    return 1;
+  }
+  const double a22 = front.right[2 * p + 2];
+  const double mean = (a11 + a22) / 2;
+  const double larger = std::abs(mean) + hypotenuse((a11 - a22) / 2, a21);
+  sizes.add(scale * larger);
+  sizes.add(scale * std::abs(a11 / larger * a22 - a21 / larger * a21));
+  return 2;
+}
+
+}  // namespace pivot_detail
+
 /// Sizes of the pivots of A, each times `scale_of(k)` for the k-th one. A pivot of order two of L D L^T
 /// counts as its eigenvalues. O(n) time.
 template <class T, class Scale>
@@ -38,23 +61,12 @@ template <class T, class Scale>
     const FactoredFront<T> front = factors.front(record);
     for (std::int32_t p = 0; p < record.eliminated; ++p) {
       const double scale = scale_of(record.first_pivot + p);
-      if (factors.kind != FactorKind::ldlt) {
-        const double diagonal = std::abs(static_cast<double>(front.lower[p + std::int64_t{record.size} * p]));
+      if (is_complex<T> || factors.kind != FactorKind::ldlt) {
+        const double diagonal = magnitude(front.lower[p + std::int64_t{record.size} * p]);
         sizes.add(scale * (factors.kind == FactorKind::cholesky ? diagonal * diagonal : diagonal));
         continue;
       }
-      const double a11 = front.right[2 * p];
-      const double a21 = front.right[2 * p + 1];
-      if (a21 == 0) {
-        sizes.add(scale * std::abs(a11));
-        continue;
-      }
-      ++p;
-      const double a22 = front.right[2 * p];
-      const double mean = (a11 + a22) / 2;
-      const double larger = std::abs(mean) + hypotenuse((a11 - a22) / 2, a21);
-      sizes.add(scale * larger);
-      sizes.add(scale * std::abs(a11 / larger * a22 - a21 / larger * a21));
+      if constexpr (!is_complex<T>) p += pivot_detail::add_pivot_of_ldlt(front, p, scale, sizes) - 1;
     }
   }
   return sizes;

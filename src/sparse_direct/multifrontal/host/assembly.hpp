@@ -54,7 +54,7 @@ struct ScaledValues {
 
   [[nodiscard]] T at(std::int64_t k, std::int64_t row, std::int64_t column) const {
     if (row_scale == nullptr) return values[k];
-    return static_cast<T>(row_scale[row] * static_cast<double>(values[k]) * column_scale[column]);
+    return static_cast<T>(row_scale[row] * static_cast<Dot<T>>(values[k]) * column_scale[column]);
   }
 };
 

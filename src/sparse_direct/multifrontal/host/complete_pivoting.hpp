@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sparse_direct/multifrontal/host/assembly.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/cancellation.hpp>
 
@@ -39,7 +40,7 @@ double largest_remaining(const FrontMemory<T>& front, std::int64_t eliminated, b
   double largest = 0;
   for (std::int64_t j = eliminated; j < front.pivots; ++j) {
     for (std::int64_t i = symmetric ? j : eliminated; i < front.pivots; ++i)
-      largest = std::max(largest, std::abs(static_cast<double>(front.lower[i + j * front.size])));
+      largest = std::max(largest, magnitude(front.lower[i + j * front.size]));
   }
   return largest;
 }
@@ -49,7 +50,7 @@ double largest_remaining(const FrontMemory<T>& front, std::int64_t eliminated, b
 /// eliminated pivots. Rows below the pivots are those of a border, whose multipliers have no bound. Ends
 /// early, with results to be discarded, when `cancel` asks to stop.
 template <class T>
-std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t eliminated, T smallest,
+std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t eliminated, Real<T> smallest,
                                   const CancellationToken& cancel) {
   const std::int64_t n = front.pivots;
   const std::int64_t size = front.size;

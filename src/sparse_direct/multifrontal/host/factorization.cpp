@@ -9,6 +9,7 @@
 #include "support/first_exception.hpp"
 
 #include <omp.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -85,7 +86,9 @@ class Factorization {
     for (const Worker<T>& worker : workers_) add_facts(worker.facts);
     if (has_border()) factors_.border = std::move(separate_.back());
     storage_.number_pivots();
-    if (delays() && layout_.symmetric()) count_signs(factors_);
+    if constexpr (!is_complex<T>) {
+      if (delays() && layout_.symmetric()) count_signs(factors_);
+    }
     return {};
   }
 
@@ -294,15 +297,11 @@ class Factorization {
   /// on, since its elements of their columns are those of the children, where no threshold allowed them.
   std::int32_t eliminate(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
     if (front.pivots == 0 || layout_.collects(s)) return 0;
-    switch (layout_.kind) {
-      case FactorKind::cholesky:
-        return eliminate_cholesky(s, front, worker);
-      case FactorKind::ldlt:
-        return eliminate_ldlt(s, front, worker);
-      case FactorKind::lu:
-        return eliminate_lu(s, front, worker);
+    if constexpr (!is_complex<T>) {  // which has LU alone
+      if (layout_.kind == FactorKind::cholesky) return eliminate_cholesky(s, front, worker);
+      if (layout_.kind == FactorKind::ldlt) return eliminate_ldlt(s, front, worker);
     }
-    return 0;
+    return eliminate_lu(s, front, worker);
   }
 
   std::int32_t eliminate_ldlt(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
@@ -359,14 +358,15 @@ class Factorization {
   /// left to complete pivoting.
   [[nodiscard]] PivotThresholds<T> thresholds_for(std::int32_t s, const FrontMemory<T>& front) const {
     constexpr std::int64_t small = 500;
-    constexpr T well_determined = T(0.01);
+    constexpr auto well_determined = Real<T>(0.01);
     PivotThresholds<T> thresholds = options_.thresholds;
     if (decides_rank(s)) {
-      thresholds.smallest = front.pivots <= small ? std::numeric_limits<T>::infinity() : well_determined;
-      thresholds.column = thresholds.last = layout_.symmetric() ? T(0.5) : T{1};
+      thresholds.smallest =
+          front.pivots <= small ? std::numeric_limits<Real<T>>::infinity() : well_determined;
+      thresholds.column = thresholds.last = layout_.symmetric() ? Real<T>(0.5) : Real<T>{1};
     }
     if (tree_.parent[s] >= 0 && thresholds.smallest == 0 && has_many_delayed_pivots(front)) {
-      thresholds.perturbation = std::sqrt(std::numeric_limits<T>::epsilon());
+      thresholds.perturbation = std::sqrt(std::numeric_limits<Real<T>>::epsilon());
     }
     return thresholds;
   }
@@ -434,9 +434,10 @@ FactorResult factor(const PanelLayout& layout, const TreeSchedule& schedule, con
   return Factorization<T>(layout, schedule, values, options, factors).run();
 }
 
-template FactorResult factor(const PanelLayout&, const TreeSchedule&, const ScaledValues<float>&,
-                             const FactorOptions<float>&, MultifrontalFactors<float>&);
-template FactorResult factor(const PanelLayout&, const TreeSchedule&, const ScaledValues<double>&,
-                             const FactorOptions<double>&, MultifrontalFactors<double>&);
+#define ECHELON_INSTANTIATE(T)                                                                  \
+  template FactorResult factor(const PanelLayout&, const TreeSchedule&, const ScaledValues<T>&, \
+                               const FactorOptions<T>&, MultifrontalFactors<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

@@ -3,6 +3,8 @@
 
 #include "linalg/kernels/best_kernels.hpp"
 
+#include <support/scalar_list.hpp>
+
 namespace echelon::sparse_direct {
 
 template <class T>
@@ -12,7 +14,8 @@ const FrontKernels<T>& front_kernels() {
   return kernels;
 }
 
-template const FrontKernels<float>& front_kernels();
-template const FrontKernels<double>& front_kernels();
+#define ECHELON_INSTANTIATE(T) template const FrontKernels<T>& front_kernels();
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

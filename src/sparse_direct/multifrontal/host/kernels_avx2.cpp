@@ -2,6 +2,11 @@
 // Headers before the choice of the instruction set are compiled for every processor.
 #include "sparse_direct/multifrontal/host/kernels.hpp"
 
+#include <support/scalar_list.hpp>
+
+#include <complex>
+#include <type_traits>
+
 #if defined(__x86_64__)
 // The order of these headers has a meaning.
 // clang-format off
@@ -16,13 +21,13 @@ namespace echelon::sparse_direct {
 template <class T>
 const FrontKernels<T>* avx2_kernels() {
 #if defined(__x86_64__)
-  return kernels_of<Avx2, T>();
-#else
-  return nullptr;
+  if constexpr (!std::is_same_v<T, std::complex<float>>) return kernels_of<Avx2, T>();
 #endif
+  return nullptr;
 }
 
-template const FrontKernels<float>* avx2_kernels();
-template const FrontKernels<double>* avx2_kernels();
+#define ECHELON_INSTANTIATE(T) template const FrontKernels<T>* avx2_kernels();
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

@@ -2,6 +2,8 @@
 // Headers before the choice of the instruction set are compiled for every processor.
 #include "sparse_direct/multifrontal/host/kernels.hpp"
 
+#include <support/scalar_list.hpp>
+
 #if defined(__x86_64__)
 // The order of these headers has a meaning.
 // clang-format off
@@ -16,13 +18,13 @@ namespace echelon::sparse_direct {
 template <class T>
 const FrontKernels<T>* avx512_kernels() {
 #if defined(__x86_64__)
-  return kernels_of<Avx512, T>();
-#else
-  return nullptr;
+  if constexpr (!is_complex<T>) return kernels_of<Avx512, T>();
 #endif
+  return nullptr;
 }
 
-template const FrontKernels<float>* avx512_kernels();
-template const FrontKernels<double>* avx512_kernels();
+#define ECHELON_INSTANTIATE(T) template const FrontKernels<T>* avx512_kernels();
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

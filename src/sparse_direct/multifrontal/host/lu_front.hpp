@@ -38,7 +38,7 @@ class LuFront {
 
  private:
   /// Tries the columns that failed again, until a pass eliminates none.
-  int retry(int eliminated, T threshold) {
+  int retry(int eliminated, Real<T> threshold) {
     threshold_ = threshold;
     while (eliminated < columns_) {
       const int more = eliminate(eliminated, columns_);
@@ -109,7 +109,7 @@ class LuFront {
     T* a = at(first, column);
     for (int p = from; p < to; ++p) {
       const T* l = at(first, first + p);
-      for (int i = p + 1; i < to; ++i) a[i] -= l[i] * a[p];
+      for (int i = p + 1; i < to; ++i) a[i] = minus_product(a[i], l[i], a[p]);
     }
     const int candidates = std::max(columns_ - first - to, 0);
     const T* l = at(first + to, first + from);
@@ -144,13 +144,13 @@ class LuFront {
   /// diagonal element of A if it is large enough, which avoids unnecessary row exchanges, otherwise the
   /// largest candidate. In the last pass, which has no threshold, an element that is too small is replaced.
   [[nodiscard]] int find_pivot(int column) {
-    const T bound = std::max(threshold_ * largest_below_, thresholds_.smallest);
+    const Real<T> bound = std::max(threshold_ * largest_below_, thresholds_.smallest);
     if (!std::isfinite(largest_candidate_) || !std::isfinite(largest_below_)) return -1;
     if (threshold_ == 0) return replace_small(column);
     if (!(largest_candidate_ >= bound) || largest_candidate_ == 0) return -1;
     const bool on_diagonal = front_.row_ids[column] == front_.column_ids[column];
-    const T least = std::max(threshold_ * largest_candidate_, bound);
-    if (on_diagonal && std::abs(*at(column, column)) >= least) return column;
+    const Real<T> least = std::max(threshold_ * largest_candidate_, bound);
+    if (on_diagonal && pivot_size(*at(column, column)) >= least) return column;
     return row_of_largest(column);
   }
   [[nodiscard]] int row_of_largest(int column) const {
@@ -158,9 +158,13 @@ class LuFront {
   }
   int replace_small(int column) {
     const int row = row_of_largest(column);
-    const T least = thresholds_.perturbation * std::max(T{1}, largest_below_);
+    const Real<T> least = thresholds_.perturbation * std::max(Real<T>{1}, largest_below_);
     if (largest_candidate_ >= least) return row;
-    *at(row, column) = std::copysign(least, *at(row, column));
+    if constexpr (is_complex<T>) {
+      *at(row, column) = T{least};
+    } else {
+      *at(row, column) = std::copysign(least, *at(row, column));
+    }
     ++perturbed_;
     return row;
   }
@@ -239,10 +243,10 @@ class LuFront {
   int size_;
   int columns_;
   T* a_;
-  T threshold_ = 0;
-  T largest_candidate_ = 0;  // of the column measured last, in the rows that may become pivots
-  T largest_below_ = 0;      // in the rows that may not
-  T largest_ = 0;            // in the columns of all pivots
+  Real<T> threshold_ = 0;
+  Real<T> largest_candidate_ = 0;  // of the column measured last, in the rows that may become pivots
+  Real<T> largest_below_ = 0;      // in the rows that may not
+  Real<T> largest_ = 0;            // in the columns of all pivots
   int perturbed_ = 0;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/host/factorization.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -117,7 +119,9 @@ FactorMemory predict_memory(const PanelLayout& layout, const TreeSchedule& sched
           static_cast<std::size_t>(work) * sizeof(T)};
 }
 
-template FactorMemory predict_memory<float>(const PanelLayout&, const TreeSchedule&, int);
-template FactorMemory predict_memory<double>(const PanelLayout&, const TreeSchedule&, int);
+#define ECHELON_INSTANTIATE(T) \
+  template FactorMemory predict_memory<T>(const PanelLayout&, const TreeSchedule&, int);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

@@ -44,7 +44,7 @@ void solve_small(int columns, StridedMatrix<Isa, T> m, T* x, std::int64_t step) 
   T inverse_diagonal[narrow] = {};
   for (int j = 0; j < Count; ++j) {
     for (int p = 0; p < j; ++p) lower[j * narrow + p] = *m.at(j, p);
-    if constexpr (!Unit) inverse_diagonal[j] = 1 / *m.at(j, j);
+    if constexpr (!Unit) inverse_diagonal[j] = reciprocal(*m.at(j, j));
   }
   solve_rows<Isa, Count, Unit>(columns, lower, inverse_diagonal, x, step);
 }

@@ -22,7 +22,7 @@ namespace vector_detail {
 template <class Isa, int Count, class T>
 void subtract_columns(std::int64_t rows, const T* a, std::int64_t leading, const T* x, T* y) {
   using S = Simd<Isa, T>;
-  typename S::Vec factor[Count];
+  typename S::Factor factor[Count];
 #pragma GCC unroll 8
   for (int c = 0; c < Count; ++c) factor[c] = S::broadcast(x[c]);
   std::int64_t i = 0;
@@ -92,15 +92,15 @@ inline __attribute__((always_inline)) void solve_small(const T* m, std::int64_t 
   T inverse[Count];
   if constexpr (!Unit) {
 #pragma GCC unroll 8
-    for (int j = 0; j < Count; ++j) inverse[j] = 1 / m[j * (row_step + column_step)];
+    for (int j = 0; j < Count; ++j) inverse[j] = reciprocal(m[j * (row_step + column_step)]);
   }
   T value[Count];
 #pragma GCC unroll 8
   for (int j = 0; j < Count; ++j) {
     T sum = x[j * Step];
 #pragma GCC unroll 8
-    for (int p = 0; p < j; ++p) sum -= m[j * row_step + p * column_step] * value[p];
-    if constexpr (!Unit) sum *= inverse[j];
+    for (int p = 0; p < j; ++p) sum = minus_product(sum, m[j * row_step + p * column_step], value[p]);
+    if constexpr (!Unit) sum = product(sum, inverse[j]);
     value[j] = x[j * Step] = sum;
   }
 }

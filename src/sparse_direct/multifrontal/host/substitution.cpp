@@ -3,6 +3,8 @@
 
 #include "sparse_direct/multifrontal/host/kernels.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -199,7 +201,7 @@ void divide_by_pivots(const MultifrontalFactors<T>& factors, int columns, T* x) 
     const T* d = factors.front(record).right;
     for (int p = 0; p < record.eliminated; ++p) {
       T* row = x + (static_cast<std::int64_t>(record.first_pivot) + p) * columns;
-      if (d[2 * p + 1] == 0) {
+      if (d[2 * p + 1] == T{0}) {
         for (int c = 0; c < columns; ++c) row[c] /= d[2 * p];
         continue;
       }
@@ -208,7 +210,7 @@ void divide_by_pivots(const MultifrontalFactors<T>& factors, int columns, T* x) 
       const T off_diagonal = d[2 * p + 1];
       const T first = d[2 * p] / off_diagonal;
       const T second = d[2 * p + 2] / off_diagonal;
-      const T determinant = first * second - 1;
+      const T determinant = first * second - T{1};
       for (int c = 0; c < columns; ++c) {
         const T b1 = row[c] / off_diagonal;
         const T b2 = row[columns + c] / off_diagonal;
@@ -301,13 +303,12 @@ void substitute(const MultifrontalFactors<T>& factors, const SubstitutionSchedul
   }
 }
 
-template std::int64_t substitution_scratch(const MultifrontalFactors<float>&, const SubstitutionSchedule&,
-                                           int, int);
-template std::int64_t substitution_scratch(const MultifrontalFactors<double>&, const SubstitutionSchedule&,
-                                           int, int);
-template void substitute(const MultifrontalFactors<float>&, const SubstitutionSchedule&, const RunTeam&, bool,
-                         int, float*, float*, SubstitutionHalves);
-template void substitute(const MultifrontalFactors<double>&, const SubstitutionSchedule&, const RunTeam&,
-                         bool, int, double*, double*, SubstitutionHalves);
+#define ECHELON_INSTANTIATE(T)                                                                               \
+  template std::int64_t substitution_scratch(const MultifrontalFactors<T>&, const SubstitutionSchedule&,     \
+                                             int, int);                                                      \
+  template void substitute(const MultifrontalFactors<T>&, const SubstitutionSchedule&, const RunTeam&, bool, \
+                           int, T*, T*, SubstitutionHalves);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "multigrid/geometric/grid.hpp"
+#include "matrix/stencil/grid.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <system_error>
 
-namespace echelon::multigrid {
+namespace echelon {
 
 std::string to_string(const Grid& grid) {
   std::string text = std::to_string(grid.points[0]);
@@ -48,4 +48,4 @@ std::optional<Grid> recognise_grid(std::int64_t n, const std::vector<std::int32_
   return Grid{{row, plane / row, n / plane}};
 }
 
-}  // namespace echelon::multigrid
+}  // namespace echelon

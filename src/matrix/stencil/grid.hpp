@@ -2,8 +2,6 @@
 /// Grids of points in one to three dimensions.
 #pragma once
 
-#include <echelon/matrix/csr.hpp>
-
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -11,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace echelon::multigrid {
+namespace echelon {
 
 /// points[0] x points[1] x points[2] points; the first dimension is numbered fastest.
 struct Grid {
@@ -39,9 +37,4 @@ struct Grid {
 /// Largest number of nonzeros of the first row: that of the 27-point stencil.
 inline constexpr std::int64_t largest_first_row = 8;
 
-/// Makes the prolongation from the coarse grid on `device`, by linear, bilinear or trilinear interpolation
-/// with zero boundary values: coarse point j is fine point 2j + 1 in each dimension. Waits.
-template <class Target, class T>
-[[nodiscard]] Csr<T> interpolation(const Device& device, const Grid& grid);
-
-}  // namespace echelon::multigrid
+}  // namespace echelon

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// structured-multigrid beside cg with amg, or other --methods.
+//   bench_structured_multigrid [--device NAME] [--runs N] [--methods A,B] PROBLEM:ROWS[:KEY=VALUE]...
+// PROBLEM is a generator's name or poisson-27, the 27-point stencil. Prints a Markdown table: for each
+// problem and method the milliseconds of set-up, of the detection within it, of update_values and of a solve
+// to a relative residual of 1e-8 for a random solution, medians of N runs (3); iterations; megabytes that the
+// solver holds; and for structured-multigrid the megabytes that an iteration moves at least, see
+// iteration_bytes(), and their share of the speed of a copy in the same run. Milliseconds are processor time
+// on serial, where other work on the machine is not counted, and time elapsed elsewhere.
+#include "support/arguments.hpp"
+#include "support/measure.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <cstdio>
+#include <ctime>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ec = echelon;
+
+namespace {
+
+using ec::bench::median;
+using ec::bench::split;
+
+double milliseconds(bool processor) {
+  std::timespec time{};
+  clock_gettime(processor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
+}
+
+/// A problem by its name, rows and options.
+ec::Csr<double> make_problem(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ':');
+  const bool full_stencil = parts[0] == "poisson-27";
+  const ec::Generator& generator = ec::find_generator(full_stencil ? "poisson-3d" : parts[0]);
+  ec::Options options = generator.for_rows(std::stoll(parts.at(1)));
+  for (std::size_t k = 2; k < parts.size(); ++k) {
+    const std::size_t equal = parts[k].find('=');
+    if (equal != std::string::npos) options.set(parts[k].substr(0, equal), parts[k].substr(equal + 1));
+  }
+  if (full_stencil) options.set("points", 27);
+  return std::get<ec::Csr<double>>(ec::make_matrix<double>(generator.name, options));
+}
+
+double statistic(const ec::Report& report, const char* name) {
+  const ec::Statistic* found = report.find_statistic(name);
+  const double* const value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
+  return value == nullptr ? 0 : *value;
+}
+
+/// Bytes that an iteration moves if each array comes from memory once in every loop. In double per row: the
+/// recurrence 13 vectors, the product 2 and the coefficients; in float the residual and result of the cycle 3
+/// times, and on each level 16 vectors, the transfers' weights twice, and the coefficients in four loops.
+double iteration_bytes(const ec::HierarchyDescription& hierarchy, bool constant) {
+  const ec::LevelDescription& finest = hierarchy.levels.front();
+  const auto rows = static_cast<double>(finest.rows);
+  double bytes = (15 * 8 + 3 * 4) * rows;
+  if (!constant) bytes += 8 * static_cast<double>(finest.nonzeros);
+  for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l) {
+    const ec::LevelDescription& level = hierarchy.levels[l];
+    bytes += 16 * 4 * static_cast<double>(level.rows);
+    if (!constant)
+      bytes += 4 * 4 * static_cast<double>(level.nonzeros) + 2 * 3.5 * static_cast<double>(level.rows);
+  }
+  return bytes;
+}
+
+/// Bytes per second of a copy of half a gigabyte.
+double copy_speed(const ec::Device& device) {
+  constexpr std::int64_t n = std::int64_t{1} << 26;
+  const ec::Array<double> from(device, n);
+  const double seconds =
+      ec::bench::median_seconds(5, [&] { const ec::Array<double> copy = from.to(device); });
+  return 16.0 * static_cast<double>(n) / seconds;
+}
+
+struct Settings {
+  ec::Device device;
+  std::int64_t runs = 3;
+};
+
+void print_row(const Settings& settings, const std::string& problem, const ec::Csr<double>& A,
+               const std::string& method, double speed) {
+  const bool processor = settings.device == ec::Device::serial();
+  ec::Options options;
+  if (method == "cg") options.set("preconditioner", "amg");
+  ec::Solver<double> solver = ec::make_solver<double>(method, settings.device, options);
+  ec::Dense<double> exact(ec::Device(), A.rows(), 1);
+  std::mt19937_64 random(1);
+  for (std::int64_t k = 0; k < A.rows(); ++k) {
+    exact.data()[k] = std::uniform_real_distribution<double>(-1, 1)(random);
+  }
+  const ec::Csr<double> matrix = A.to(settings.device);
+  ec::Dense<double> b(settings.device, A.rows(), 1);
+  ec::Dense<double> x(settings.device, A.rows(), 1);
+  ec::multiply<double>(1, matrix, exact.to(settings.device), 0, b);
+  std::vector<double> setups, updates, solves, detections;
+  ec::Report setup;
+  ec::Report solution;
+  for (std::int64_t run = 0; run <= settings.runs; ++run) {
+    double start = milliseconds(processor);
+    setup = solver.setup(matrix);
+    const double of_setup = milliseconds(processor) - start;
+    start = milliseconds(processor);
+    static_cast<void>(solver.update_values(matrix));
+    const double of_update = milliseconds(processor) - start;
+    start = milliseconds(processor);
+    solution = solver.solve(b, x);
+    if (run == 0) continue;  // to warm up
+    setups.push_back(of_setup);
+    updates.push_back(of_update);
+    solves.push_back(milliseconds(processor) - start);
+    detections.push_back(1e3 * statistic(setup, "detection_seconds"));
+  }
+  const std::string outcome = solution.status == ec::Status::converged
+                                  ? std::to_string(solution.iterations)
+                                  : std::string(to_string(solution.status));
+  const ec::HierarchyDescription hierarchy = ec::describe_hierarchy<double>(solver);
+  const bool constant = hierarchy.coarsening.find("constant") != std::string::npos;
+  const double bytes = method == "cg" ? 0 : iteration_bytes(hierarchy, constant);
+  const double floor_seconds = bytes * static_cast<double>(solution.iterations) / speed;
+  std::printf("| %s | %s | %lld | %.2f | %.2f | %.2f | %.2f | %s | %.0f | %.0f | %.2f | %s |\n",
+              problem.c_str(), method == "cg" ? "cg, amg" : method.c_str(), static_cast<long long>(A.rows()),
+              median(setups), median(detections), median(updates), median(solves), outcome.c_str(),
+              static_cast<double>(solver.bytes()) / 1e6, bytes / 1e6, 1e3 * floor_seconds / median(solves),
+              hierarchy.coarsening.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ec::bench::Arguments arguments(argc, argv,
+                                 "[--device NAME] [--runs N] [--methods A,B] PROBLEM:ROWS[:KEY=VALUE]...");
+  Settings settings;
+  settings.device = ec::Device::parse(arguments.option<std::string>("--device", "serial"));
+  settings.runs = arguments.option<std::int64_t>("--runs", 3);
+  const std::vector<std::string> methods =
+      split(arguments.option<std::string>("--methods", "structured-multigrid,cg"), ',');
+  const std::vector<std::string> problems = arguments.positionals("problem");
+  arguments.finish();
+  const double speed = copy_speed(settings.device);
+  std::printf("Copy: %.0f GB/s\n\n", speed / 1e9);
+  std::printf(
+      "| problem | method | rows | set-up ms | detection ms | update ms | solve ms | iterations | MB | "
+      "iteration "
+      "moves MB | share of copy speed | coarsening |\n"
+      "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
+  for (const std::string& problem : problems) {
+    const ec::Csr<double> A = make_problem(problem);
+    for (const std::string& method : methods) print_row(settings, problem, A, method, speed);
+  }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Detection of stencil matrices: every element of A is compared, so that what is found equals A.
+#pragma once
+
+#include "backend/store.hpp"
+#include "matrix/rows.hpp"
+#include "matrix/stencil/stencil_matrix.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace echelon {
+
+/// Number among 27, see NeighbourOffset, of column j seen from point p; -1 if it is no neighbour.
+ECHELON_ANYWHERE inline int neighbour_number(const GridNumbering& grid, const GridPoint& p, std::int64_t j) {
+  std::int32_t at[3];
+  grid.coordinates(j, at);
+  int number = 0;
+  for (int a = 2; a >= 0; --a) {
+    const std::int32_t distance = at[a] - p.at[a];
+    if (distance < -1 || distance > 1) return -1;
+    number = 3 * number + distance + 1;
+  }
+  return number;
+}
+
+/// Rows that stand for the regions of a grid, for the test whether coefficients are constant: of region g the
+/// number of elements in lengths[g], and their values at [27 g + number of the neighbour].
+template <class T>
+struct RegionRows {
+  std::int64_t lengths[grid_regions];
+  T values[27 * grid_regions];
+};
+template <class T>
+struct ReadRegionRow {
+  SparseRows<T> A;
+  GridNumbering grid;
+  RegionRows<T>* rows;
+  ECHELON_ANYWHERE void operator()(std::int64_t region) const {
+    std::int32_t at[3];
+    grid.coordinates_in_region(region, at);
+    const GridPoint p = grid.point(at);
+    T* const values = rows->values + 27 * region;
+    for (int number = 0; number < 27; ++number) values[number] = T{0};
+    rows->lengths[region] = A.end(p.index) - A.begin(p.index);
+    for (std::int64_t k = A.begin(p.index); k < A.end(p.index); ++k) {
+      const int number = neighbour_number(grid, p, A.column(k));
+      if (number >= 0) values[number] = A.values[k];
+    }
+  }
+};
+
+/// Facts about rows as those of a stencil matrix.
+struct StencilCheck {
+  FirstIndex outside;      ///< row with an element that is no neighbour
+  FirstIndex differing;    ///< row that differs from the one that stands for its region
+  std::uint32_t used = 0;  ///< bit k: there are elements of neighbour number k
+  friend ECHELON_ANYWHERE StencilCheck combine(const StencilCheck& a, const StencilCheck& b) {
+    return {combine(a.outside, b.outside), combine(a.differing, b.differing), a.used | b.used};
+  }
+};
+template <class T>
+struct CheckStencilRow {
+  SparseRows<T> A;
+  GridNumbering grid;
+  const RegionRows<T>* rows;
+  ECHELON_ANYWHERE StencilCheck operator()(std::int64_t i) const {
+    const GridPoint p = grid.point(i);
+    const std::int64_t begin = A.begin(i);
+    const std::int64_t end = A.end(i);
+    const T* const values = rows->values + 27 * p.region;
+    bool differs = end - begin != rows->lengths[p.region];
+    StencilCheck check;
+    for (std::int64_t k = begin; k < end; ++k) {
+      const int number = neighbour_number(grid, p, A.column(k));
+      if (number < 0) {
+        check.outside.value = i;
+      } else {
+        check.used |= std::uint32_t{1} << static_cast<unsigned>(number);
+        differs = differs || A.values[k] != values[number];
+      }
+    }
+    if (differs) check.differing.value = i;
+    return check;
+  }
+};
+
+/// Compares the rows of A with stencils on a grid of as many points. Reads A once; waits.
+template <class B, class T>
+[[nodiscard]] StencilCheck check_stencil(B& backend, const Csr<T>& A, const Grid& grid, RegionRows<T>* rows) {
+  const GridNumbering numbering(grid);
+  Array<StencilCheck> found(backend.device(), 1);
+  backend.for_each(grid_regions, ReadRegionRow<T>{SparseRows<T>(A), numbering, rows});
+  backend.reduce(A.rows(), CheckStencilRow<T>{SparseRows<T>(A), numbering, rows},
+                 Store<StencilCheck>{found.data()});
+  return backend.read(found.data());
+}
+
+/// Whether neighbours that are none along an axis are used.
+[[nodiscard]] inline bool uses_diagonal_neighbours(const StencilCheck& check) {
+  constexpr std::uint32_t along_axes =
+      1U << 4U | 1U << 10U | 1U << 12U | 1U << 13U | 1U << 14U | 1U << 16U | 1U << 22U;
+  return (check.used & ~along_axes) != 0;
+}
+
+template <class T, class Layout>
+struct CopyRegionRows {
+  const RegionRows<T>* rows;
+  T* values;
+  ECHELON_ANYWHERE void operator()(std::int64_t region) const {
+    for (int number = 0; number < 27; ++number) {
+      const NeighbourOffset offset(number);
+      const int place = Layout::place(offset.x, offset.y, offset.z);
+      if (place >= 0) values[place * grid_regions + region] = rows->values[27 * region + number];
+    }
+  }
+};
+template <class T, class Layout>
+struct CopyStencilRow {
+  SparseRows<T> A;
+  GridNumbering grid;
+  T* values;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::int64_t n = grid.size();
+    const GridPoint p = grid.point(i);
+    for (int place = 0; place < Layout::points; ++place) values[place * n + i] = T{0};
+    for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
+      const NeighbourOffset offset(neighbour_number(grid, p, A.column(k)));
+      values[Layout::place(offset.x, offset.y, offset.z) * n + i] = A.values[k];
+    }
+  }
+};
+
+/// A as a stencil matrix on this grid of as many points as A has rows; none, with the reason, if an element
+/// of A couples points that are no neighbours. Reads A once, or twice if its coefficients vary; waits.
+template <class B, class T>
+[[nodiscard]] std::optional<StencilMatrix<T>> find_stencil(B& backend, const Csr<T>& A, const Grid& grid,
+                                                           std::string& reason) {
+  Array<RegionRows<T>> rows(backend.device(), 1);
+  const StencilCheck check = check_stencil(backend, A, grid, rows.data());
+  if (check.outside.value != FirstIndex::none) {
+    reason = "row " + std::to_string(check.outside.value) + " couples points of the grid " + to_string(grid) +
+             " that are no neighbours";
+    return {};
+  }
+  StencilMatrix<T> found{grid,
+                         grid.points[2] > 1 ? 3 : 2,
+                         uses_diagonal_neighbours(check),
+                         check.differing.value == FirstIndex::none,
+                         std::popcount(check.used),
+                         {}};
+  found.values = Array<T>(backend.device(), found.places() * found.stride());
+  with_layout(found, [&]<class Layout, bool constant>() {
+    if constexpr (constant) {
+      backend.for_each(grid_regions, CopyRegionRows<T, Layout>{rows.data(), found.values.data()});
+    } else {
+      backend.for_each(A.rows(),
+                       CopyStencilRow<T, Layout>{SparseRows<T>(A), GridNumbering(grid), found.values.data()});
+    }
+  });
+  return found;
+}
+
+}  // namespace echelon

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/selection/direct_cost.hpp"
+#include "solver/selection/method_selection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace echelon {
+
+namespace {
+
+/// Times of a factorisation up to which it comes first, and at all; a complex one takes four times the flops
+/// of a real one.
+constexpr double first_seconds = 60;
+constexpr double last_seconds = 1200;
+constexpr double flops_ratio = 4;
+
+std::string kind_of_symmetry(const Structure& structure) {
+  if (structure.hermitian_values) return "Hermitian";
+  return structure.symmetric_values ? "complex symmetric" : "complex and unsymmetric";
+}
+
+/// Krylov methods in the order of their work in an iteration.
+void add_iterations(const MethodSelection& selection, const std::string& kind, std::vector<Candidate>& list) {
+  const Structure& structure = selection.structure;
+  const auto add = [&](const char* method, Options parameters, std::string reason) {
+    list.push_back({method, selection.device, std::move(parameters), std::move(reason)});
+  };
+  const bool full_diagonal = structure.zero_diagonals == 0;
+  const bool positive = structure.positive_diagonals == structure.rows;
+  const bool indefinite = structure.definiteness == Definiteness::indefinite;
+  if (structure.hermitian_values && positive && !indefinite)
+    add("cg", {{"preconditioner", "jacobi"}}, fmt::format("A is {} with a positive diagonal: CG", kind));
+  if (structure.hermitian_values)
+    add("minres", {{"max_iterations", 3000}}, fmt::format("A is {}: MINRES, which keeps few vectors", kind));
+  if (structure.symmetric_values && !structure.hermitian_values && full_diagonal)
+    add("cocg", {{"preconditioner", "jacobi"}, {"max_iterations", 3000}},
+        fmt::format("A is {}: COCG, which keeps few vectors", kind));
+  if (full_diagonal) {
+    add("gmres", {{"preconditioner", "jacobi"}, {"restart", 100}, {"max_iterations", 2000}},
+        fmt::format("A is {}: GMRES with Jacobi", kind));
+  } else {
+    add("gmres", {{"restart", 200}, {"max_iterations", 2000}},
+        fmt::format("A is {} and has {} zeros on the diagonal: GMRES without a preconditioner", kind,
+                    structure.zero_diagonals));
+  }
+}
+
+}  // namespace
+
+std::vector<Candidate> complex_candidates(const MethodSelection& selection) {
+  const Structure& structure = selection.structure;
+  const std::string kind = kind_of_symmetry(structure);
+  std::vector<Candidate> direct;
+  double seconds = 0;
+  if (selection.factor) {
+    const DirectCost cost = sparse_cost(selection, selection.device);
+    seconds = flops_ratio * cost.seconds;
+    if (cost.fits && seconds <= last_seconds) {
+      direct.push_back({"sparse-lu",
+                        selection.device,
+                        {},
+                        fmt::format("A is {}: a factorisation is certain", kind),
+                        seconds});
+    }
+  } else if (dense_fits(selection)) {
+    seconds = flops_ratio * dense_seconds(structure.rows, selection.device);
+    const char* const why = selection.sparse ? "small" : "dense";
+    direct.push_back(
+        {"lu",
+         selection.device,
+         {},
+         fmt::format("A is {} and {} (n = {}): LU with partial pivoting", kind, why, structure.rows),
+         seconds});
+  }
+  std::vector<Candidate> list;
+  if (seconds <= first_seconds) list = std::exchange(direct, {});
+  add_iterations(selection, kind, list);
+  std::move(direct.begin(), direct.end(), std::back_inserter(list));
+  return list;
+}
+
+}  // namespace echelon

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Complex systems."""
+import os
+import tempfile
+import unittest
+
+import numpy as np
+import scipy.sparse as sp
+
+import echelon
+
+
+def random_matrix(n, seed=0):
+    random = np.random.default_rng(seed)
+    return random.uniform(-1, 1, (n, n)) + 1j * random.uniform(-1, 1, (n, n))
+
+
+def random_vector(n, seed=1):
+    random = np.random.default_rng(seed)
+    return random.uniform(-1, 1, n) + 1j * random.uniform(-1, 1, n)
+
+
+class ComplexSystems(unittest.TestCase):
+    def test_dense(self):
+        A, b = random_matrix(40), random_vector(40)
+        for matrix in (A, np.asfortranarray(A), A[:, ::-1]):
+            x, report = echelon.solve(matrix, b, return_report=True)
+            self.assertEqual(x.dtype, np.complex128)
+            np.testing.assert_allclose(x, np.linalg.solve(matrix, b), rtol=1e-10, atol=1e-12)
+            self.assertLess(report.backward_error, 1e-14)
+
+    def test_sparse(self):
+        A = sp.random(300, 300, 0.01, random_state=2) * (1 + 2j) + sp.eye(300) * (3 - 1j)
+        b = random_vector(300)
+        for matrix in (sp.csr_array(A), sp.csc_array(A), sp.coo_array(A)):
+            x, report = echelon.solve(matrix, b, return_report=True)
+            self.assertIn("sparse-lu", report.method)
+            np.testing.assert_allclose(matrix @ x, b, atol=1e-12)
+
+    def test_a_complex_right_hand_side_of_a_real_matrix(self):
+        A = sp.csr_array(sp.diags([np.full(49, -1.0), np.full(50, 4.0), np.full(49, -1.0)], [-1, 0, 1]))
+        b = random_vector(50)
+        np.testing.assert_allclose(A @ echelon.solve(A, b), b, atol=1e-14)
+        np.testing.assert_allclose(A @ echelon.solve(A.astype(complex), b.real), b.real, atol=1e-14)
+
+    def test_several_right_hand_sides_and_operations(self):
+        A = sp.csc_array(random_matrix(30, 3))
+        B = np.column_stack([random_vector(30, seed) for seed in range(5)])
+        solver = echelon.factor(A)
+        for trans, matrix in (("N", A), ("T", A.T), ("H", A.conj().T)):
+            with self.subTest(trans):
+                np.testing.assert_allclose(matrix @ solver.solve(B, trans=trans), B, atol=1e-11)
+
+    def test_methods_and_preconditioners(self):
+        A = random_matrix(60, 4) + 60 * np.eye(60)
+        b = random_vector(60)
+        for method in ("gmres", "bicgstab"):
+            for M in (None, lambda r: r / np.diag(A)):
+                x = echelon.solve(A, b, method=method, M=M, rtol=1e-12)
+                np.testing.assert_allclose(A @ x, b, atol=1e-9)
+        H = A + A.conj().T
+        np.testing.assert_allclose(H @ echelon.solve(H, b, method="cg", rtol=1e-12), b, atol=1e-9)
+        with self.assertRaisesRegex(echelon.NotBuilt, "real matrices"):
+            echelon.solve(A, b, method="cholesky")
+
+    def test_operator_and_first_guess(self):
+        class Operator:
+            shape, dtype = (20, 20), np.complex128
+
+            def matvec(self, x):
+                return (2 + 1j) * x
+        b = random_vector(20)
+        x = echelon.solve(Operator(), b, method="gmres", x0=b / (2 + 1j))
+        np.testing.assert_allclose((2 + 1j) * x, b, atol=1e-12)
+
+    def test_files_generators_and_properties(self):
+        A = echelon.generate("helmholtz-2d", nx=6, ny=5, dtype=complex)
+        found = echelon.info(A)
+        self.assertTrue(found.symmetric_values and not found.hermitian_values)
+        self.assertTrue(echelon.info(echelon.generate("random-hermitian", n=30, dtype=complex)).hermitian_values)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("A.mtx", "A.npz"):
+                path = os.path.join(folder, name)
+                echelon.write(path, A)
+                self.assertEqual(abs(echelon.read(path, dtype=complex) - A).max(), 0)
+                with self.assertRaisesRegex(echelon.ParseError, "complex"):
+                    echelon.read(path)
+
+    def test_singular(self):
+        A = random_matrix(10, 5)
+        A[7] = 2j * A[3]
+        with self.assertRaises(echelon.SingularMatrix):
+            echelon.factor(sp.csr_array(A))
+
+
+if __name__ == "__main__":
+    unittest.main()
