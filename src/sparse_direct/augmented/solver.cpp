@@ -276,12 +276,16 @@ class AugmentedSystem final : public SolverImplementation<T> {
     correct(shift_ > 0 ? most_corrections : options_.refine, view(x), view(own.candidate.data()),
             corrections);
     job.statistics.push_back({"refinement_steps", corrections.steps()});
-    if (!job.control->measure_error) return;
-    // Rounding errors may have made a nonsingular A of a singular one, or the reverse.
-    const bool is_open = shift_ > 0 && A_.rows() == A_.columns();
-    job.error =
-        is_open ? 1
-                : std::max({corrections.size(), rounding_error(own, x), shift_ > 0 ? null_space_error : 0});
+    if (job.control->measure_error) job.error = error_of(own, x, corrections.size());
+  }
+
+  /// The error of x as far as it is known here, for a last correction of the given size. The errors of a
+  /// square A are measured as those of all direct methods, unless rounding errors may have made a nonsingular
+  /// A of a singular one, or the reverse.
+  std::optional<double> error_of(Vectors& own, const T* x, double size) const {
+    const bool square = A_.rows() == A_.columns() && options_.damping == 0;
+    if (square) return shift_ > 0 ? std::optional(1.0) : std::nullopt;
+    return std::max({size, rounding_error(own, x), shift_ > 0 ? null_space_error : 0});
   }
 
   AugmentedOptions options_;
