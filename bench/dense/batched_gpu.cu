@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast are batches of small matrices on a GPU, compared with cuBLAS?
-//   bench_batched_gpu
+//   bench_batched_gpu [--large]
 // Inverses compared with getrfBatched and getriBatched, and with matinvBatched; solutions, and factors with a
 // solve, with getrfBatched and getrsBatched; Cholesky factors with cuSOLVER's potrfBatched and potrsBatched.
+// With --large only matrices of 1024 to 8192 rows, without a comparison.
 #include "dense/batched/operations.hpp"
 #include "dense_gpu.cuh"
 
@@ -216,11 +217,63 @@ void batched_factors() {
   }
 }
 
+/// Factors, solutions and inverses of batches of large matrices.
+template <class T>
+void large() {
+  std::printf(
+      "\n### Large matrices, %s\n\n| n | count | LU ms | Tflop/s | solve ms | Cholesky ms | solution ms | "
+      "inverse "
+      "ms |\n|---|---|---|---|---|---|---|---|\n",
+      type_name<T>);
+  struct Size {
+    std::int64_t n, count;
+  };
+  for (const Size size : {Size{1024, 1024}, {2048, 64}, {4096, 32}, {8192, 16}}) {
+    const auto [n, count] = size;
+    constexpr int runs = 3;
+    ec::Dense<T> a = uniform<T>(n * n, count, 1);
+    ec::Dense<T> copy = a;
+    ec::Dense<T> right = uniform<T>(n, count, 2);
+    const auto prepare = [&] { restore(a, copy); };
+    const ec::DenseBatch<T> batch(copy.data(), n, n, count, copy.device());
+    const ec::DenseBatch<T> rights(right.data(), n, 1, count, right.device());
+    const ec::BatchOptions options{.tolerance = 0};
+    const double lu =
+        seconds(runs, prepare, [&] { ec::BatchFactors<T>(batch, ec::BatchFactorization::lu, options); });
+    prepare();
+    const ec::BatchFactors<T> factors(batch, ec::BatchFactorization::lu, options);
+    const double substitution = seconds(
+        runs, [] {}, [&] { factors.solve(rights); });
+    for (const ec::BatchOutcome& outcome : factors.outcomes().to_vector())
+      insist(outcome.status == ec::Status::direct, "a matrix of the batch");
+    const ec::DenseBatch<const T> given(a.data(), n, n, count, a.device());
+    const double solution = seconds(
+        runs, [] {}, [&] { static_cast<void>(ec::solve_batch<T>(given, rights, options)); });
+    const double inverse =
+        seconds(runs, prepare, [&] { static_cast<void>(ec::invert_batch<T>(batch, options)); });
+    ec::Cuda backend(a.device());
+    backend.for_each(n * n * count, MakePositiveDefinite<T>{n, a.data()});
+    const double cholesky = seconds(
+        runs, prepare, [&] { ec::BatchFactors<T>(batch, ec::BatchFactorization::cholesky, options); });
+    const double flops = 2.0 / 3.0 * static_cast<double>(n * n) * static_cast<double>(n * count);
+    std::printf("| %lld | %lld | %.1f | %.1f | %.2f | %.1f | %.1f | %.1f |\n", static_cast<long long>(n),
+                static_cast<long long>(count), 1e3 * lu, 1e-12 * flops / lu, 1e3 * substitution,
+                1e3 * cholesky, 1e3 * solution, 1e3 * inverse);
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  Arguments(argc, argv, "").finish();
+  Arguments arguments(argc, argv, "[--large]");
+  const bool only_large = arguments.flag("--large");
+  arguments.finish();
   std::printf("%s\n", hardware(ec::Device::cuda()).c_str());
+  if (only_large) {
+    large<double>();
+    return 0;
+  }
   batched<double>();
   batched<float>();
   batched_factors<double>();

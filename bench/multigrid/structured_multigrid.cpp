@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// structured-multigrid beside conjugate gradients with amg.
-//   bench_structured_multigrid [--device NAME] [--runs N] [--amg 0] PROBLEM:ROWS[:KEY=VALUE]...
+// structured-multigrid beside cg with amg, or other --methods.
+//   bench_structured_multigrid [--device NAME] [--runs N] [--methods A,B] PROBLEM:ROWS[:KEY=VALUE]...
 // PROBLEM is a generator's name or poisson-27, the 27-point stencil. Prints a Markdown table: for each
 // problem and method the milliseconds of set-up, of the detection within it, of update_values and of a solve
 // to a relative residual of 1e-8 for a random solution, medians of N runs (3); iterations; megabytes that the
@@ -135,11 +135,12 @@ void print_row(const Settings& settings, const std::string& problem, const ec::C
 
 int main(int argc, char** argv) {
   ec::bench::Arguments arguments(argc, argv,
-                                 "[--device NAME] [--runs N] [--amg 0] PROBLEM:ROWS[:KEY=VALUE]...");
+                                 "[--device NAME] [--runs N] [--methods A,B] PROBLEM:ROWS[:KEY=VALUE]...");
   Settings settings;
   settings.device = ec::Device::parse(arguments.option<std::string>("--device", "serial"));
   settings.runs = arguments.option<std::int64_t>("--runs", 3);
-  const bool with_amg = arguments.option<std::int64_t>("--amg", 1) != 0;
+  const std::vector<std::string> methods =
+      split(arguments.option<std::string>("--methods", "structured-multigrid,cg"), ',');
   const std::vector<std::string> problems = arguments.positionals("problem");
   arguments.finish();
   const double speed = copy_speed(settings.device);
@@ -151,7 +152,6 @@ int main(int argc, char** argv) {
       "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
   for (const std::string& problem : problems) {
     const ec::Csr<double> A = make_problem(problem);
-    print_row(settings, problem, A, "structured-multigrid", speed);
-    if (with_amg) print_row(settings, problem, A, "cg", speed);
+    for (const std::string& method : methods) print_row(settings, problem, A, method, speed);
   }
 }

@@ -70,19 +70,19 @@ struct ECHELON_API BatchOutcome {
   std::int32_t column = -1;
 };
 
-/// Replaces square matrices by their inverses, by Gauss-Jordan elimination with partial pivoting; singular
-/// ones are filled with NaN. 2 n^3 flops each. Returns an outcome for each matrix. A is not scaled: near the
-/// ends of T's range, elimination may overflow or reject pivots. Throws DimensionMismatch, BadOption,
-/// OutOfMemory.
+/// Replaces square matrices by their inverses, by Gauss-Jordan elimination with partial pivoting, or on a GPU
+/// for several matrices of 129 to 1024 rows by LU, which copies A; singular ones are filled with NaN. 2 n^3
+/// to 8/3 n^3 flops each. Returns an outcome for each matrix. A is not scaled: near the ends of T's range,
+/// elimination may overflow or reject pivots. Throws DimensionMismatch, BadOption, OutOfMemory.
 template <class T>
 [[nodiscard]] ECHELON_API Array<BatchOutcome> invert_batch(const DenseBatch<T>& A,
                                                            const BatchOptions& options = {});
 
 /// Solves A X = B for each matrix of A and of B (n by k), replaces B by X, and refines X with A. X is
 /// computed with an inverse that is not stored: 2 n^3 + 2 n^2 k (1 + 2 refine) flops each. On a GPU,
-/// elimination takes its place up to n = 512 and reduces the first term to one half or one third; it copies A
-/// from n = 129 on. X is NaN where A is singular. Outcomes and scaling are those of `invert_batch`. Throws
-/// DimensionMismatch, DeviceMismatch, BadOption, OutOfMemory.
+/// elimination takes its place up to n = 512, and for several matrices up to n = 8192, and reduces the first
+/// term to one half or one third; it copies A from n = 129 on. X is NaN where A is singular. Outcomes and
+/// scaling are those of `invert_batch`. Throws DimensionMismatch, DeviceMismatch, BadOption, OutOfMemory.
 template <class T>
 [[nodiscard]] ECHELON_API Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A,
                                                           const DenseBatch<T>& B,
@@ -101,18 +101,18 @@ struct Factors;
 }  // namespace batch_detail
 
 /// Factors of the matrices of a batch, stored in place of the matrices, for any number of solves. On a GPU
-/// some lanes of a warp factor a matrix of up to 32 rows, and a block factors one of up to `max_gpu_rows`
-/// rows; on the host one thread factors each matrix.
+/// some lanes of a warp factor a matrix of up to 32 rows, a block one of up to 512 rows, and panels of all
+/// matrices together those of up to `max_gpu_rows` rows; on the host one thread factors each matrix.
 template <class T>
 class ECHELON_API BatchFactors {
  public:
-  static constexpr std::int64_t max_gpu_rows = 512;
+  static constexpr std::int64_t max_gpu_rows = 8192;
 
   /// Replaces the square matrices of A, which must outlive this object, by their factors in an internal
   /// format. The contents of matrices that cannot be factored are undefined. Additional memory: n integers
-  /// for each matrix, and on a GPU 32 n elements from n = 33 on. Neither A nor B is scaled: near the ends of
-  /// T's range, elimination may overflow. On a GPU the work is queued. Throws DimensionMismatch, BadOption,
-  /// InvalidMatrix for too many rows, OutOfMemory.
+  /// for each matrix, and on a GPU 32 n elements from n = 33 on, for LU up to n = 512. Neither A nor B is
+  /// scaled: near the ends of T's range, elimination may overflow. On a GPU the work is queued. Throws
+  /// DimensionMismatch, BadOption, InvalidMatrix for too many rows, OutOfMemory.
   BatchFactors(const DenseBatch<T>& A, BatchFactorization kind, const BatchOptions& options = {});
 
   /// An outcome for each matrix, in the memory of A.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches on a GPU: matrices of up to 128 rows in the registers of thread groups, larger ones one after the
-// other, or solutions up to 512 rows by factors of the whole batch.
+// Batches on a GPU: matrices of up to 128 rows in the registers of thread groups, larger ones by factors of
+// the whole batch, or one after the other where the GPU is busy with each.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/shared_memory.cuh"
 #include "dense/batched/factored_solve.cuh"
 #include "dense/batched/operations.hpp"
 #include "dense/batched/register_elimination.cuh"
 #include "dense/batched/single_matrix.hpp"
+
+#include <algorithm>
 
 namespace echelon {
 
@@ -27,6 +29,8 @@ void launch(const BatchJob<T>& job) {
 }
 
 constexpr std::int64_t max_register_rows = 128;
+/// Rows up to which a block factors a matrix, however many there are.
+constexpr std::int64_t max_factored_rows = 512;
 
 template <Task task, class T>
 void launch_for_size(const BatchJob<T>& job) {
@@ -41,6 +45,17 @@ void launch_for_size(const BatchJob<T>& job) {
   } else {
     launch<task, 128, 8>(job);
   }
+}
+
+/// Whether factors of the whole batch take less time than its matrices one after the other: for several
+/// matrices, one of which leaves most of the GPU idle. Inverses need more flops by factors than by
+/// elimination.
+template <class T>
+bool pays_for_batch(Task task, std::int64_t rows, std::int64_t count) {
+  constexpr std::int64_t least_count = 3;
+  constexpr std::int64_t rows_of_one = 1024;
+  const std::int64_t most_rows = task == Task::invert ? 1024 : BatchFactors<T>::max_gpu_rows;
+  return rows <= most_rows && count >= std::max(least_count, rows / rows_of_one);
 }
 
 }  // namespace
@@ -58,6 +73,8 @@ void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* out
                                       .n = static_cast<int>(A.rows()),
                                       .tolerance = tolerance,
                                       .outcomes = outcomes});
+  } else if (pays_for_batch<T>(Task::invert, A.rows(), A.count())) {
+    invert_batch_by_factors<T>(A, tolerance, outcomes);
   } else {
     SingleMatrix<Cuda, T> matrix(A.device(), A.rows());
     for (std::int64_t b = 0; b < A.count(); ++b) {
@@ -85,7 +102,7 @@ void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double
                                      .b_columns = B.columns(),
                                      .refine = refine,
                                      .outcomes = outcomes});
-  } else if (A.rows() <= BatchFactors<T>::max_gpu_rows) {
+  } else if (A.rows() <= max_factored_rows || pays_for_batch<T>(Task::solve, A.rows(), A.count())) {
     solve_batch_by_factors<T>(A, B, tolerance, refine, outcomes);
   } else {
     SingleMatrix<Cuda, T> matrix(A.device(), A.rows(), B.columns());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LU and Cholesky factors of batches on a GPU: a block for each matrix, or some lanes of a warp for those of
-// at most 32 rows.
+// at most 32 rows; LU in panels of all matrices from 513 rows on.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/shared_memory.cuh"
 #include "dense/batched/block_factorization.cuh"
 #include "dense/batched/block_substitution.cuh"
 #include "dense/batched/lane_factors.cuh"
 #include "dense/batched/operations.hpp"
+#include "dense/batched/panel_factors.cuh"
 #include "dense/batched/tile_cholesky.cuh"
 
 #include <algorithm>
@@ -18,8 +19,6 @@ namespace {
 using batch_kernels::BlockFactors;
 using batch_kernels::BlockSystem;
 using batch_kernels::max_block_threads;
-
-static_assert(BatchFactors<double>::max_gpu_rows == batch_kernels::max_block_rows);
 
 template <class T>
 BlockFactors<T> block_factors(const batch_detail::Factors<T>& factors) {
@@ -149,6 +148,7 @@ void factor_batch_on(batch_detail::Factors<T>& factors, double tolerance) {
     factor_in_lanes(block_factors(factors), lu, tolerance);
     return;
   }
+  if (lu && n > batch_kernels::max_block_rows) return factor_batch_in_panels(factors, tolerance);
   constexpr int width = batch_kernels::block_width;
   factors.inverses = Array<T>(device, (n + width - 1) / width * 2 * batch_kernels::block_area * count);
   const CurrentDevice current(device.id());
@@ -164,6 +164,7 @@ void factor_batch_on(batch_detail::Factors<T>& factors, double tolerance) {
 template <class Target, class T>
 void substitute_batch_on(const batch_detail::Factors<T>& factors, const DenseBatch<T>& B) {
   if (B.rows() == 0 || B.columns() == 0 || B.count() == 0) return;
+  if (B.rows() > batch_kernels::max_block_rows) return substitute_batch_in_panels(factors, B);
   const CurrentDevice current(B.device().id());
   substitute(block_factors(factors), B);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
+#include "backend/device/memory.hpp"
 #include "dense/batched/factored_solve.cuh"
 #include "dense/batched/operations.hpp"
+#include "dense/batched/panel_factors.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -87,6 +89,15 @@ struct FindOverflow {
   }
 };
 
+template <class T>
+struct SetIdentity {
+  BatchElements<T> A;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const BatchPlace at = A.place(e);
+    A(at) = at.row == at.column ? T{1} : T{0};
+  }
+};
+
 /// View of `count` matrices of a batch from number `first` on.
 template <class T>
 DenseBatch<T> part_of(const DenseBatch<T>& batch, std::int64_t first, std::int64_t count) {
@@ -132,23 +143,63 @@ void solve_part(Cuda& backend, const DenseBatch<const T>& A, const DenseBatch<T>
   backend.for_each(unknowns, FindOverflow<T>{X, factors.outcomes.data(), outcomes});
 }
 
+template <class T>
+void invert_part(Cuda& backend, const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes) {
+  const Device& device = A.device();
+  const std::int64_t n = A.rows();
+  const std::int64_t elements = n * n * A.count();
+  Array<T> copies(device, elements);
+  const BatchElements<T> inverses(A);
+  batch_detail::Factors<T> factors{.A = {copies.data(), n, n, A.count(), device},
+                                   .kind = BatchFactorization::lu,
+                                   .pivots = Array<std::int32_t>(device, n * A.count()),
+                                   .inverses = {},
+                                   .outcomes = Array<BatchOutcome>(device, A.count())};
+  backend.for_each(elements, CopyBatch<T, T>{inverses, BatchElements<T>(factors.A)});
+  factor_batch_in_panels(factors, tolerance);
+  backend.copy(A.count(), factors.outcomes.data(), outcomes);
+  backend.for_each(elements, SetIdentity<T>{inverses});
+  substitute_batch_in_panels(factors, A);
+  backend.for_each(elements, FindOverflow<T>{inverses, factors.outcomes.data(), outcomes});
+}
+
+/// Calls f(first, count) for parts of a batch whose matrices need `elements` elements each. Parts have some
+/// hundred megabytes, or two matrices for each multiprocessor if a quarter of the free memory has room for
+/// them.
+template <class T, class F>
+void for_each_part(const DenseBatch<T>& A, std::int64_t elements, F f) {
+  constexpr std::int64_t bytes_at_once = std::int64_t{1} << 29;
+  constexpr std::int64_t busy = 264;
+  const auto bytes = elements * static_cast<std::int64_t>(sizeof(T));
+  const auto quarter = static_cast<std::int64_t>(memory(A.device()).available / 4);
+  const std::int64_t room = std::max(bytes_at_once, std::min(quarter, busy * bytes));
+  const std::int64_t at_once = std::max<std::int64_t>(room / bytes, 1);
+  for (std::int64_t first = 0; first < A.count(); first += at_once)
+    f(first, std::min(at_once, A.count() - first));
+}
+
 }  // namespace
 
 template <class T>
 void solve_batch_by_factors(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
                             std::int64_t refine, BatchOutcome* outcomes) {
-  constexpr std::int64_t bytes_at_once = std::int64_t{1} << 29;
-  const std::int64_t elements = A.rows() * (A.rows() + 2 * B.columns());
-  const std::int64_t at_once =
-      std::max<std::int64_t>(bytes_at_once / (elements * static_cast<std::int64_t>(sizeof(T))), 1);
   Cuda backend(A.device());
-  for (std::int64_t first = 0; first < A.count(); first += at_once) {
-    const std::int64_t count = std::min(at_once, A.count() - first);
+  for_each_part(A, A.rows() * (A.rows() + 2 * B.columns()), [&](std::int64_t first, std::int64_t count) {
     solve_part(backend, part_of(A, first, count), part_of(B, first, count), tolerance, refine,
                outcomes + first);
-  }
+  });
 }
 
+template <class T>
+void invert_batch_by_factors(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes) {
+  Cuda backend(A.device());
+  for_each_part(A, A.rows() * A.rows(), [&](std::int64_t first, std::int64_t count) {
+    invert_part(backend, part_of(A, first, count), tolerance, outcomes + first);
+  });
+}
+
+template void invert_batch_by_factors(const DenseBatch<float>&, double, BatchOutcome*);
+template void invert_batch_by_factors(const DenseBatch<double>&, double, BatchOutcome*);
 template void solve_batch_by_factors(const DenseBatch<const float>&, const DenseBatch<float>&, double,
                                      std::int64_t, BatchOutcome*);
 template void solve_batch_by_factors(const DenseBatch<const double>&, const DenseBatch<double>&, double,

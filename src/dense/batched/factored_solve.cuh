@@ -9,9 +9,14 @@
 namespace echelon {
 
 /// solve_batch_on with the factors of BatchFactors, for matrices of 1 to max_gpu_rows rows. Works on copies
-/// of a few hundred megabytes of matrices at a time. Queued.
+/// of as many matrices at a time as keep the GPU busy. Queued.
 template <class T>
 void solve_batch_by_factors(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
                             std::int64_t refine, BatchOutcome* outcomes);
+
+/// invert_batch_on by LU factors in panels and the solution for the identity. Copies as
+/// solve_batch_by_factors() does. Queued.
+template <class T>
+void invert_batch_by_factors(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes);
 
 }  // namespace echelon

@@ -89,11 +89,11 @@ struct GridNumbering {
   /// Number of points of a region.
   [[nodiscard]] ECHELON_ANYWHERE std::int64_t region_size(std::int64_t region) const {
     std::int64_t size = 1;
-    for (int a = 0; a < 3; ++a) {
+    for (const std::int32_t count : points) {
       const auto own = region % 3;
       region /= 3;
-      const std::int32_t between = points[a] > 2 ? points[a] - 2 : 0;
-      size *= own == 0 ? 1 : own == 2 ? (points[a] > 1 ? 1 : 0) : between;
+      const std::int32_t between = count > 2 ? count - 2 : 0;
+      size *= own == 0 ? 1 : own == 2 ? (count > 1 ? 1 : 0) : between;
     }
     return size;
   }
@@ -117,6 +117,18 @@ struct GridNumbering {
  private:
   [[nodiscard]] ECHELON_ANYWHERE std::int32_t part(int axis, std::int32_t at) const {
     return at == 0 ? 0 : at + 1 == points[axis] ? 2 : 1;
+  }
+};
+
+/// Loop body for the point that stands for a region.
+template <class F>
+struct AtRegion {
+  GridNumbering grid;
+  F f;
+  ECHELON_ANYWHERE void operator()(std::int64_t region) const {
+    std::int32_t at[3];
+    grid.coordinates_in_region(region, at);
+    f(grid.point(at));
   }
 };
 
@@ -164,6 +176,16 @@ void for_each_point(B& backend, const GridNumbering& grid, F f) {
     });
   } else {
     backend.for_each(grid.size(), AtGridPoint<F>{grid, f});
+  }
+}
+
+/// Calls f with each GridPoint, or for constant coefficients with one of each region.
+template <bool is_constant, class B, class F>
+void for_each_place(B& backend, const GridNumbering& grid, F f) {
+  if constexpr (is_constant) {
+    backend.for_each(grid_regions, AtRegion<F>{grid, f});
+  } else {
+    for_each_point(backend, grid, f);
   }
 }
 

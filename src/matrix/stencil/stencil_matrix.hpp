@@ -33,29 +33,37 @@ struct StencilLayout {
     const int others = (x != 0 ? 1 : 0) + (y != 0 ? 1 : 0) + (z != 0 ? 1 : 0);
     return others > 1 ? -1 : center + x + 2 * y + 3 * z;
   }
-  /// f(place, index of the neighbour) for all neighbours. For one outside of the grid, whose coefficient is
-  /// zero, the index is that of a point of the grid.
+  /// f(place, x, y, z) with the distances of every neighbour, the point itself excluded.
   template <class F>
-  ECHELON_ANYWHERE static void for_each_neighbour(const GridPoint& p, F f) {
+  ECHELON_ANYWHERE static void for_each_offset(F f) {
     if constexpr (is_box) {
+      constexpr int last = dimensions == 3 ? 1 : 0;
       ECHELON_UNROLL
-      for (int z = dimensions == 3 ? -1 : 0; z <= (dimensions == 3 ? 1 : 0); ++z) {
+      for (int z = -last; z <= last; ++z) {
         ECHELON_UNROLL
         for (int y = -1; y <= 1; ++y) {
           ECHELON_UNROLL
           for (int x = -1; x <= 1; ++x) {
-            if (x == 0 && y == 0 && z == 0) continue;
-            f(place(x, y, z), p.index + step(p, 0, x) + step(p, 1, y) + step(p, 2, z));
+            if (x != 0 || y != 0 || z != 0) f(place(x, y, z), x, y, z);
           }
         }
       }
     } else {
       ECHELON_UNROLL
-      for (int a = 0; a < dimensions; ++a) {
-        f(center - 1 - a, p.index + p.before[a]);
-        f(center + 1 + a, p.index + p.after[a]);
+      for (int d = -1; d <= 1; d += 2) {
+        f(place(d, 0, 0), d, 0, 0);
+        f(place(0, d, 0), 0, d, 0);
+        if (dimensions == 3) f(place(0, 0, d), 0, 0, d);
       }
     }
+  }
+  /// f(place, index of the neighbour) for all neighbours. For one outside of the grid, whose coefficient is
+  /// zero, the index is that of a point of the grid.
+  template <class F>
+  ECHELON_ANYWHERE static void for_each_neighbour(const GridPoint& p, F f) {
+    for_each_offset([&](int slot, int x, int y, int z) {
+      f(slot, p.index + step(p, 0, x) + step(p, 1, y) + step(p, 2, z));
+    });
   }
 
  private:
@@ -93,12 +101,22 @@ ECHELON_ANYWHERE T neighbour_sum(const StencilCoefficients<T>& A, const GridPoin
   return sum;
 }
 
+/// Sum of the coefficients times the differences of x at the neighbours and at the point.
+template <class Layout, bool is_constant, class T>
+ECHELON_ANYWHERE T difference_sum(const StencilCoefficients<T>& A, const GridPoint& p, const T* x) {
+  const T own = x[p.index];
+  T sum{0};
+  Layout::for_each_neighbour(
+      p, [&](int place, std::int64_t j) { sum += A.template at<is_constant>(place, p) * (x[j] - own); });
+  return sum;
+}
+
 /// A matrix whose row i has elements in the columns of point i of a grid and its neighbours only.
 template <class T>
 struct StencilMatrix {
   Grid grid;
   int axes = 3;           ///< 2 or 3, those of the layout
-  bool box = false;       ///< with neighbours that are none along an axis
+  bool box = false;       ///< with neighbours apart along several axes
   bool constant = false;  ///< equal coefficients within a region of the grid
   int points = 0;         ///< places with a nonzero coefficient anywhere
   Array<T> values;

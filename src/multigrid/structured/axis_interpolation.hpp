@@ -57,120 +57,211 @@ ECHELON_ANYWHERE CoarseNeighbours<V> coarse_neighbours(const AxisInterpolation<V
   return {has_before ? half - 1 : half, has_before || has_after ? 1 : 0, {weight, V{0}}};
 }
 
-/// Computes the weights along an axis.
+/// Weights with which the fine points around a coarse one interpolate along the axis: those with the
+/// coordinates 2j and 2j + 2, from coarse coordinate j and from the ones before and after it.
+template <class V>
+struct WeightsAround {
+  V of_first, of_first_before;  ///< weights of j, and of j - 1, for 2j
+  V of_last, of_last_after;     ///< weights of j, and of j + 1, for 2j + 2
+};
+
+/// Fine points around a coarse point p along the axis.
+template <class V, int axis, bool is_constant>
+struct FinePoints {
+  const AxisInterpolation<V>& weights;
+  bool has_before, has_after;  ///< coarse points
+  bool has_last;               ///< fine point 2j + 2
+  std::int32_t at[3];          ///< coordinates of fine point 2j
+
+  ECHELON_ANYWHERE FinePoints(const AxisInterpolation<V>& w, const GridPoint& p)
+      : weights(w),
+        has_before(p.before[axis] != 0),
+        has_after(p.after[axis] != 0),
+        has_last(has_after || w.fine.points[axis] % 2 == 1),
+        at{p.at[0], p.at[1], p.at[2]} {
+    at[axis] *= 2;
+  }
+  /// Index of fine point 2j + k; that of 2j + 1 in place of one outside of the grid.
+  [[nodiscard]] ECHELON_ANYWHERE std::int64_t index(int k) const {
+    return weights.fine.index(at) + std::int64_t{k == 2 && !has_last ? 1 : k} * weights.fine.strides[axis];
+  }
+  /// Place of its coefficients.
+  [[nodiscard]] ECHELON_ANYWHERE std::int64_t place(int k, const std::int32_t* across) const {
+    std::int32_t own[3] = {at[0] + across[0], at[1] + across[1], at[2] + across[2]};
+    own[axis] += k == 2 && !has_last ? 1 : k;
+    return is_constant ? weights.fine.region(own) : weights.fine.index(own);
+  }
+  /// Weights in the line at this offset across the axis.
+  [[nodiscard]] ECHELON_ANYWHERE WeightsAround<V> weights_at(const std::int32_t* across) const {
+    const V first = weight(0, across);
+    const V last = has_last ? weight(2, across) : V{0};
+    return {has_before ? V{1} - first : first, has_before ? first : V{0}, last,
+            has_after ? V{1} - last : V{0}};
+  }
+
+ private:
+  [[nodiscard]] ECHELON_ANYWHERE V weight(int k, const std::int32_t* across) const {
+    std::int32_t own[3] = {at[0] + across[0], at[1] + across[1], at[2] + across[2]};
+    if constexpr (is_constant) {
+      own[axis] += k;
+      return weights.values[weights.fine.region(own)];
+    } else {
+      own[axis] = (own[axis] + k) / 2;
+      return weights.values[weights.between.index(own)];
+    }
+  }
+};
+
+/// Computes the weights along an axis, at a point of the grid of even coordinates; for constant coefficients
+/// at the point that stands for a region of the fine grid. The latter are those in the interior of the other
+/// axes: they must not depend on the place along these, or coarse coefficients would not be constant.
 template <class T, class Layout, bool is_constant>
 struct ComputeAxisInterpolation {
   StencilCoefficients<T> A;
   GridNumbering fine;
-  GridNumbering between;
   int axis;
   T* values;
-  ECHELON_ANYWHERE void operator()(std::int64_t place) const {
-    std::int32_t at[3];
+  ECHELON_ANYWHERE void operator()(const GridPoint& between) const {
+    std::int32_t at[3] = {between.at[0], between.at[1], between.at[2]};
     if constexpr (is_constant) {
-      fine.coordinates_in_region(place, at);
+      for (int a = 0; a < 3; ++a) {
+        if (a != axis) at[a] = fine.points[a] > 2 ? 1 : 0;
+      }
     } else {
-      between.coordinates(place, at);
       at[axis] *= 2;
     }
     const GridPoint p = fine.point(at);
-    T connections[2] = {T{0}, T{0}};  // to the points before and after
-    T row_sum{0};
-    for (int number = 0; number < 27; ++number) {
-      const NeighbourOffset offset(number);
-      const int slot = Layout::place(offset.x, offset.y, offset.z);
-      if (slot < 0) continue;
+    T connections[3] = {T{0}, T{0}, T{0}};  // to the neighbours along each axis
+    T before{0};                            // to those before the point along the axis
+    T row_sum = A.template at<is_constant>(Layout::center, p);
+    Layout::for_each_offset([&](int slot, int x, int y, int z) {
       const T value = A.template at<is_constant>(slot, p);
-      const int along = axis == 0 ? offset.x : axis == 1 ? offset.y : offset.z;
+      const int along = axis == 0 ? x : axis == 1 ? y : z;
       row_sum += value;
-      if (along != 0) connections[along > 0 ? 1 : 0] -= value;
-    }
-    values[place] = weight(p, connections[0], connections[1], row_sum);
+      before -= along < 0 ? value : T{0};
+      connections[0] -= x != 0 ? value : T{0};
+      connections[1] -= y != 0 ? value : T{0};
+      connections[2] -= z != 0 ? value : T{0};
+    });
+    values[is_constant ? between.region : between.index] = weight(p, before, connections, row_sum);
   }
 
  private:
-  ECHELON_ANYWHERE T weight(const GridPoint& p, T before, T after, T row_sum) const {
-    before = before > T{0} ? before : T{0};
-    after = after > T{0} ? after : T{0};
+  ECHELON_ANYWHERE T weight(const GridPoint& p, T before, const T* connections, T row_sum) const {
+    const T own = connections[axis];
     if (p.before[axis] != 0 && p.after[axis] != 0) {
-      return before + after > T{0} ? before / (before + after) : T{0.5};
+      const T share = before / own;
+      return share >= T{0} && share <= T{1} ? share : T{0.5};
     }
-    // The excess of the row belongs to all sides on which the grid ends.
-    int ends = 0;
+    // The excess of the row belongs to all sides on which the grid ends, in proportion to the connections.
+    T of_ends{0};
     for (int a = 0; a < 3; ++a) {
-      if (fine.points[a] > 1) ends += (p.before[a] == 0 ? 1 : 0) + (p.after[a] == 0 ? 1 : 0);
+      const bool has_end = fine.points[a] > 1 && (p.before[a] == 0 || p.after[a] == 0);
+      of_ends += has_end && connections[a] > T{0} ? connections[a] : T{0};
     }
-    const T excess = row_sum > T{0} ? row_sum / static_cast<T>(ends) : T{0};
-    const T own = before + after;
-    return own + excess > T{0} ? own / (own + excess) : T{0};
+    const T weight = of_ends > T{0} && row_sum > T{0} ? of_ends / (of_ends + row_sum) : T{1};
+    return own > T{0} ? weight : T{0};
   }
 };
 
-/// Galerkin product with the interpolation along an axis: coefficients of P^T A P, of 9 or 27 points.
-template <class T, class Layout, bool is_constant>
+/// Galerkin product with the interpolation along an axis: coefficients of P^T A P, of 9 or 27 points, at a
+/// coarse point.
+template <class T, class Layout, bool is_constant, int axis>
 struct CoarsenAlongAxis {
   StencilCoefficients<T> A;
   AxisInterpolation<T> weights;
-  GridNumbering coarse;
   std::int64_t stride;  ///< of the coarse coefficients
   T* values;
   using Coarse = StencilLayout<true, Layout::axes>;
 
-  ECHELON_ANYWHERE void operator()(std::int64_t place) const {
-    std::int32_t at[3];
-    if constexpr (is_constant) {
-      coarse.coordinates_in_region(place, at);
-    } else {
-      coarse.coordinates(place, at);
-    }
-    const int second = weights.axis == 0 ? 1 : 0;  // the other axes
-    const int third = weights.axis == 2 ? 1 : 2;
-    for (int v = -1; v <= 1; ++v) {
+  ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
+    constexpr int second = axis == 0 ? 1 : 0;  // the other axes
+    constexpr int third = axis == 2 ? 1 : 2;
+    constexpr int last = third < Layout::axes ? 1 : 0;
+    const FinePoints<T, axis, is_constant> fine(weights, p);
+    ECHELON_UNROLL
+    for (int v = -last; v <= last; ++v) {
+      ECHELON_UNROLL
       for (int u = -1; u <= 1; ++u) {
         int offset[3] = {0, 0, 0};
         offset[second] = u;
         offset[third] = v;
-        if (Coarse::place(offset[0], offset[1], offset[2]) < 0) continue;
-        T sums[3] = {T{0}, T{0}, T{0}};
-        add_products(at, offset, sums);
-        for (int along = -1; along <= 1; ++along) {
-          offset[weights.axis] = along;
-          values[Coarse::place(offset[0], offset[1], offset[2]) * stride + place] = sums[along + 1];
-        }
+        add_line(p, fine, offset);
       }
     }
   }
 
  private:
-  /// Adds what the three fine points of coarse point `at` contribute for its coarse neighbours before, at,
-  /// and after it, in the line at this offset across the axis.
-  ECHELON_ANYWHERE void add_products(const std::int32_t* at, const int* across, T* sums) const {
-    const int axis = weights.axis;
-    std::int32_t row[3] = {at[0], at[1], at[2]};
-    for (int k = 0; k < 3; ++k) {
-      row[axis] = 2 * at[axis] + k;
-      if (row[axis] >= weights.fine.points[axis]) return;
-      const GridPoint p = weights.fine.point(row);
-      const T restriction = weight_of(row, at[axis]);
-      for (int along = -1; along <= 1; ++along) {
-        int offset[3] = {across[0], across[1], across[2]};
-        offset[axis] = along;
-        const int slot = Layout::place(offset[0], offset[1], offset[2]);
-        const T value = slot < 0 ? T{0} : A.template at<is_constant>(slot, p);
-        if (value == T{0}) continue;
-        const std::int32_t column[3] = {row[0] + offset[0], row[1] + offset[1], row[2] + offset[2]};
-        const CoarseNeighbours<T> found = coarse_neighbours<is_constant>(weights, column);
-        for (int c = 0; c < found.count; ++c) {
-          sums[found.first + c - at[axis] + 1] += restriction * value * found.weights[c];
-        }
-      }
+  /// Stores the coefficients of the coarse neighbours in the line at this offset across the axis.
+  ECHELON_ANYWHERE void add_line(const GridPoint& p, const FinePoints<T, axis, is_constant>& fine,
+                                 const int* offset) const {
+    // Coefficients of neighbours in a line outside of the grid are zero: the weights of the own line do.
+    constexpr std::int32_t own_line[3] = {0, 0, 0};
+    std::int32_t across[3];
+    for (int a = 0; a < 3; ++a) {
+      across[a] = (offset[a] < 0 && p.before[a] == 0) || (offset[a] > 0 && p.after[a] == 0) ? 0 : offset[a];
     }
+    const WeightsAround<T> row = fine.weights_at(own_line);
+    const WeightsAround<T> column = fine.weights_at(across);
+    const auto element = [&](int k, int along) {
+      int distance[3] = {offset[0], offset[1], offset[2]};
+      distance[axis] = along;
+      const int slot = Layout::place(distance[0], distance[1], distance[2]);
+      return slot < 0 ? T{0} : A.values[slot * A.stride + fine.place(k, own_line)];
+    };
+    const T r0 = row.of_first;
+    const T r2 = row.of_last;
+    const T at_first = r0 * element(0, 0) + element(1, -1);
+    const T at_middle = r0 * element(0, 1) + element(1, 0) + r2 * element(2, -1);
+    const T at_last = element(1, 1) + r2 * element(2, 0);
+    store(p, offset, -1, r0 * element(0, -1) + at_first * column.of_first_before);
+    store(p, offset, 0, at_first * column.of_first + at_middle + at_last * column.of_last);
+    store(p, offset, 1, at_last * column.of_last_after + r2 * element(2, 1));
   }
-  /// Weight with which a fine point interpolates from coarse coordinate j beside it.
-  [[nodiscard]] ECHELON_ANYWHERE T weight_of(const std::int32_t* point, std::int32_t j) const {
-    const CoarseNeighbours<T> found = coarse_neighbours<is_constant>(weights, point);
-    return j == found.first ? found.weights[0] : found.weights[1];
+  ECHELON_ANYWHERE void store(const GridPoint& p, const int* offset, int along, T value) const {
+    int distance[3] = {offset[0], offset[1], offset[2]};
+    distance[axis] = along;
+    const int slot = Coarse::place(distance[0], distance[1], distance[2]);
+    values[slot * stride + (is_constant ? p.region : p.index)] = value;
   }
+};
+
+/// to = P^T from along an axis, at a coarse point.
+template <bool is_constant, int axis>
+struct RestrictAlongAxis {
+  AxisInterpolation<float> weights;
+  const float* from;
+  const float* divisors;  ///< of the elements of to, or null
+  float* to;
+  ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
+    constexpr std::int32_t own_line[3] = {0, 0, 0};
+    const FinePoints<float, axis, is_constant> fine(weights, p);
+    const WeightsAround<float> w = fine.weights_at(own_line);
+    const float sum =
+        w.of_first * from[fine.index(0)] + from[fine.index(1)] + w.of_last * from[fine.index(2)];
+    to[p.index] = divisors == nullptr ? sum : sum / divisors[is_constant ? p.region : p.index];
+  }
+};
+
+/// to = P from, or to += P from, along an axis: stores or adds the fine points that follow the coarse point
+/// before p, up to the last of the line for the last coarse point.
+template <bool is_constant, int axis, bool adds>
+struct InterpolateAlongAxis {
+  AxisInterpolation<float> weights;
+  const float* from;
+  float* to;
+  ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
+    constexpr std::int32_t own_line[3] = {0, 0, 0};
+    const FinePoints<float, axis, is_constant> fine(weights, p);
+    const WeightsAround<float> w = fine.weights_at(own_line);
+    const float own = from[p.index];
+    put(fine.index(0), w.of_first_before * from[p.index + p.before[axis]] + w.of_first * own);
+    put(fine.index(1), own);
+    if (!fine.has_after && fine.has_last) put(fine.index(2), w.of_last * own);
+  }
+
+ private:
+  ECHELON_ANYWHERE void put(std::int64_t i, float value) const { to[i] = adds ? to[i] + value : value; }
 };
 
 }  // namespace echelon::multigrid

@@ -17,6 +17,7 @@
 #include "matrix/stencil/stencil_matrix.hpp"
 #include "multigrid/coarse_solvers/dense_inverse.hpp"
 #include "multigrid/structured/hierarchy.hpp"
+#include "solver/implementation.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -101,24 +102,35 @@ struct GridTransfer {
   }
 };
 
+/// Vectors between the levels during a transfer along one axis after another.
+struct TransferScratch {
+  float* vectors[2];
+};
+
 /// Vectors and coefficients of a level that are constant during a cycle.
 template <class Layout, bool is_constant>
 struct SmoothedLevel {
   StencilCoefficients<float> A;
+  const float* row_sums;
   const float* b;
+  /// The element of A x, from differences of x: exact for constants, and accurate where A x is small.
+  [[nodiscard]] ECHELON_ANYWHERE float product(const GridPoint& p, const float* x) const {
+    return row_sums[is_constant ? p.region : p.index] * x[p.index] +
+           difference_sum<Layout, is_constant>(A, p, x);
+  }
   [[nodiscard]] ECHELON_ANYWHERE float residual(const GridPoint& p, const float* x) const {
-    return b[p.index] - x[p.index] - neighbour_sum<Layout, is_constant>(A, p, x);
+    return b[p.index] - product(p, x);
   }
 };
 
-/// Both steps of the smoother from x = 0: x = alpha b - beta (A - I) b.
+/// Both steps of the smoother from x = 0: x = alpha b - beta A b.
 template <class Layout, bool is_constant>
 struct SmoothFromZero {
   SmoothedLevel<Layout, is_constant> level;
   float alpha, beta;
   float* x;
   ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    x[p.index] = alpha * level.b[p.index] - beta * neighbour_sum<Layout, is_constant>(level.A, p, level.b);
+    x[p.index] = alpha * level.b[p.index] - beta * level.product(p, level.b);
   }
 };
 /// y = x + c1 r(x).
@@ -188,6 +200,7 @@ class StencilCycle {
   struct Scratch final : Workspace {
     struct Vectors {
       float *b, *x, *y;
+      TransferScratch transfer;  ///< on the host
     };
     [[nodiscard]] std::size_t bytes() const override { return size; }
     Arena memory;
@@ -212,15 +225,18 @@ class StencilCycle {
   [[nodiscard]] std::unique_ptr<Scratch> make_scratch(const Device& device) const {
     auto scratch = std::make_unique<Scratch>();
     std::int64_t bytes = 2 * Arena::bytes<float>(coarsest_rows_);
-    for (const StencilLevel& level : levels_) bytes += 3 * Arena::bytes<float>(level.A.rows());
+    for (const StencilLevel& level : levels_) {
+      bytes += 3 * Arena::bytes<float>(level.A.rows()) + 2 * Arena::bytes<float>(size_of_transfer(level));
+    }
     scratch->memory = Arena(device, bytes);
     scratch->size = static_cast<std::size_t>(bytes);
     const auto take = [&](std::int64_t n) { return scratch->memory.template take<float>(n); };
     for (const StencilLevel& level : levels_) {
       const std::int64_t n = level.A.rows();
-      scratch->levels.push_back({take(n), take(n), take(n)});
+      const std::int64_t between = size_of_transfer(level);
+      scratch->levels.push_back({take(n), take(n), take(n), {take(between), take(between)}});
     }
-    scratch->levels.push_back({take(coarsest_rows_), take(coarsest_rows_), nullptr});
+    scratch->levels.push_back({take(coarsest_rows_), take(coarsest_rows_), nullptr, {}});
     return scratch;
   }
 
@@ -246,22 +262,81 @@ class StencilCycle {
     const StencilLevel& level = levels_[l];
     with_layout(level.A, [&]<class Layout, bool constant>() {
       const GridNumbering grid(level.A.grid);
-      const SmoothedLevel<Layout, constant> smoothed{level.A.coefficients(), own.b};
+      const SmoothedLevel<Layout, constant> smoothed{level.A.coefficients(), level.row_sums.data(), own.b};
       const auto c1 = static_cast<float>(4 / (3 * level.spectral_radius));
       const auto c2 = static_cast<float>(12 / (5 * level.spectral_radius));
-      const GridTransfer transfer = transfer_of(level);
       const auto& next = scratch.levels[l + 1];
       const float* const diagonal = l + 1 < levels_.size() ? diagonal_of(l + 1) : nullptr;
       for_each_point(backend, grid,
-                     SmoothFromZero<Layout, constant>{smoothed, 1.2F * c1 + c2 - c1 * c2, c1 * c2, own.x});
+                     SmoothFromZero<Layout, constant>{smoothed, 1.2F * c1 + c2, c1 * c2, own.x});
       for_each_point(backend, grid, FormStencilResidual<Layout, constant>{smoothed, own.x, own.y});
-      backend.for_each(transfer.coarse.size(),
-                       RestrictResidual<constant>{transfer, grid, own.y, diagonal, next.b});
+      restrict_residual<constant>(backend, level, own, diagonal, next.b);
       visit(backend, scratch, l + 1);
-      for_each_point(backend, grid, AddInterpolation<constant>{transfer, next.x, own.x});
+      add_interpolation<constant>(backend, level, own, next.x);
       for_each_point(backend, grid, FirstSmoothing<Layout, constant>{smoothed, c1, own.x, own.y});
       for_each_point(backend, grid, SecondSmoothing<Layout, constant>{smoothed, c2, own.y, own.x});
     });
+  }
+
+  /// Elements of a vector between a level and the next one.
+  static std::int64_t size_of_transfer(const StencilLevel& level) {
+    return B::on_host && level.transfers.size() > 1 ? level.transfers.front().coarse().size() : 0;
+  }
+
+  /// b = P^T y: on a GPU in one loop, which moves the fewest bytes; on the host along one axis after another,
+  /// in loops that are vectorised.
+  template <bool constant>
+  static void restrict_residual(B& backend, const StencilLevel& level, const typename Scratch::Vectors& own,
+                                const float* diagonal, float* b) {
+    if constexpr (!B::on_host) {
+      const GridTransfer transfer = transfer_of(level);
+      backend.for_each(transfer.coarse.size(),
+                       RestrictResidual<constant>{transfer, GridNumbering(level.A.grid), own.y, diagonal, b});
+    } else {
+      const float* from = own.y;
+      for (std::size_t t = 0; t < level.transfers.size(); ++t) {
+        const AxisTransfer& along = level.transfers[t];
+        const bool is_last = t + 1 == level.transfers.size();
+        float* const to = is_last ? b : own.transfer.vectors[t % 2];
+        const float* const divisors = is_last ? diagonal : nullptr;
+        with_axis<3>(along.axis, [&]<int axis>() {
+          for_each_point(backend, GridNumbering(along.coarse()),
+                         RestrictAlongAxis<constant, axis>{interpolation_of(along), from, divisors, to});
+        });
+        from = to;
+      }
+    }
+  }
+
+  /// x += P e.
+  template <bool constant>
+  static void add_interpolation(B& backend, const StencilLevel& level, const typename Scratch::Vectors& own,
+                                const float* e) {
+    if constexpr (!B::on_host) {
+      for_each_point(backend, GridNumbering(level.A.grid),
+                     AddInterpolation<constant>{transfer_of(level), e, own.x});
+    } else {
+      const float* from = e;
+      for (std::size_t t = level.transfers.size(); t-- > 0;) {
+        const AxisTransfer& along = level.transfers[t];
+        float* const to = t == 0 ? own.x : own.transfer.vectors[(t - 1) % 2];
+        with_axis<3>(along.axis, [&]<int axis>() {
+          const GridNumbering coarse(along.coarse());
+          if (t == 0) {
+            for_each_point(backend, coarse,
+                           InterpolateAlongAxis<constant, axis, true>{interpolation_of(along), from, to});
+          } else {
+            for_each_point(backend, coarse,
+                           InterpolateAlongAxis<constant, axis, false>{interpolation_of(along), from, to});
+          }
+        });
+        from = to;
+      }
+    }
+  }
+
+  static AxisInterpolation<float> interpolation_of(const AxisTransfer& along) {
+    return {along.weights.data(), GridNumbering(along.fine), GridNumbering(along.between()), along.axis};
   }
 
   /// The transfers of a level as one.
@@ -273,7 +348,7 @@ class StencilCycle {
       AxisInterpolation<float>& weights = along.axis == 0   ? transfer.x
                                           : along.axis == 1 ? transfer.y
                                                             : transfer.z;
-      weights = {along.weights.data(), GridNumbering(along.fine), GridNumbering(along.between()), along.axis};
+      weights = interpolation_of(along);
     }
     return transfer;
   }

@@ -35,14 +35,17 @@ struct AxisTransfer {
 };
 
 /// A level that is coarsened, in float. Its rows are divided by their diagonal elements; in the place of a
-/// diagonal element is that element itself, times the factor of the hierarchy.
+/// diagonal element is that element itself, times the factor of the hierarchy. The sum of a row, which may be
+/// smaller than the rounding errors of its elements, is stored in addition: products are formed from it and
+/// from differences of neighbours.
 struct StencilLevel {
   StencilMatrix<float> A;
+  Array<float> row_sums;                ///< of the divided rows
   double spectral_radius = 2;           ///< estimate for D^-1 A
   std::vector<AxisTransfer> transfers;  ///< to the next level
   double seconds = 0;                   ///< of the coarsening
   [[nodiscard]] std::size_t bytes() const {
-    std::size_t bytes = A.bytes();
+    std::size_t bytes = A.bytes() + row_sums.bytes();
     for (const AxisTransfer& transfer : transfers) bytes += transfer.weights.bytes();
     return bytes;
   }
@@ -54,20 +57,33 @@ struct StencilHierarchy {
   StencilMatrix<T> coarsest;
 };
 
-/// Divides a row by its diagonal element, and rounds it.
+/// Calls f.template operator()<axis>() for an axis of the layout.
+template <int axes, class F>
+void with_axis(int axis, F&& f) {
+  if (axis == 0) return f.template operator()<0>();
+  if (axis == 1) return f.template operator()<1>();
+  if constexpr (axes == 3) f.template operator()<2>();
+}
+
+/// Divides a row by its diagonal element, and rounds it and its sum.
 template <class T, class Layout>
 struct RoundStencilRow {
   const T* from;
   std::int64_t stride;
   double factor;  ///< of the diagonal elements
   float* to;
+  float* row_sums;
   ECHELON_ANYWHERE void operator()(std::int64_t place) const {
     const auto diagonal = static_cast<double>(from[Layout::center * stride + place]);
-    for (int slot = 0; slot < Layout::points; ++slot) {
+    const double inverse = 1 / diagonal;
+    double sum = diagonal;
+    Layout::for_each_offset([&](int slot, int, int, int) {
       const auto value = static_cast<double>(from[slot * stride + place]);
-      to[slot * stride + place] =
-          static_cast<float>(slot == Layout::center ? factor * diagonal : value / diagonal);
-    }
+      sum += value;
+      to[slot * stride + place] = static_cast<float>(inverse * value);
+    });
+    to[Layout::center * stride + place] = static_cast<float>(factor * diagonal);
+    row_sums[place] = static_cast<float>(inverse * sum);
   }
 };
 template <class T>
@@ -77,15 +93,19 @@ struct RoundWeight {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<float>(from[i]); }
 };
 
+/// The level of A without transfers.
 template <class B, class T>
-StencilMatrix<float> scaled_rows(B& backend, const StencilMatrix<T>& A, double factor) {
-  StencilMatrix<float> rounded{A.grid,     A.axes,   A.box,
-                               A.constant, A.points, Array<float>(backend.device(), A.values.size())};
+StencilLevel scaled_level(B& backend, const StencilMatrix<T>& A, double factor, double spectral_radius) {
+  const Device& device = backend.device();
+  StencilLevel level{{A.grid, A.axes, A.box, A.constant, A.points, Array<float>(device, A.values.size())},
+                     Array<float>(device, A.stride()),
+                     spectral_radius,
+                     {}};
   with_layout(A, [&]<class Layout, bool constant>() {
-    backend.for_each(A.stride(),
-                     RoundStencilRow<T, Layout>{A.values.data(), A.stride(), factor, rounded.values.data()});
+    backend.for_each(A.stride(), RoundStencilRow<T, Layout>{A.values.data(), A.stride(), factor,
+                                                            level.A.values.data(), level.row_sums.data()});
   });
-  return rounded;
+  return level;
 }
 
 /// Coarsens A along an axis; the interpolation is added to `transfers`.
@@ -101,13 +121,16 @@ StencilMatrix<T> coarsen_along(B& backend, const StencilMatrix<T>& A, int axis,
   StencilMatrix<T> result{transfer.coarse(), A.axes, true, A.constant, A.axes == 3 ? 27 : 9, {}};
   const std::int64_t stride = A.constant ? grid_regions : coarse.size();
   result.values = Array<T>(backend.device(), result.points * stride);
+  const AxisInterpolation<T> interpolation{weights.data(), fine, between, axis};
   with_layout(A, [&]<class Layout, bool constant>() {
-    backend.for_each(count, ComputeAxisInterpolation<T, Layout, constant>{A.coefficients(), fine, between,
-                                                                          axis, weights.data()});
-    backend.for_each(
-        stride,
-        CoarsenAlongAxis<T, Layout, constant>{
-            A.coefficients(), {weights.data(), fine, between, axis}, coarse, stride, result.values.data()});
+    for_each_place<constant>(
+        backend, constant ? fine : between,
+        ComputeAxisInterpolation<T, Layout, constant>{A.coefficients(), fine, axis, weights.data()});
+    with_axis<Layout::axes>(axis, [&]<int along>() {
+      for_each_place<constant>(backend, coarse,
+                               CoarsenAlongAxis<T, Layout, constant, along>{A.coefficients(), interpolation,
+                                                                            stride, result.values.data()});
+    });
   });
   transfer.weights = Array<float>(backend.device(), count);
   backend.for_each(count, RoundWeight<T>{weights.data(), transfer.weights.data()});
@@ -148,14 +171,14 @@ StencilHierarchy<T> coarsen_stencil(B& backend, const StencilMatrix<T>& A, const
   const StencilMatrix<T>* current = &A;
   while (current->rows() > coarse_size) {
     const Stopwatch stopwatch;
-    StencilLevel level{scaled_rows(backend, *current, factor), own.spectral_radius.value, {}};
+    StencilLevel level = scaled_level(backend, *current, factor, own.spectral_radius.value);
     StencilMatrix<T> next;
     for (const int axis : strong_axes(current->grid, own)) {
       const StencilMatrix<T>& from = level.transfers.empty() ? *current : next;
       StencilMatrix<T> coarser = coarsen_along(backend, from, axis, level.transfers);
       next = std::move(coarser);
     }
-    own = describe_stencil(backend, next);
+    own = describe_stencil<false>(backend, next);
     level.seconds = stopwatch.seconds();
     hierarchy.levels.push_back(std::move(level));
     hierarchy.coarsest = std::move(next);

@@ -34,7 +34,7 @@ struct StencilCharacter {
 /// The spectral radius of D^-1 A is at most the largest sum of magnitudes in a row of it. For smooth
 /// coefficients it is the largest eigenvalue of the stencil on an unbounded grid, which oscillates from point
 /// to point along some axes: a row's estimate is that with a margin, or the sum if that is smaller.
-template <class T, class Layout, bool is_constant>
+template <class T, class Layout, bool is_constant, bool finds_asymmetry>
 struct DescribeStencilRow {
   StencilCoefficients<T> A;
   GridNumbering grid;
@@ -55,32 +55,29 @@ struct DescribeStencilRow {
     const auto diagonal = static_cast<double>(A.template at<is_constant>(Layout::center, p));
     double magnitudes = 0;
     double sum = diagonal;
-    double waves[8] = {};  // eigenvalues for the signs (-1)^(x, y, z) along the axes of the bits
+    double sums[8] = {};  // of coefficients, by the axes along which the neighbours lie apart
     MatrixCharacter& own = found.rows;
     own.largest.value = std::fabs(diagonal);
-    for (int number = 0; number < 27; ++number) {
-      const NeighbourOffset offset(number);
-      const int slot = Layout::place(offset.x, offset.y, offset.z);
-      if (slot < 0 || slot == Layout::center) continue;
+    Layout::for_each_offset([&](int slot, int x, int y, int z) {
       const auto value = static_cast<double>(A.template at<is_constant>(slot, p));
-      if (value == 0) continue;
       const double magnitude = std::fabs(value);
       sum += value;
       magnitudes += magnitude;
-      own.largest = combine(own.largest, Largest{magnitude});
-      if (value > 0) own.same_sign += count * magnitude;
-      found.strengths[0] -= offset.x != 0 ? count * value : 0;
-      found.strengths[1] -= offset.y != 0 ? count * value : 0;
-      found.strengths[2] -= offset.z != 0 ? count * value : 0;
-      for (int wave = 0; wave < 8; ++wave) {
-        const int changes = offset.x * (wave & 1) + offset.y * (wave >> 1 & 1) + offset.z * (wave >> 2 & 1);
-        waves[wave] += changes % 2 == 0 ? value : -value;
+      own.largest.value = magnitude > own.largest.value ? magnitude : own.largest.value;
+      own.same_sign += value > 0 ? count * value : 0;
+      sums[(x != 0 ? 1 : 0) + (y != 0 ? 2 : 0) + (z != 0 ? 4 : 0)] += value;
+      if (finds_asymmetry && value != 0) {
+        const std::int32_t other[3] = {at[0] + x, at[1] + y, at[2] + z};
+        const auto transposed =
+            static_cast<double>(A.template at<is_constant>(Layout::points - 1 - slot, grid.point(other)));
+        found.asymmetry = combine(
+            found.asymmetry, Largest{std::fabs(value - transposed) / (magnitude + std::fabs(transposed))});
       }
-      const std::int32_t other[3] = {at[0] + offset.x, at[1] + offset.y, at[2] + offset.z};
-      const auto transposed =
-          static_cast<double>(A.template at<is_constant>(Layout::points - 1 - slot, grid.point(other)));
-      found.asymmetry = combine(found.asymmetry,
-                                Largest{std::fabs(value - transposed) / (magnitude + std::fabs(transposed))});
+    });
+    for (int axis = 0; axis < 3; ++axis) {
+      for (int apart = 0; apart < 8; ++apart) {
+        if ((apart >> axis & 1) != 0) found.strengths[axis] -= count * sums[apart];
+      }
     }
     own.off_diagonal = count * magnitudes;
     own.largest_diagonal = std::fabs(diagonal);
@@ -91,25 +88,41 @@ struct DescribeStencilRow {
       found.largest_nonpositive = 1;
       return found;
     }
-    double largest_wave = 0;
-    for (const double wave : waves) {
-      const double magnitude = std::fabs(diagonal + wave);
-      largest_wave = magnitude > largest_wave ? magnitude : largest_wave;
-    }
     const double bound = diagonal + magnitudes;
-    found.spectral_radius.value = (margin * largest_wave < bound ? margin * largest_wave : bound) / diagonal;
+    const double wave = margin * largest_wave(diagonal, sums);
+    found.spectral_radius.value = (Layout::box && wave < bound ? wave : bound) / diagonal;
     return found;
+  }
+
+ private:
+  /// Largest magnitude of the stencil's eigenvalues for waves that change their sign from point to point
+  /// along some axes. (-1)^(number of these axes along which a neighbour lies apart) is the sign of its
+  /// coefficient.
+  ECHELON_ANYWHERE static double largest_wave(double diagonal, const double* sums) {
+    double largest = 0;
+    for (int wave = 0; wave < 8; ++wave) {
+      double value = diagonal;
+      for (int apart = 1; apart < 8; ++apart) {
+        const int changes = wave & apart;
+        const bool is_odd = ((changes ^ changes >> 1 ^ changes >> 2) & 1) != 0;
+        value += is_odd ? -sums[apart] : sums[apart];
+      }
+      value = std::fabs(value);
+      largest = value > largest ? value : largest;
+    }
+    return largest;
   }
 };
 
-/// Describes A. Reads its coefficients once; waits.
-template <class B, class T>
+/// Describes A; without its asymmetry, unless `finds_asymmetry`. Reads its coefficients once; waits.
+template <bool finds_asymmetry, class B, class T>
 [[nodiscard]] StencilCharacter describe_stencil(B& backend, const StencilMatrix<T>& A) {
   Array<StencilCharacter> found(backend.device(), 1);
   with_layout(A, [&]<class Layout, bool constant>() {
-    backend.reduce(constant ? grid_regions : A.rows(),
-                   DescribeStencilRow<T, Layout, constant>{A.coefficients(), GridNumbering(A.grid)},
-                   Store<StencilCharacter>{found.data()});
+    backend.reduce(
+        constant ? grid_regions : A.rows(),
+        DescribeStencilRow<T, Layout, constant, finds_asymmetry>{A.coefficients(), GridNumbering(A.grid)},
+        Store<StencilCharacter>{found.data()});
   });
   return backend.read(found.data());
 }

@@ -184,7 +184,7 @@ class StructuredMultigridMethod final : public IterativeMethod<B, T> {
     std::optional<StencilMatrix<T>> found = find_stencil(backend_, sparse(), *grid_, reason);
     if (!found) return use_amg(A, reason);
     stencil_ = std::move(*found);
-    const StencilCharacter character = describe_stencil(backend_, stencil_);
+    const StencilCharacter character = describe_stencil<true>(backend_, stencil_);
     detection_seconds_ = stopwatch.seconds();
     if (character.largest_nonpositive > 0) return use_amg(A, "a diagonal element is not positive");
     constexpr double positive_part = 0.1;
@@ -233,7 +233,7 @@ class StructuredMultigridMethod final : public IterativeMethod<B, T> {
     }
     // Beyond it float rounds away what distinguishes the matrix from a singular one.
     constexpr double growth_of_float = 1e6;
-    if (inverse.growth > growth_of_float && weak_.count() == 0) {
+    if (inverse.growth > growth_of_float) {
       return use_amg(A, "it is nearly singular");
     }
     const std::int64_t coarsest_rows = coarsest.rows();

@@ -4,6 +4,8 @@
 
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
 
+#include <cuda_pipeline.h>
+
 #include <cmath>
 
 namespace echelon::sparse_direct::gpu {
@@ -21,6 +23,7 @@ struct SharedFront {
   __device__ T& operator()(int i, int j) const { return elements[i + j * leading]; }
 };
 
+/// Copies the front's elements of A to shared memory, and zeroes the rest.
 template <class T, FactorKind kind>
 __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
   const T* const panel = arrays.factor + front.panel;
@@ -29,7 +32,7 @@ __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, co
   for (int j = warp_id(); j < F.rows; j += block_warps()) {
     for (int i = lane_id(); i < F.rows; i += warp_size) {
       if (j < F.pivots) {
-        F(i, j) = panel[i + j * F.rows];
+        __pipeline_memcpy_async(&F(i, j), &panel[i + j * F.rows], sizeof(T));
       } else if (i >= F.pivots) {
         F(i, j) = 0;
       }
@@ -37,9 +40,12 @@ __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, co
   }
   if constexpr (kind == FactorKind::lu) {
     for (int i = warp_id(); i < F.pivots; i += block_warps()) {
-      for (int j = lane_id(); j < border; j += warp_size) F(i, F.pivots + j) = row_panel[j + i * border];
+      for (int j = lane_id(); j < border; j += warp_size)
+        __pipeline_memcpy_async(&F(i, F.pivots + j), &row_panel[j + i * border], sizeof(T));
     }
   }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
   __syncthreads();
 }
 

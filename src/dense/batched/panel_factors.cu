@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/cuda.cuh"
+#include "backend/cuda/libraries.cuh"
+#include "backend/cuda/shared_memory.cuh"
+#include "dense/batched/panel_factors.cuh"
+#include "dense/batched/panel_kernels.cuh"
+
+#include <algorithm>
+#include <limits>
+
+namespace echelon {
+
+namespace {
+
+using batch_kernels::applied_columns;
+using batch_kernels::apply_threads;
+using batch_kernels::BatchColumns;
+using batch_kernels::leaf_threads;
+using batch_kernels::most_leaf_columns;
+using batch_kernels::most_panel_columns;
+using batch_kernels::PanelExchanges;
+using batch_kernels::PanelFactors;
+
+/// Most matrices of one launch, which is the largest grid in the second dimension.
+constexpr std::int64_t most_matrices = 65535;
+
+cublasStatus_t multiply_strided(cublasHandle_t handle, int m, int n, int k, const float* alpha,
+                                const float* a, int lda, std::int64_t stride_a, const float* b, int ldb,
+                                std::int64_t stride_b, const float* beta, float* c, int ldc,
+                                std::int64_t stride_c, int count) {
+  return cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, alpha, a, lda, stride_a, b, ldb,
+                                   stride_b, beta, c, ldc, stride_c, count);
+}
+cublasStatus_t multiply_strided(cublasHandle_t handle, int m, int n, int k, const double* alpha,
+                                const double* a, int lda, std::int64_t stride_a, const double* b, int ldb,
+                                std::int64_t stride_b, const double* beta, double* c, int ldc,
+                                std::int64_t stride_c, int count) {
+  return cublasDgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, alpha, a, lda, stride_a, b, ldb,
+                                   stride_b, beta, c, ldc, stride_c, count);
+}
+
+/// Factorisation of, and solves with, a part of a batch of at most most_matrices matrices.
+template <class T>
+class PanelBatch {
+ public:
+  PanelBatch(Cuda& backend, const batch_detail::Factors<T>& factors, std::int64_t first, std::int64_t count)
+      : backend_(backend),
+        factors_{.a = factors.A.data() + first * factors.A.stride(),
+                 .leading = factors.A.leading(),
+                 .stride = factors.A.stride(),
+                 .n = static_cast<int>(factors.A.rows()),
+                 .pivots = factors.pivots.size() == 0
+                               ? nullptr
+                               : const_cast<std::int32_t*>(factors.pivots.data()) + first * factors.A.rows(),
+                 .outcomes = const_cast<BatchOutcome*>(factors.outcomes.data()) + first},
+        count_(static_cast<unsigned>(count)),
+        exchanges_(backend.device(), factors_.pivots == nullptr ? 0 : count) {}
+
+  void factor(double tolerance) {
+    Array<double> limits(backend_.device(), count_);
+    batch_kernels::find_pivot_limits<<<count_, leaf_threads, 0, stream()>>>(factors_, tolerance,
+                                                                            limits.data());
+    check(cudaGetLastError());
+    for (int begin = 0; begin < factors_.n; begin += most_panel_columns) {
+      const int width = std::min(most_panel_columns, factors_.n - begin);
+      factor_columns(begin, begin + width, limits.data());
+      apply(begin, width, of_matrices(begin + width, factors_.n));
+    }
+  }
+
+  /// Solves for right-hand sides.
+  void solve(const BatchColumns<T>& B) {
+    for (int begin = 0; begin < factors_.n; begin += most_panel_columns)
+      apply(begin, std::min(most_panel_columns, factors_.n - begin), B);
+    const int panels = (factors_.n + most_panel_columns - 1) / most_panel_columns;
+    for (int p = panels - 1; p >= 0; --p) {
+      const int begin = p * most_panel_columns;
+      const int width = std::min(most_panel_columns, factors_.n - begin);
+      batch_kernels::solve_upper_panels<<<blocks_for(B.count), apply_threads, 0, stream()>>>(factors_, begin,
+                                                                                             width, B);
+      check(cudaGetLastError());
+      subtract_product(0, begin, begin, width, B);
+    }
+  }
+
+ private:
+  /// Columns [begin, end) of the matrices.
+  [[nodiscard]] BatchColumns<T> of_matrices(int begin, int end) const {
+    return {factors_.a + begin * factors_.leading, factors_.leading, factors_.stride, end - begin};
+  }
+  [[nodiscard]] dim3 blocks_for(int columns) const {
+    return {static_cast<unsigned>((columns + applied_columns - 1) / applied_columns), count_};
+  }
+
+  /// Columns of a leaf whose rows fit into shared memory.
+  [[nodiscard]] int leaf_columns(int rows) const {
+    constexpr std::size_t bytes = std::size_t{200} * 1024;
+    int columns = most_leaf_columns;
+    while (columns > 1 &&
+           static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * sizeof(T) > bytes)
+      columns /= 2;
+    return columns;
+  }
+
+  /// Factors columns [begin, end) in the rows from `begin` on, the first half of them before the others: each
+  /// half is updated by one product.
+  void factor_columns(int begin, int end, const double* limits) {
+    const int most = leaf_columns(factors_.n - begin);
+    if (end - begin <= most) return factor_leaf(begin, end - begin, limits);
+    int half = most;
+    while (2 * half < end - begin) half *= 2;
+    const int middle = begin + half;
+    factor_columns(begin, middle, limits);
+    apply(begin, half, of_matrices(middle, end));
+    factor_columns(middle, end, limits);
+    find_exchanges(middle, end - middle);
+    exchange_and_solve(middle, end - middle, of_matrices(begin, middle), false);
+  }
+  void factor_leaf(int begin, int width, const double* limits) {
+    const std::size_t bytes =
+        static_cast<std::size_t>(factors_.n - begin) * static_cast<std::size_t>(width) * sizeof(T);
+    allow_shared_memory(batch_kernels::factor_leaves<T>);
+    batch_kernels::factor_leaves<<<count_, leaf_threads, bytes, stream()>>>(factors_, begin, width, limits);
+    check(cudaGetLastError());
+  }
+
+  void find_exchanges(int begin, int width) {
+    if (factors_.pivots == nullptr) return;
+    batch_kernels::find_panel_exchanges<<<count_, warp_size, 0, stream()>>>(factors_, begin, width,
+                                                                            exchanges_.data());
+    check(cudaGetLastError());
+  }
+
+  /// Applies a panel to columns: exchanges, the solution with its diagonal block, and its product.
+  void apply(int begin, int width, const BatchColumns<T>& columns) {
+    if (columns.count == 0) return;
+    find_exchanges(begin, width);
+    exchange_and_solve(begin, width, columns, true);
+    subtract_product(begin + width, factors_.n, begin, width, columns);
+  }
+  /// Applies the exchanges found last, and the solution if `solves` is set.
+  void exchange_and_solve(int begin, int width, const BatchColumns<T>& columns, bool solves) {
+    const std::size_t bytes = static_cast<std::size_t>(2 * width * applied_columns) * sizeof(T);
+    allow_shared_memory(batch_kernels::apply_panels<T>);
+    batch_kernels::apply_panels<<<blocks_for(columns.count), apply_threads, bytes, stream()>>>(
+        factors_, begin, width, factors_.pivots == nullptr ? nullptr : exchanges_.data(), columns, solves);
+    check(cudaGetLastError());
+  }
+
+  /// X = X - A Y for rows [top, bottom) of the columns, where A is the factors' part in these rows and in
+  /// columns [begin, begin + width), and Y the columns' rows of these numbers.
+  void subtract_product(int top, int bottom, int begin, int width, const BatchColumns<T>& columns) {
+    if (top >= bottom) return;
+    const T minus_one = -1;
+    const T one = 1;
+    check(multiply_strided(backend_.blas(), bottom - top, columns.count, width, &minus_one,
+                           factors_.a + top + begin * factors_.leading, static_cast<int>(factors_.leading),
+                           factors_.stride, columns.first + begin, static_cast<int>(columns.leading),
+                           columns.stride, &one, columns.first + top, static_cast<int>(columns.leading),
+                           columns.stride, static_cast<int>(count_)));
+  }
+
+  Cuda& backend_;
+  PanelFactors<T> factors_;
+  unsigned count_;
+  Array<PanelExchanges> exchanges_;
+};
+
+/// Calls f(part, first) for parts of a batch of as many matrices as a launch takes.
+template <class T, class F>
+void for_each_launch(Cuda& backend, const batch_detail::Factors<T>& factors, F f) {
+  for (std::int64_t first = 0; first < factors.A.count(); first += most_matrices) {
+    PanelBatch<T> part(backend, factors, first, std::min(most_matrices, factors.A.count() - first));
+    f(part, first);
+  }
+}
+
+/// Fills the solutions of matrices that were not factored with NaN.
+template <class T>
+struct MarkUnsolved {
+  const BatchOutcome* outcomes;
+  T* data;
+  std::int64_t rows, columns, leading, stride;
+  T nan;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t line = e / rows;
+    const std::int64_t matrix = line / columns;
+    if (outcomes[matrix].status == Status::direct) return;
+    data[matrix * stride + line % columns * leading + e % rows] = nan;
+  }
+};
+
+}  // namespace
+
+template <class T>
+void factor_batch_in_panels(batch_detail::Factors<T>& factors, double tolerance) {
+  Cuda backend(factors.A.device());
+  const CurrentDevice current(backend.device().id());
+  for_each_launch(backend, factors, [&](PanelBatch<T>& part, std::int64_t) { part.factor(tolerance); });
+}
+
+template <class T>
+void substitute_batch_in_panels(const batch_detail::Factors<T>& factors, const DenseBatch<T>& B) {
+  Cuda backend(B.device());
+  const CurrentDevice current(backend.device().id());
+  for_each_launch(backend, factors, [&](PanelBatch<T>& part, std::int64_t first) {
+    part.solve({B.data() + first * B.stride(), B.leading(), B.stride(), static_cast<int>(B.columns())});
+  });
+  backend.for_each(B.rows() * B.columns() * B.count(),
+                   MarkUnsolved<T>{factors.outcomes.data(), B.data(), B.rows(), B.columns(), B.leading(),
+                                   B.stride(), std::numeric_limits<T>::quiet_NaN()});
+}
+
+template void factor_batch_in_panels(batch_detail::Factors<float>&, double);
+template void factor_batch_in_panels(batch_detail::Factors<double>&, double);
+template void substitute_batch_in_panels(const batch_detail::Factors<float>&, const DenseBatch<float>&);
+template void substitute_batch_in_panels(const batch_detail::Factors<double>&, const DenseBatch<double>&);
+
+}  // namespace echelon

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// structured-multigrid on the GPU against the host: what is found, iterations, answers.
+#include "gpu/gpu_fixture.hpp"
+#include "support/multigrid/stencil_problems.hpp"
+#include "support/multigrid_cases.hpp"
+#include "support/problems.hpp"
+#include "support/several_columns.hpp"
+
+#include <echelon/generate.hpp>
+#include <echelon/methods.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace echelon::test {
+namespace {
+
+class GpuStructuredMultigrid : public GpuTest {
+ protected:
+  struct Solved {
+    std::string structure;
+    Report report;
+    std::vector<double> x;
+  };
+
+  static Solved solve(const Csr<double>& host, const Device& device) {
+    const Csr<double> A = host.to(device);
+    const std::vector<double> elements = MultigridCases::random_vector(A.rows(), 4);
+    const Dense<double> b(A.rows(), 1, Array<double>(device, std::span<const double>(elements)));
+    Solver<double> solver = make_solver<double>("structured-multigrid", device);
+    Solved solved;
+    solved.report = solver.setup(A);
+    EXPECT_TRUE(solved.report.ready()) << solved.report.message;
+    const Statistic* structure = solved.report.find_statistic("structure");
+    if (structure != nullptr) solved.structure = std::get<std::string>(structure->value);
+    Dense<double> x(device, A.rows(), 1);
+    solved.report = solver.solve(b, x);
+    EXPECT_TRUE(solved.report.solved()) << solved.report.message;
+    solved.x = x.to_vector();
+    // Later solves, by the recorded cycle, and after an update have the same bits.
+    for (int again = 0; again < 3; ++again) {
+      if (again == 2) EXPECT_TRUE(solver.update_values(A).ready());
+      Dense<double> repeated(device, A.rows(), 1);
+      EXPECT_TRUE(solver.solve(b, repeated).solved());
+      EXPECT_TRUE(repeated.to_vector() == solved.x) << again;
+    }
+    return solved;
+  }
+
+  void expect_alike(const Csr<double>& A, const std::string& name) const {
+    SCOPED_TRACE(name);
+    const Solved host = solve(A, Device());
+    const Solved device = solve(A, gpu);
+    EXPECT_EQ(host.structure, device.structure);
+    EXPECT_NE(device.structure, "");
+    EXPECT_LE(std::abs(host.report.iterations - device.report.iterations), 1);
+    double difference = 0;
+    double norm = 0;
+    for (std::size_t i = 0; i < host.x.size(); ++i) {
+      difference = std::max(difference, std::fabs(host.x[i] - device.x[i]));
+      norm = std::max(norm, std::fabs(host.x[i]));
+    }
+    EXPECT_LE(difference, 1e-5 * norm);
+  }
+};
+
+TEST_F(GpuStructuredMultigrid, IterationsAndAnswers_AreThoseOfTheHost) {
+  const auto one = [](std::int64_t) { return 1.0; };
+  expect_alike(generate::poisson_2d<double>(257, 200), "5 points");
+  expect_alike(generate::poisson_2d<double>(130, 131, 9), "9 points");
+  expect_alike(generate::poisson_3d<double>(48, 47, 33), "7 points");
+  expect_alike(generate::poisson_3d<double>(33, 30, 31, 27), "27 points");
+  for (const Box& box : {Box{64, 3, 3}, Box{2, 40, 40}, Box{1, 60, 61}, Box{500, 1, 1}, Box{97, 89, 1}}) {
+    expect_alike(diffusion<double>(box, one, Boundary::dirichlet), "box");
+    expect_alike(diffusion<double>(box, blocks_of(box, 100), Boundary::dirichlet), "box with jumps");
+  }
+  expect_alike(diffusion<double>({30, 31, 32}, one, Boundary::dirichlet, {1e-6, 1, 0.03}), "anisotropy");
+}
+
+TEST_F(GpuStructuredMultigrid, SeveralColumns_HaveTheBitsOfOne) {
+  const Box box{17, 16, 9};
+  for (const double jump : {1.0, 30.0}) {
+    const Csr<double> A = diffusion<double>(box, blocks_of(box, jump), Boundary::dirichlet);
+    SeveralColumns::expect_as_alone("structured-multigrid", gpu, {}, A,
+                                    SeveralColumns::right_hand_sides(A.rows()));
+  }
+}
+
+TEST_F(GpuStructuredMultigrid, NoStencil_IsAmg) {
+  const Csr<double> A = random_dominant(300, 5, true, 1).csr<double>().to(gpu);
+  Solver<double> solver = make_solver<double>("structured-multigrid", gpu);
+  const Report report = solver.setup(A);
+  EXPECT_TRUE(report.ready());
+  ASSERT_FALSE(report.warnings.empty());
+  EXPECT_NE(report.warnings.front().find("amg instead"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace echelon::test
