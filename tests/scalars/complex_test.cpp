@@ -515,7 +515,7 @@ TYPED_TEST(ComplexScalars, RealMethods_NameThoseForComplexMatrices) {
     if (method.complex) names.push_back(method.name);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"auto", "bicgstab", "cg", "cocg", "gmres", "jacobi", "lu",
-                                             "minres", "sparse-lu"}));
+                                             "minres", "sparse-ldlt", "sparse-lu"}));
   const auto message_of = [](const std::string& method, const Options& options) {
     try {
       static_cast<void>(make_solver<T>(method, Device::serial(), options));
@@ -618,6 +618,71 @@ TYPED_TEST(ComplexScalars, SparseLu_LargeFront_Solves) {
   const Report report = solver.solve(column<T>(b), x);
   EXPECT_TRUE(report.solved()) << report.message;
   EXPECT_LT(relative_error(x, solution(entries, b)), 100 * this->largest_error);
+}
+
+/// Complex symmetric with zeros on the diagonal: pivots of order two are needed.
+Entries symmetric_saddle_point(std::int64_t n, unsigned seed) {
+  Entries A = random_entries(n, n, seed);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < i; ++j) A(i, j) = A(j, i);
+    A(i, i) = 0;
+  }
+  for (std::int64_t i = n / 2; i < n; ++i) {
+    for (std::int64_t j = n / 2; j < n; ++j) A(i, j) = 0;
+  }
+  return A;
+}
+
+TYPED_TEST(ComplexScalars, SparseLdlt_SymmetricMatrix_Solves) {
+  using T = TypeParam;
+  Entries one_front = random_entries(260, 260, 81);  // wider than a block
+  for (std::int64_t i = 0; i < 260; ++i) {
+    for (std::int64_t j = 0; j < i; ++j) one_front(i, j) = one_front(j, i);
+  }
+  const std::vector<Entries> systems = {damped_helmholtz(1, 1.0, 0.5),     damped_helmholtz(12, 2.5, 0.1),
+                                        symmetric_saddle_point(2, 82),     symmetric_saddle_point(60, 83),
+                                        magnetic_laplacian(9, 0.4, false), one_front};
+  for (const Device& device : this->devices) {
+    for (const Entries& entries : systems) {
+      for (const Operation operation : {Operation::none, Operation::transpose, Operation::adjoint}) {
+        SCOPED_TRACE(device.name() + ", order " + std::to_string(entries.rows));
+        Solver<T> solver = this->make("sparse-ldlt", device);
+        const Csr<T> A = sparse<T>(entries);
+        ASSERT_TRUE(solver.setup(A).ready());
+        const Vector b = Random(7).vector(entries.rows);
+        Dense<T> x(Device(), entries.rows, 1);
+        const Report report = solver.solve(column<T>(b), x, {.operation = operation});
+        EXPECT_TRUE(report.solved()) << report.message;
+        EXPECT_LT(relative_error(x, solution(operate(operation, entries), b)), 100 * this->largest_error);
+        if (operation == Operation::none) {
+          EXPECT_LT(report.backward_error, 10 * epsilon<T>);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ComplexScalars, SparseLdlt_NotSymmetric_Refused) {
+  using T = TypeParam;
+  const Csr<T> A = sparse<T>(random_hermitian(20, 6, 91));
+  Solver<T> solver = this->make("sparse-ldlt", Device::serial());
+  const Report report = solver.setup(A);
+  EXPECT_EQ(report.status, Status::breakdown);
+  EXPECT_NE(report.message.find("not symmetric"), std::string::npos) << report.message;
+  EXPECT_NE(report.message.find("sparse-lu"), std::string::npos) << report.message;
+}
+
+TYPED_TEST(ComplexScalars, SparseLdlt_Singular_TellsTheRank) {
+  using T = TypeParam;
+  Entries entries = damped_helmholtz(6, 1.0, 0.3);
+  for (std::int64_t j = 0; j < 36; ++j) entries(20, j) = Exact(0, 2) * entries(3, j);
+  for (std::int64_t i = 0; i < 36; ++i) entries(i, 20) = Exact(0, 2) * entries(i, 3);
+  entries(20, 20) = Exact(-4, 0) * entries(3, 3);
+  const Csr<T> A = sparse<T>(entries);
+  Solver<T> solver = this->make("sparse-ldlt", Device::serial());
+  const Report report = solver.setup(A);
+  EXPECT_EQ(report.status, Status::singular) << report.message;
+  EXPECT_EQ(report.rank, 35);
 }
 
 TYPED_TEST(ComplexScalars, ConditionNumbersAreEstimated) {

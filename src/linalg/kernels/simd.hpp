@@ -79,6 +79,26 @@ inline __attribute__((always_inline)) T reciprocal(T x) {
   }
 }
 
+/// a / b.
+template <class T>
+inline __attribute__((always_inline)) T quotient(T a, T b) {
+  if constexpr (is_complex<T>) {
+    return product(a, reciprocal(b));
+  } else {
+    return a / b;
+  }
+}
+
+/// A number of this size in place of a small x: with the sign of x, or real.
+template <class T>
+inline __attribute__((always_inline)) T of_size(Real<T> size, T x) {
+  if constexpr (is_complex<T>) {
+    return T{size};
+  } else {
+    return std::copysign(size, x);
+  }
+}
+
 template <class Isa, class T>
 struct Simd;
 

@@ -36,7 +36,7 @@ void add_iterations(const MethodSelection& selection, const std::string& kind, s
     add("cg", {{"preconditioner", "jacobi"}}, fmt::format("A is {} with a positive diagonal: CG", kind));
   if (structure.hermitian_values)
     add("minres", {{"max_iterations", 3000}}, fmt::format("A is {}: MINRES, which keeps few vectors", kind));
-  if (structure.symmetric_values && !structure.hermitian_values && full_diagonal)
+  if (selection.is_complex_symmetric() && full_diagonal)
     add("cocg", {{"preconditioner", "jacobi"}, {"max_iterations", 3000}},
         fmt::format("A is {}: COCG, which keeps few vectors", kind));
   if (full_diagonal) {
@@ -60,11 +60,11 @@ std::vector<Candidate> complex_candidates(const MethodSelection& selection) {
     const DirectCost cost = sparse_cost(selection, selection.device);
     seconds = flops_ratio * cost.seconds;
     if (cost.fits && seconds <= last_seconds) {
-      direct.push_back({"sparse-lu",
-                        selection.device,
-                        {},
-                        fmt::format("A is {}: a factorisation is certain", kind),
-                        seconds});
+      const auto add = [&](const char* method, const std::string& how) {
+        direct.push_back({method, selection.device, {}, fmt::format("A is {}: {}", kind, how), seconds});
+      };
+      if (selection.is_complex_symmetric()) add("sparse-ldlt", "a factorisation with half of the work of LU");
+      add("sparse-lu", "a factorisation is certain");
     }
   } else if (dense_fits(selection)) {
     seconds = flops_ratio * dense_seconds(structure.rows, selection.device);

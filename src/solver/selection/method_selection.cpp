@@ -198,7 +198,8 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
   MethodSelection selection{device, analyze_structure(A), sizeof(T), A.is_sparse()};
   selection.complex = true;
   if (!A.is_sparse() || A.rows() <= dense_complex_rows) return selection;
-  AnalyzedSolver<T> found = analyze_factorization("sparse-lu", *A.csr(), device);
+  AnalyzedSolver<T> found =
+      analyze_factorization(selection.is_complex_symmetric() ? "sparse-ldlt" : "sparse-lu", *A.csr(), device);
   selection.factor = found.cost;
   selection.analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
   return selection;

@@ -105,6 +105,10 @@ struct MethodSelection {
   [[nodiscard]] bool has_narrow_band() const;
   /// Whether A equals its transpose, has a positive diagonal, and nothing shows that it is indefinite.
   [[nodiscard]] bool plausibly_spd() const;
+  /// Whether a complex A equals its transpose, and not its adjoint.
+  [[nodiscard]] bool is_complex_symmetric() const {
+    return structure.symmetric_values && !structure.hermitian_values;
+  }
   /// Candidates in the order in which to try them.
   [[nodiscard]] std::vector<Candidate> candidates() const;
   /// Candidates for a square A that is known to be singular: Krylov methods that find a solution of a

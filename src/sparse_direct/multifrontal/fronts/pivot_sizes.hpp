@@ -36,17 +36,26 @@ namespace pivot_detail {
 template <class T>
 std::int32_t add_pivot_of_ldlt(const FactoredFront<T>& front, std::int32_t p, double scale,
                                PivotSizes& sizes) {
-  const double a11 = front.right[2 * p];
-  const double a21 = front.right[2 * p + 1];
-  if (a21 == 0) {
-    sizes.add(scale * std::abs(a11));
+  const auto a11 = static_cast<Dot<T>>(front.right[2 * p]);
+  const auto a21 = static_cast<Dot<T>>(front.right[2 * p + 1]);
+  if (a21 == Dot<T>{0}) {
+    sizes.add(scale * magnitude(a11));
     return 1;
   }
-  const double a22 = front.right[2 * p + 2];
-  const double mean = (a11 + a22) / 2;
-  const double larger = std::abs(mean) + hypotenuse((a11 - a22) / 2, a21);
-  sizes.add(scale * larger);
-  sizes.add(scale * std::abs(a11 / larger * a22 - a21 / larger * a21));
+  const auto a22 = static_cast<Dot<T>>(front.right[2 * p + 2]);
+  if constexpr (is_complex<T>) {
+    // The eigenvalue that is larger in magnitude, and the determinant divided by it.
+    const Dot<T> mean = (a11 + a22) / 2.0;
+    const Dot<T> root = std::sqrt((a11 - a22) * (a11 - a22) / 4.0 + a21 * a21);
+    const Dot<T> larger = std::abs(mean + root) >= std::abs(mean - root) ? mean + root : mean - root;
+    sizes.add(scale * magnitude(larger));
+    sizes.add(scale * magnitude(a11 / larger * a22 - a21 / larger * a21));
+  } else {
+    const double mean = (a11 + a22) / 2;
+    const double larger = std::abs(mean) + hypotenuse((a11 - a22) / 2, a21);
+    sizes.add(scale * larger);
+    sizes.add(scale * std::abs(a11 / larger * a22 - a21 / larger * a21));
+  }
   return 2;
 }
 
@@ -61,12 +70,12 @@ template <class T, class Scale>
     const FactoredFront<T> front = factors.front(record);
     for (std::int32_t p = 0; p < record.eliminated; ++p) {
       const double scale = scale_of(record.first_pivot + p);
-      if (is_complex<T> || factors.kind != FactorKind::ldlt) {
+      if (factors.kind != FactorKind::ldlt) {
         const double diagonal = magnitude(front.lower[p + std::int64_t{record.size} * p]);
         sizes.add(scale * (factors.kind == FactorKind::cholesky ? diagonal * diagonal : diagonal));
         continue;
       }
-      if constexpr (!is_complex<T>) p += pivot_detail::add_pivot_of_ldlt(front, p, scale, sizes) - 1;
+      p += pivot_detail::add_pivot_of_ldlt(front, p, scale, sizes) - 1;
     }
   }
   return sizes;

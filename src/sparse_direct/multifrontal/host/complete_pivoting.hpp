@@ -100,20 +100,20 @@ class SymmetricRoot {
         cancel_(cancel) {}
 
   /// Eliminates from pivot `first` on. Returns the total number of eliminated pivots.
-  std::int64_t eliminate(std::int64_t first, T smallest) {
+  std::int64_t eliminate(std::int64_t first, Real<T> smallest) {
     const std::int64_t last = eliminate_pivots(first, smallest);
     subtract_products(first, last);
     return last;
   }
 
  private:
-  std::int64_t eliminate_pivots(std::int64_t p, T smallest) {
+  std::int64_t eliminate_pivots(std::int64_t p, Real<T> smallest) {
     while (p < n_ && !cancel_.stop_requested()) {
       const auto [diagonal, row, column] = find_largest(p);
-      const T on_diagonal = std::abs(at(diagonal, diagonal));
-      const T off_diagonal = row == column ? T{0} : std::abs(at(row, column));
+      const Real<T> on_diagonal = std::abs(at(diagonal, diagonal));
+      const Real<T> off_diagonal = row == column ? Real<T>{0} : std::abs(at(row, column));
       if (!(std::max(on_diagonal, off_diagonal) > smallest)) return p;
-      const T balance = (1 + std::sqrt(T{17})) / 8;  // bounds growth equally for both orders
+      const Real<T> balance = (1 + std::sqrt(Real<T>{17})) / 8;  // bounds growth equally for both orders
       if (on_diagonal >= balance * off_diagonal) {
         exchange(p, diagonal);
         eliminate_single(p);
@@ -135,8 +135,8 @@ class SymmetricRoot {
       T* column = update_ + j * below - n_;
       for (std::int64_t p = first; p < last; ++p) {
         T v = at(n_ + j, p) * d_[2 * p];
-        if (d_[2 * p + 1] != 0) v += at(n_ + j, p + 1) * d_[2 * p + 1];
-        if (p > first && d_[2 * p - 1] != 0) v += at(n_ + j, p - 1) * d_[2 * p - 1];
+        if (d_[2 * p + 1] != T{0}) v += at(n_ + j, p + 1) * d_[2 * p + 1];
+        if (p > first && d_[2 * p - 1] != T{0}) v += at(n_ + j, p - 1) * d_[2 * p - 1];
         for (std::int64_t i = n_ + j; i < size_; ++i) column[i] -= at(i, p) * v;
       }
     }
@@ -150,7 +150,7 @@ class SymmetricRoot {
   /// Largest element on the diagonal, and largest below it, from row and column p on.
   [[nodiscard]] Largest find_largest(std::int64_t p) const {
     Largest largest{p, p, p};
-    T below = -1;
+    Real<T> below = -1;
     for (std::int64_t j = p; j < n_; ++j) {
       if (std::abs(at(j, j)) > std::abs(at(largest.diagonal, largest.diagonal))) largest.diagonal = j;
       for (std::int64_t i = j + 1; i < n_; ++i) {
@@ -184,7 +184,7 @@ class SymmetricRoot {
     const T a21 = at(p + 1, p);
     const T first = at(p, p) / a21;
     const T second = at(p + 1, p + 1) / a21;
-    const T determinant = first * second - 1;
+    const T determinant = first * second - T{1};
     d_[2 * p] = at(p, p), d_[2 * p + 1] = a21, d_[2 * p + 2] = at(p + 1, p + 1), d_[2 * p + 3] = 0;
     at(p + 1, p) = 0;
     for (std::int64_t j = p + 2; j < n_; ++j) {
@@ -216,7 +216,7 @@ class SymmetricRoot {
 /// Anal. 8 (1971).
 template <class T>
 std::int64_t eliminate_completely(const FrontMemory<T>& front, T* diagonal, std::int64_t eliminated,
-                                  T smallest, const CancellationToken& cancel) {
+                                  Real<T> smallest, const CancellationToken& cancel) {
   return complete_pivoting_detail::SymmetricRoot<T>(front, diagonal, cancel).eliminate(eliminated, smallest);
 }
 

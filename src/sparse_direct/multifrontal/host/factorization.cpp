@@ -297,9 +297,9 @@ class Factorization {
   /// on, since its elements of their columns are those of the children, where no threshold allowed them.
   std::int32_t eliminate(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
     if (front.pivots == 0 || layout_.collects(s)) return 0;
-    if constexpr (!is_complex<T>) {  // which has LU alone
+    if (layout_.kind == FactorKind::ldlt) return eliminate_ldlt(s, front, worker);
+    if constexpr (!is_complex<T>) {  // which has no Cholesky factorisation
       if (layout_.kind == FactorKind::cholesky) return eliminate_cholesky(s, front, worker);
-      if (layout_.kind == FactorKind::ldlt) return eliminate_ldlt(s, front, worker);
     }
     return eliminate_lu(s, front, worker);
   }

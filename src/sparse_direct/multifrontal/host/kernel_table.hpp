@@ -12,13 +12,12 @@
 
 namespace echelon::sparse_direct {
 
-/// The kernels of symmetric factorisations, which complex matrices do not have.
+/// The kernels of the Cholesky factorisation, which complex matrices do not have.
 template <class Isa, class T>
-constexpr FrontKernels<T> symmetric_kernels() {
+constexpr FrontKernels<T> cholesky_kernels() {
   FrontKernels<T> kernels{};
   if constexpr (!is_complex<T>) {
     kernels.factor_cholesky = factor_cholesky_front<Isa, T>;
-    kernels.factor_ldlt = factor_ldlt_front<Isa, T>;
     kernels.lower = {solve_lower<Isa, false, T>, solve_all_lower<Isa, false, T>,
                      solve_divided_lower<Isa, false, T>};
     kernels.lower_transposed = {solve_lower_transposed<Isa, false, T>,
@@ -30,15 +29,15 @@ constexpr FrontKernels<T> symmetric_kernels() {
 
 template <class Isa, class T>
 const FrontKernels<T>* kernels_of() {
-  static constexpr FrontKernels<T> symmetric = symmetric_kernels<Isa, T>();
+  static constexpr FrontKernels<T> cholesky = cholesky_kernels<Isa, T>();
   static constexpr FrontKernels<T> kernels{
-      .factor_cholesky = symmetric.factor_cholesky,
+      .factor_cholesky = cholesky.factor_cholesky,
       .factor_lu = factor_lu_front<Isa, T>,
-      .factor_ldlt = symmetric.factor_ldlt,
-      .lower = symmetric.lower,
+      .factor_ldlt = factor_ldlt_front<Isa, T>,
+      .lower = cholesky.lower,
       .unit_lower = {solve_lower<Isa, true, T>, solve_all_lower<Isa, true, T>,
                      solve_divided_lower<Isa, true, T>},
-      .lower_transposed = symmetric.lower_transposed,
+      .lower_transposed = cholesky.lower_transposed,
       .unit_lower_transposed = {solve_lower_transposed<Isa, true, T>,
                                 solve_all_lower_transposed<Isa, true, T>,
                                 solve_divided_lower_transposed<Isa, true, T>},

@@ -41,7 +41,7 @@ void subtract_multiples(int rows, const T* a, T x, const T* b, T z, T* y) {
 }
 
 template <class Isa, class T>
-T largest_magnitude(int rows, const T* a) {
+Real<T> largest_magnitude(int rows, const T* a) {
   using S = Simd<Isa, T>;
   auto largest = S::zero();
   int i = 0;
@@ -128,12 +128,12 @@ class LdltFront {
   /// Moves a pivot of order one or two, found among the columns [done, active), to `done`; returns its order,
   /// or 0 when column `done` can be part of none.
   int select_pivot(int done, int active, int first) {
-    const T below = largest_magnitude<Isa>(size_ - active, at(active, done));
+    const Real<T> below = largest_magnitude<Isa>(size_ - active, at(active, done));
     int partner = done;
-    T largest = 0;
-    T second = below;
+    Real<T> largest = 0;
+    Real<T> second = below;
     for (int i = done + 1; i < active; ++i) {
-      const T magnitude = std::abs(*at(i, done));
+      const Real<T> magnitude = pivot_size(*at(i, done));
       if (magnitude > largest) {
         second = std::max(second, largest);
         largest = magnitude;
@@ -142,10 +142,10 @@ class LdltFront {
         second = std::max(second, magnitude);
       }
     }
-    const T in_column = std::max(largest, below);
+    const Real<T> in_column = std::max(largest, below);
     if (is_single_pivot(*at(done, done), in_column)) return 1;
     if (partner == done) return 0;
-    const T in_partner = largest_in_column(partner, done);
+    const Real<T> in_partner = largest_in_column(partner, done);
     if (is_pair(done, partner, second, in_partner)) {
       exchange_within(done + 1, partner, first);
       return 2;
@@ -156,14 +156,14 @@ class LdltFront {
   }
 
   /// The largest magnitude in a column outside its diagonal and outside row `done`, in rows from `done` on.
-  [[nodiscard]] T largest_in_column(int column, int done) const {
-    T largest = largest_magnitude<Isa>(size_ - column - 1, at(column + 1, column));
-    for (int j = done + 1; j < column; ++j) largest = std::max(largest, std::abs(*at(column, j)));
+  [[nodiscard]] Real<T> largest_in_column(int column, int done) const {
+    Real<T> largest = largest_magnitude<Isa>(size_ - column - 1, at(column + 1, column));
+    for (int j = done + 1; j < column; ++j) largest = std::max(largest, pivot_size(*at(column, j)));
     return largest;
   }
 
-  [[nodiscard]] bool is_single_pivot(T pivot, T in_column) const {
-    const T magnitude = std::abs(pivot);
+  [[nodiscard]] bool is_single_pivot(T pivot, Real<T> in_column) const {
+    const Real<T> magnitude = pivot_size(pivot);
     return magnitude > thresholds_.smallest && magnitude >= thresholds_.column * in_column &&
            std::isfinite(in_column);
   }
@@ -171,46 +171,48 @@ class LdltFront {
   /// True if the inverse of the pivot times the largest elements of its columns is at most 1 / threshold.
   /// Products are scaled so that the determinant neither overflows nor underflows; a determinant that is less
   /// than half of one of its products has lost its leading bits.
-  [[nodiscard]] bool is_pair(int i, int j, T in_i, T in_j) const {
+  [[nodiscard]] bool is_pair(int i, int j, Real<T> in_i, Real<T> in_j) const {
     const T a11 = *at(i, i);
     const T a21 = element(i, j);
     const T a22 = *at(j, j);
-    const T largest = std::max({std::abs(a11), std::abs(a21), std::abs(a22)});
+    const Real<T> largest = std::max({pivot_size(a11), pivot_size(a21), pivot_size(a22)});
     if (!(largest > 0) || !std::isfinite(in_i + in_j)) return false;
-    const T diagonal = a11 / largest * a22;
-    const T off_diagonal = a21 / largest * a21;
+    const T diagonal = product(a11 / largest, a22);
+    const T off_diagonal = product(a21 / largest, a21);
     const T determinant = diagonal - off_diagonal;
-    if (!(std::abs(determinant) >= std::max(std::abs(diagonal), off_diagonal) / 2)) return false;
-    if (!(std::abs(determinant) > thresholds_.smallest)) return false;  // about the least singular value
+    const Real<T> size = pivot_size(determinant);
+    if (!(size >= std::max(pivot_size(diagonal), pivot_size(off_diagonal)) / 2)) return false;
+    if (!(size > thresholds_.smallest)) return false;  // about the least singular value
     const InversePair<T> inverse = invert(a11, a21, a22);
-    const T first = std::abs(inverse.d11) * in_i + std::abs(inverse.d21) * in_j;
-    const T second = std::abs(inverse.d21) * in_i + std::abs(inverse.d22) * in_j;
+    const Real<T> first = pivot_size(inverse.d11) * in_i + pivot_size(inverse.d21) * in_j;
+    const Real<T> second = pivot_size(inverse.d21) * in_i + pivot_size(inverse.d22) * in_j;
     return thresholds_.column * std::max(first, second) <= 1;
   }
 
   static InversePair<T> invert(T a11, T a21, T a22) {
-    const T largest = std::max({std::abs(a11), std::abs(a21), std::abs(a22)});
-    const T determinant = a11 / largest * a22 - a21 / largest * a21;
-    return {a22 / largest / determinant, -(a21 / largest) / determinant, a11 / largest / determinant};
+    const Real<T> largest = std::max({pivot_size(a11), pivot_size(a21), pivot_size(a22)});
+    const T determinant = product(a11 / largest, a22) - product(a21 / largest, a21);
+    return {quotient(a22 / largest, determinant), quotient(-(a21 / largest), determinant),
+            quotient(a11 / largest, determinant)};
   }
 
   /// Replaces a pivot that satisfies no threshold.
   void perturb(int p) {
-    const T in_column = largest_magnitude<Isa>(size_ - p - 1, at(p + 1, p));
-    const T least = thresholds_.perturbation * std::max(T{1}, in_column);
+    const Real<T> in_column = largest_magnitude<Isa>(size_ - p - 1, at(p + 1, p));
+    const Real<T> least = thresholds_.perturbation * std::max(Real<T>{1}, in_column);
     T& pivot = *at(p, p);
-    if (std::abs(pivot) < least) pivot = std::copysign(least, pivot);
+    if (pivot_size(pivot) < least) pivot = of_size(least, pivot);
     ++perturbed_;
   }
 
   void eliminate_single(int p, int last) {
     const T pivot = *at(p, p);
-    largest_ = std::max(largest_, std::abs(pivot));
+    largest_ = std::max(largest_, pivot_size(pivot));
     T* l = at(0, p);
     before_.assign(l + p, l + last);
     front_.diagonal[2 * p] = pivot;
     front_.diagonal[2 * p + 1] = 0;
-    for (int i = p + 1; i < size_; ++i) l[i] /= pivot;
+    for (int i = p + 1; i < size_; ++i) l[i] = quotient(l[i], pivot);
     for (int j = p + 1; j < last; ++j) {
       subtract_multiples<Isa>(size_ - j, l + j, before_[j - p], static_cast<const T*>(nullptr), T{0},
                               at(j, j));
@@ -222,7 +224,7 @@ class LdltFront {
     const T a21 = *at(p + 1, p);
     const T a22 = *at(p + 1, p + 1);
     const InversePair<T> inverse = invert(a11, a21, a22);
-    largest_ = std::max({largest_, std::abs(a11), std::abs(a21), std::abs(a22)});
+    largest_ = std::max({largest_, pivot_size(a11), pivot_size(a21), pivot_size(a22)});
     T* l1 = at(0, p);
     T* l2 = at(0, p + 1);
     before_.assign(l1 + p, l1 + last);
@@ -235,8 +237,8 @@ class LdltFront {
     for (int i = p + 2; i < size_; ++i) {
       const T x = l1[i];
       const T y = l2[i];
-      l1[i] = x * inverse.d11 + y * inverse.d21;
-      l2[i] = x * inverse.d21 + y * inverse.d22;
+      l1[i] = product(x, inverse.d11) + product(y, inverse.d21);
+      l2[i] = product(x, inverse.d21) + product(y, inverse.d22);
     }
     for (int j = p + 2; j < last; ++j) {
       subtract_multiples<Isa>(size_ - j, l1 + j, first[j - p], l2 + j, second[j - p], at(j, j));
@@ -274,14 +276,14 @@ class LdltFront {
     for (int p = first; p < last; ++p, v += rows) {
       const T* d = front_.diagonal + 2 * p;
       const T* l = at(begin, p);
-      if (d[1] == 0) {
-        for (int i = 0; i < rows; ++i) v[i] = l[i] * d[0];
+      if (d[1] == T{0}) {
+        for (int i = 0; i < rows; ++i) v[i] = product(l[i], d[0]);
         continue;
       }
       const T* next = at(begin, p + 1);
       for (int i = 0; i < rows; ++i) {
-        v[i] = l[i] * d[0] + next[i] * d[1];
-        v[i + rows] = l[i] * d[1] + next[i] * d[2];
+        v[i] = product(l[i], d[0]) + product(next[i], d[1]);
+        v[i + rows] = product(l[i], d[1]) + product(next[i], d[2]);
       }
       ++p;
       v += rows;
@@ -316,7 +318,7 @@ class LdltFront {
   int size_;
   int columns_;
   std::vector<std::pair<int, int>> exchanges_;
-  T largest_ = 0;  // in the pivots
+  Real<T> largest_ = 0;  // in the pivots
   int perturbed_ = 0;
   std::vector<T> before_;  // pivot columns before their division
 };

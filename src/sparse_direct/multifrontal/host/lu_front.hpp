@@ -160,11 +160,7 @@ class LuFront {
     const int row = row_of_largest(column);
     const Real<T> least = thresholds_.perturbation * std::max(Real<T>{1}, largest_below_);
     if (largest_candidate_ >= least) return row;
-    if constexpr (is_complex<T>) {
-      *at(row, column) = T{least};
-    } else {
-      *at(row, column) = std::copysign(least, *at(row, column));
-    }
+    *at(row, column) = of_size(least, *at(row, column));
     ++perturbed_;
     return row;
   }
