@@ -71,7 +71,7 @@ struct ECHELON_API BatchOutcome {
 };
 
 /// Replaces square matrices by their inverses, by Gauss-Jordan elimination with partial pivoting, or on a GPU
-/// for several matrices of 129 to 8192 rows by LU, which copies A; singular ones are filled with NaN. 2 n^3
+/// for several matrices of 129 to 1024 rows by LU, which copies A; singular ones are filled with NaN. 2 n^3
 /// to 8/3 n^3 flops each. Returns an outcome for each matrix. A is not scaled: near the ends of T's range,
 /// elimination may overflow or reject pivots. Throws DimensionMismatch, BadOption, OutOfMemory.
 template <class T>

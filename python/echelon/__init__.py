@@ -9,7 +9,7 @@ Examples
 >>> report.solved, report.expected_digits > 5
 (True, True)
 """
-from . import graph, linalg
+from . import config, graph, linalg
 from ._arrays import Symmetric, symmetric
 from ._batch import BatchReport, BatchSolution, SparseBatch
 from ._core import version as __version__
@@ -27,7 +27,7 @@ __all__ = [
     "EfficiencyWarning", "Error", "Factors", "Generator", "Inertia", "InvalidMatrix", "LogDeterminant", "MatrixFile",
     "MatrixInfo", "Method", "NoDevice", "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OpenClError", "OptionInfo",
     "OutOfMemory", "OverlappingOperands", "ParseError", "Progress", "Report", "SchurComplement", "SingularMatrix",
-    "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Symmetric", "__version__", "certify", "choose", "factor",
+    "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Symmetric", "__version__", "certify", "choose", "config", "factor",
     "generate", "generators", "graph", "info", "invert", "linalg", "methods", "rank", "read", "read_file", "rref",
     "schur_complement", "solve", "symmetric", "write",
 ]

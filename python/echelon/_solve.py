@@ -17,6 +17,7 @@ from ._arrays import (FLOAT64, as_matrix, as_vectors, check_one_memory, common_t
 from ._errors import BadOption, Error, check_outcome, valid_check
 from ._packages import element_type, gpu_of
 from ._report import Report
+from .config import default_device
 
 log = logging.getLogger("echelon")
 
@@ -235,8 +236,6 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
         return solver.solve(b, x0=x0, out=out, check=check, callback=callback, return_report=return_report)
     request = _core.SolveRequest()
     request.method = method_name(method)
-    if device is not None:
-        request.set_device(device)
     request.rtol, request.atol, request.max_iterations = rtol, atol, maxiter
     request.least_squares, request.measure_error, request.certify = least_squares, measure_error, certify
     if options:
@@ -249,6 +248,10 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
     rhs = as_vectors(vectors, matrix.rows, dtype)
     if not matrix.is_operator:
         check_one_memory("b", rhs, "A", matrix.gpu)
+    if device is None and not matrix.is_operator and not matrix.gpu:
+        device = default_device()
+    if device is not None:
+        request.set_device(device)
     if x0 is not None:
         guess = as_vectors(x0, matrix.columns, dtype, "x0")
         check_one_memory("x0", guess, "b", gpu_of(rhs))
@@ -268,7 +271,8 @@ def choose(A: Any, *, device: str | None = None) -> list[Candidate]:
     ['cholesky']
     """
     dtype = type_of_matrix(A, complex_too=True)
-    return [Candidate(*found) for found in core_of(dtype).choose(as_matrix(A, dtype), device or "")]
+    matrix = as_matrix(A, dtype)
+    return [Candidate(*found) for found in core_of(dtype).choose(matrix, device or not matrix.gpu and default_device() or "")]
 
 
 def factor(A: Any, *, method: str = "auto", device: str | None = None, **options: Any) -> Solver:
@@ -338,6 +342,7 @@ class Solver:
                                                near_null_space=near_null_space, **options)
         self.method = method_name(method)
         self._device = device
+        self._default_device = default_device()
         self._M = M
         self._near_null_space = near_null_space
         stop = {name: value for name, value in dict(rtol=rtol, atol=atol, max_iterations=maxiter).items() if value is not None}
@@ -605,7 +610,8 @@ class Solver:
     @property
     def device(self) -> str:
         """Where it computes."""
-        return self._device or self._matrix is not None and self._matrix.gpu or "openmp"
+        on_gpu = self._matrix.gpu if self._matrix is not None else None
+        return self._device or on_gpu or self._default_device or "openmp"
 
     @property
     def nbytes(self) -> int:

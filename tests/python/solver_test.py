@@ -125,6 +125,23 @@ class Phases(unittest.TestCase):
         self.assertLess(few, loose.solve(np.ones(400), rtol=1e-10, return_report=True)[1].iterations)
         self.assertEqual(echelon.factor(unsymmetric()).report.status, "ready")
 
+    def test_default_device(self):
+        A = poisson()
+        b = A @ np.ones(A.shape[0])
+        with echelon.config.threads(1):
+            made = echelon.Solver("cg").setup(A)
+            self.assertEqual(echelon.solve(A, b, return_report=True)[1].device, "openmp:1")
+            with echelon.config.device("serial"):
+                self.assertEqual(echelon.solve(A, b, return_report=True)[1].device, "serial")
+                self.assertEqual(echelon.factor(A).device, "serial")
+                self.assertEqual(echelon.solve(A, b, device="openmp:2", return_report=True)[1].device, "openmp:2")
+        self.assertEqual(made.device, "openmp:1")
+        self.assertEqual(echelon.Solver("cg").setup(A).device, "openmp")
+        with self.assertRaisesRegex(echelon.BadOption, "at least 1, not 0"):
+            echelon.config.threads(0).__enter__()
+        with self.assertRaises(echelon.Error), echelon.config.device("abacus"):
+            echelon.solve(A, b)
+
     def test_near_null_space(self):
         A = poisson(20)
         x = echelon.Solver("amg", near_null_space=np.ones((400, 1))).setup(A).solve(np.ones(400))

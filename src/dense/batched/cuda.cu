@@ -47,13 +47,15 @@ void launch_for_size(const BatchJob<T>& job) {
   }
 }
 
-/// Whether factors of the whole batch take less time than its matrices one after the other: some matrices of
-/// up to 4096 rows, for which one leaves most of the GPU idle.
+/// Whether factors of the whole batch take less time than its matrices one after the other: for several
+/// matrices, one of which leaves most of the GPU idle. Inverses need more flops by factors than by
+/// elimination.
 template <class T>
-bool pays_for_batch(std::int64_t rows, std::int64_t count) {
+bool pays_for_batch(Task task, std::int64_t rows, std::int64_t count) {
   constexpr std::int64_t least_count = 3;
   constexpr std::int64_t rows_of_one = 1024;
-  return rows <= BatchFactors<T>::max_gpu_rows && count >= std::max(least_count, rows / rows_of_one);
+  const std::int64_t most_rows = task == Task::invert ? 1024 : BatchFactors<T>::max_gpu_rows;
+  return rows <= most_rows && count >= std::max(least_count, rows / rows_of_one);
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* out
                                       .n = static_cast<int>(A.rows()),
                                       .tolerance = tolerance,
                                       .outcomes = outcomes});
-  } else if (pays_for_batch<T>(A.rows(), A.count())) {
+  } else if (pays_for_batch<T>(Task::invert, A.rows(), A.count())) {
     invert_batch_by_factors<T>(A, tolerance, outcomes);
   } else {
     SingleMatrix<Cuda, T> matrix(A.device(), A.rows());
@@ -100,7 +102,7 @@ void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double
                                      .b_columns = B.columns(),
                                      .refine = refine,
                                      .outcomes = outcomes});
-  } else if (A.rows() <= max_factored_rows || pays_for_batch<T>(A.rows(), A.count())) {
+  } else if (A.rows() <= max_factored_rows || pays_for_batch<T>(Task::solve, A.rows(), A.count())) {
     solve_batch_by_factors<T>(A, B, tolerance, refine, outcomes);
   } else {
     SingleMatrix<Cuda, T> matrix(A.device(), A.rows(), B.columns());

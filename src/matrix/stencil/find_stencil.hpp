@@ -99,7 +99,7 @@ template <class B, class T>
   return backend.read(found.data());
 }
 
-/// Whether neighbours that are none along an axis are used.
+/// Whether neighbours are used that lie apart along several axes.
 [[nodiscard]] inline bool uses_diagonal_neighbours(const StencilCheck& check) {
   constexpr std::uint32_t along_axes =
       1U << 4U | 1U << 10U | 1U << 12U | 1U << 13U | 1U << 14U | 1U << 16U | 1U << 22U;

@@ -89,11 +89,11 @@ struct GridNumbering {
   /// Number of points of a region.
   [[nodiscard]] ECHELON_ANYWHERE std::int64_t region_size(std::int64_t region) const {
     std::int64_t size = 1;
-    for (int a = 0; a < 3; ++a) {
+    for (const std::int32_t count : points) {
       const auto own = region % 3;
       region /= 3;
-      const std::int32_t between = points[a] > 2 ? points[a] - 2 : 0;
-      size *= own == 0 ? 1 : own == 2 ? (points[a] > 1 ? 1 : 0) : between;
+      const std::int32_t between = count > 2 ? count - 2 : 0;
+      size *= own == 0 ? 1 : own == 2 ? (count > 1 ? 1 : 0) : between;
     }
     return size;
   }

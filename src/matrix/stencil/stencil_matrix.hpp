@@ -116,7 +116,7 @@ template <class T>
 struct StencilMatrix {
   Grid grid;
   int axes = 3;           ///< 2 or 3, those of the layout
-  bool box = false;       ///< with neighbours that are none along an axis
+  bool box = false;       ///< with neighbours apart along several axes
   bool constant = false;  ///< equal coefficients within a region of the grid
   int points = 0;         ///< places with a nonzero coefficient anywhere
   Array<T> values;

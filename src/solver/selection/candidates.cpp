@@ -52,6 +52,10 @@ constexpr std::int64_t least_jacobi_rows = 40'000;
 /// Number of iterations after which multigrid, or Jacobi for a dominant A, is considered to have failed.
 constexpr std::int64_t multigrid_iterations = 200;
 constexpr std::int64_t dominant_iterations = 100;
+/// Numbers of iterations, expected and made, after which multigrid on arrays leaves A to algebraic multigrid.
+/// It takes 6 for smooth coefficients, some 15 where they jump, and more where they vary from point to point.
+constexpr std::int64_t structured_trial = 20;
+constexpr std::int64_t structured_iterations = 50;
 /// Number of iterations of BiCGStab with multigrid that take about as long as a factorisation.
 constexpr std::int64_t upwind_iterations = 60;
 
@@ -78,6 +82,7 @@ class Candidates {
         plausibly_elliptic_(selection.plausibly_elliptic()),
         is_mesh_(selection.is_mesh()),
         is_expander_(selection.is_expander()),
+        is_stencil_(selection.is_stencil),
         grows_fast_(selection.grows_fast),
         iterative_first_(selection.iterative_first),
         trial_(selection.trial),
@@ -111,6 +116,11 @@ class Candidates {
 
  private:
   void list_methods() {
+    if (is_stencil_) {
+      add("structured-multigrid", {{"max_iterations", structured_iterations}},
+          "A is a stencil on a box, close to an M-matrix: CG with multigrid on arrays");
+      list_.back().trial_iterations = structured_trial;
+    }
     if (trial_) trial();
     if (!sparse_) {
       dense("A is dense");
@@ -384,6 +394,7 @@ class Candidates {
   bool plausibly_elliptic_;
   bool is_mesh_;
   bool is_expander_;
+  bool is_stencil_;
   bool grows_fast_;
   bool iterative_first_;
   bool trial_;

@@ -211,9 +211,12 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
   const bool suits_graph = rows.kind() == DominanceKind::laplacian || rows.kind() == DominanceKind::sddm;
   const bool symmetric = suits_graph && is_symmetric(A);
   const DominanceKind kind = symmetric ? rows.kind() : DominanceKind::none;
+  const bool may_be_stencil =
+      kind != DominanceKind::none && suits_multigrid(structure) && device.kind() != DeviceKind::opencl;
   if (kind == DominanceKind::laplacian) {
     describe_graph(structure);
     graph = kind;
+    is_stencil = may_be_stencil && is_box_stencil(A);
     return;
   }
   band = predict_natural_band(A, device);
@@ -221,6 +224,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
     factor_deferred = true;
     return;
   }
+  is_stencil = may_be_stencil && is_box_stencil(A);
   const bool is_graph =
       as_sddm && kind == DominanceKind::sddm && device.on_host() && A.nonzeros() >= sddm_nonzeros;
   const bool is_grid = kind == DominanceKind::sddm && suits_multigrid(structure);

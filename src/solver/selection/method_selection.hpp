@@ -73,6 +73,9 @@ struct MethodSelection {
   /// Class of A if the methods for graphs suit it, a Laplacian or one with excess (SDDM); `band` and `factor`
   /// are then unset.
   DominanceKind graph = DominanceKind::none;
+  /// Whether a large A of that class is a stencil on a two- or three-dimensional box, for
+  /// structured-multigrid.
+  bool is_stencil = false;
   /// Whether every row of such an A is dominant by a tenth of its diagonal element or more.
   bool strongly_dominant = false;
   /// Whether a sample of the rows of a sparse A is dominant up to rounding.

@@ -5,6 +5,8 @@
 #include "backend/host/host.hpp"
 #include "linalg/exact_sum.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/stencil/find_grid.hpp"
+#include "matrix/stencil/find_stencil.hpp"
 #include "matrix/structure/probable_symmetry.hpp"
 #include "support/machine_epsilon.hpp"
 
@@ -13,6 +15,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace echelon {
@@ -209,6 +212,15 @@ bool sample_is_dominant(const Csr<T>& A) {
   return true;
 }
 
+template <class T>
+bool is_box_stencil(const Csr<T>& A) {
+  Host backend(A.device());
+  const std::optional<Grid> grid = find_grid(backend, "", MatrixRef<T>(A));
+  if (!grid || grid->points[1] * grid->points[2] == 1) return false;
+  Array<RegionRows<T>> rows(A.device(), 1);
+  return check_stencil(backend, A, *grid, rows.data()).outside.value == FirstIndex::none;
+}
+
 template SparseRowSummary summarize_rows(const Csr<float>&);
 template SparseRowSummary summarize_rows(const Csr<double>&);
 template Structure sizes_of(const Csr<float>&, const SparseRowSummary&);
@@ -219,5 +231,7 @@ template Structure structure_of_sparse(const Csr<float>&, const SparseRowSummary
 template Structure structure_of_sparse(const Csr<double>&, const SparseRowSummary&, bool);
 template bool sample_is_dominant(const Csr<float>&);
 template bool sample_is_dominant(const Csr<double>&);
+template bool is_box_stencil(const Csr<float>&);
+template bool is_box_stencil(const Csr<double>&);
 
 }  // namespace echelon

@@ -57,4 +57,9 @@ template <class T>
 template <class T>
 [[nodiscard]] bool sample_is_dominant(const Csr<T>& A);
 
+/// Whether each row of a square A on the host couples a point of a two- or three-dimensional box, which the
+/// first row shows, with neighbours only. Reads A once, or a row.
+template <class T>
+[[nodiscard]] bool is_box_stencil(const Csr<T>& A);
+
 }  // namespace echelon

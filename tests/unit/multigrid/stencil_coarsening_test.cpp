@@ -107,5 +107,73 @@ TEST(StencilCoarsening, GalerkinProduct_EqualsTheTripleProduct) {
   }
 }
 
+/// Interpolation and restriction between a level and the next along some axes: in one loop, as on a GPU, and
+/// along one axis after another.
+template <bool constant>
+void expect_equal_transfers(const Csr<double>& A, const std::vector<int>& axes) {
+  Host backend{Device::serial()};
+  std::string reason;
+  const StencilMatrix<double> finest =
+      *find_stencil(backend, A, *find_grid(backend, "", MatrixRef<double>(A)), reason);
+  ASSERT_EQ(finest.constant, constant);
+  std::vector<AxisTransfer> transfers;
+  StencilMatrix<double> coarse = finest;
+  for (const int axis : axes) coarse = multigrid::coarsen_along(backend, coarse, axis, transfers);
+  const GridNumbering fine(finest.grid);
+  const auto none = [&](int axis) { return multigrid::AxisInterpolation<float>{nullptr, fine, fine, axis}; };
+  multigrid::GridTransfer transfer{none(0), none(1), none(2), GridNumbering(coarse.grid)};
+  const auto interpolation = [](const AxisTransfer& along) {
+    return multigrid::AxisInterpolation<float>{along.weights.data(), GridNumbering(along.fine),
+                                               GridNumbering(along.between()), along.axis};
+  };
+  std::vector<float> e(static_cast<std::size_t>(coarse.rows()));
+  for (std::size_t i = 0; i < e.size(); ++i) e[i] = std::sin(static_cast<float>(3 * i + 1));
+  std::vector<float> r(static_cast<std::size_t>(finest.rows()));
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] = std::cos(static_cast<float>(5 * i + 1));
+  std::vector<float> restricted = r;
+  std::vector<float> interpolated = e;
+  for (const AxisTransfer& along : transfers) {
+    (along.axis == 0 ? transfer.x : along.axis == 1 ? transfer.y : transfer.z) = interpolation(along);
+    std::vector<float> to(static_cast<std::size_t>(along.coarse().size()));
+    multigrid::with_axis<3>(along.axis, [&]<int axis>() {
+      for_each_point(backend, GridNumbering(along.coarse()),
+                     multigrid::RestrictAlongAxis<constant, axis>{interpolation(along), restricted.data(),
+                                                                  nullptr, to.data()});
+    });
+    restricted = to;
+  }
+  for (std::size_t t = transfers.size(); t-- > 0;) {
+    std::vector<float> to(static_cast<std::size_t>(transfers[t].fine.size()));
+    multigrid::with_axis<3>(transfers[t].axis, [&]<int axis>() {
+      for_each_point(backend, GridNumbering(transfers[t].coarse()),
+                     multigrid::InterpolateAlongAxis<constant, axis, false>{interpolation(transfers[t]),
+                                                                            interpolated.data(), to.data()});
+    });
+    interpolated = to;
+  }
+  for (std::int64_t i = 0; i < finest.rows(); ++i) {
+    EXPECT_NEAR(transfer.interpolate<constant>(fine.point(i), e.data()),
+                interpolated[static_cast<std::size_t>(i)], 1e-5)
+        << i;
+  }
+  for (std::int64_t j = 0; j < coarse.rows(); ++j) {
+    std::int32_t at[3];
+    transfer.coarse.coordinates(j, at);
+    EXPECT_NEAR(transfer.restrict_to<constant>(at, fine, r.data()), restricted[static_cast<std::size_t>(j)],
+                1e-5)
+        << j;
+  }
+}
+
+TEST(StencilCoarsening, TransfersInOneLoop_EqualThoseByAxes) {
+  const auto one = [](std::int64_t) { return 1.0; };
+  for (const std::vector<int>& axes : {std::vector<int>{0, 1, 2}, {0}, {1}, {2}, {0, 2}, {1, 2}}) {
+    for (const Box& box : {Box{9, 8, 7}, Box{4, 5, 2}, Box{2, 3, 6}}) {
+      expect_equal_transfers<true>(diffusion<double>(box, one, Boundary::dirichlet, {1, 2, 3}), axes);
+      expect_equal_transfers<false>(random_stencil<double>(box, 1, 3), axes);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace echelon::test

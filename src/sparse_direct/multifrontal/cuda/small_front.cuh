@@ -49,95 +49,49 @@ __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, co
   __syncthreads();
 }
 
-/// Places of a child's arrays.
-struct ChildArrays {
+/// The update matrix of a child.
+struct ChildUpdate {
   std::int64_t border;
   std::int64_t update;
   int order;
 };
 
-/// The update matrix of a child, with the places in the front of the rows of a lane: every warp_size-th one.
+/// Adds column j of a child's update matrix to a column of the front, by a warp.
 template <class T, FactorKind kind>
-class ChildUpdate {
-  static constexpr int slots = small_orders[small_classes - 1] / warp_size;
-  /// Columns whose elements are loaded before those of the first are added.
-  static constexpr int together = 4;
+__device__ void add_child_column(const FactorArrays<T>& arrays, const ChildUpdate& child, int j, int column,
+                                 const SharedFront<T>& F) {
+  const std::int32_t* const __restrict__ rows = arrays.relative_rows + child.border;
+  const T* const __restrict__ source = arrays.stack + child.update + std::int64_t{j} * child.order;
+#pragma unroll 4
+  for (int i = (kind == FactorKind::cholesky ? j : 0) + lane_id(); i < child.order; i += warp_size)
+    F(rows[i], column) += source[i];
+}
 
- public:
-  __device__ ChildUpdate(const FactorArrays<T>& arrays, const ChildArrays& child)
-      : columns_(arrays.relative + child.border), update_(arrays.stack + child.update), order_(child.order) {
-#pragma unroll
-    for (int k = 0; k < slots; ++k)
-      rows_[k] = row(k) < order_ ? arrays.relative_rows[child.border + row(k)] : 0;
-  }
-
-  /// Adds the columns of the calling warp: each column of the front is that of one warp.
-  __device__ void add_to(const SharedFront<T>& F) const {
-    for (int begin = 0; begin < order_; begin += warp_size) {
-      const int j = begin + lane_id();
-      const int column = j < order_ ? columns_[j] : -1;
-      unsigned own = __ballot_sync(full_warp, column >= 0 && column % block_warps() == warp_id());
-      while (own != 0) {
-        int lanes[together];
-#pragma unroll
-        for (int& lane : lanes) {
-          lane = __ffs(static_cast<int>(own)) - 1;  // -1: no column is left
-          own &= own - 1;
-        }
-        add_columns(F, begin, column, lanes);
-      }
-    }
-  }
-
- private:
-  __device__ static int row(int slot) {
-    return slot * warp_size + lane_id();
-  }
-  __device__ void add_columns(const SharedFront<T>& F, int begin, int column,
-                              const int (&lanes)[together]) const {
-    T elements[together][slots];
-#pragma unroll
-    for (int t = 0; t < together; ++t) {
-      const int j = begin + lanes[t];
-#pragma unroll
-      for (int k = 0; k < slots; ++k) {
-        const bool stored = lanes[t] >= 0 && row(k) < order_ && (kind == FactorKind::lu || row(k) >= j);
-        elements[t][k] = stored ? update_[std::int64_t{j} * order_ + row(k)] : T{};
-      }
-    }
-#pragma unroll
-    for (int t = 0; t < together; ++t) {
-      const int to = __shfl_sync(full_warp, column, max(lanes[t], 0));
-#pragma unroll
-      for (int k = 0; k < slots; ++k) {
-        const bool stored =
-            lanes[t] >= 0 && row(k) < order_ && (kind == FactorKind::lu || row(k) >= begin + lanes[t]);
-        if (stored) F(rows_[k], to) += elements[t][k];
-      }
-    }
-  }
-
-  const std::int32_t* columns_;
-  const T* update_;
-  int order_;
-  std::int32_t rows_[slots];
-};
-
-/// Adds the update matrices of the children. Each warp adds those of its columns one after the other, so that
-/// the sums are always the same.
+/// Adds the update matrices of the children. Each column of the front is that of one warp, which adds the
+/// children one after the other, so that the sums are always the same.
 template <class T, FactorKind kind>
 __device__ void add_children(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
-  __shared__ ChildArrays children[warp_size];
-  const int thread = static_cast<int>(threadIdx.x);
+  __shared__ ChildUpdate children[warp_size];
   for (int first = front.child_begin; first < front.child_end; first += warp_size) {
     const int count = min(warp_size, front.child_end - first);
     __syncthreads();
-    if (thread < count) {
-      const Front& child = arrays.fronts[arrays.children[first + thread]];
-      children[thread] = {child.border, child.update, child.rows - child.pivots};
+    if (static_cast<int>(threadIdx.x) < count) {
+      const Front& child = arrays.fronts[arrays.children[first + static_cast<int>(threadIdx.x)]];
+      children[threadIdx.x] = {child.border, child.update, child.rows - child.pivots};
     }
     __syncthreads();
-    for (int c = 0; c < count; ++c) ChildUpdate<T, kind>(arrays, children[c]).add_to(F);
+    for (int c = 0; c < count; ++c) {
+      const ChildUpdate child = children[c];
+      for (int begin = 0; begin < child.order; begin += warp_size) {
+        const int j = begin + lane_id();
+        const int column = j < child.order ? arrays.relative[child.border + j] : -1;
+        unsigned own = __ballot_sync(full_warp, column >= 0 && column % block_warps() == warp_id());
+        for (; own != 0; own &= own - 1) {
+          const int lane = __ffs(static_cast<int>(own)) - 1;
+          add_child_column<T, kind>(arrays, child, begin + lane, __shfl_sync(full_warp, column, lane), F);
+        }
+      }
+    }
   }
   __syncthreads();
 }
