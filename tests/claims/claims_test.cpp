@@ -106,7 +106,7 @@ LinearSystem laeuchli() {
 /// x of least residual, which satisfies x1 - x2 = 1 / d and x1 + x2 = (2 + d) / (2 + d^2), but for errors of
 /// its size times the machine epsilon.
 const std::vector<double> laeuchli_solution = {0.5e12 + 0.501, 0.5 - 0.5e12};
-/// The same for x1 + x2 = 0, which makes the residual 1.7 times as large.
+/// Approximation with x1 + x2 = 0, which makes the residual 1.7 times as large.
 const std::vector<double> laeuchli_part = {0.5e12, -0.5e12};
 
 TEST(ClaimsOracle, DistanceFromLeastResidual_ByHand) {

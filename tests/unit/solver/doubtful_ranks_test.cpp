@@ -99,7 +99,7 @@ TEST(DoubtfulRank, RoundedProductWithAGap_KeepsItsRank) {
   }
 }
 
-/// The same where rounding errors of the pivots exceed the tolerance: the rank is found, or full with a word
+/// Such products where rounding errors of pivots exceed the tolerance: the rank is found, or full with a word
 /// that A is singular to working precision.
 TEST(DoubtfulRank, RoundedProduct_IsNeverOfFullRankWithoutAWord) {
   for (unsigned seed = 0; seed < 12; ++seed) {
