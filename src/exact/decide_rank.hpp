@@ -5,6 +5,7 @@
 #include <echelon/matrix/matrix.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -21,6 +22,10 @@ inline constexpr double most_exact_operations = 4e7;
 /// Ratio of the smallest accepted pivot to the largest rejected one, or to a tolerance, up to which a rank is
 /// doubtful.
 inline constexpr double doubtful_gap = 1000;
+
+/// Multiples of the tolerance for pivots at which a gap is looked for before an exact rank takes the place of
+/// a smaller one that was found: rounding errors may have grown beyond the tolerance.
+inline constexpr std::array<double, 3> multiples_of_tolerance = {16, 256, 4096};
 
 /// Rank that an elimination in floating point has found.
 struct NumericalRank {

@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <array>
 #include <complex>
-#include <initializer_list>
 #include <utility>
 #include <variant>
 
@@ -60,16 +59,25 @@ bool is_harwell_boeing_type(std::string_view ending) {
   return true;
 }
 
+/// Endings of text columns on writing; on reading they have several uses.
+constexpr std::array<std::string_view, 4> text_endings = {".txt", ".csv", ".tsv", ".dat"};
+
 /// The ending of a name in lower case, ".gz" ignored, with its dot; empty without one.
 std::string ending_of(const std::string& path) {
-  std::string name = io::lower_case(path);
+  std::string name = io::lower_case(path.substr(path.rfind('/') + 1));
   if (name.ends_with(".gz")) name.resize(name.size() - 3);
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos ? std::string() : name.substr(dot);
 }
 
-bool is_one_of(std::initializer_list<std::string_view> endings, std::string_view ending) {
-  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+/// Endings of the formats that are written.
+std::vector<std::string_view> output_endings() {
+  std::vector<std::string_view> endings;
+  for (const FormatName& entry : format_names()) {
+    if (is_writable(entry.format)) endings.insert(endings.end(), entry.endings.begin(), entry.endings.end());
+  }
+  endings.insert(endings.end(), text_endings.begin(), text_endings.end());
+  return endings;
 }
 
 /// Separator of the numbers in a text file of this name.
@@ -119,15 +127,14 @@ std::optional<FileFormat> file_format_of_name(const std::string& path) {
 
 std::optional<FileFormat> output_format_of_name(const std::string& path) {
   const std::string ending = ending_of(path);
-  if (is_one_of({".txt", ".csv", ".tsv", ".dat"}, ending)) return FileFormat::text;
-  if (is_one_of({".mat", ".h5", ".hdf5", ".json", ".xml", ".xls", ".xlsx", ".parquet", ".pkl", ".vtk"},
-                ending)) {
-    throw BadOption("format",
-                    fmt::format("'{}' cannot be written: {} is the ending of a format that Echelon does not "
-                                "write; its own are {}",
-                                path, ending, ".mtx, .npy, .npz, .petsc, .txt, .csv, .tsv, .graph, .edges"));
-  }
-  return file_format_of_name(path);
+  if (ending.empty()) return std::nullopt;
+  if (std::find(text_endings.begin(), text_endings.end(), ending) != text_endings.end())
+    return FileFormat::text;
+  if (const std::optional<FileFormat> format = file_format_of_name(path)) return format;
+  throw BadOption("format", fmt::format("'{}' cannot be written: {} is the ending of a format that Echelon "
+                                        "does not write; it writes {}, and Matrix Market under a name "
+                                        "without an ending",
+                                        path, ending, fmt::join(output_endings(), ", ")));
 }
 
 namespace io {

@@ -201,17 +201,39 @@ class MappedSystem {
     const std::optional<std::int64_t> exact =
         decide_rank(MatrixRef<T>(matrix_.given()), {rank(), is_doubtful()}, estimated_operations());
     proven_ = exact == rank();
-    if (!exact || proven_) return;
+    if (!exact || proven_) return warn_of_small_pivots(outcome);
+    if (*exact > rank() && eliminate_with_gap(cancel, outcome)) return;
     double tolerance = 0;
     for (int k = 0; k < most_eliminations; ++k) {
       outcome = eliminate({}, tolerance, cancel);
       if (!outcome.ok()) return;
       proven_ = exact == rank();
-      if (proven_) return;
+      if (proven_) return warn_of_small_pivots(outcome);
       if (rank() < *exact) break;
       tolerance = form_->facts().smallest_accepted * (1 + std::numeric_limits<T>::epsilon());
     }
     outcome = eliminate_without_noise(cancel);
+  }
+  /// Eliminates A with larger tolerances until its pivots have a gap; false if they have none.
+  bool eliminate_with_gap(const CancellationToken& cancel, Outcome& outcome) {
+    for (const double growth : multiples_of_tolerance) {
+      outcome = eliminate({}, growth * field_.tolerance, cancel);
+      if (!outcome.ok()) return true;
+      const Facts& facts = form_->facts();
+      const double rejected = facts.dependent_rows.empty() ? 0 : facts.largest_rejected;
+      if (facts.smallest_accepted > doubtful_gap * std::max(field_.tolerance, rejected)) return true;
+    }
+    return false;
+  }
+  /// Says that an A whose exact rank is full is singular to working precision.
+  void warn_of_small_pivots(Outcome& outcome) const {
+    const double smallest = form_->facts().smallest_accepted;
+    const bool full = rank() == std::min(A_->rows(), A_->columns());
+    if (!proven_ || !full || smallest > default_tolerance<T>) return;
+    outcome.warnings.push_back(
+        "A has full rank in exact arithmetic, but is singular to working precision: "
+        "relative to its terms, the smallest pivot is " +
+        short_number(smallest));
   }
   /// Operations of the elimination: reductions times the mean length of a row.
   [[nodiscard]] double estimated_operations() const {

@@ -16,10 +16,11 @@ namespace echelon::claims {
 
 /// Bounds for an element type.
 struct Tolerances {
-  double residual;            ///< relative residual that a solution may have
+  double residual;            ///< relative residual that a solution may have, or excess over the least one
   double backward_error;      ///< backward error that excuses a larger residual
   double stopping;            ///< default tolerance of iterative methods
   double normal_equations;    ///< ||A^T r|| / (||A|| ||r||) of a least-squares solution
+  double rounding;            ///< its backward error that excuses a larger one with a warning
   double required_condition;  ///< condition below which direct methods must succeed
   double doubtful_condition;  ///< condition below which a matrix must not be called singular
   double largest_digits;      ///< decimal digits of the type

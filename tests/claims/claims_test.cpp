@@ -98,6 +98,37 @@ TEST(ClaimsOracle, Residuals_ByHand) {
   EXPECT_DOUBLE_EQ(*measure(nonsingular(), find_facts(nonsingular()), {1.5, 1}).error, 0.5);
 }
 
+/// [1 1; d 0; 0 d], the matrix of Laeuchli, with a condition above 1e12.
+LinearSystem laeuchli() {
+  constexpr double d = 1e-12;
+  return system_of(3, 2, {1, 1, d, 0, 0, d}, {1, 1, 0});
+}
+/// x of least residual, which satisfies x1 - x2 = 1 / d and x1 + x2 = (2 + d) / (2 + d^2), but for errors of
+/// its size times the machine epsilon.
+const std::vector<double> laeuchli_solution = {0.5e12 + 0.501, 0.5 - 0.5e12};
+/// Approximation with x1 + x2 = 0, which makes the residual 1.7 times as large.
+const std::vector<double> laeuchli_part = {0.5e12, -0.5e12};
+
+TEST(ClaimsOracle, DistanceFromLeastResidual_ByHand) {
+  const LinearSystem line = system_of(2, 1, {1, 1}, {1, 0});
+  const Facts facts = find_facts(line);
+  EXPECT_EQ(measure_least_squares(line, facts, {0.5}).excess, 0);
+  // r = (0, -1), of which (-1/2, -1/2) is in the range; the least residual is (1/2, -1/2).
+  EXPECT_DOUBLE_EQ(measure_least_squares(line, facts, {1}).excess, std::sqrt(2.0) - 1);
+  EXPECT_DOUBLE_EQ(measure_least_squares(line, facts, {1}).backward_error,
+                   std::sqrt(0.5) / (std::sqrt(2.0) + 1));
+  const LinearSystem ones = system_of(2, 2, {1, 1, 1, 1}, {1, 0});  // of rank 1
+  EXPECT_EQ(measure_least_squares(ones, find_facts(ones), {0.25, 0.25}).excess, 0);
+  const LinearSystem large = laeuchli();
+  const LeastSquaresErrors rounded = measure_least_squares(large, find_facts(large), laeuchli_solution);
+  EXPECT_LT(rounded.backward_error, 1e-14);
+  EXPECT_NEAR(rounded.excess, 1e-6, 1e-7);  // (x1 + x2 - 1)^2 of ||r*||^2 = 1/2
+  EXPECT_GT(measure(large, find_facts(large), laeuchli_solution).normal_equations, 1e-5);
+  const LeastSquaresErrors other = measure_least_squares(large, find_facts(large), laeuchli_part);
+  EXPECT_NEAR(other.excess, std::sqrt(3.0) - 1, 1e-6);
+  EXPECT_GT(other.backward_error, 1e-13);
+}
+
 TEST(ClaimsCheck, TrueClaims_Pass) {
   Answer answer = answer_of(Status::direct, {1, 1});
   answer.report.error_estimate = 1e-15;
@@ -108,6 +139,10 @@ TEST(ClaimsCheck, TrueClaims_Pass) {
   EXPECT_EQ(falsehoods(consistent(), answer_of(Status::underdetermined, {2, 0})), List());
   EXPECT_EQ(falsehoods(inconsistent(), answer_of(Status::inconsistent, {})), List());
   EXPECT_EQ(falsehoods(nonsingular(), answer_of(Status::not_spd, {})), List());
+  EXPECT_EQ(falsehoods(inconsistent(), answer_of(Status::least_squares, {0.75, 0.75})), List());
+  Answer rounded = answer_of(Status::least_squares, laeuchli_solution);
+  rounded.report.warnings.emplace_back("rounding errors of x may make its residual larger");
+  EXPECT_EQ(falsehoods(laeuchli(), rounded), List());
 }
 
 TEST(ClaimsCheck, FalseSolutions_AreFound) {
@@ -119,6 +154,11 @@ TEST(ClaimsCheck, FalseSolutions_AreFound) {
   EXPECT_EQ(falsehoods(nonsingular(), answer_of(Status::converged, {1, 1 + 1e-7})), solved);
   EXPECT_EQ(falsehoods(inconsistent(), answer_of(Status::direct, {0.75, 0.75})), solved);
   EXPECT_EQ(falsehoods(inconsistent(), answer_of(Status::underdetermined, {0.75, 0.75})), solved);
+  EXPECT_EQ(falsehoods(inconsistent(), answer_of(Status::least_squares, {1, 0.75})), solved);
+  EXPECT_EQ(falsehoods(laeuchli(), answer_of(Status::least_squares, laeuchli_solution)), solved);
+  Answer wrong = answer_of(Status::least_squares, laeuchli_part);
+  wrong.report.warnings.emplace_back("rounding errors of x may make its residual larger");
+  EXPECT_EQ(falsehoods(laeuchli(), wrong), solved);
 }
 
 TEST(ClaimsCheck, FalseSingularities_AreFound) {

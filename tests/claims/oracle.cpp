@@ -369,6 +369,53 @@ std::vector<BigFloat> transposed_product(const Elements& A, const std::vector<Bi
   return product;
 }
 
+BigFloat inner_product(const std::vector<BigFloat>& a, const std::vector<BigFloat>& b) {
+  BigFloat sum;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!a[i].is_zero() && !b[i].is_zero()) sum = sum + a[i] * b[i];
+  }
+  return sum;
+}
+
+/// Removes the part along q from v.
+void remove_along(const std::vector<BigFloat>& q, const BigFloat& square, std::vector<BigFloat>& v) {
+  const BigFloat factor = -(inner_product(q, v) / square);
+  if (factor.is_zero()) return;
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = v[i] + factor * q[i];
+}
+
+/// The columns of A, each times a power of two that brings its largest element near 1.
+std::vector<std::vector<BigFloat>> scaled_columns(const Elements& A) {
+  std::vector<std::vector<BigFloat>> columns(A.columns());
+  for (std::size_t j = 0; j < A.columns(); ++j) {
+    double largest = 0;
+    for (std::size_t i = 0; i < A.rows(); ++i) largest = std::max(largest, std::abs(A(i, j)));
+    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+    for (std::size_t i = 0; i < A.rows(); ++i)
+      columns[j].push_back(BigFloat(A(i, j)).times_power_of_two(-exponent));
+  }
+  return columns;
+}
+
+/// The part of r in the range of A, which is of the given rank, by Gram-Schmidt with column pivoting.
+std::vector<BigFloat> part_in_range(const Elements& A, std::size_t rank, const std::vector<BigFloat>& r) {
+  std::vector<std::vector<BigFloat>> columns = scaled_columns(A);
+  std::vector<BigFloat> outside = r;
+  for (std::size_t k = 0; k < rank; ++k) {
+    std::vector<BigFloat> squares;
+    for (const auto& column : columns) squares.push_back(inner_product(column, column));
+    const auto largest = std::max_element(squares.begin(), squares.end()) - squares.begin();
+    const std::vector<BigFloat> q = columns[static_cast<std::size_t>(largest)];
+    const BigFloat square = squares[static_cast<std::size_t>(largest)];
+    for (auto& column : columns) remove_along(q, square, column);
+    columns.erase(columns.begin() + largest);
+    remove_along(q, square, outside);
+  }
+  std::vector<BigFloat> part(r.size());
+  for (std::size_t i = 0; i < r.size(); ++i) part[i] = r[i] - outside[i];
+  return part;
+}
+
 }  // namespace
 
 Residuals measure(const LinearSystem& system, const Facts& facts, const std::vector<double>& x) {
@@ -396,6 +443,26 @@ Residuals measure(const LinearSystem& system, const Facts& facts, const std::vec
     result.error = ratio_of(largest, facts.x_norm);
   }
   return result;
+}
+
+LeastSquaresErrors measure_least_squares(const LinearSystem& system, const Facts& facts,
+                                         const std::vector<double>& x) {
+  BigFloat r2;
+  BigFloat part2;
+  BigFloat x_norm2;
+  BigFloat largest;
+  const std::vector<BigFloat> r = residual(system, x);
+  find_norms(r, r2, largest);
+  find_norms(part_in_range(system.A, facts.rank, r), part2, largest);
+  find_norms(x, x_norm2, largest);
+  LeastSquaresErrors errors;
+  const double to_least = root_of_ratio(part2, r2 - part2);
+  errors.excess = std::hypot(1, to_least) - 1;
+  if (to_least < 1e-5) errors.excess = to_least * to_least / 2;
+  const double to_product = root_of_ratio(part2, facts.A_norm_frobenius * x_norm2);
+  const double to_right_side = root_of_ratio(part2, facts.b_norm2);
+  if (to_product > 0 && to_right_side > 0) errors.backward_error = 1 / (1 / to_product + 1 / to_right_side);
+  return errors;
 }
 
 }  // namespace echelon::claims

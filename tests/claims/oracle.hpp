@@ -54,4 +54,13 @@ struct Residuals {
 /// x has finite elements, one for each column of A.
 [[nodiscard]] Residuals measure(const LinearSystem& system, const Facts& facts, const std::vector<double>& x);
 
+/// Distance of the residual r of x from the least one, of norm ||r*||, by its part P r in the range of A.
+/// Both can be small where A^T r is not: rounding errors of a large x suffice for that.
+struct LeastSquaresErrors {
+  double excess = 0;          ///< ||r||_2 / ||r*||_2 - 1; infinite for r* = 0
+  double backward_error = 0;  ///< ||P r||_2 / (||A||_F ||x||_2 + ||b||_2)
+};
+[[nodiscard]] LeastSquaresErrors measure_least_squares(const LinearSystem& system, const Facts& facts,
+                                                       const std::vector<double>& x);
+
 }  // namespace echelon::claims

@@ -89,6 +89,19 @@ class Compare(unittest.TestCase):
         self.assertFalse(result["reached"])
         self.assertIn("memory", result["message"])
 
+    def test_any_limit_of_memory_ends_soon(self):
+        for size, code in [("20M", USAGE), ("100K", USAGE), ("200M", None), ("300M", None), ("450M", None)]:
+            start = time.monotonic()
+            done = subprocess.run([TOOL, "compare", self.grid, "--methods", "lu,cg", "--memory", size, "--json", "--limit", "60s"],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertLess(time.monotonic() - start, 30, size)
+            if code is None and done.returncode != USAGE:
+                for result in json.loads(done.stdout)["results"]:
+                    self.assertTrue(result["reached"] or "memory" in result["message"], f"{size}: {result}")
+            else:
+                self.assertEqual(done.returncode, USAGE, done.stderr)
+                self.assertIn("each process takes", done.stderr, size)
+
     def test_text_and_page(self):
         page = self.folder / "page.html"
         text = self.run_tool("compare", self.grid, "--methods", "cg,lu", "--report", str(page)).stdout

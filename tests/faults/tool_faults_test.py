@@ -192,11 +192,11 @@ class Signals(Faults):
             start = time.monotonic()
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
             length = time.monotonic() - start
-            for step in range(8):
+            for step in range(12):
                 number = [signal.SIGINT, signal.SIGTERM][step % 2]
                 process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                            env=ENVIRONMENT)
-                time.sleep(length * step / 8)
+                time.sleep(length * step / 12)
                 process.send_signal(number)
                 stdout, stderr = process.communicate(timeout=60)
                 # Before the solve and after it, the signal ends the process.

@@ -17,11 +17,15 @@
 #include <echelon/solve.hpp>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <string>
@@ -174,6 +178,29 @@ std::vector<Device> devices_of(const CompareRequest& request) {
   return devices;
 }
 
+/// Private memory of this process, most of which BLAS reserves when the program starts.
+std::size_t private_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::array<std::size_t, 6> pages = {};  // size, resident, shared, text, lib, data
+  for (std::size_t& number : pages) file >> number;
+  return pages[5] * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Throws BadOption for a limit of memory that the program exceeds before it reads A.
+void check_memory(std::size_t limit_bytes) {
+  const std::size_t least = private_bytes();
+  if (limit_bytes == 0 || limit_bytes > least) return;
+  throw BadOption("--memory", fmt::format("--memory {} is too little: each process takes {} when it starts",
+                                          byte_count(limit_bytes), byte_count(least)));
+}
+
+/// Lets allocations of this process fail that exceed a limit. It is set after the start of the program, where
+/// the loader and BLAS would wait for memory, or end the process without a word.
+void limit_memory(std::size_t bytes) {
+  const rlimit memory = {bytes, bytes};
+  if (bytes > 0) ::setrlimit(RLIMIT_DATA, &memory);
+}
+
 /// Finds errors before A, which may be large, is read.
 void check_request(const CompareRequest& request) {
   const ComparedSystem& system = request.system;
@@ -187,6 +214,7 @@ void check_request(const CompareRequest& request) {
       if (method.runs_on(device)) static_cast<void>(parse_method(text, device));
     }
   }
+  check_memory(request.limit_bytes);
   check_page_name({"--report", request.page});
   std::vector<std::string> inputs = {system.matrix};
   if (!system.right_hand_side.file.empty()) inputs.push_back(system.right_hand_side.file);
@@ -251,9 +279,9 @@ MethodResult run_competitor(const CompareRequest& request, const Arguments& argu
   command.insert(command.end(),
                  {"--run", competitor.method.device.name() + "/" + method_text(competitor.method)});
   Json figures = Json::object();
-  const Ended ended = run_command(
-      command, [&](const std::string& line) { figures = Json::parse(line, nullptr, false); },
-      {.cancel = cancel, .environment = {}, .seconds = request.limit_seconds, .bytes = request.limit_bytes});
+  const Ended ended =
+      run_command(command, [&](const std::string& line) { figures = Json::parse(line, nullptr, false); },
+                  {.cancel = cancel, .environment = {}, .seconds = request.limit_seconds});
   if (!figures.is_object()) figures = Json::object();
   MethodResult result;
   result.method = figures.value("method", method_text(competitor.method));
@@ -344,6 +372,8 @@ ExitCode run_compare(const Arguments& arguments) {
   app.footer("Example: echelon compare A.mtx --limit 1m --report page.html");
   if (!parse(app, arguments)) return exit_solved;
   if (!request.run.empty()) {
+    check_memory(request.limit_bytes);
+    limit_memory(request.limit_bytes);
     const std::size_t slash = request.run.find('/');
     return measure(request.system,
                    parse_method(request.run.substr(slash + 1), Device::parse(request.run.substr(0, slash))));

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -83,18 +84,22 @@ void add_options(CLI::App& app, Conversion& conversion) {
   add_input_options(app, conversion.input);
 }
 
+/// The format that the name of OUT tells.
+FileFormat format_of_name(const std::string& path) {
+  if (path == "-") return FileFormat::matrix_market;
+  const std::string remedy = fmt::format("give --to {}", fmt::join(file_format_names(), "|"));
+  try {
+    if (const std::optional<FileFormat> format = output_format_of_name(path)) return *format;
+  } catch (const BadOption& error) {
+    throw BadOption("--to", fmt::format("{}: name another file, or {}", error.what(), remedy));
+  }
+  throw BadOption("--to", fmt::format("the format of '{}' is not clear from its name: {}", path, remedy));
+}
+
 /// Finds errors in the options and output files before the matrix is read.
 void check_request(Conversion& conversion) {
   WriteFileOptions& output = conversion.output;
-  if (output.format == FileFormat::automatic) {
-    auto format = output_format_of_name(conversion.to);
-    if (conversion.to == "-") format = FileFormat::matrix_market;
-    if (!format) {
-      throw BadOption("--to", fmt::format("the format of '{}' is not clear from its name: give --to {}",
-                                          conversion.to, fmt::join(file_format_names(), "|")));
-    }
-    output.format = *format;
-  }
+  if (output.format == FileFormat::automatic) output.format = format_of_name(conversion.to);
   if (!is_writable(output.format)) {
     throw BadOption("--to", fmt::format("{} files can be read but not written", to_string(output.format)));
   }
@@ -103,6 +108,7 @@ void check_request(Conversion& conversion) {
                     fmt::format("--index-bits takes 32 or 64, not {}", output.petsc.index_bits));
   }
   output.directed = conversion.input.file.edge_list.directed;
+  check_dense_format({"--rhs", conversion.right_hand_sides});
   check_files(
       {conversion.from},
       {{"OUT", conversion.to}, {"--labels", conversion.labels}, {"--rhs", conversion.right_hand_sides}});

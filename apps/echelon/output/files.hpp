@@ -28,7 +28,7 @@ void check_plot_name(const OutputOption& output);
 /// check_plot_name() for a name in .html.
 void check_page_name(const OutputOption& output);
 
-/// The format that the name's ending selects; Matrix Market if it selects none. Throws BadOption for the
+/// The format that the name's ending selects; Matrix Market for a name without one. Throws BadOption for the
 /// ending of a format that is not written.
 [[nodiscard]] FileFormat output_format(const std::string& path);
 

@@ -58,13 +58,11 @@ pid_t start(std::vector<std::string> command, const RunOptions& options, const P
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
   const std::vector<char*> arguments = pointers(command);
   const std::vector<char*> environment = pointers(variables);
-  const rlimit memory = {options.bytes, options.bytes};
   const pid_t child = ::fork();
   if (child < 0) throw ProcessFailure(fmt::format("{} cannot be started: no more processes", command[0]));
   if (child > 0) return child;
   // The child calls only functions that are safe after fork() in a process with threads.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (options.bytes > 0) ::setrlimit(RLIMIT_DATA, &memory);
   ::dup2(output.writing(), STDOUT_FILENO);
   ::dup2(errors.writing(), STDERR_FILENO);
   ::execvpe(arguments[0], arguments.data(), environment.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Other programs, run with limits of time and memory.
+/// Other programs, run with a limit of time.
 #pragma once
 
 #include <echelon/cancellation.hpp>
@@ -30,7 +30,6 @@ struct RunOptions {
   std::vector<std::string> environment =
       {};  ///< variables in addition to those of this process, "NAME=VALUE"
   double seconds = std::numeric_limits<double>::infinity();  ///< after which the program is killed
-  std::size_t bytes = 0;  ///< of private memory, beyond which allocations fail; 0: no limit
 };
 
 /// Runs a command, calls on_line for each line of its standard output, and ends it after a request to stop.

@@ -44,8 +44,8 @@ enum class FileRole {
 /// `.tsv` and `.dat` have several uses, so for these the content must decide.
 [[nodiscard]] ECHELON_API std::optional<FileFormat> file_format_of_name(const std::string& path);
 /// Format in which a file of this name is written: that of file_format_of_name, or text for `.txt`, `.csv`,
-/// `.tsv` and `.dat`; no value for other extensions. Throws BadOption for the extension of a format of
-/// another program, such as `.mat`, `.h5` or `.json`, under whose name nothing else should be written.
+/// `.tsv` and `.dat`; no value for a name without an extension. Throws BadOption, with the extensions that
+/// are known, for any other one, such as `.mat` or `.json`, under which nothing else should be written.
 [[nodiscard]] ECHELON_API std::optional<FileFormat> output_format_of_name(const std::string& path);
 
 struct ECHELON_API FileInfo {

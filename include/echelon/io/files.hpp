@@ -68,10 +68,10 @@ struct ECHELON_API WriteFileOptions {
   std::size_t dense_limit = std::size_t{1} << 30;
 };
 
-/// Writes a matrix in the format of the name's ending (output_format_of_name), or as Matrix Market where that
-/// says nothing. Text has commas between numbers in `.csv`, tabs in `.tsv`, else blanks. Throws InvalidMatrix
-/// for a matrix that the format cannot hold, BadOption for a format that is not written, ParseError when the
-/// file cannot be written.
+/// Writes a matrix in the format of the name's ending (output_format_of_name), or as Matrix Market under a
+/// name without one. Text has commas between numbers in `.csv`, tabs in `.tsv`, else blanks. Throws
+/// InvalidMatrix for a matrix that the format cannot hold, BadOption for an ending that is unknown or of a
+/// format that is not written, ParseError when the file cannot be written.
 template <class T>
 ECHELON_API void write_matrix(const std::string& path, MatrixRef<T> matrix,
                               const WriteFileOptions& options = {});

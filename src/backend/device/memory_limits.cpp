@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -90,15 +91,40 @@ void apply_control_groups(HostMemory& memory, const std::string& root) {
   }
 }
 
-void apply_address_space(HostMemory& memory, const std::string& root) {
-  rlimit limit = {};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  const std::size_t pages = number_in(root + "/proc/self/statm").value_or(0);
-  apply_limit(memory, limit.rlim_cur, pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)),
-              "the limit of the address space, ulimit -v");
+/// A limit that the process has on memory of one kind.
+struct ProcessLimit {
+  decltype(RLIMIT_AS) resource;
+  std::size_t field;  ///< of /proc/self/statm: pages in use
+  const char* name;
+};
+constexpr std::array<ProcessLimit, 2> process_limits = {
+    {{RLIMIT_AS, 0, "the limit of the address space, ulimit -v"},
+     {RLIMIT_DATA, 5, "the limit of private memory, ulimit -d"}}};
+
+/// Value of a limit; nothing if there is none.
+std::optional<std::size_t> value_of(const ProcessLimit& limit) {
+  rlimit value = {};
+  if (::getrlimit(limit.resource, &value) != 0 || value.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return value.rlim_cur;
+}
+
+void apply_process_limits(HostMemory& memory, const std::string& root) {
+  for (const ProcessLimit& limit : process_limits) {
+    const std::optional<std::size_t> value = value_of(limit);
+    if (!value) continue;
+    std::ifstream file(root + "/proc/self/statm");
+    std::size_t pages = 0;
+    for (std::size_t field = 0; field <= limit.field; ++field) file >> pages;
+    apply_limit(memory, *value, pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), limit.name);
+  }
 }
 
 }  // namespace
+
+bool is_memory_of_process_limited() {
+  return std::any_of(process_limits.begin(), process_limits.end(),
+                     [](const ProcessLimit& limit) { return value_of(limit).has_value(); });
+}
 
 HostMemory host_memory(const std::string& root) {
   const std::string meminfo = root + "/proc/meminfo";
@@ -107,7 +133,7 @@ HostMemory host_memory(const std::string& root) {
   constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
   if (memory.info.total == 0) memory.info = {unknown, unknown};
   apply_control_groups(memory, root);
-  apply_address_space(memory, root);
+  apply_process_limits(memory, root);
   return memory;
 }
 

@@ -17,9 +17,13 @@ struct HostMemory {
 };
 
 /// Memory of the machine or, if they leave less, of the process's control groups (of version 1 and 2, and of
-/// the groups around each) or of the limit on its address space. The page cache of a control group counts as
-/// available: it is evicted when memory is allocated. `root` is the folder of proc/ and sys/.
+/// the groups around each) or of the limits on its address space and its private memory. The page cache of a
+/// control group counts as available: it is evicted when memory is allocated. `root` is the folder of proc/
+/// and sys/.
 [[nodiscard]] HostMemory host_memory(const std::string& root = "");
+
+/// Whether the process has a limit on its address space or its private memory, at which allocations fail.
+[[nodiscard]] bool is_memory_of_process_limited();
 
 /// The exception for a failed allocation of this many bytes (0 if unknown) on the host; names the limit.
 [[nodiscard]] OutOfMemory host_out_of_memory(std::size_t bytes);

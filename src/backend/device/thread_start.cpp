@@ -5,7 +5,6 @@
 
 #include <omp.h>
 #include <pthread.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -95,12 +94,10 @@ void start_team(int threads) {
   {}
 }
 
-/// Number of buffers of BLAS, at most `wanted`, for which the limit of the address space leaves memory; they
-/// are allocated.
+/// Number of buffers of BLAS, at most `wanted`, for which the limits of the process leave memory; they are
+/// allocated.
 int count_blas_buffers(int wanted) {
-  rlimit limit = {};
-  const bool limited = ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  if (!limited || blas_memory_alloc == nullptr) return wanted;
+  if (blas_memory_alloc == nullptr || !is_memory_of_process_limited()) return wanted;
   constexpr std::size_t buffer_bytes = std::size_t{160} << 20;  // 128 MiB, and some for its alignment
   std::vector<void*> buffers;
   buffers.reserve(static_cast<std::size_t>(wanted));

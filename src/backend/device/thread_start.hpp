@@ -10,9 +10,9 @@ inline constexpr int most_threads = 4096;
 /// process when it cannot start a thread: a number that has not been asked for is therefore tried once. 1 in
 /// the child of a fork() within a parallel region.
 ///
-/// With a limit on the address space, OpenBLAS waits forever for its buffers, 128 MiB for each thread that
-/// calls it. They are allocated here, once; the number of threads is at most that of the buffers. Throws
-/// OutOfMemory if there is no memory for one.
+/// With a limit on the address space or private memory, OpenBLAS waits forever for its buffers, 128 MiB for
+/// each thread that calls it. They are allocated here, once; the number of threads is at most that of the
+/// buffers. Throws OutOfMemory if there is no memory for one.
 [[nodiscard]] int startable_threads(int wanted);
 
 }  // namespace echelon

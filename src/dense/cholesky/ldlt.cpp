@@ -6,6 +6,7 @@
 #include "linalg/blas/lapack.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
+#include "support/machine_epsilon.hpp"
 #include "support/setup_control.hpp"
 
 #include <echelon/methods/dense/ldlt.hpp>
@@ -33,13 +34,15 @@ class LdltFactorization {
 
   Outcome factor(const direct::FactorContext<B, T>& context) {
     pivots_.clear();
+    zero_pivots_ = 0;
     factors_ = Dense<T>();  // releases the old factors before the new ones are allocated
     factors_ = to_dense(context.A);
     const int n = blas::dimension(factors_.rows());
     T* const a = factors_.data();
-    if (equilibrate_) {
-      if (Outcome scaled = equilibrate(context.scales); !scaled.ok()) return scaled;
-    }
+    const std::vector<double> rows = dense_symmetric::largest_of_rows<T>(factors_.view());
+    if (const auto zero = std::find(rows.begin(), rows.end(), 0.0); zero != rows.end())
+      return zero_line("row", zero - rows.begin());
+    if (equilibrate_) equilibrate(context.scales);
     if (const auto place = dense_symmetric::find_asymmetry<T>(factors_.view())) {
       return not_symmetric(place->first, place->second, Status::breakdown);
     }
@@ -48,8 +51,7 @@ class LdltFactorization {
     const T largest = lapack::norm_max(n, a);
     int zero = 0;
     if (!factor_blocks(n, a, zero, context.control)) return cancelled_factorization();
-    if (zero > 0) return zero_pivot(zero - 1);
-    Outcome outcome;
+    Outcome outcome = zero > 0 ? replace_zero_pivots(zero - 1, largest) : Outcome{};
     outcome.statistics = pivot_statistics(largest);
     return outcome;
   }
@@ -78,6 +80,8 @@ class LdltFactorization {
       inertia.negative += negative ? 1 : 0;
       inertia.positive += pair || !negative ? 1 : 0;
     });
+    inertia.positive -= zero_pivots_;
+    inertia.zero = zero_pivots_;
     return inertia;
   }
   [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
@@ -115,14 +119,25 @@ class LdltFactorization {
 
  private:
   /// Scales the largest magnitudes of the rows to about 1.
-  Outcome equilibrate(Scales<T>& scales) {
-    const std::vector<double> largest = dense_symmetric::largest_of_rows<T>(factors_.view());
-    const auto zero = std::find(largest.begin(), largest.end(), 0.0);
-    if (zero != largest.end()) return zero_line("row", zero - largest.begin());
+  void equilibrate(Scales<T>& scales) {
     std::vector<T> factors;
     dense_symmetric::equilibrate_symmetrically(factors_.view(), factors);
     scales = dense_symmetric::symmetric_scales(factors);
-    return {};
+  }
+
+  /// Replaces pivots that are exactly zero, as are their columns of the Schur complement, by a rounding error
+  /// of the largest element, as another order of summation leaves it there. Returns the outcome for a
+  /// singular A. `first`: the first of them.
+  Outcome replace_zero_pivots(std::int64_t first, T largest) {
+    for_pivots([&](std::int64_t k, bool pair) {
+      if (pair || factors_(k, k) != T{0}) return;
+      factors_(k, k) = static_cast<T>(machine_epsilon<T>) * largest;
+      ++zero_pivots_;
+    });
+    Outcome outcome = zero_pivot(first);
+    outcome.row.reset();
+    outcome.rank = factors_.rows() - zero_pivots_;
+    return outcome;
   }
 
   /// Factors like LAPACK's sytrf_rook: blocks of columns are factored and applied to the rest of the lower
@@ -175,7 +190,8 @@ class LdltFactorization {
   bool equilibrate_;
   Dense<T> factors_;
   T norm_ = 0;
-  std::vector<int> pivots_;  // as LAPACK's: from 1; negative for both rows of a block of order two
+  std::int64_t zero_pivots_ = 0;  // that were replaced
+  std::vector<int> pivots_;       // as LAPACK's: from 1; negative for both rows of a block of order two
 };
 
 }  // namespace

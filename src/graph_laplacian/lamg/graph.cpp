@@ -2,10 +2,10 @@
 #include "graph_laplacian/lamg/graph.hpp"
 
 #include "linalg/dominance.hpp"
-#include "support/machine_epsilon.hpp"
+#include "support/hash.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 
@@ -47,15 +47,45 @@ struct Members {
   Array<std::int32_t> vertices;
 };
 
-/// A multiple of the largest difference of an element of row i from its mirror in an A that counts as
-/// symmetric.
+/// A number that looks random, for the edge between two vertices.
+std::uint64_t hash_of_edge(std::int32_t lower, std::int32_t higher) {
+  const std::uint64_t bits = (static_cast<std::uint64_t>(lower) << 32U) | static_cast<std::uint64_t>(higher);
+  return hash_bits((bits + 1) * golden_ratio_64);
+}
+
+/// Copies the edges i j with a_ij < 0, if `only_mirrored` those with a_ji < 0 as well. Returns whether each
+/// edge was found from both of its vertices, by the sum of its hashes with a sign for each.
 template <class T>
-T rounding_of_row(const Csr<T>& A, std::int64_t i) {
-  constexpr double units = 64;
-  double sum = 0;
-  for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k)
-    sum += std::abs(static_cast<double>(A.values()[k]));
-  return static_cast<T>(units * machine_epsilon<T> * sum);
+bool copy_edges(const Csr<T>& A, bool only_mirrored, Graph<T>& graph) {
+  const FindAsymmetry<T> mirror{A.row_offsets().data(), A.column_indices().data(), A.values().data()};
+  std::uint64_t difference = 0;
+  std::int32_t out = 0;
+  for (std::int32_t i = 0; i < graph.n; ++i) {
+    T degree = 0;
+    const auto put_range = [&](std::int64_t& k, std::int64_t end, std::int64_t bound) {
+      for (; k < end && A.column_indices()[k] < bound; ++k) {
+        const std::int32_t j = A.column_indices()[k];
+        T value = A.values()[k];
+        if (only_mirrored && value < 0 && !(mirror.transposed(j, i) < 0)) value = 0;
+        graph.neighbours[out] = j;
+        graph.weights[out] = -value;
+        out += value < 0 ? 1 : 0;
+        degree -= std::min(value, T{0});
+        if (value < 0) difference += j < i ? hash_of_edge(j, i) : -hash_of_edge(i, j);
+      }
+    };
+    std::int64_t k = A.row_offsets()[i];
+    const std::int64_t end = A.row_offsets()[i + 1];
+    put_range(k, end, i);
+    if (k < end && A.column_indices()[k] == i) ++k;
+    graph.middle[i] = out;
+    put_range(k, end, graph.n);
+    graph.offsets[i + 1] = out;
+    graph.degree[i] = degree;
+  }
+  graph.neighbours.shrink(out);
+  graph.weights.shrink(out);
+  return difference == 0;
 }
 
 }  // namespace
@@ -64,35 +94,11 @@ template <class T>
 Graph<T> graph_of(const Csr<T>& A) {
   if (A.nonzeros() > std::numeric_limits<std::int32_t>::max()) return {};
   const auto n = static_cast<std::int32_t>(A.rows());
-  const FindAsymmetry<T> mirror{A.row_offsets().data(), A.column_indices().data(), A.values().data()};
   Graph<T> graph(n, A.nonzeros());
-  std::int32_t out = 0;
-  for (std::int32_t i = 0; i < n; ++i) {
-    T degree = 0;
-    // Rounding errors of an A that counts as symmetric can be an entry on one side only, which is not an
-    // edge.
-    const T rounding = rounding_of_row(A, i);
-    const auto put_range = [&](std::int64_t& k, std::int64_t end, std::int64_t bound) {
-      for (; k < end && A.column_indices()[k] < bound; ++k) {
-        T value = A.values()[k];
-        if (value < 0 && -value <= rounding && !(mirror.transposed(A.column_indices()[k], i) < 0)) value = 0;
-        graph.neighbours[out] = A.column_indices()[k];
-        graph.weights[out] = -value;
-        out += value < 0 ? 1 : 0;
-        degree -= std::min(value, T{0});
-      }
-    };
-    std::int64_t k = A.row_offsets()[i];
-    const std::int64_t end = A.row_offsets()[i + 1];
-    put_range(k, end, i);
-    if (k < end && A.column_indices()[k] == i) ++k;
-    graph.middle[i] = out;
-    put_range(k, end, n);
-    graph.offsets[i + 1] = out;
-    graph.degree[i] = degree;
-  }
-  graph.neighbours.shrink(out);
-  graph.weights.shrink(out);
+  if (copy_edges(A, false, graph)) return graph;
+  // Rounding errors of an A that counts as symmetric can be an element on one side only: it is no edge.
+  graph = Graph<T>(n, A.nonzeros());
+  copy_edges(A, true, graph);
   return graph;
 }
 

@@ -163,7 +163,7 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job) {
   }
   if (!outcome.ok() || !check_finite(answer.x, outcome)) return;
   const bool met = std::isfinite(answer.r.norm2) && answer.r.norm2 <= job.tolerance;
-  if (met || job.limited_by_rounding) return;
+  if (met || (job.limited_by_rounding && satisfies<T>(answer.b, answer.r))) return;
   outcome.status = Status::stagnated;
   outcome.message =
       fmt::format("the true residual is {:.3g}, above the tolerance {:.3g}", answer.r.norm2, job.tolerance);
@@ -178,6 +178,21 @@ bool is_refused(const Outcome& outcome) {
   return outcome.status == Status::inconsistent || outcome.status == Status::singular;
 }
 
+namespace {
+
+/// Says in the outcome that rounding errors of x may make its residual exceed the least one by more than the
+/// relative tolerance of residuals: their part in the range of A adds up to the least residual in squares.
+template <class T>
+void warn_of_excess(double rounding, const VectorFacts& r, Outcome& outcome) {
+  if (rounding <= std::sqrt(2 * satisfying_residual<T>) * r.norm2) return;
+  outcome.warnings.push_back(
+      fmt::format("rounding errors of x are large in comparison to the residual, which may exceed the least "
+                  "one: ||A|| ||x|| eps / ||r|| is about {}",
+                  short_number(rounding / rounding_level<T> * machine_epsilon<T> / r.norm2)));
+}
+
+}  // namespace
+
 template <class T>
 bool accept_least_squares(const Answer<T>& answer, Job& job, bool stable) {
   Outcome& outcome = job.outcome;
@@ -186,13 +201,17 @@ bool accept_least_squares(const Answer<T>& answer, Job& job, bool stable) {
   const NormalResidual normal = answer.normal_residual();
   const double scale = normal.matrix_norm * answer.r.norm2;
   job.normal_residual = scale > 0 ? normal.norm2 / scale : normal.norm2;
-  const double rounding = stable ? rounding_level<T> * normal.matrix_norm * answer.x.norm2 : 0;
   // The tolerance of an iterative method is that for the part of b in the range of A.
-  const double most = std::max({satisfying_residual<T> * answer.r.norm2, job.tolerance, rounding});
+  const double most = std::max(satisfying_residual<T> * answer.r.norm2, job.tolerance);
   const bool truncated = normal.norm2 <= answer.truncation * normal.matrix_norm * answer.r.norm2;
-  if (!(normal.largest <= most || truncated)) return false;
+  const bool small = normal.largest <= most || truncated;
+  // x = 0 has the residual b.
+  const double rounding = rounding_level<T> * normal.matrix_norm * answer.x.norm2;
+  const bool rounded = stable && normal.largest <= rounding && answer.r.norm2 <= answer.b.norm2;
+  if (!small && !rounded) return false;
   outcome.status = Status::least_squares;
   outcome.warnings.push_back(std::exchange(outcome.message, {}));
+  if (!small) warn_of_excess<T>(rounding, answer.r, outcome);
   // ||x - x*|| <= ||A^+||^2 ||A^T r|| where the columns of A are independent.
   if (job.inverse_norm > 0 && answer.x.norm2 > 0) {
     const double error = job.inverse_norm * (normal.norm2 / answer.x.norm2) * job.inverse_norm;
@@ -219,7 +238,8 @@ void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& proble
                       outcome.rank.value_or(std::min(problem.rows, problem.columns)) == problem.columns;
   const auto meets = [&](const VectorFacts& r) {
     if (problem.damping > 0) return answer.b.norm2 == 0;
-    return iterative ? r.norm2 <= job.tolerance || job.limited_by_rounding : satisfies<T>(answer.b, r);
+    if (!iterative || job.limited_by_rounding) return satisfies<T>(answer.b, r);
+    return r.norm2 <= job.tolerance;
   };
   VectorFacts r = answer.r;
   if (!meets(r) && !iterative) r = answer.accurate_residual();
@@ -235,7 +255,8 @@ void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& proble
   }
   const Outcome before = outcome;
   if (accept_least_squares(answer, job, !iterative)) {
-    outcome.warnings = before.warnings;
+    // The message of the method gives way to the one below.
+    std::erase(outcome.warnings, before.message);
     outcome.message =
         problem.damping > 0
             ? fmt::format("x minimises ||b - A x||^2 + d^2 ||x||^2 for d = {}", short_number(problem.damping))

@@ -67,7 +67,8 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job);
 /// Makes the x of a refused system, or of an iteration that ended, the answer with the status
 /// `least_squares`, if its residual is orthogonal to the columns of A, and returns whether it is. The caller
 /// asked for such an x. `stable`: the method minimises the residual of an A that differs by rounding errors,
-/// so that A^T r may be as large as those of x make it, however large x is.
+/// so that A^T r may be as large as those of x make it, however large x is, with a warning where they may
+/// make the residual larger than the least one; not where x = 0 has a smaller residual.
 template <class T>
 [[nodiscard]] bool accept_least_squares(const Answer<T>& answer, Job& job, bool stable = false);
 

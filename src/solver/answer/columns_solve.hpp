@@ -230,7 +230,7 @@ class ColumnsSolve {
   bool is_measurable(ErrorMeasurement<T>& measurement, bool& trusted) {
     const Outcome& setup = state_.setup;
     const std::int64_t n = state_.matrix.rows();
-    if (is_iterative() || !control_.measure_error || n != state_.matrix.columns() ||
+    if (is_iterative() || !control_.measure_error || n != state_.matrix.columns() || minimizes_residual() ||
         (setup.rank.value_or(n) != n && !has_null_space()))
       return false;
     for (const Job& job : jobs_) {
@@ -275,7 +275,8 @@ class ColumnsSolve {
 
   /// Whether rounding errors of the residual in working precision could hide one that is too large.
   [[nodiscard]] bool is_residual_of_rounding(std::size_t j) const {
-    const double limit = is_iterative() ? jobs_[j].tolerance : satisfying_residual<T> * b_facts_[j].norm2;
+    const bool to_tolerance = is_iterative() && !jobs_[j].limited_by_rounding;
+    const double limit = to_tolerance ? jobs_[j].tolerance : satisfying_residual<T> * b_facts_[j].norm2;
     const auto rows = static_cast<double>(state_.matrix.rows());
     const double rounding = std::sqrt(rows) * epsilon() * state_.norm_inf * columns_[j].x.norm_inf;
     return columns_[j].r.norm2 <= limit && rounding > limit / 2;
@@ -365,10 +366,10 @@ class ColumnsSolve {
   }
 
   /// The error for which an x that does not satisfy the equations may be accepted; that of an x of least norm
-  /// says nothing of them.
+  /// says nothing of them, and neither does one that may be larger than measured.
   [[nodiscard]] std::optional<double> accepted_error(const MeasuredColumn& column) const {
     if (!control_.measure_error) return std::nullopt;
-    return has_null_space() ? 1.0 : column.error;
+    return has_null_space() || hides_errors_ ? 1.0 : column.error;
   }
 
   /// Figures of x, whose facts are in columns_[j].

@@ -88,7 +88,8 @@ class ErrorMeasurement {
   }
 
   /// Measures and corrects X. `trusted`: the factors are known to be accurate enough that d is right to a few
-  /// digits. Otherwise x is corrected as long as corrections shrink, which shows what they miss.
+  /// digits. Otherwise x is corrected as long as corrections shrink, which shows what they miss, and so does
+  /// a correction of the last d.
   std::vector<MeasuredColumn> run(DenseView<const T> B, DenseView<T> X, bool trusted) {
     trusted_ = trusted;
     own_.fit(X.device(), X.rows(), X.columns());
@@ -98,6 +99,11 @@ class ErrorMeasurement {
       const bool exact = column.error <= rounding_level<T>;
       if (exact || (trusted_ && column.error <= two_thirds_of_digits<T>())) continue;
       correct(column_of(B, j), column_of(X, j), own_.corrections.view().column(j), column);
+    }
+    for (std::int64_t j = 0; j < X.columns() && !trusted_; ++j) {
+      MeasuredColumn& column = columns[static_cast<std::size_t>(j)];
+      if (column.correction > 0 && column.error < 1)
+        add_error_of_correction(column_of(B, j), column_of(X, j), column);
     }
     for (MeasuredColumn& column : columns) {
       const double least = trusted_ ? machine_epsilon<T> / 2.0 : rounding_level<T>;
@@ -151,6 +157,25 @@ class ErrorMeasurement {
       if (!std::isfinite(column.error)) column.error = std::numeric_limits<double>::infinity();
     }
     return columns;
+  }
+
+  /// Adds the correction of d, A^-1 (r - A d), to the error that d tells. Where the columns of A differ in
+  /// size, the largest element of x can be a small one of the scaled unknowns, in which d is less accurate
+  /// than in the others.
+  void add_error_of_correction(DenseView<const T> b, DenseView<const T> x, MeasuredColumn& column) {
+    const std::int64_t n = x.rows();
+    const MeasuredColumn last = measure(b, x).front();
+    T* const d = own_.corrections.data();
+    T* const r = own_.candidate.data();
+    const VectorFacts remaining = check_.accurate_residual(A_, own_.residuals.data(), d, r);
+    if (project_) project_(r);
+    const Control quiet;
+    std::vector<Job> jobs = {job(0, remaining, quiet)};
+    implementation_.solve(method_, DenseView<const T>(r, n, 1, n, x.device()),
+                          DenseView<T>(d, n, 1, n, x.device()), jobs);
+    if (project_) project_(d);
+    const double error = (last.correction + check_.vector(n, d).norm_inf) / column.x.norm_inf;
+    column.error = std::isfinite(error) ? std::max(column.error, error) : 1;
   }
 
   /// Policy of refine() for one x with the correction d: accepts candidates x + d whose own correction is at

@@ -29,7 +29,6 @@ constexpr double direct_at_last_seconds = 1200;
 /// this share of the elements stored. Otherwise it comes first only if a sparse factorisation takes longer,
 /// because the factor would be full.
 constexpr double dense_first_seconds = 0.005;
-constexpr std::int64_t dense_first_rows = 64;
 constexpr double dense_first_share = 0.25;
 
 /// Number of rows from which ldlt is faster than lu on one thread, see docs/benchmarks/lu.md; on several

@@ -250,6 +250,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
   }
   order_families(is_grid);
   if (factor_deferred || deficient_rank) return;
+  if (A.rows() <= dense_first_rows) return find_factor_cost(A);
   band = predict_band(A, *band, device);
   if (has_narrow_band()) return;
   if (A.nonzeros() <= most_measured_nonzeros)
@@ -287,8 +288,19 @@ void MethodSelection::describe_structure(const Csr<T>& A, const SparseRowSummary
   dominant_rows = !structure.symmetric_values && sample_is_dominant(A);
 }
 
+CostPrediction MethodSelection::full_factor_cost() const {
+  const double flops = elimination_flops(structure.rows);
+  const auto rows = static_cast<std::size_t>(structure.rows);
+  return {structure.symmetric_values ? flops / 2 : flops, rows * rows * element_size};
+}
+
 template <class T>
 void MethodSelection::find_factor_cost(const Csr<T>& A) {
+  if (A.rows() <= dense_first_rows) {
+    // Dense elimination comes first and takes less time than an analysis.
+    factor = full_factor_cost();
+    return;
+  }
   if (factor && has_full_factor(*this)) return;
   if (A.nonzeros() >= estimated_nonzeros) factor = estimate_factor_cost(A, structure.symmetric_values);
   if (A.nonzeros() >= estimated_nonzeros && is_certainly_slow(*this, direct_first_seconds)) return;

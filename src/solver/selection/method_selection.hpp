@@ -138,11 +138,16 @@ struct MethodSelection {
   /// Finds the structure of A as far as the choice needs it.
   template <class T>
   void describe_structure(const Csr<T>& A, const SparseRowSummary& rows, bool known_symmetric);
-  /// Finds `factor`, by an analysis unless an estimate excludes that a sparse factorisation comes first.
+  /// Upper bound of the cost of a sparse factorisation: that of a full factor.
+  [[nodiscard]] CostPrediction full_factor_cost() const;
+  /// Finds `factor`, by an analysis unless A is small, or an estimate
+  /// excludes that a sparse factorisation comes first.
   template <class T>
   void find_factor_cost(const Csr<T>& A);
 };
 
+/// Number of rows up to which dense elimination comes first for any sparse matrix that has no narrow band.
+inline constexpr std::int64_t dense_first_rows = 64;
 /// Rows up to which a complex A is factored as a dense matrix: that takes at most some milliseconds.
 inline constexpr std::int64_t dense_complex_rows = 128;
 /// The methods for a square complex matrix, best first.

@@ -81,9 +81,9 @@ class AugmentedSystem final : public SolverImplementation<T> {
   }
 
   [[nodiscard]] std::optional<CostPrediction> predict_cost(const MatrixRef<T>& A) override {
-    S_ = make_tall(A);
+    S_ = make_tall(A, is_square(A));
     if (!(S_.largest > 0)) return CostPrediction{};
-    K_ = make_augmented(S_, first_s(), options_.damping, 0);
+    K_ = make_augmented(S_, first_s(A), options_.damping, 0);
     factored_ = false;
     SolverImplementation<double>& ldlt = new_factors();
     ldlt.set_control(this->control());
@@ -120,8 +120,8 @@ class AugmentedSystem final : public SolverImplementation<T> {
   Outcome factor(const MatrixRef<T>& A) {
     A_ = A;
     transpose_.form(A);
-    S_ = make_tall(A);
-    s_ = first_s();
+    S_ = make_tall(A, is_square(A));
+    s_ = first_s(A);
     shift_ = 0;
     if (!(S_.largest > 0)) {
       Outcome zero;
@@ -137,14 +137,17 @@ class AugmentedSystem final : public SolverImplementation<T> {
     return outcome;
   }
 
-  /// A square A needs no s, whose matrix has the condition of A and not its square.
-  [[nodiscard]] double first_s() const {
-    const bool square = S_.matrix.rows() == S_.matrix.columns() && options_.damping == 0;
-    return square ? 0 : relative_s * S_.largest;
+  /// A square A, whose residual is zero, needs no s: its matrix has the condition of A and not its square.
+  [[nodiscard]] bool is_square(const MatrixRef<T>& A) const {
+    return A.rows() == A.columns() && options_.damping == 0;
+  }
+  [[nodiscard]] double first_s(const MatrixRef<T>& A) const {
+    return is_square(A) ? 0 : relative_s * S_.largest;
   }
 
   /// Factors the augmented matrix of a rank-deficient A with a small d, and finds the rank.
   Outcome factor_deficient() {
+    if (!S_.row_exponents.empty()) S_ = make_tall(A_, false);
     s_ = relative_s * S_.largest;
     const std::optional<std::int64_t> rank = rank_by_inertia(rank_tolerance);
     const std::optional<std::int64_t> less = rank_by_inertia(clear_gap * rank_tolerance);
@@ -233,7 +236,8 @@ class AugmentedSystem final : public SolverImplementation<T> {
       for (std::int64_t i = 0; i < A_.rows(); ++i)
         own.rhs[at(m + i)] = static_cast<double>(own.r[at(i)]) * S_.scale(i);
     } else if (!normal || s_ == 0) {
-      std::copy(own.r.begin(), own.r.end(), own.rhs.begin());
+      for (std::int64_t i = 0; i < m; ++i)
+        own.rhs[at(i)] = static_cast<double>(own.r[at(i)]) * S_.row_scale(i);
     } else {
       own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
       const double square = options_.damping * options_.damping;
@@ -276,12 +280,15 @@ class AugmentedSystem final : public SolverImplementation<T> {
     correct(shift_ > 0 ? most_corrections : options_.refine, view(x), view(own.candidate.data()),
             corrections);
     job.statistics.push_back({"refinement_steps", corrections.steps()});
-    if (!job.control->measure_error) return;
-    // Rounding errors may have made a nonsingular A of a singular one, or the reverse.
-    const bool is_open = shift_ > 0 && A_.rows() == A_.columns();
-    job.error =
-        is_open ? 1
-                : std::max({corrections.size(), rounding_error(own, x), shift_ > 0 ? null_space_error : 0});
+    if (job.control->measure_error) job.error = error_of(own, x, corrections.size());
+  }
+
+  /// The error of x as far as it is known here, for a last correction of the given size. The errors of a
+  /// square A are measured as those of all direct methods, unless rounding errors may have made a nonsingular
+  /// A of a singular one, or the reverse.
+  std::optional<double> error_of(Vectors& own, const T* x, double size) const {
+    if (is_square(A_)) return shift_ > 0 ? std::optional(1.0) : std::nullopt;
+    return std::max({size, rounding_error(own, x), shift_ > 0 ? null_space_error : 0});
   }
 
   AugmentedOptions options_;

@@ -53,15 +53,32 @@ Csr<double> in_double(const Csr<T>& A) {
 
 }  // namespace
 
-double TallMatrix::scale(std::int64_t j) const {
+namespace {
+
+double factor_of(const std::vector<int>& exponents, std::int64_t j) {
   return exponents.empty() ? 1 : std::ldexp(1.0, -exponents[static_cast<std::size_t>(j)]);
 }
 
+}  // namespace
+
+double TallMatrix::scale(std::int64_t j) const {
+  return factor_of(exponents, j);
+}
+
+double TallMatrix::row_scale(std::int64_t i) const {
+  return factor_of(row_exponents, i);
+}
+
 template <class T>
-TallMatrix make_tall(const MatrixRef<T>& A) {
+TallMatrix make_tall(const MatrixRef<T>& A, bool scales_rows) {
   TallMatrix S;
   S.wide = A.rows() < A.columns();
-  const Csr<double> given = in_double((A.is_sparse() ? *A.csr() : to_csr(A)).to(Device::serial()));
+  Csr<double> given = in_double((A.is_sparse() ? *A.csr() : to_csr(A)).to(Device::serial()));
+  if (scales_rows) S.row_exponents = row_exponents(given);
+  for (std::int64_t i = 0; i < given.rows() && !S.row_exponents.empty(); ++i) {
+    for (std::int64_t k = given.row_offsets()[i]; k < given.row_offsets()[i + 1]; ++k)
+      given.values()[k] *= S.row_scale(i);
+  }
   S.transpose = S.wide ? given : transpose(given);
   S.exponents = row_exponents(S.transpose);
   double* const values = S.transpose.values().data();
@@ -76,8 +93,8 @@ TallMatrix make_tall(const MatrixRef<T>& A) {
   S.norm = std::sqrt(norm_inf(S.matrix)) * std::sqrt(norm_inf(S.transpose));
   return S;
 }
-template TallMatrix make_tall(const MatrixRef<float>&);
-template TallMatrix make_tall(const MatrixRef<double>&);
+template TallMatrix make_tall(const MatrixRef<float>&, bool);
+template TallMatrix make_tall(const MatrixRef<double>&, bool);
 
 Csr<double> make_augmented(const TallMatrix& S, double s, double damping, double shift) {
   const std::int64_t m = S.matrix.rows();

@@ -214,6 +214,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     this->complete(outcome, fronts, false);
     add_front_statistics(outcome, fronts, factors.diagonal());
     if (doubtful || rank < A.rows()) this->add_certainty(outcome, proven);
+    this->add_doubt(outcome, proven, fronts);
     return outcome;
   }
 

@@ -100,6 +100,7 @@ class SparseLdltFactorization final : public RankDecidingFactorization<B, T> {
     outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
     fronts_.add_pivot_statistics(outcome);
     if (doubtful || facts.rank < context.A.rows()) this->add_certainty(outcome, proven);
+    this->add_doubt(outcome, proven || facts.rank == matching_.structural_rank, fronts_);
     return outcome;
   }
 

@@ -10,9 +10,11 @@
 #include "sparse_direct/multifrontal/pivoted_factorization.hpp"
 #include "sparse_direct/multifrontal/singular.hpp"
 #include "sparse_direct/multifrontal/sparse_factorization.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -75,8 +77,9 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
     return facts.rank < n || facts.perturbed_pivots == 0 || test_factors(context) <= acceptable_test_error;
   }
 
-  /// Factors again where the exact rank of A is known and is another one than that of the factors: a smaller
-  /// one, or a larger one where the factors leave a doubt and no tolerance a gap between the pivots.
+  /// Factors again where the rank of the factors is not full and leaves a doubt, with a tolerance that leaves
+  /// a gap between the pivots, and where the exact rank of A is known and is another one: a smaller one, or a
+  /// larger one where no tolerance leaves a gap.
   /// (Rounding errors make a product of smaller rank one of full rank; the complete pivoting of roots leaves
   /// a gap of 10^5 there in float, and of less than 300 in Hilbert's matrices.) Returns whether the rank is
   /// proven. `doubtful`: even a full rank is.
@@ -84,10 +87,12 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
                                  const Scaling& scaling, bool trustworthy, bool doubtful, Outcome& outcome) {
     const std::int64_t found = fronts.facts().rank;
     const std::optional<std::int64_t> exact = decide_rank(context.A, {found, doubtful});
-    if (!exact || *exact == found) return exact.has_value();
-    if (*exact > found && trustworthy && has_gap(fronts)) return false;
-    if (*exact > found && factor_with_gap(context, fronts, scaling)) return false;
-    if (!factor_with_rank(context, fronts, scaling, *exact))
+    if (exact == found) return true;
+    const bool larger = exact.value_or(order_of(fronts)) > found;
+    if (!exact && !larger) return false;
+    if (larger && trustworthy && has_gap(fronts)) return false;
+    if (larger && factor_with_gap(context, fronts, scaling)) return false;
+    if (!exact || !factor_with_rank(context, fronts, scaling, *exact))
       outcome = factor_and_assess(context, fronts, scaling);
     return exact == fronts.facts().rank;
   }
@@ -126,6 +131,15 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
   static void add_certainty(Outcome& outcome, bool proven) {
     outcome.statistics.push_back({"rank_certainty", std::string(proven ? "proven" : "to working precision")});
   }
+  /// Adds that another tolerance could lead to another rank than that of the fronts, unless this is certain.
+  static void add_doubt(Outcome& outcome, bool certain, const PivotedFactorization<T>& fronts) {
+    if (certain || fronts.facts().rank == order_of(fronts) || has_gap(fronts)) return;
+    outcome.statistics.push_back({"doubtful", std::int64_t{1}});
+    outcome.warnings.push_back("the rank of A is doubtful: the smallest accepted pivot is " +
+                               short_number(sizes_of_pivots(fronts).smallest()) +
+                               ", the largest rejected one " + short_number(fronts.facts().largest_rejected) +
+                               ", the tolerance " + short_number(null_pivot_tolerance<T>(order_of(fronts))));
+  }
 
   [[nodiscard]] SolutionAssessment<T> assessment() const override {
     if (rank_description_.empty()) return {};
@@ -139,15 +153,20 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
     return pivot_sizes(fronts.factors(), [](std::int64_t) { return 1.0; });
   }
 
-  /// Whether the accepted pivots are clearly larger than the rejected ones.
+  [[nodiscard]] static std::int64_t order_of(const PivotedFactorization<T>& fronts) {
+    return std::ssize(fronts.row_order());
+  }
+  /// Whether the accepted pivots are clearly larger than the rejected ones, and than the tolerance.
   [[nodiscard]] static bool has_gap(const PivotedFactorization<T>& fronts) {
-    return sizes_of_pivots(fronts).smallest() > doubtful_gap * fronts.facts().largest_rejected;
+    const double rejected =
+        std::max(fronts.facts().largest_rejected, null_pivot_tolerance<T>(order_of(fronts)));
+    return sizes_of_pivots(fronts).smallest() > doubtful_gap * rejected;
   }
   /// Factors with tolerances at which rounding errors that have grown are rejected, until the pivots have a
   /// gap; false if there is none.
   static bool factor_with_gap(const Context& context, PivotedFactorization<T>& fronts,
                               const Scaling& scaling) {
-    for (const double growth : {16, 256, 4096}) {
+    for (const double growth : multiples_of_tolerance) {
       const double smallest = growth * null_pivot_tolerance<T>(context.A.rows());
       if (!fronts.factor_scaled(*context.A.csr(), scaling, smallest, context.control)) return false;
       if (has_gap(fronts) && are_trustworthy(context, fronts)) return true;

@@ -98,21 +98,31 @@ TEST(MemoryLimits, ContainerWithoutItsPath_OwnGroup) {
   EXPECT_EQ(files.memory().info.available, 300 * MiB);
 }
 
-TEST(MemoryLimits, AddressSpace_Named) {
+/// Limits a kind of memory of this process, which uses `field` of /proc/self/statm, to 100 MiB more.
+template <class Resource>
+void expect_named(Resource resource, std::size_t field, const std::string& name) {
   rlimit before = {};
-  getrlimit(RLIMIT_AS, &before);
+  getrlimit(resource, &before);
+  std::ifstream file("/proc/self/statm");
   std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
+  for (std::size_t k = 0; k <= field; ++k) file >> pages;
   const std::size_t used = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const rlimit limit = {used + 100 * MiB, before.rlim_max};
-  setrlimit(RLIMIT_AS, &limit);
+  setrlimit(resource, &limit);
   const HostMemory memory = host_memory();
+  const bool limited = is_memory_of_process_limited();
   const std::string text = host_out_of_memory(0).what();
-  setrlimit(RLIMIT_AS, &before);
+  setrlimit(resource, &before);
+  EXPECT_TRUE(limited);
   EXPECT_GT(memory.info.available, 50 * MiB);
   EXPECT_LE(memory.info.available, 101 * MiB);
-  EXPECT_EQ(memory.limit, "the limit of the address space, ulimit -v");
-  EXPECT_NE(text.find("ulimit -v"), std::string::npos) << text;
+  EXPECT_EQ(memory.limit, name);
+  EXPECT_NE(text.find(name), std::string::npos) << text;
+}
+
+TEST(MemoryLimits, LimitsOfTheProcess_Named) {
+  expect_named(RLIMIT_AS, 0, "the limit of the address space, ulimit -v");
+  expect_named(RLIMIT_DATA, 5, "the limit of private memory, ulimit -d");
 }
 
 }  // namespace

@@ -192,6 +192,41 @@ TYPED_TEST(DenseSymmetricOf, SaysWhenSingular) {
   EXPECT_EQ(ldlt.factor(nearly).status, Status::singular);
 }
 
+/// A zero pivot of ldlt does not decide: x satisfies consistent equations, and the inertia has the zeros.
+TYPED_TEST(DenseSymmetricOf, ZeroPivots_AnswerIsJudged) {
+  using T = TypeParam;
+  for (const std::int64_t n : {3, 4, 70, 150}) {
+    // [E E; E E] for a diagonal E of powers of two with either sign, by which elimination is exact; where n
+    // is odd, with one element more.
+    const std::int64_t m = n / 2;
+    Dense<T> a(Device(), n, n);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        const T size = static_cast<T>(1 << (i % m % 6));
+        a(i, j) = i < 2 * m && j < 2 * m && i % m == j % m ? (i % m % 2 == 0 ? size : -size) : T{0};
+      }
+    }
+    if (n > 2 * m) a(n - 1, n - 1) = 5;
+    Ldlt<T> ldlt;
+    const Report setup = ldlt.factor(a);
+    EXPECT_EQ(setup.status, Status::singular) << setup.message;
+    EXPECT_FALSE(setup.row) << setup.message;
+    EXPECT_EQ(setup.rank, n - m);
+    EXPECT_EQ(ldlt.inertia(), (Inertia{(m + 1) / 2 + n % 2, m / 2, m}));
+    EXPECT_EQ(ldlt.determinant().sign, 0);
+    Dense<T> b(Device(), n, 1);
+    for (std::int64_t i = 0; i < n; ++i) b(i, 0) = static_cast<T>(i % m + 1);
+    Dense<T> x(Device(), n, 1);
+    const Report consistent = ldlt.solve(b, x);
+    EXPECT_EQ(consistent.status, Status::underdetermined) << consistent;
+    EXPECT_EQ(consistent.rank, n - m) << consistent;
+    EXPECT_LT(consistent.relative_residual, 100 * std::numeric_limits<T>::epsilon()) << consistent;
+    b(0, 0) += 1;
+    const Report contradicts = ldlt.solve(b, x);
+    EXPECT_EQ(contradicts.status, Status::inconsistent) << contradicts;
+  }
+}
+
 TYPED_TEST(DenseSymmetricOf, NewMatrixAndNoColumns_Work) {
   using T = TypeParam;
   Cholesky<T> cholesky;

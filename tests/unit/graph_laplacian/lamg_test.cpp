@@ -101,6 +101,34 @@ TEST(Lamg, RoundingErrorsOnOneSideOfTheDiagonal_AreNoEdges) {
   EXPECT_NEAR(x[150], 1, 1e-6);
 }
 
+TEST(Lamg, ElementsOnOneSide_OfAnySize) {
+  // Whatever the test of symmetry takes for rounding errors of the largest rows, here of one with 1e6.
+  for (int decades = 5; decades <= 20; ++decades) {
+    std::vector<Triplet<double>> triplets;
+    const std::int32_t n = 60;
+    for (std::int32_t i = 0; i < n; ++i) {
+      triplets.push_back({i, i, i == 0 ? 1e6 : 3});
+      if (i > 0) triplets.push_back({i, i - 1, -1});
+      if (i + 1 < n) triplets.push_back({i, i + 1, -1});
+      for (std::int32_t j = 0; j + 2 < i; j += 2)
+        triplets.push_back({decades % 2 == 0 ? i : j, decades % 2 == 0 ? j : i, -std::pow(10.0, -decades)});
+    }
+    const Csr<double> A = Csr<double>::from_triplets(n, n, triplets);
+    const std::vector<double> b = product(A, std::vector<double>(static_cast<std::size_t>(n), 1.0));
+    Solver<double> lamg = make_solver<double>("lamg", Device::serial());
+    const Report setup = lamg.setup(A);
+    if (!setup.ready()) {
+      EXPECT_NE(setup.message.find("not symmetric"), std::string::npos) << setup.message;
+      EXPECT_LT(decades, 15);
+      continue;
+    }
+    std::vector<double> x(b.size());
+    const Report report = lamg.solve(b, x);
+    EXPECT_EQ(report.status, Status::converged) << decades << ": " << report.message;
+    EXPECT_NEAR(x[30], 1, 1e-6);
+  }
+}
+
 TEST(Lamg, TreesAndSmallGraphs_OneCycle) {
   for (const std::string family : {"path", "star", "random-tree", "complete-binary-tree", "ring"}) {
     for (const int n : {3, 4, 100, 20000}) {

@@ -101,9 +101,9 @@ TEST(OutputFormat, NameTells) {
   EXPECT_EQ(output_format_of_name("x.mtx"), FileFormat::matrix_market);
   EXPECT_EQ(output_format_of_name("x.rua"), FileFormat::harwell_boeing);
   EXPECT_EQ(output_format_of_name("x"), std::nullopt);
-  EXPECT_EQ(output_format_of_name("x.vector"), std::nullopt);
+  EXPECT_EQ(output_format_of_name("folder.vector/x"), std::nullopt);
   EXPECT_EQ(file_format_of_name("x.csv"), std::nullopt);  // read by its content
-  for (const char* name : {"x.mat", "x.json", "x.H5", "x.parquet.gz"})
+  for (const char* name : {"x.mat", "x.json", "x.H5", "x.parquet.gz", "x.vector", "x.mtx.1"})
     EXPECT_THROW((void)output_format_of_name(name), BadOption) << name;
 }
 

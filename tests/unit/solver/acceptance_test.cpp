@@ -159,6 +159,23 @@ TEST(Acceptance, ConsistentOfRankDeficiency_UnderdeterminedIsSolved) {
   }
 }
 
+/// Rounding errors of the residual in working precision do not make an answer.
+TEST(Acceptance, IterationLimitedByRounding_IsJudgedByItsTrueResidual) {
+  for (const auto& [residual, status] :
+       {std::pair(0.9e-4, Status::converged), std::pair(2.2e-4, Status::stagnated)}) {
+    Answer<float> answer;
+    answer.b.norm2 = 1;
+    answer.r.norm2 = residual;
+    Job job;
+    job.outcome.status = Status::converged;
+    job.tolerance = 1e-5;
+    job.limited_by_rounding = true;
+    ExactRank<float> exact;
+    accept_iterative(answer, exact, job);
+    EXPECT_EQ(job.outcome.status, status) << residual;
+  }
+}
+
 /// A solver whose rank is not reported computes none, and has the same x.
 TEST(Acceptance, LeaveRankUnproven_OmitsTheProof) {
   const Csr<double> A = sparse<double>(complete(30));

@@ -99,6 +99,46 @@ TEST(DoubtfulRank, RoundedProductWithAGap_KeepsItsRank) {
   }
 }
 
+/// Such products where rounding errors of pivots exceed the tolerance: the rank is found, or full with a word
+/// that A is singular to working precision.
+TEST(DoubtfulRank, RoundedProduct_IsNeverOfFullRankWithoutAWord) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    const std::int64_t n = 80;
+    const std::int64_t rank = 66;
+    std::vector<double> factors(static_cast<std::size_t>(2 * n * rank));
+    for (double& element : factors) element = normal(random);
+    Dense<double> A(Device(), n, n);
+    std::vector<double> b(static_cast<std::size_t>(n), 0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        A(i, j) = 0;
+        for (std::int64_t k = 0; k < rank; ++k)
+          A(i, j) += factors[static_cast<std::size_t>(i * rank + k)] *
+                     factors[static_cast<std::size_t>((n + j) * rank + k)];
+        b[static_cast<std::size_t>(i)] += A(i, j);
+      }
+    }
+    for (const std::string& method : rank_deciding_methods) {
+      if (method == "ldlt" || method == "sparse-ldlt") continue;  // A is unsymmetric
+      SCOPED_TRACE(method + ", seed " + std::to_string(seed));
+      const Report report = solve(to_csr(MatrixRef<double>(A)), b, {.method = method}).report;
+      EXPECT_TRUE(report.solved()) << report;
+      if (report.status == Status::underdetermined) {
+        EXPECT_EQ(report.rank, rank) << report;
+        continue;
+      }
+      EXPECT_EQ(report.expected_digits(), 0) << report;
+      EXPECT_FALSE(report.warnings.empty()) << report;
+      EXPECT_NE(report.warnings.front().find("singular to working precision"), std::string::npos) << report;
+      EXPECT_NE(method, "mapped-echelon");
+      EXPECT_NE(method, "sparse-lu");
+      EXPECT_NE(method, "gauss-jordan");
+    }
+  }
+}
+
 /// R A C of a singular integer matrix, with powers of two over the range: its rank, and a contradiction of
 /// its equations, are those of A.
 TEST(DoubtfulRank, WideScalesOfRowsAndColumns_LeaveTheRank) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Digits that reports promise for weakly grounded networks, beside those that x has.
+/// Digits that reports promise for weakly grounded networks and scaled systems, beside those that x has.
+#include "support/big_float.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -207,6 +208,66 @@ TEST(PromisedDigits, WeaklyGroundedGrid_AreThere) {
     }
   }
   EXPECT_GE(promised, 40);
+}
+
+/// A random matrix whose rows and columns are scaled over +-decades.
+std::vector<double> scaled_matrix(std::mt19937& random, std::size_t n, double decades) {
+  std::uniform_real_distribution<double> element(-1, 1);
+  std::uniform_real_distribution<double> exponent(-decades, decades);
+  std::vector<double> A(n * n);
+  for (double& a : A) a = element(random);
+  for (const bool by_row : {true, false}) {
+    for (std::size_t k = 0; k < n; ++k) {
+      const double factor = std::pow(10.0, exponent(random));
+      for (std::size_t l = 0; l < n; ++l) A[by_row ? k * n + l : l * n + k] *= factor;
+    }
+  }
+  return A;
+}
+
+/// Where columns differ in size, the largest element of x may be a small one of the scaled unknowns.
+template <class T>
+void expect_digits_of_scaled_systems(double decades) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 150; ++round) {
+    const std::size_t n = 2 + static_cast<std::size_t>(round % 7);
+    std::vector<double> elements = scaled_matrix(random, n, decades);
+    Dense<T> A(Device(), static_cast<std::int64_t>(n), static_cast<std::int64_t>(n));
+    std::vector<double> b(n, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        const auto rounded = static_cast<T>(elements[i * n + j]);
+        A(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)) = rounded;
+        elements[i * n + j] = static_cast<double>(rounded);
+        b[i] += elements[i * n + j] * static_cast<double>(1 + (i + j) % 5);
+      }
+      b[i] = static_cast<double>(static_cast<T>(b[i]));
+    }
+    const std::vector<BigFloat> exact = solve_exactly(elements, b);
+    ASSERT_FALSE(exact.empty());
+    for (const std::string method : {"auto", "lu", "qr", "augmented", "gauss-jordan", "gauss-jordan-striped",
+                                     "crout", "sparse-lu", "banded-lu", "mapped-echelon"}) {
+      const auto [x, report] = solve<T>(A, std::vector<T>(b.begin(), b.end()), {.method = method});
+      if (!report.solved() || !report.error_estimate) continue;
+      BigFloat error;
+      BigFloat size;
+      for (std::size_t i = 0; i < n; ++i) {
+        const BigFloat difference = (BigFloat(static_cast<double>(x.data()[i])) - exact[i]).magnitude();
+        if (error < difference) error = difference;
+        if (size < exact[i].magnitude()) size = exact[i].magnitude();
+      }
+      EXPECT_LE((error / size).to_double(), 10 * *report.error_estimate)
+          << method << ", round " << round << ": " << report;
+    }
+  }
+}
+
+TEST(PromisedDigits, ScaledRowsAndColumns_AreThere) {
+  for (const double decades : {3, 9, 15}) {
+    expect_digits_of_scaled_systems<float>(decades);
+    expect_digits_of_scaled_systems<double>(decades);
+  }
+  expect_digits_of_scaled_systems<double>(100);
 }
 
 }  // namespace

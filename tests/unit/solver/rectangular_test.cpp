@@ -17,6 +17,7 @@
 #include <random>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -89,6 +90,77 @@ std::vector<double> residual(const Dense<double>& A, const std::vector<double>& 
       r[static_cast<std::size_t>(i)] -= A(i, j) * x[static_cast<std::size_t>(j)];
   }
   return r;
+}
+
+long double norm_of(const std::vector<long double>& x) {
+  long double squares = 0;
+  for (const long double element : x) squares += element * element;
+  return std::sqrt(squares);
+}
+
+/// A row of ones above mu I: the matrix of Laeuchli, whose condition is about sqrt(n) / mu.
+template <class T>
+Dense<T> laeuchli(std::int64_t n, T mu) {
+  Dense<T> A(Device(), n + 1, n);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 1; i <= n; ++i) A(i, j) = i == j + 1 ? mu : T{0};
+    A(0, j) = 1;
+  }
+  return A;
+}
+
+/// Residual b - A x of laeuchli() in long double.
+template <class T>
+std::vector<long double> laeuchli_residual(T mu, const std::vector<T>& b, const std::vector<T>& x) {
+  std::vector<long double> r(b.begin(), b.end());
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    r[0] -= static_cast<long double>(x[j]);
+    r[j + 1] -= static_cast<long double>(mu) * static_cast<long double>(x[j]);
+  }
+  return r;
+}
+
+/// Norm of the least residual: that of the part of b along (mu, -1, ..., -1), which A^T maps to zero.
+template <class T>
+long double least_residual(T mu, const std::vector<T>& b) {
+  long double product = static_cast<long double>(mu) * static_cast<long double>(b[0]);
+  for (std::size_t i = 1; i < b.size(); ++i) product -= static_cast<long double>(b[i]);
+  const auto n = static_cast<long double>(b.size() - 1);
+  return std::abs(product) / std::sqrt(n + static_cast<long double>(mu) * static_cast<long double>(mu));
+}
+
+/// Whether A^T r is at most `share` of ||A|| ||r||.
+template <class T>
+bool is_orthogonal(T mu, const std::vector<long double>& r, long double share) {
+  std::vector<long double> normal;
+  for (std::size_t i = 1; i < r.size(); ++i) normal.push_back(r[0] + static_cast<long double>(mu) * r[i]);
+  const auto n = static_cast<long double>(normal.size());
+  return norm_of(normal) <= share * std::sqrt(n) * norm_of(r);
+}
+
+/// No x that has not the least residual is called so without a word on rounding errors, whatever the
+/// condition, and none whose residual is larger than that of x = 0.
+template <class T>
+void expect_true_claims_of_laeuchli(int decades) {
+  const T mu = static_cast<T>(std::pow(10.0, -decades));
+  const long double tolerance = std::is_same_v<T, double> ? 1e-8L : 1e-4L;
+  for (const std::int64_t n : {2, 7, 50}) {
+    const std::vector<double> numbers = random_vector(n + 1, static_cast<unsigned>(n));
+    const std::vector<T> b(numbers.begin(), numbers.end());
+    const long double least = least_residual(mu, b);
+    for (const std::string& method : minimizers) {
+      SCOPED_TRACE(method + ", " + std::to_string(n) + " columns, mu = 1e-" + std::to_string(decades));
+      const auto [x, report] = solve<T>(laeuchli(n, mu), b, {.method = method, .device = Device::serial()});
+      if (report.status != Status::least_squares) continue;
+      const std::vector<long double> r = laeuchli_residual(mu, b, x.to_vector());
+      const bool warns = std::any_of(report.warnings.begin(), report.warnings.end(), [](const auto& text) {
+        return text.find("rounding errors of x") != std::string::npos;
+      });
+      EXPECT_TRUE(is_orthogonal(mu, r, tolerance) || norm_of(r) <= (1 + tolerance) * least || warns)
+          << report;
+      EXPECT_LE(norm_of(r), (1 + tolerance) * norm_of({b.begin(), b.end()})) << report;
+    }
+  }
 }
 
 }  // namespace rectangular
@@ -290,6 +362,20 @@ TEST(Rectangular, Vandermonde200x30_HasTheResidualOfTheDecomposition) {
   EXPECT_EQ(report.status, Status::least_squares) << report;
   EXPECT_NEAR(report.residual_norm, least, 1e-6 * least) << report;
   EXPECT_LT(report.expected_digits().value_or(0), 8) << report;
+}
+
+TEST(Rectangular, LeastResidualOfAnyCondition_IsClaimedWhereItIs) {
+  using namespace rectangular;
+  for (int decades = 1; decades <= 14; ++decades) {
+    expect_true_claims_of_laeuchli<double>(decades);
+    expect_true_claims_of_laeuchli<float>(decades);
+  }
+  // Where the condition is harmless, it is found.
+  for (const std::string& method : minimizers) {
+    const std::vector<double> b = random_vector(8, 1);
+    EXPECT_EQ(solve<double>(laeuchli(7, 1e-3), b, {.method = method}).report.status, Status::least_squares)
+        << method;
+  }
 }
 
 TEST(Rectangular, Damping_SolvesTheExtendedSystem) {
