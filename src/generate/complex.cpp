@@ -145,7 +145,7 @@ std::vector<Generator> complex_rows() {
           {nx, ny, seed()}, {"nx", "ny"}, 2,
           [](const ParameterValues& a) { return ac_network(a.integer("nx"), a.integer("ny"), a.seed()); }),
       complex_row("random-hermitian", "random Hermitian pattern, positive definite by diagonal dominance",
-                  {dimension(1000), real("density", 0.01, "probability of an off-diagonal element", {0, 1}),
+                  {dimension(1000), real("density", 0.01, "probability that an element is stored", {0, 1}),
                    real("dominance", 1.1, "ratio of the diagonal to the sum of the row's other magnitudes",
                         {1, 1e300, true}),
                    seed()},

@@ -79,8 +79,15 @@ TEST_F(GpuChoosing, Grid_SparseLuOnTheGpu) {
   EXPECT_FALSE(candidate.device.on_host());
 }
 
-TEST_F(GpuChoosing, Laplacian_LamgOnTheGpu) {
+TEST_F(GpuChoosing, Stencil_MultigridOnArraysOnTheGpu) {
   const auto A = std::get<Csr<double>>(make_matrix<double>("grid-2d", {{"nx", 200}, {"ny", 200}}));
+  const Candidate candidate = first(A, gpu);
+  EXPECT_EQ(candidate.method, "structured-multigrid");
+  EXPECT_FALSE(candidate.device.on_host());
+}
+
+TEST_F(GpuChoosing, Laplacian_LamgOnTheGpu) {
+  const auto A = std::get<Csr<double>>(make_matrix<double>("grid-2d", {{"nx", 190}, {"ny", 190}}));
   const Candidate candidate = first(A, gpu);
   EXPECT_EQ(candidate.method, "lamg");
   EXPECT_FALSE(candidate.device.on_host());
