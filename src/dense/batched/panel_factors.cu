@@ -63,7 +63,7 @@ class PanelBatch {
     check(cudaGetLastError());
     for (int begin = 0; begin < factors_.n; begin += most_panel_columns) {
       const int width = std::min(most_panel_columns, factors_.n - begin);
-      factor_columns(begin, begin + width, limits.data());
+      factor_panel(begin, width, limits.data());
       apply(begin, width, of_matrices(begin + width, factors_.n));
     }
   }
@@ -102,44 +102,36 @@ class PanelBatch {
     return columns;
   }
 
-  /// Factors columns [begin, end) in the rows from `begin` on, the first half of them before the others: each
-  /// half is updated by one product.
-  void factor_columns(int begin, int end, const double* limits) {
-    const int most = leaf_columns(factors_.n - begin);
-    if (end - begin <= most) return factor_leaf(begin, end - begin, limits);
-    int half = most;
-    while (2 * half < end - begin) half *= 2;
-    const int middle = begin + half;
-    factor_columns(begin, middle, limits);
-    apply(begin, half, of_matrices(middle, end));
-    factor_columns(middle, end, limits);
-    find_exchanges(middle, end - middle);
-    exchange_and_solve(middle, end - middle, of_matrices(begin, middle), false);
-  }
-  void factor_leaf(int begin, int width, const double* limits) {
-    const std::size_t bytes =
-        static_cast<std::size_t>(factors_.n - begin) * static_cast<std::size_t>(width) * sizeof(T);
+  void factor_panel(int begin, int width, const double* limits) {
     allow_shared_memory(batch_kernels::factor_leaves<T>);
-    batch_kernels::factor_leaves<<<count_, leaf_threads, bytes, stream()>>>(factors_, begin, width, limits);
-    check(cudaGetLastError());
-  }
-
-  void find_exchanges(int begin, int width) {
-    if (factors_.pivots == nullptr) return;
-    batch_kernels::find_panel_exchanges<<<count_, warp_size, 0, stream()>>>(factors_, begin, width,
-                                                                            exchanges_.data());
-    check(cudaGetLastError());
+    const int end = begin + width;
+    for (int first = begin; first < end;) {
+      const int rows = factors_.n - first;
+      const int columns = std::min(leaf_columns(rows), end - first);
+      const std::size_t bytes =
+          static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * sizeof(T);
+      batch_kernels::factor_leaves<<<count_, leaf_threads, bytes, stream()>>>(factors_, first, columns,
+                                                                              limits);
+      check(cudaGetLastError());
+      apply(first, columns, of_matrices(first + columns, end));
+      exchange_and_solve(first, columns, of_matrices(begin, first), false);
+      first += columns;
+    }
   }
 
   /// Applies a panel to columns: exchanges, the solution with its diagonal block, and its product.
   void apply(int begin, int width, const BatchColumns<T>& columns) {
-    if (columns.count == 0) return;
-    find_exchanges(begin, width);
+    if (factors_.pivots != nullptr) {
+      batch_kernels::find_panel_exchanges<<<count_, warp_size, 0, stream()>>>(factors_, begin, width,
+                                                                              exchanges_.data());
+      check(cudaGetLastError());
+    }
     exchange_and_solve(begin, width, columns, true);
-    subtract_product(begin + width, factors_.n, begin, width, columns);
+    if (columns.count > 0) subtract_product(begin + width, factors_.n, begin, width, columns);
   }
   /// Applies the exchanges found last, and the solution if `solves` is set.
   void exchange_and_solve(int begin, int width, const BatchColumns<T>& columns, bool solves) {
+    if (columns.count == 0) return;
     const std::size_t bytes = static_cast<std::size_t>(2 * width * applied_columns) * sizeof(T);
     allow_shared_memory(batch_kernels::apply_panels<T>);
     batch_kernels::apply_panels<<<blocks_for(columns.count), apply_threads, bytes, stream()>>>(

@@ -47,7 +47,9 @@ class GpuStructuredMultigrid : public GpuTest {
     solved.x = x.to_vector();
     // Later solves, by the recorded cycle, and after an update have the same bits.
     for (int again = 0; again < 3; ++again) {
-      if (again == 2) EXPECT_TRUE(solver.update_values(A).ready());
+      if (again == 2) {
+        EXPECT_TRUE(solver.update_values(A).ready());
+      }
       Dense<double> repeated(device, A.rows(), 1);
       EXPECT_TRUE(solver.solve(b, repeated).solved());
       EXPECT_TRUE(repeated.to_vector() == solved.x) << again;
