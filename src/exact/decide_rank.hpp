@@ -53,6 +53,10 @@ template <class T>
   return decide_rank(A, found, dense_operations(A.rows(), A.columns()));
 }
 
+/// Whether A is square and triangular without a zero on its diagonal. A copy is made of one on a GPU.
+template <class T>
+[[nodiscard]] bool is_regular_triangle(const MatrixRef<T>& A);
+
 /// A copy of A for `decide_rank`, for an elimination in place: empty if that would not compute an exact rank,
 /// or if A is a large matrix on a GPU.
 template <class T>

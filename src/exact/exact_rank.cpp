@@ -74,14 +74,6 @@ std::int64_t rank_modulo_primes(const MatrixRef<T>& A, std::int64_t enough) {
   return rank > enough ? rank : std::max(rank, rank_modulo(A, primes[1]));
 }
 
-/// Whether A, in host memory, is square and triangular without a zero on its diagonal.
-template <class T>
-bool is_regular_triangle(const MatrixRef<T>& A) {
-  if (A.rows() != A.columns()) return false;
-  const TriangularShape triangles = A.is_sparse() ? triangles_of(*A.csr()) : triangles_of(A.dense());
-  return triangles.possible() && triangles.on_diagonal == A.rows();
-}
-
 /// Whether the elimination of a band without regard to zeros in it is as cheap. The number of its rounds
 /// grows with the number of rows.
 template <class T>
@@ -123,6 +115,16 @@ Csr<T> augmented(const Csr<T>& A, const std::vector<T>& b) {
 }
 
 }  // namespace
+
+template <class T>
+bool is_regular_triangle(const MatrixRef<T>& A) {
+  if (A.rows() != A.columns()) return false;
+  return on_host(A, [](const MatrixRef<T>& host) {
+    const TriangularShape triangles =
+        host.is_sparse() ? triangles_of(*host.csr()) : triangles_of(host.dense());
+    return triangles.possible() && triangles.on_diagonal == host.rows();
+  });
+}
 
 template <class T>
 Dense<T> copy_for_exact_rank(DenseView<const T> A) {
@@ -193,6 +195,8 @@ bool ExactRank<T>::contradicts(const std::vector<T>& b) {
   return rank_modulo_primes(MatrixRef<T>(with_b), *known) > *known;
 }
 
+template bool is_regular_triangle(const MatrixRef<float>&);
+template bool is_regular_triangle(const MatrixRef<double>&);
 template Dense<float> copy_for_exact_rank(DenseView<const float>);
 template Dense<double> copy_for_exact_rank(DenseView<const double>);
 template std::optional<std::int64_t> decide_rank(const MatrixRef<float>&, const NumericalRank&, double);

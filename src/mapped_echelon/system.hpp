@@ -202,7 +202,8 @@ class MappedSystem {
         decide_rank(MatrixRef<T>(matrix_.given()), {rank(), is_doubtful()}, estimated_operations());
     proven_ = exact == rank();
     if (!exact || proven_) return warn_of_small_pivots(outcome);
-    if (*exact > rank() && eliminate_with_gap(cancel, outcome)) return;
+    const bool may_have_gap = *exact > rank() && !is_regular_triangle(MatrixRef<T>(matrix_.given()));
+    if (may_have_gap && eliminate_with_gap(cancel, outcome)) return;
     double tolerance = 0;
     for (int k = 0; k < most_eliminations; ++k) {
       outcome = eliminate({}, tolerance, cancel);

@@ -781,7 +781,7 @@ class Output(ToolTest):
 
     def test_output_is_checked_before_reading(self):
         for option in ["-o", "--plot"]:
-            for target in [str(self.folder / "no" / "x.svg"), str(self.folder)]:
+            for target in [str(self.folder / "no" / ("x.mtx" if option == "-o" else "x.svg")), str(self.folder)]:
                 line = self.error("solve", "missing.mtx", option, target, code=RESOURCES)
                 self.assertIn(target, line)
         self.assertIn(str(self.folder), self.error("info", "missing.mtx", "--plot", str(self.folder), code=RESOURCES))
@@ -789,8 +789,8 @@ class Output(ToolTest):
     def test_full_disk_keeps_report(self):
         def limit_files():
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-        for option in ["-o", "--plot"]:
-            out = self.folder / "out.svg"
+        for option, name in [("-o", "out.mtx"), ("--plot", "out.svg")]:
+            out = self.folder / name
             done = subprocess.run([TOOL, "solve", self.spd(), option, str(out), "--json", "--quiet"],
                                   preexec_fn=limit_files, restore_signals=False, capture_output=True, text=True,
                                   timeout=60)
@@ -837,8 +837,8 @@ class Output(ToolTest):
         self.assertEqual((matrix.read_text(), b.read_text()), content)
 
     def test_outputs_to_one_file_are_refused(self):
-        (self.folder / "link.svg").symlink_to(self.folder / "x.svg")
-        for one, other in [("x.svg", "x.svg"), ("x.svg", "./x.svg"), ("x.svg", "link.svg"), ("-", "-")]:
+        (self.folder / "link.svg").symlink_to(self.folder / "x.mtx")
+        for one, other in [("x.mtx", "link.svg"), ("./x.mtx", "link.svg"), ("-", "-")]:
             done = self.run_tool("solve", self.spd(), "-o", one, "--plot", other, code=USAGE, cwd=self.folder)
             self.assertIn("name the same file", done.stderr)
         self.error("rref", self.spd(), "-o", "x.mtx", "--null-space", "x.mtx", code=USAGE)

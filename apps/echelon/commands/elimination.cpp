@@ -57,10 +57,13 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
   add_input_options(app, request.input);
 }
 
-void check_request(const EliminationRequest& request, const std::vector<OutputOption>& outputs) {
+void check_request(const EliminationRequest& request, const std::vector<OutputOption>& matrices,
+                   const std::vector<OutputOption>& others) {
   in_precision(request.precision,
                [&]<class T>() { static_cast<void>(RowReduction<T>(request.device, request.options)); });
-  for (const OutputOption& output : outputs) check_dense_format(output);
+  for (const OutputOption& output : matrices) check_dense_format(output);
+  std::vector<OutputOption> outputs = matrices;
+  outputs.insert(outputs.end(), others.begin(), others.end());
   check_files({request.matrix}, outputs);
 }
 

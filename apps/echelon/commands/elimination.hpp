@@ -35,8 +35,10 @@ struct EliminationRequest {
 /// Adds the matrix and its input options, --device, --tolerance, --precision, --json and --quiet.
 void add_elimination_options(CLI::App& app, EliminationRequest& request);
 
-/// Finds errors in the options and in the output files, all of dense matrices, before the file is read.
-void check_request(const EliminationRequest& request, const std::vector<OutputOption>& outputs);
+/// Finds errors in the options and in the output files, of dense matrices and others, before the file is
+/// read.
+void check_request(const EliminationRequest& request, const std::vector<OutputOption>& matrices,
+                   const std::vector<OutputOption>& others = {});
 
 template <class T>
 struct DenseFile {

@@ -133,7 +133,7 @@ void select_method(RankRequest& request) {
     if (!request.parameters.empty()) {
       throw BadOption("parameter", "-p sets an option of mapped-echelon; gauss-jordan takes --tolerance");
     }
-    check_request(request, {{"--report", request.page}});
+    check_request(request, {}, {{"--report", request.page}});
     return;
   }
   if (request.method != sparse_method) {

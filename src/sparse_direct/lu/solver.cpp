@@ -45,12 +45,6 @@ template <class T>
 bool has_rank(const Csr<T>& A, std::int64_t rank) {
   return decide_rank(MatrixRef<T>(A), {rank, false}) == rank;
 }
-/// Whether A is triangular without a zero on its diagonal: nothing else shows without an elimination.
-template <class T>
-bool is_regular_triangle(const Csr<T>& A) {
-  constexpr double no_elimination = std::numeric_limits<double>::infinity();
-  return decide_rank(MatrixRef<T>(A), {A.rows(), true}, no_elimination).has_value();
-}
 /// Order of the pivots of a matched A, if the order of its blocks is one: a single block, with rows in the
 /// order of the columns that they are matched to.
 std::span<const std::int32_t> order_of_pivots(const BlockOrder& order, const LargeDiagonal& diagonal) {
@@ -179,7 +173,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     const Csr<T>& matrix = blocks.matrix(A);
     Outcome outcome = this->assess(context, matrix, blocks.matrix_scaling(), blocks.pivot_ratio());
     const bool doubtful = this->is_nearly_singular(outcome);
-    if (outcome.status == Status::singular && !is_regular_triangle(matrix)) return std::nullopt;
+    if (outcome.status == Status::singular && !is_regular_triangle(MatrixRef<T>(matrix))) return std::nullopt;
     const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(matrix), {A.rows(), doubtful});
     const bool proven = exact == A.rows();
     if (exact && !proven) return std::nullopt;
