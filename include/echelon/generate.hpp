@@ -32,7 +32,7 @@ struct ECHELON_API Generator {
   std::vector<OptionInfo> options;
   std::function<Matrix<float>(const Options&)> make_float;
   std::function<Matrix<double>(const Options&)> make_double;
-  /// Of generators of complex matrices, which have no others.
+  /// Set for generators of complex matrices, which have no others.
   std::function<Matrix<std::complex<double>>(const Options&)> make_complex;
   /// Coordinates of the points in the order of their rows, a column for each dimension; empty where the
   /// generator has none.

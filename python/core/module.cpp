@@ -19,7 +19,7 @@ void bind_scalar(nb::module_ module) {
   bind_eliminations<T>(module);
 }
 
-/// What there is for complex numbers.
+/// Binds what there is for complex numbers.
 template <class T>
 void bind_complex(nb::module_ module) {
   bind_matrices<T>(module);

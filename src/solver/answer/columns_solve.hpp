@@ -366,10 +366,11 @@ class ColumnsSolve {
   }
 
   /// The error for which an x that does not satisfy the equations may be accepted; that of an x of least norm
-  /// says nothing of them, and neither does one that may be larger than measured.
+  /// says nothing of them. Where an error may be larger than measured, only a proof that A is nonsingular
+  /// accepts x, as without a measurement.
   [[nodiscard]] std::optional<double> accepted_error(const MeasuredColumn& column) const {
-    if (!control_.measure_error) return std::nullopt;
-    return has_null_space() || hides_errors_ ? 1.0 : column.error;
+    if (!control_.measure_error || hides_errors_) return std::nullopt;
+    return has_null_space() ? 1.0 : column.error;
   }
 
   /// Figures of x, whose facts are in columns_[j].

@@ -283,7 +283,7 @@ void FactorState<T>::factor_large(const FrontLevel& level) {
   subtract_products<kind>(level.large_begin, level.large_end);
 }
 
-/// Factors the fronts of a level: those of each size class besides those of the others.
+/// Factors the fronts of a level, those of all size classes at the same time.
 template <class T>
 template <FactorKind kind, PivotChoice of>
 void FactorState<T>::factor_level(const FrontLevel& level) {

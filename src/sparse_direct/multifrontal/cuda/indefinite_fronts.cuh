@@ -80,7 +80,7 @@ class IndefiniteFactorization {
   void start() { backend_.fill(1, tiles::IndefiniteFacts{}, facts_.data()); }
   [[nodiscard]] std::size_t bytes() const { return work_.bytes() + states_.bytes() + facts_.bytes(); }
 
-  /// Factors the fronts of a level, each batch besides the others. `order` lists the fronts of the plan.
+  /// Factors the fronts of a level, the batches at the same time. `order` lists the fronts of the plan.
   /// Queued.
   void factor_level(const FrontLevel& level, const FactorArrays<T>& arrays, const std::int32_t* order,
                     T* diagonal, std::int32_t* pivot_order, Branches& branches) {

@@ -291,7 +291,8 @@ __device__ void update_rest(const SharedFront<T>& F, int p, int width) {
   __syncthreads();
 }
 
-/// The same; the first warp begins with the next diagonal block and factors it while the others go on.
+/// Subtracts the same product; the first warp begins with the next diagonal block, and factors it while the
+/// others go on.
 template <class T, FactorKind kind>
 __device__ void update_and_factor(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F,
                                   int p, int width, T* reciprocals) {
