@@ -2,12 +2,14 @@
 #pragma once
 
 #include "backend/store.hpp"
+#include "exact/decide_rank.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/factor_status.hpp"
 #include "support/machine_epsilon.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 
@@ -51,9 +53,11 @@ struct ReplaceZeroPivot {
 
 /// Replaces pivots of P A = L U that are exactly zero by a rounding error of the largest element of A, as
 /// another order of summation leaves it in their place: systems are solved, and answers accepted, alike
-/// whatever kernels round. `first`: the first of them. Returns the outcome for a singular A. Waits.
+/// whatever kernels round. `first`: the first of them. Returns the outcome for a singular A, without a rank
+/// where the exact one is full: rounding errors cancelled. Waits.
 template <class B, class T>
-Outcome replace_zero_pivots(B& backend, Dense<T>& factors, std::int64_t first, double largest) {
+Outcome replace_zero_pivots(B& backend, const MatrixRef<T>& A, Dense<T>& factors, std::int64_t first,
+                            double largest) {
   const std::int64_t n = factors.rows();
   Array<Sum> count(backend.device(), 1);
   backend.reduce(n, ZeroOnDiagonal<T>{factors.data(), n}, Store<Sum>{count.data()});
@@ -62,7 +66,7 @@ Outcome replace_zero_pivots(B& backend, Dense<T>& factors, std::int64_t first, d
   backend.for_each(n, ReplaceZeroPivot<T>{factors.data(), n, pivot});
   Outcome outcome = zero_pivot(first);
   outcome.row.reset();
-  outcome.rank = n - zeros;
+  if (decide_rank(A, {n - zeros, true}) != n) outcome.rank = n - zeros;
   return outcome;
 }
 

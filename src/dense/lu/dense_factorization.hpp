@@ -106,7 +106,7 @@ class DenseFactorization {
     } else if (lu.zero_pivot >= 0) {
       // The elimination of a device ends at the first zero pivot.
       if constexpr (!B::on_host) return zero_pivot(lu.zero_pivot);
-      return replace_zero_pivots(context.backend, factors_, lu.zero_pivot, norms_.largest);
+      return replace_zero_pivots(context.backend, context.A, factors_, lu.zero_pivot, norms_.largest);
     }
     Outcome outcome = why.empty() ? Outcome{} : factor_otherwise(context, growth, why);
     outcome.statistics = {{"factorization", name_of(kind_)}, {"pivot_growth", growth}};

@@ -47,7 +47,8 @@ class CusolverFactorization {
     if (context.control.stop_requested()) return cancelled_factorization();
     const double growth = largest_of_upper_triangle(context.backend) / norms_.largest;
     if (!(growth <= acceptable_growth<T>(n))) return factor_qr(context, growth);
-    if (zero > 0) return lu::replace_zero_pivots(context.backend, factors_, zero - 1, norms_.largest);
+    if (zero > 0)
+      return lu::replace_zero_pivots(context.backend, context.A, factors_, zero - 1, norms_.largest);
     Outcome outcome;
     outcome.statistics = {{"factorization", "lu"}, {"pivot_growth", growth}};
     return outcome;

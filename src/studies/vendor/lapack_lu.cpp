@@ -44,7 +44,7 @@ class LapackFactorization {
     const double growth = static_cast<double>(lapack::upper_norm_max(n, a)) / norms_.largest;
     if (!(growth <= acceptable_growth<T>(n))) return qr_.factor(context, factors_, growth);
     if (lu.zero_pivot > 0)
-      return lu::replace_zero_pivots(context.backend, factors_, lu.zero_pivot - 1, norms_.largest);
+      return lu::replace_zero_pivots(context.backend, context.A, factors_, lu.zero_pivot - 1, norms_.largest);
     Outcome outcome = assess_condition<T>(lapack::reciprocal_condition(n, a, static_cast<T>(norms_.one)));
     outcome.statistics = {{"factorization", "lu"}, {"pivot_growth", growth}};
     return outcome;
