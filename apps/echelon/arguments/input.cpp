@@ -136,8 +136,9 @@ Dense<T> read_vectors(const std::string& path) {
 std::variant<Dense<double>, Dense<std::complex<double>>> read_any_vectors(const std::string& path) {
   using Vectors = std::variant<Dense<double>, Dense<std::complex<double>>>;
   return read_vectors_by(path, [](const std::string& file, const ReadFileOptions& options) {
-    return std::visit([](auto&& found) -> Vectors { return vectors_of(std::move(found)); },
-                      read_any_matrix_file(file, options));
+    return std::visit(
+        [](auto&& found) -> Vectors { return vectors_of(std::forward<decltype(found)>(found)); },
+        read_any_matrix_file(file, options));
   });
 }
 

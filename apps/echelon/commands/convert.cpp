@@ -209,7 +209,7 @@ ConversionResult convert(const Conversion& conversion) {
   };
   if (scalar_of(conversion.precision) == Scalar::float32)
     return convert_read(read_input<float>(conversion.from, conversion.input));
-  return std::visit([&](auto&& file) { return convert_read(std::move(file)); },
+  return std::visit([&](auto&& file) { return convert_read(std::forward<decltype(file)>(file)); },
                     read_any_input(conversion.from, conversion.input));
 }
 
