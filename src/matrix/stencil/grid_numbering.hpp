@@ -33,7 +33,7 @@ class FixedDivisor {
 
 /// A point of a grid.
 struct GridPoint {
-  std::int64_t index;
+  std::int32_t index;
   std::int32_t at[3];  ///< coordinates
   /// In each axis 0 for the first point, 2 for the last of several, 1 for those between; the number to the
   /// base 3. Rows of constant coefficients are alike within a region.
@@ -63,8 +63,8 @@ struct GridNumbering {
   [[nodiscard]] ECHELON_ANYWHERE std::int64_t size() const {
     return std::int64_t{points[0]} * points[1] * points[2];
   }
-  [[nodiscard]] ECHELON_ANYWHERE std::int64_t index(const std::int32_t* at) const {
-    return at[0] + std::int64_t{points[0]} * (at[1] + std::int64_t{points[1]} * at[2]);
+  [[nodiscard]] ECHELON_ANYWHERE std::int32_t index(const std::int32_t* at) const {
+    return at[0] + points[0] * (at[1] + points[1] * at[2]);
   }
   ECHELON_ANYWHERE void coordinates(std::int64_t index, std::int32_t* at) const {
     at[2] = plane.quotient(index);
@@ -76,6 +76,10 @@ struct GridNumbering {
     std::int32_t region = 0;
     for (int a = 2; a >= 0; --a) region = 3 * region + part(a, at[a]);
     return region;
+  }
+  /// Region of a point with this coordinate along the axis and the first along the others.
+  [[nodiscard]] ECHELON_ANYWHERE std::int32_t region_along(int axis, std::int32_t at) const {
+    return part(axis, at) * (axis == 0 ? 1 : axis == 1 ? 3 : 9);
   }
   /// Coordinates of a point of a region, if there is one.
   ECHELON_ANYWHERE void coordinates_in_region(std::int64_t region, std::int32_t* at) const {
@@ -140,6 +144,75 @@ struct AtGridPoint {
   ECHELON_ANYWHERE auto operator()(std::int64_t i) const { return f(grid.point(i)); }
 };
 
+/// Loop body for parts of the lines along an axis, 1 or 2: threads with consecutive numbers have points
+/// beside each other, and each goes along its part. Between the ends of a line all but the index and a
+/// coordinate of the points is the same, so that what several of them read is read once.
+template <class F, int axis>
+struct AlongLines {
+  static constexpr int across = 3 - axis;  ///< the third axis
+  static constexpr int batch = 4;          ///< points that share what they read
+  GridNumbering grid;
+  FixedDivisor across_points;
+  std::int32_t length;  ///< points of a part
+  F f;
+
+  AlongLines(const GridNumbering& numbering, const F& body)
+      : grid(numbering), across_points(numbering.points[across]), f(body) {
+    constexpr std::int64_t enough_threads = 1 << 16;
+    constexpr std::int64_t longest = 4 * batch;
+    const std::int64_t shared = numbering.size() / enough_threads;
+    length = static_cast<std::int32_t>(shared < batch ? 1 : shared < longest ? shared : longest);
+  }
+  [[nodiscard]] std::int64_t size() const {
+    const std::int64_t parts = (grid.points[axis] + length - 1) / length;
+    return std::int64_t{grid.points[0]} * grid.points[across] * parts;
+  }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::int32_t line = grid.line.quotient(i);
+    const std::int32_t part = across_points.quotient(line);
+    std::int32_t at[3];
+    at[0] = static_cast<std::int32_t>(i - line * std::int64_t{grid.points[0]});
+    at[across] = line - part * grid.points[across];
+    const std::int32_t begin = part * length;
+    const std::int32_t last = grid.points[axis] - 1;
+    const std::int32_t end = begin + length < last + 1 ? begin + length : last + 1;
+    ECHELON_UNROLL_BY(1)
+    for (int side = 0; side < 2; ++side) {
+      const std::int32_t k = side * last;
+      if (k < begin || k >= end || (side == 1 && last == 0)) continue;
+      at[axis] = k;
+      f(grid.point(at));
+    }
+    go_between(at, begin > 0 ? begin : 1, end < last ? end : last);
+  }
+
+ private:
+  /// f at points of a line that are not at its ends.
+  ECHELON_ANYWHERE void go_between(std::int32_t* at, std::int32_t begin, std::int32_t end) const {
+    if (begin >= end) return;
+    at[axis] = begin;
+    GridPoint p = grid.point(at);
+    const std::int32_t step = grid.strides[axis];
+    p.before[axis] = -step;
+    p.after[axis] = step;
+    std::int32_t k = begin;
+    for (; k + batch <= end; k += batch) {
+      ECHELON_UNROLL
+      for (int u = 0; u < batch; ++u) {
+        p.at[axis] = k + u;
+        f(p);
+        p.index += step;
+      }
+    }
+    ECHELON_UNROLL_BY(1)
+    for (; k < end; ++k) {
+      p.at[axis] = k;
+      f(p);
+      p.index += step;
+    }
+  }
+};
+
 /// f at the points of a line, in a form that compilers vectorise: for all but the first and last point, what
 /// depends on the boundary is the same.
 template <class F>
@@ -164,8 +237,10 @@ void for_each_in_line(const GridNumbering& grid, std::int64_t line, const F& f) 
   f(grid.point(end));
 }
 
-/// Calls f with each GridPoint, in any order, possibly concurrently.
-template <class B, class F>
+/// Calls f with each GridPoint, in any order, possibly concurrently. `reuses`: most of what f reads at a
+/// point it reads at the next ones of a line, too, as with constant coefficients, so that a GPU goes along
+/// lines.
+template <bool reuses = false, class B, class F>
 void for_each_point(B& backend, const GridNumbering& grid, F f) {
   if constexpr (B::on_host) {
     constexpr std::int64_t worth_threads = 1 << 15;
@@ -174,6 +249,13 @@ void for_each_point(B& backend, const GridNumbering& grid, F f) {
       const F own = f;
       for (std::int64_t line = begin; line < end; ++line) for_each_in_line(grid, line, own);
     });
+  } else if constexpr (reuses) {
+    const auto go_along = [&](const auto& lines) { backend.for_each(lines.size(), lines); };
+    if (grid.points[2] > 1) {
+      go_along(AlongLines<F, 2>(grid, f));
+    } else {
+      go_along(AlongLines<F, 1>(grid, f));
+    }
   } else {
     backend.for_each(grid.size(), AtGridPoint<F>{grid, f});
   }

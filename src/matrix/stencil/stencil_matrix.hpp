@@ -2,6 +2,7 @@
 /// Matrices whose rows couple the points of a grid with their neighbours, as arrays of coefficients.
 #pragma once
 
+#include "backend/read_only.hpp"
 #include "backend/unroll.hpp"
 #include "matrix/stencil/grid.hpp"
 #include "matrix/stencil/grid_numbering.hpp"
@@ -62,12 +63,12 @@ struct StencilLayout {
   template <class F>
   ECHELON_ANYWHERE static void for_each_neighbour(const GridPoint& p, F f) {
     for_each_offset([&](int slot, int x, int y, int z) {
-      f(slot, p.index + step(p, 0, x) + step(p, 1, y) + step(p, 2, z));
+      f(slot, p.index + step(p, 2, z) + step(p, 1, y) + step(p, 0, x));
     });
   }
 
  private:
-  ECHELON_ANYWHERE static std::int64_t step(const GridPoint& p, int axis, int distance) {
+  ECHELON_ANYWHERE static std::int32_t step(const GridPoint& p, int axis, int distance) {
     return distance < 0 ? p.before[axis] : distance > 0 ? p.after[axis] : 0;
   }
 };
@@ -88,26 +89,28 @@ struct StencilCoefficients {
   std::int64_t stride;
   template <bool is_constant>
   [[nodiscard]] ECHELON_ANYWHERE T at(int place, const GridPoint& p) const {
-    return values[place * stride + (is_constant ? p.region : p.index)];
+    return read_only((values + place * stride) + (is_constant ? p.region : p.index));
   }
 };
 
-/// Sum of the coefficients times x of the neighbours, the point itself excluded.
+/// Sum of the coefficients times x, which the loop does not write, of the neighbours, the point itself
+/// excluded.
 template <class Layout, bool is_constant, class T>
 ECHELON_ANYWHERE T neighbour_sum(const StencilCoefficients<T>& A, const GridPoint& p, const T* x) {
   T sum{0};
   Layout::for_each_neighbour(
-      p, [&](int place, std::int64_t j) { sum += A.template at<is_constant>(place, p) * x[j]; });
+      p, [&](int place, std::int32_t j) { sum += A.template at<is_constant>(place, p) * read_only(x + j); });
   return sum;
 }
 
 /// Sum of the coefficients times the differences of x at the neighbours and at the point.
 template <class Layout, bool is_constant, class T>
 ECHELON_ANYWHERE T difference_sum(const StencilCoefficients<T>& A, const GridPoint& p, const T* x) {
-  const T own = x[p.index];
+  const T own = read_only(x + p.index);
   T sum{0};
-  Layout::for_each_neighbour(
-      p, [&](int place, std::int64_t j) { sum += A.template at<is_constant>(place, p) * (x[j] - own); });
+  Layout::for_each_neighbour(p, [&](int place, std::int32_t j) {
+    sum += A.template at<is_constant>(place, p) * (read_only(x + j) - own);
+  });
   return sum;
 }
 

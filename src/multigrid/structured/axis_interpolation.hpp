@@ -22,40 +22,7 @@ struct AxisInterpolation {
   const V* values;
   GridNumbering fine;     ///< grid before the coarsening along this axis
   GridNumbering between;  ///< its points with even coordinates
-  int axis;
-
-  /// Weight at a point of the fine grid with an even coordinate.
-  template <bool is_constant>
-  [[nodiscard]] ECHELON_ANYWHERE V at(const std::int32_t* point) const {
-    if constexpr (is_constant) {
-      return values[fine.region(point)];
-    } else {
-      std::int32_t own[3] = {point[0], point[1], point[2]};
-      own[axis] /= 2;
-      return values[between.index(own)];
-    }
-  }
 };
-
-/// Coarse points beside a point of the fine grid along an axis, in ascending order, with their weights.
-template <class V>
-struct CoarseNeighbours {
-  std::int32_t first;
-  int count;
-  V weights[2];
-};
-template <bool is_constant, class V>
-ECHELON_ANYWHERE CoarseNeighbours<V> coarse_neighbours(const AxisInterpolation<V>& weights,
-                                                       const std::int32_t* point) {
-  const std::int32_t own = point[weights.axis];
-  const std::int32_t half = own / 2;
-  if (own % 2 == 1) return {half, 1, {V{1}, V{0}}};
-  const V weight = weights.template at<is_constant>(point);
-  const bool has_before = own > 0;
-  const bool has_after = own + 1 < weights.fine.points[weights.axis];
-  if (has_before && has_after) return {half - 1, 2, {weight, V{1} - weight}};
-  return {has_before ? half - 1 : half, has_before || has_after ? 1 : 0, {weight, V{0}}};
-}
 
 /// Weights with which the fine points around a coarse one interpolate along the axis: those with the
 /// coordinates 2j and 2j + 2, from coarse coordinate j and from the ones before and after it.

@@ -16,6 +16,7 @@
 #include "linalg/spmv/row_products.hpp"
 #include "matrix/stencil/stencil_matrix.hpp"
 #include "multigrid/coarse_solvers/dense_inverse.hpp"
+#include "multigrid/structured/grid_transfer.hpp"
 #include "multigrid/structured/hierarchy.hpp"
 #include "solver/implementation.hpp"
 
@@ -26,81 +27,6 @@
 #include <vector>
 
 namespace echelon::multigrid {
-
-/// Interpolation between a level and the next coarser one, along one axis after another: P = P_x P_y P_z.
-struct GridTransfer {
-  AxisInterpolation<float> x, y, z;  ///< values are null for an axis that is not coarsened
-  GridNumbering coarse;
-
-  /// The element of P e at a point of the fine grid.
-  template <bool is_constant>
-  [[nodiscard]] ECHELON_ANYWHERE float interpolate(const GridPoint& p, const float* e) const {
-    float sum = 0;
-    std::int32_t at[3] = {p.at[0], p.at[1], p.at[2]};
-    const CoarseNeighbours<float> in_x = neighbours<is_constant>(x, at);
-    for (int i = 0; i < in_x.count; ++i) {
-      at[0] = in_x.first + i;
-      const CoarseNeighbours<float> in_y = neighbours<is_constant>(y, at);
-      for (int j = 0; j < in_y.count; ++j) {
-        at[1] = in_y.first + j;
-        const CoarseNeighbours<float> in_z = neighbours<is_constant>(z, at);
-        for (int k = 0; k < in_z.count; ++k) {
-          at[2] = in_z.first + k;
-          sum += in_x.weights[i] * in_y.weights[j] * in_z.weights[k] * e[coarse.index(at)];
-        }
-        at[2] = p.at[2];
-      }
-      at[1] = p.at[1];
-    }
-    return sum;
-  }
-  /// The element of P^T r at a point of the coarse grid.
-  template <bool is_constant>
-  [[nodiscard]] ECHELON_ANYWHERE float restrict_to(const std::int32_t* point, const GridNumbering& fine,
-                                                   const float* r) const {
-    float sum = 0;
-    std::int32_t at[3] = {point[0], point[1], point[2]};
-    const FinePoints in_z(z, fine, 2, point[2]);
-    const FinePoints in_y(y, fine, 1, point[1]);
-    const FinePoints in_x(x, fine, 0, point[0]);
-    for (at[2] = in_z.begin; at[2] < in_z.end; ++at[2]) {
-      at[0] = point[0];
-      at[1] = point[1];
-      const float of_z = weight<is_constant>(z, at, point[2]);
-      for (at[1] = in_y.begin; at[1] < in_y.end; ++at[1]) {
-        at[0] = point[0];
-        const float of_y = of_z * weight<is_constant>(y, at, point[1]);
-        for (at[0] = in_x.begin; at[0] < in_x.end; ++at[0]) {
-          sum += of_y * weight<is_constant>(x, at, point[0]) * r[fine.index(at)];
-        }
-      }
-    }
-    return sum;
-  }
-
- private:
-  /// Coordinates of the fine points that interpolate from a coarse one.
-  struct FinePoints {
-    std::int32_t begin, end;
-    ECHELON_ANYWHERE FinePoints(const AxisInterpolation<float>& weights, const GridNumbering& fine, int axis,
-                                std::int32_t j)
-        : begin(weights.values == nullptr ? j : 2 * j), end(weights.values == nullptr ? j + 1 : 2 * j + 3) {
-      if (end > fine.points[axis]) end = fine.points[axis];
-    }
-  };
-  template <bool is_constant>
-  [[nodiscard]] ECHELON_ANYWHERE static CoarseNeighbours<float> neighbours(
-      const AxisInterpolation<float>& weights, const std::int32_t* point) {
-    if (weights.values == nullptr) return {point[weights.axis], 1, {1.0F, 0.0F}};
-    return coarse_neighbours<is_constant>(weights, point);
-  }
-  template <bool is_constant>
-  [[nodiscard]] ECHELON_ANYWHERE static float weight(const AxisInterpolation<float>& weights,
-                                                     const std::int32_t* point, std::int32_t j) {
-    const CoarseNeighbours<float> found = neighbours<is_constant>(weights, point);
-    return j == found.first ? found.weights[0] : found.weights[1];
-  }
-};
 
 /// Vectors between the levels during a transfer along one axis after another.
 struct TransferScratch {
@@ -115,11 +41,11 @@ struct SmoothedLevel {
   const float* b;
   /// The element of A x, from differences of x: exact for constants, and accurate where A x is small.
   [[nodiscard]] ECHELON_ANYWHERE float product(const GridPoint& p, const float* x) const {
-    return row_sums[is_constant ? p.region : p.index] * x[p.index] +
+    return read_only(row_sums + (is_constant ? p.region : p.index)) * read_only(x + p.index) +
            difference_sum<Layout, is_constant>(A, p, x);
   }
   [[nodiscard]] ECHELON_ANYWHERE float residual(const GridPoint& p, const float* x) const {
-    return b[p.index] - product(p, x);
+    return read_only(b + p.index) - product(p, x);
   }
 };
 
@@ -130,7 +56,7 @@ struct SmoothFromZero {
   float alpha, beta;
   float* x;
   ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    x[p.index] = alpha * level.b[p.index] - beta * level.product(p, level.b);
+    x[p.index] = alpha * read_only(level.b + p.index) - beta * level.product(p, level.b);
   }
 };
 /// y = x + c1 r(x).
@@ -141,7 +67,7 @@ struct FirstSmoothing {
   const float* x;
   float* y;
   ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    y[p.index] = x[p.index] + c1 * level.residual(p, x);
+    y[p.index] = read_only(x + p.index) + c1 * level.residual(p, x);
   }
 };
 /// x = y + (y - x) / 5 + c2 r(y).
@@ -152,7 +78,7 @@ struct SecondSmoothing {
   const float* y;
   float* x;
   ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    const float own = y[p.index];
+    const float own = read_only(y + p.index);
     x[p.index] = own + 0.2F * (own - x[p.index]) + c2 * level.residual(p, y);
   }
 };
@@ -170,25 +96,22 @@ struct FormStencilResidual {
 template <bool is_constant>
 struct RestrictResidual {
   GridTransfer transfer;
-  GridNumbering fine;
   const float* r;
   const float* diagonal;  ///< of the coarse level, or null
   float* b;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    std::int32_t at[3];
-    transfer.coarse.coordinates(i, at);
-    const float sum = transfer.restrict_to<is_constant>(at, fine, r);
-    b[i] = diagonal == nullptr ? sum : sum / diagonal[is_constant ? transfer.coarse.region(at) : i];
+  ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
+    const float sum = transfer.restrict_to<is_constant>(p.at, r);
+    b[p.index] = diagonal == nullptr ? sum : sum / read_only(diagonal + (is_constant ? p.region : p.index));
   }
 };
-/// x += P e.
+/// x += P e in a cell.
 template <bool is_constant>
 struct AddInterpolation {
   GridTransfer transfer;
   const float* e;
   float* x;
-  ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    x[p.index] += transfer.interpolate<is_constant>(p, e);
+  ECHELON_ANYWHERE void operator()(const GridPoint& cell) const {
+    transfer.add_to_cell<is_constant>(cell.at, e, x);
   }
 };
 
@@ -267,14 +190,14 @@ class StencilCycle {
       const auto c2 = static_cast<float>(12 / (5 * level.spectral_radius));
       const auto& next = scratch.levels[l + 1];
       const float* const diagonal = l + 1 < levels_.size() ? diagonal_of(l + 1) : nullptr;
-      for_each_point(backend, grid,
-                     SmoothFromZero<Layout, constant>{smoothed, 1.2F * c1 + c2, c1 * c2, own.x});
-      for_each_point(backend, grid, FormStencilResidual<Layout, constant>{smoothed, own.x, own.y});
+      for_each_point<constant>(backend, grid,
+                               SmoothFromZero<Layout, constant>{smoothed, 1.2F * c1 + c2, c1 * c2, own.x});
+      for_each_point<constant>(backend, grid, FormStencilResidual<Layout, constant>{smoothed, own.x, own.y});
       restrict_residual<constant>(backend, level, own, diagonal, next.b);
       visit(backend, scratch, l + 1);
       add_interpolation<constant>(backend, level, own, next.x);
-      for_each_point(backend, grid, FirstSmoothing<Layout, constant>{smoothed, c1, own.x, own.y});
-      for_each_point(backend, grid, SecondSmoothing<Layout, constant>{smoothed, c2, own.y, own.x});
+      for_each_point<constant>(backend, grid, FirstSmoothing<Layout, constant>{smoothed, c1, own.x, own.y});
+      for_each_point<constant>(backend, grid, SecondSmoothing<Layout, constant>{smoothed, c2, own.y, own.x});
     });
   }
 
@@ -289,9 +212,8 @@ class StencilCycle {
   static void restrict_residual(B& backend, const StencilLevel& level, const typename Scratch::Vectors& own,
                                 const float* diagonal, float* b) {
     if constexpr (!B::on_host) {
-      const GridTransfer transfer = transfer_of(level);
-      backend.for_each(transfer.coarse.size(),
-                       RestrictResidual<constant>{transfer, GridNumbering(level.A.grid), own.y, diagonal, b});
+      const GridTransfer transfer(level.A.grid, level.transfers);
+      for_each_point(backend, transfer.coarse, RestrictResidual<constant>{transfer, own.y, diagonal, b});
     } else {
       const float* from = own.y;
       for (std::size_t t = 0; t < level.transfers.size(); ++t) {
@@ -301,7 +223,7 @@ class StencilCycle {
         const float* const divisors = is_last ? diagonal : nullptr;
         with_axis<3>(along.axis, [&]<int axis>() {
           for_each_point(backend, GridNumbering(along.coarse()),
-                         RestrictAlongAxis<constant, axis>{interpolation_of(along), from, divisors, to});
+                         RestrictAlongAxis<constant, axis>{along.interpolation(), from, divisors, to});
         });
         from = to;
       }
@@ -313,8 +235,8 @@ class StencilCycle {
   static void add_interpolation(B& backend, const StencilLevel& level, const typename Scratch::Vectors& own,
                                 const float* e) {
     if constexpr (!B::on_host) {
-      for_each_point(backend, GridNumbering(level.A.grid),
-                     AddInterpolation<constant>{transfer_of(level), e, own.x});
+      const GridTransfer transfer(level.A.grid, level.transfers);
+      for_each_point(backend, transfer.cells, AddInterpolation<constant>{transfer, e, own.x});
     } else {
       const float* from = e;
       for (std::size_t t = level.transfers.size(); t-- > 0;) {
@@ -324,33 +246,15 @@ class StencilCycle {
           const GridNumbering coarse(along.coarse());
           if (t == 0) {
             for_each_point(backend, coarse,
-                           InterpolateAlongAxis<constant, axis, true>{interpolation_of(along), from, to});
+                           InterpolateAlongAxis<constant, axis, true>{along.interpolation(), from, to});
           } else {
             for_each_point(backend, coarse,
-                           InterpolateAlongAxis<constant, axis, false>{interpolation_of(along), from, to});
+                           InterpolateAlongAxis<constant, axis, false>{along.interpolation(), from, to});
           }
         });
         from = to;
       }
     }
-  }
-
-  static AxisInterpolation<float> interpolation_of(const AxisTransfer& along) {
-    return {along.weights.data(), GridNumbering(along.fine), GridNumbering(along.between()), along.axis};
-  }
-
-  /// The transfers of a level as one.
-  static GridTransfer transfer_of(const StencilLevel& level) {
-    const GridNumbering unused(level.A.grid);
-    const auto none = [&](int axis) { return AxisInterpolation<float>{nullptr, unused, unused, axis}; };
-    GridTransfer transfer{none(0), none(1), none(2), GridNumbering(level.transfers.back().coarse())};
-    for (const AxisTransfer& along : level.transfers) {
-      AxisInterpolation<float>& weights = along.axis == 0   ? transfer.x
-                                          : along.axis == 1 ? transfer.y
-                                                            : transfer.z;
-      weights = interpolation_of(along);
-    }
-    return transfer;
   }
 
   std::vector<StencilLevel> levels_;

@@ -32,6 +32,9 @@ struct AxisTransfer {
     points = (points + 1) / 2;
     return result;
   }
+  [[nodiscard]] AxisInterpolation<float> interpolation() const {
+    return {weights.data(), GridNumbering(fine), GridNumbering(between())};
+  }
 };
 
 /// A level that is coarsened, in float. Its rows are divided by their diagonal elements; in the place of a
@@ -121,7 +124,7 @@ StencilMatrix<T> coarsen_along(B& backend, const StencilMatrix<T>& A, int axis,
   StencilMatrix<T> result{transfer.coarse(), A.axes, true, A.constant, A.axes == 3 ? 27 : 9, {}};
   const std::int64_t stride = A.constant ? grid_regions : coarse.size();
   result.values = Array<T>(backend.device(), result.points * stride);
-  const AxisInterpolation<T> interpolation{weights.data(), fine, between, axis};
+  const AxisInterpolation<T> interpolation{weights.data(), fine, between};
   with_layout(A, [&]<class Layout, bool constant>() {
     for_each_place<constant>(
         backend, constant ? fine : between,

@@ -51,7 +51,7 @@ struct MultiplyStencil {
   const T* x;
   T* y;
   ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    const T own = A.template at<is_constant>(Layout::center, p) * x[p.index];
+    const T own = A.template at<is_constant>(Layout::center, p) * read_only(x + p.index);
     y[p.index] = factor * (own + neighbour_sum<Layout, is_constant>(A, p, x));
   }
 };
@@ -381,9 +381,9 @@ class StructuredMultigridMethod final : public IterativeMethod<B, T> {
       }
       with_layout(stencil_, [&]<class Layout, bool constant>() {
         const auto factor = static_cast<T>(v.scale.matrix_factor());
-        for_each_point(v.backend, GridNumbering(stencil_.grid),
-                       MultiplyStencil<T, Layout, constant>{stencil_.coefficients(), factor, v.cg.p.data(),
-                                                            v.cg.q.data()});
+        for_each_point<constant>(v.backend, GridNumbering(stencil_.grid),
+                                 MultiplyStencil<T, Layout, constant>{stencil_.coefficients(), factor,
+                                                                      v.cg.p.data(), v.cg.q.data()});
       });
     }
   }

@@ -28,8 +28,7 @@ std::vector<std::vector<double>> interpolation_matrix(Host& backend, const AxisT
   const std::int64_t coarse = transfer.coarse().size();
   std::vector<std::vector<double>> P(static_cast<std::size_t>(n),
                                      std::vector<double>(static_cast<std::size_t>(coarse)));
-  const multigrid::AxisInterpolation<float> weights{transfer.weights.data(), GridNumbering(transfer.fine),
-                                                    GridNumbering(transfer.between()), transfer.axis};
+  const multigrid::AxisInterpolation<float> weights = transfer.interpolation();
   for (std::int64_t j = 0; j < coarse; ++j) {
     std::vector<float> unit(static_cast<std::size_t>(coarse));
     unit[static_cast<std::size_t>(j)] = 1;
@@ -119,13 +118,6 @@ void expect_equal_transfers(const Csr<double>& A, const std::vector<int>& axes) 
   std::vector<AxisTransfer> transfers;
   StencilMatrix<double> coarse = finest;
   for (const int axis : axes) coarse = multigrid::coarsen_along(backend, coarse, axis, transfers);
-  const GridNumbering fine(finest.grid);
-  const auto none = [&](int axis) { return multigrid::AxisInterpolation<float>{nullptr, fine, fine, axis}; };
-  multigrid::GridTransfer transfer{none(0), none(1), none(2), GridNumbering(coarse.grid)};
-  const auto interpolation = [](const AxisTransfer& along) {
-    return multigrid::AxisInterpolation<float>{along.weights.data(), GridNumbering(along.fine),
-                                               GridNumbering(along.between()), along.axis};
-  };
   std::vector<float> e(static_cast<std::size_t>(coarse.rows()));
   for (std::size_t i = 0; i < e.size(); ++i) e[i] = std::sin(static_cast<float>(3 * i + 1));
   std::vector<float> r(static_cast<std::size_t>(finest.rows()));
@@ -133,11 +125,10 @@ void expect_equal_transfers(const Csr<double>& A, const std::vector<int>& axes) 
   std::vector<float> restricted = r;
   std::vector<float> interpolated = e;
   for (const AxisTransfer& along : transfers) {
-    (along.axis == 0 ? transfer.x : along.axis == 1 ? transfer.y : transfer.z) = interpolation(along);
     std::vector<float> to(static_cast<std::size_t>(along.coarse().size()));
     multigrid::with_axis<3>(along.axis, [&]<int axis>() {
       for_each_point(backend, GridNumbering(along.coarse()),
-                     multigrid::RestrictAlongAxis<constant, axis>{interpolation(along), restricted.data(),
+                     multigrid::RestrictAlongAxis<constant, axis>{along.interpolation(), restricted.data(),
                                                                   nullptr, to.data()});
     });
     restricted = to;
@@ -146,23 +137,20 @@ void expect_equal_transfers(const Csr<double>& A, const std::vector<int>& axes) 
     std::vector<float> to(static_cast<std::size_t>(transfers[t].fine.size()));
     multigrid::with_axis<3>(transfers[t].axis, [&]<int axis>() {
       for_each_point(backend, GridNumbering(transfers[t].coarse()),
-                     multigrid::InterpolateAlongAxis<constant, axis, false>{interpolation(transfers[t]),
+                     multigrid::InterpolateAlongAxis<constant, axis, false>{transfers[t].interpolation(),
                                                                             interpolated.data(), to.data()});
     });
     interpolated = to;
   }
-  for (std::int64_t i = 0; i < finest.rows(); ++i) {
-    EXPECT_NEAR(transfer.interpolate<constant>(fine.point(i), e.data()),
-                interpolated[static_cast<std::size_t>(i)], 1e-5)
-        << i;
-  }
-  for (std::int64_t j = 0; j < coarse.rows(); ++j) {
-    std::int32_t at[3];
-    transfer.coarse.coordinates(j, at);
-    EXPECT_NEAR(transfer.restrict_to<constant>(at, fine, r.data()), restricted[static_cast<std::size_t>(j)],
-                1e-5)
-        << j;
-  }
+  const multigrid::GridTransfer transfer(finest.grid, transfers);
+  std::vector<float> sums(interpolated.size(), 1.0F);
+  for_each_point(backend, transfer.cells,
+                 multigrid::AddInterpolation<constant>{transfer, e.data(), sums.data()});
+  for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_NEAR(sums[i], 1 + interpolated[i], 1e-5) << i;
+  std::vector<float> of_residual(restricted.size(), NAN);
+  for_each_point(backend, transfer.coarse,
+                 multigrid::RestrictResidual<constant>{transfer, r.data(), nullptr, of_residual.data()});
+  for (std::size_t j = 0; j < restricted.size(); ++j) EXPECT_NEAR(of_residual[j], restricted[j], 1e-5) << j;
 }
 
 TEST(StencilCoarsening, TransfersInOneLoop_EqualThoseByAxes) {
