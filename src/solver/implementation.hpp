@@ -72,6 +72,7 @@ struct Job {
   std::int64_t max_iterations = 0;
   const Control* control = nullptr;
   int unscaling = 0;         ///< the caller's x is 2^unscaling times that of the method
+  bool refines = true;       ///< whether a direct method may refine x
   Stopwatch stopwatch = {};  ///< from the start of the solve
 
   Outcome outcome = {};
@@ -79,6 +80,7 @@ struct Job {
   std::int64_t iterations = 0;
   std::vector<double> history = {};          ///< ||r||_2 after 0, 1, ... iterations
   std::vector<double> history_seconds = {};  ///< when they became known
+  bool refined = false;                      ///< a direct method has refined x, or may have
   bool limited_by_rounding = false;          ///< converged, but to `rounding_level` and not to `tolerance`
   bool exact = false;                        ///< A x = b holds exactly, modulo a prime: the residual is 0
   double inverse_norm = 0;                   ///< lower bound of ||A^-1||_2, or of ||A^+||_2; 0: none

@@ -259,7 +259,9 @@ class ColumnsSolve {
                                     state_.setup, state_.norm_inf, project);
     bool trusted = false;
     if (is_measurable(measurement, trusted)) {
-      columns_ = measurement.run(B, X, trusted);
+      const bool refined =
+          std::any_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.refined; });
+      columns_ = measurement.run(B, X, trusted, refined);
       measured_ = true;
       for (std::size_t j = 0; j < jobs_.size(); ++j) add_unscaling_error(B, X, j);
       return;

@@ -88,10 +88,11 @@ class ErrorMeasurement {
   }
 
   /// Measures and corrects X. `trusted`: the factors are known to be accurate enough that d is right to a few
-  /// digits. Otherwise x is corrected as long as corrections shrink, which shows what they miss, and so does
-  /// a correction of the last d.
-  std::vector<MeasuredColumn> run(DenseView<const T> B, DenseView<T> X, bool trusted) {
+  /// digits, and where X was not `refined`, without refinement of d. Otherwise x is corrected as long as
+  /// corrections shrink, which shows what they miss, and so does a correction of the last d.
+  std::vector<MeasuredColumn> run(DenseView<const T> B, DenseView<T> X, bool trusted, bool refined) {
     trusted_ = trusted;
+    refines_ = refined || !trusted;
     own_.fit(X.device(), X.rows(), X.columns());
     std::vector<MeasuredColumn> columns = measure(B, X);
     for (std::int64_t j = 0; j < X.columns(); ++j) {
@@ -130,6 +131,7 @@ class ErrorMeasurement {
             .right_hand_side_norm_inf = rhs.norm_inf,
             .matrix_norm = matrix_norm_,
             .control = &control,
+            .refines = refines_,
             .outcome = setup_};
   }
 
@@ -243,6 +245,7 @@ class ErrorMeasurement {
   double matrix_norm_;
   std::function<void(T*)> project_;
   bool trusted_ = false;
+  bool refines_ = true;  // corrections are refined by the method
 };
 
 }  // namespace echelon

@@ -502,6 +502,7 @@ class DirectMethod : public SolverImplementation<T> {
 
   void refine_columns(Operation operation, const MatrixRef<T>& matrix, SolveWorkspace& own,
                       DenseView<const T> rhs, DenseView<T> X, std::span<Job> jobs) const {
+    if (std::none_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.refines; })) return;
     own.refinement.fit(X.columns());
     auto policy = make_policy(operation, matrix, own, rhs, jobs);
     const RefinementViews<T> all = own.refinement.views(X);

@@ -179,9 +179,14 @@ class SmallerResidual {
   /// Steps accepted for each column, of decisions on the host.
   [[nodiscard]] const std::vector<std::int64_t>& steps() const { return steps_; }
   /// Reports them.
-  void report([[maybe_unused]] std::span<Job> jobs, const RefinementViews<T>& /*views*/) const {
-    if constexpr (decision == Decision::on_host) {
-      for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].statistics = {{"refinement_steps", steps_[j]}};
+  void report(std::span<Job> jobs, const RefinementViews<T>& /*views*/) const {
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      if constexpr (decision == Decision::on_host) {
+        jobs[j].statistics = {{"refinement_steps", steps_[j]}};
+        jobs[j].refined = steps_[j] > 0;
+      } else {
+        jobs[j].refined = true;
+      }
     }
   }
 

@@ -99,7 +99,7 @@ template <class T>
 using SolutionAssessment = std::function<Outcome(const Csr<T>& A, const T* b, const T* x, const T* r)>;
 
 /// Policy of refinement that accepts smaller componentwise backward errors: refines each column while its
-/// error exceeds the rounding errors of its computation, and halves.
+/// error exceeds `negligible_error`, and halves.
 template <class B, class T>
 class ComponentwiseRefinement {
  public:
@@ -162,6 +162,7 @@ class ComponentwiseRefinement {
       const T* x = views.solution.column(static_cast<std::int64_t>(c));
       const double error = reported_error(states_[c].error.componentwise.value, b, x, r);
       jobs[c].statistics = {{"refinement_steps", states_[c].steps}, {"componentwise_backward_error", error}};
+      jobs[c].refined = states_[c].steps > 0;
       if (!assess_ || jobs[c].outcome.status == Status::cancelled) continue;
       residual(b, x, r);
       jobs[c].outcome = assess_(A_, b, x, r);
@@ -169,8 +170,10 @@ class ComponentwiseRefinement {
   }
 
  private:
-  /// Backward error comparable to the rounding errors of the residual, which a further step cannot halve.
-  static constexpr double negligible_error = 2 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
+  /// Backward error of a row of some tens of elements: less changes x by less than data of full precision
+  /// leave open, and a step costs as much as the solution.
+  static constexpr double negligible_error =
+      32 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
 
   struct ColumnState {
     BackwardError error;
