@@ -15,11 +15,13 @@ namespace {
 using batch_kernels::applied_columns;
 using batch_kernels::apply_threads;
 using batch_kernels::BatchColumns;
+using batch_kernels::inverted_order;
 using batch_kernels::leaf_threads;
 using batch_kernels::most_leaf_columns;
 using batch_kernels::most_panel_columns;
 using batch_kernels::PanelExchanges;
 using batch_kernels::PanelFactors;
+using batch_kernels::PanelTile;
 
 /// Most matrices of one launch, which is the largest grid in the second dimension.
 constexpr std::int64_t most_matrices = 65535;
@@ -54,16 +56,19 @@ class PanelBatch {
                                : const_cast<std::int32_t*>(factors.pivots.data()) + first * factors.A.rows(),
                  .outcomes = const_cast<BatchOutcome*>(factors.outcomes.data()) + first},
         count_(static_cast<unsigned>(count)),
-        exchanges_(backend.device(), factors_.pivots == nullptr ? 0 : count) {}
+        exchanges_(backend.device(), factors_.pivots == nullptr ? 0 : count),
+        inverses_(backend.device(), count * most_panel_columns * inverted_order) {}
 
   void factor(double tolerance) {
-    Array<double> limits(backend_.device(), count_);
-    batch_kernels::find_pivot_limits<<<count_, leaf_threads, 0, stream()>>>(factors_, tolerance,
-                                                                            limits.data());
+    Array<double> norms(backend_.device(), count_);
+    backend_.fill(count_, 0.0, norms.data());
+    const dim3 blocks((static_cast<unsigned>(factors_.n) + leaf_threads - 1) / leaf_threads, count_);
+    batch_kernels::find_norms<<<blocks, leaf_threads, 0, stream()>>>(
+        factors_, reinterpret_cast<unsigned long long*>(norms.data()));
     check(cudaGetLastError());
     for (int begin = 0; begin < factors_.n; begin += most_panel_columns) {
       const int width = std::min(most_panel_columns, factors_.n - begin);
-      factor_panel(begin, width, limits.data());
+      factor_panel(begin, width, tolerance, norms.data());
       apply(begin, width, of_matrices(begin + width, factors_.n));
     }
   }
@@ -76,8 +81,11 @@ class PanelBatch {
     for (int p = panels - 1; p >= 0; --p) {
       const int begin = p * most_panel_columns;
       const int width = std::min(most_panel_columns, factors_.n - begin);
-      batch_kernels::solve_upper_panels<<<blocks_for(B.count), apply_threads, 0, stream()>>>(factors_, begin,
-                                                                                             width, B);
+      invert_diagonal_blocks<true>(begin, width);
+      allow_shared_memory(batch_kernels::solve_upper_panels<T>);
+      batch_kernels::
+          solve_upper_panels<<<blocks_for(B.count), apply_threads, bytes_of_tile(width), stream()>>>(
+              factors_, begin, width, B, inverses_.data());
       check(cudaGetLastError());
       subtract_product(0, begin, begin, width, B);
     }
@@ -102,7 +110,7 @@ class PanelBatch {
     return columns;
   }
 
-  void factor_panel(int begin, int width, const double* limits) {
+  void factor_panel(int begin, int width, double tolerance, const double* norms) {
     allow_shared_memory(batch_kernels::factor_leaves<T>);
     const int end = begin + width;
     for (int first = begin; first < end;) {
@@ -111,7 +119,7 @@ class PanelBatch {
       const std::size_t bytes =
           static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * sizeof(T);
       batch_kernels::factor_leaves<<<count_, leaf_threads, bytes, stream()>>>(factors_, first, columns,
-                                                                              limits);
+                                                                              tolerance, norms);
       check(cudaGetLastError());
       apply(first, columns, of_matrices(first + columns, end));
       exchange_and_solve(first, columns, of_matrices(begin, first), false);
@@ -132,11 +140,21 @@ class PanelBatch {
   /// Applies the exchanges found last, and the solution if `solves` is set.
   void exchange_and_solve(int begin, int width, const BatchColumns<T>& columns, bool solves) {
     if (columns.count == 0) return;
-    const std::size_t bytes = static_cast<std::size_t>(2 * width * applied_columns) * sizeof(T);
+    if (solves) invert_diagonal_blocks<false>(begin, width);
     allow_shared_memory(batch_kernels::apply_panels<T>);
-    batch_kernels::apply_panels<<<blocks_for(columns.count), apply_threads, bytes, stream()>>>(
-        factors_, begin, width, factors_.pivots == nullptr ? nullptr : exchanges_.data(), columns, solves);
+    batch_kernels::apply_panels<<<blocks_for(columns.count), apply_threads, bytes_of_tile(width), stream()>>>(
+        factors_, begin, width, factors_.pivots == nullptr ? nullptr : exchanges_.data(), columns,
+        solves ? inverses_.data() : nullptr);
     check(cudaGetLastError());
+  }
+  template <bool upper>
+  void invert_diagonal_blocks(int begin, int width) {
+    batch_kernels::invert_diagonal_blocks<upper>
+        <<<count_, most_panel_columns, 0, stream()>>>(factors_, begin, width, inverses_.data());
+    check(cudaGetLastError());
+  }
+  [[nodiscard]] static std::size_t bytes_of_tile(int width) {
+    return static_cast<std::size_t>(PanelTile<T>::size(width)) * sizeof(T);
   }
 
   /// X = X - A Y for rows [top, bottom) of the columns, where A is the factors' part in these rows and in
@@ -156,6 +174,7 @@ class PanelBatch {
   PanelFactors<T> factors_;
   unsigned count_;
   Array<PanelExchanges> exchanges_;
+  Array<T> inverses_;  // of diagonal blocks of a panel
 };
 
 /// Calls f(part, first) for parts of a batch of as many matrices as a launch takes.

@@ -16,13 +16,14 @@ namespace echelon::batch_kernels {
 
 /// Most columns of a panel.
 inline constexpr int most_panel_columns = 128;
-/// Columns that are eliminated one after the other, and order of the diagonal blocks that a thread solves
-/// with.
+/// Columns that are eliminated one after the other.
 inline constexpr int most_leaf_columns = 16;
 inline constexpr int leaf_threads = 512;
 inline constexpr int apply_threads = 256;
 /// Columns of a matrix for one block of apply_panels and solve_upper_panels.
-inline constexpr int applied_columns = 32;
+inline constexpr int applied_columns = 64;
+/// Order of the diagonal blocks of a panel that are inverted.
+inline constexpr int inverted_order = 16;
 
 /// Factors of a batch in panels.
 template <class T>
@@ -56,24 +57,20 @@ struct PanelExchanges {
   std::int32_t far_count;
 };
 
-/// Stores the least magnitude of a pivot of each matrix, tolerance ||A||_inf, and the outcome `direct`.
+/// Takes the largest sum of magnitudes of a row into norms[matrix], zero before, and stores the outcome
+/// `direct`. blockIdx.x: leaf_threads rows; blockIdx.y: the matrix.
 template <class T>
-__global__ void find_pivot_limits(PanelFactors<T> factors, double tolerance, double* limits) {
-  __shared__ double largest[warp_size];
-  const T* const a = factors.matrix(blockIdx.x);
-  double norm = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < factors.n; i += static_cast<int>(blockDim.x)) {
-    double sum = 0;
-    for (int j = 0; j < factors.n; ++j) sum += fabs(static_cast<double>(a[i + j * factors.leading]));
-    norm = fmax(norm, sum);
-  }
-  norm = warp_reduce(norm, Maximum());
-  if (lane_id() == 0) largest[threadIdx.x / warp_size] = norm;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (unsigned w = 1; w < blockDim.x / warp_size; ++w) norm = fmax(norm, largest[w]);
-  limits[blockIdx.x] = tolerance * norm;
-  factors.outcomes[blockIdx.x] = {};
+__global__ void find_norms(PanelFactors<T> factors, unsigned long long* norms) {
+  const T* const a = factors.matrix(blockIdx.y);
+  const int i = static_cast<int>(blockIdx.x * leaf_threads + threadIdx.x);
+  double sum = 0;
+  for (int j = 0; j < factors.n && i < factors.n; ++j)
+    sum += fabs(static_cast<double>(a[i + j * factors.leading]));
+  const double norm = warp_reduce(sum == sum ? sum : 0, Maximum());
+  // Numbers that are not negative have the order of their bits.
+  if (lane_id() == 0)
+    atomicMax(norms + blockIdx.y, static_cast<unsigned long long>(__double_as_longlong(norm)));
+  if (i == 0) factors.outcomes[blockIdx.y] = {};
 }
 
 /// The element of the largest magnitude of a column, and the first row that has it; NaN is the largest.
@@ -114,7 +111,7 @@ __device__ ColumnPivot<T> block_pivot(ColumnPivot<T> own) {
 /// (n - begin) * width elements.
 template <class T>
 __global__ void __launch_bounds__(leaf_threads)
-    factor_leaves(PanelFactors<T> factors, int begin, int width, const double* limits) {
+    factor_leaves(PanelFactors<T> factors, int begin, int width, double tolerance, const double* norms) {
   extern __shared__ __align__(16) unsigned char storage[];
   T* const S = reinterpret_cast<T*>(storage);
   const std::int64_t matrix = blockIdx.x;
@@ -123,6 +120,7 @@ __global__ void __launch_bounds__(leaf_threads)
   const int rows = factors.n - begin;
   T* const a = factors.matrix(matrix) + begin + begin * factors.leading;
   std::int32_t* const pivots = factors.pivots + matrix * factors.n + begin;
+  const double limit = tolerance * norms[matrix];
   ColumnPivot<T> own{-1, INT_MAX};
   for (int c = 0; c < width; ++c) {
     for (int i = thread; i < rows; i += leaf_threads) {
@@ -134,8 +132,8 @@ __global__ void __launch_bounds__(leaf_threads)
   for (int c = 0; c < width; ++c) {
     const ColumnPivot<T> pivot = block_pivot(own);
     const bool finite = isfinite(static_cast<double>(pivot.magnitude)) && isfinite(T{1} / pivot.magnitude);
-    if (!(finite && static_cast<double>(pivot.magnitude) > limits[matrix])) {
-      const bool too_small = static_cast<double>(pivot.magnitude) <= limits[matrix];
+    if (!(finite && static_cast<double>(pivot.magnitude) > limit)) {
+      const bool too_small = static_cast<double>(pivot.magnitude) <= limit;
       if (thread == 0)
         factors.outcomes[matrix] = {too_small ? Status::singular : Status::not_a_number, begin + c};
       return;
@@ -206,128 +204,304 @@ __global__ void find_panel_exchanges(PanelFactors<T> factors, int begin, int wid
   if (lane == 0) result.far_count = far;
 }
 
-/// Forward substitution with the diagonal block of a panel in a tile of columns: element (k, c) at
-/// [k * applied_columns + c].
+/// Inverts the diagonal blocks of order inverted_order of a panel's lower or upper triangle, the last one
+/// bordered by the identity: element (i, k) of block d at [(d * inverted_order + k) * inverted_order + i] of
+/// a matrix's most_panel_columns * inverted_order elements. One thread for each column.
+template <bool upper, class T>
+__global__ void __launch_bounds__(most_panel_columns)
+    invert_diagonal_blocks(PanelFactors<T> factors, int begin, int width, T* inverses) {
+  const std::int64_t matrix = blockIdx.x;
+  if (factors.failed(matrix)) return;
+  constexpr int order = inverted_order;
+  const int column = static_cast<int>(threadIdx.x) % order;
+  const int first = static_cast<int>(threadIdx.x) - column;
+  if (first >= width) return;
+  const T* const block = factors.matrix(matrix) + (begin + first) * (factors.leading + 1);
+  const auto element = [&](int i, int k) {
+    return first + max(i, k) < width ? block[i + k * factors.leading] : i == k ? T{1} : T{0};
+  };
+  const bool unit = !upper && factors.pivots != nullptr;
+  T x[order];
+#pragma unroll
+  for (int step = 0; step < order; ++step) {
+    const int i = upper ? order - 1 - step : step;
+    T sum = i == column ? T{1} : T{0};
+#pragma unroll
+    for (int before = 0; before < step; ++before) {
+      const int k = upper ? order - 1 - before : before;
+      sum -= element(i, k) * x[k];
+    }
+    x[i] = unit ? sum : sum / element(i, i);
+  }
+  T* const to = inverses + (matrix * most_panel_columns + threadIdx.x) * order;
+#pragma unroll
+  for (int i = 0; i < order; ++i) to[i] = x[i];
+}
+
+/// Two consecutive elements that are loaded and stored at once.
 template <class T>
-__device__ void solve_lower_tile(const T* block, std::int64_t leading, int width, bool unit, T* X) {
-  const int column = static_cast<int>(threadIdx.x) % applied_columns;
-  const int group = static_cast<int>(threadIdx.x) / applied_columns;
-  constexpr int groups = apply_threads / applied_columns;
-  for (int first = 0; first < width; first += most_leaf_columns) {
-    const int end = min(first + most_leaf_columns, width);
-    if (group == 0) {
-      for (int i = first; i < end; ++i) {
-        T sum = X[i * applied_columns + column];
-        for (int k = first; k < i; ++k) sum -= block[i + k * leading] * X[k * applied_columns + column];
-        X[i * applied_columns + column] = unit ? sum : sum / block[i + i * leading];
+struct alignas(2 * sizeof(T)) Pair {
+  T at[2];
+};
+
+/// A tile of applied_columns columns in shared memory, and what solves with a triangle in it.
+template <class T>
+class PanelTile {
+  static constexpr int order = inverted_order;
+  /// Distance of the rows of X, which spreads a column over the banks.
+  static constexpr int stride = applied_columns + 16 / sizeof(T);
+  static constexpr int warps = apply_threads / warp_size;
+  /// Rows of a column for each lane.
+  static constexpr int share = most_panel_columns / warp_size;
+
+ public:
+  /// Elements of a tile for panels of this width.
+  static constexpr __host__ __device__ int size(int width) {
+    return padded(width) * (stride + order) + order * order;
+  }
+  __device__ PanelTile(T* storage, int width)
+      : width_(width),
+        rows_(padded(width)),
+        X_(storage),
+        slab_(X_ + rows_ * stride),
+        inverse_(slab_ + rows_ * order) {}
+
+  /// Loads f(k, c) for row k of column c; zero in rows past the width.
+  template <class F>
+  __device__ void load(F f) {
+    constexpr int together = 2;
+    for (int c = warp(); c < applied_columns; c += together * warps) {
+      T values[together][share];
+#pragma unroll
+      for (int j = 0; j < together; ++j) {
+#pragma unroll
+        for (int q = 0; q < share; ++q) {
+          const int k = lane_id() + q * warp_size;
+          values[j][q] = k < width_ ? f(k, c + j * warps) : T{0};
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < together; ++j) {
+#pragma unroll
+        for (int q = 0; q < share; ++q) {
+          const int k = lane_id() + q * warp_size;
+          if (k < rows_) X_[k * stride + c + j * warps] = values[j][q];
+        }
+      }
+    }
+  }
+  /// Calls f(k, c, element) for each element.
+  template <class F>
+  __device__ void store(F f) const {
+    for (int c = warp(); c < applied_columns; c += warps) {
+#pragma unroll
+      for (int q = 0; q < share; ++q) {
+        const int k = lane_id() + q * warp_size;
+        if (k < width_) f(k, c, X_[k * stride + c]);
+      }
+    }
+  }
+
+  /// X = M^-1 X for the lower or upper triangle M of a panel's diagonal block.
+  template <bool upper>
+  __device__ void solve(const T* block, std::int64_t leading, const T* inverses) {
+    int first = upper ? rows_ - order : 0;
+    Slab next(*this, block, leading, inverses, first);
+    for (int step = 0; step < rows_; step += order) {
+      next.put(*this);
+      __syncthreads();
+      const int own = first;
+      first += upper ? -order : order;
+      if (first >= 0 && first < rows_) next = Slab(*this, block, leading, inverses, first);
+      multiply_by_inverse(X_ + own * stride);
+      subtract_products(X_ + own * stride, upper ? 0 : own + order, upper ? own : rows_);
+      __syncthreads();
+    }
+  }
+
+ private:
+  static constexpr __host__ __device__ int padded(int width) {
+    return (width + order - 1) / order * order;
+  }
+  static __device__ int warp() {
+    return static_cast<int>(threadIdx.x) / warp_size;
+  }
+
+  /// A thread's elements of `order` columns of the triangle, and of the inverse of a diagonal block.
+  struct Slab {
+    T values[order / warps][share];
+    T inverse;
+    __device__ Slab(const PanelTile& tile, const T* block, std::int64_t leading, const T* inverses,
+                    int first) {
+#pragma unroll
+      for (int j = 0; j < order / warps; ++j) {
+        const int k = first + warp() + j * warps;
+#pragma unroll
+        for (int q = 0; q < share; ++q) {
+          const int i = lane_id() + q * warp_size;
+          values[j][q] = i < tile.width_ && k < tile.width_ ? block[i + k * leading] : T{0};
+        }
+      }
+      inverse = inverses[first * order + static_cast<int>(threadIdx.x)];
+    }
+    __device__ void put(PanelTile& tile) const {
+#pragma unroll
+      for (int j = 0; j < order / warps; ++j) {
+#pragma unroll
+        for (int q = 0; q < share; ++q) {
+          const int i = lane_id() + q * warp_size;
+          if (i < tile.rows_) tile.slab_[(warp() + j * warps) * tile.rows_ + i] = values[j][q];
+        }
+      }
+      tile.inverse_[threadIdx.x] = inverse;
+    }
+  };
+  static_assert(order * order == apply_threads);
+
+  /// Multiplies `order` rows of the tile by the inverse: four rows of a column a thread.
+  __device__ void multiply_by_inverse(T* B) {
+    static_assert(order / 4 * applied_columns == apply_threads);
+    const int c = static_cast<int>(threadIdx.x) % applied_columns;
+    const int i = static_cast<int>(threadIdx.x) / applied_columns * 4;
+    T sums[4] = {};
+#pragma unroll
+    for (int k = 0; k < order; ++k) {
+      const T x = B[k * stride + c];
+#pragma unroll
+      for (int r = 0; r < 4; r += 2) {
+        const Pair<T> element = pair(inverse_ + k * order + i + r);
+        sums[r] += element.at[0] * x;
+        sums[r + 1] += element.at[1] * x;
       }
     }
     __syncthreads();
-    for (int i = end + group; i < width; i += groups) {
-      T sum = X[i * applied_columns + column];
-      for (int k = first; k < end; ++k) sum -= block[i + k * leading] * X[k * applied_columns + column];
-      X[i * applied_columns + column] = sum;
-    }
+#pragma unroll
+    for (int r = 0; r < 4; ++r) B[(i + r) * stride + c] = sums[r];
     __syncthreads();
   }
-}
-
-/// Backward substitution with the upper triangle of the diagonal block, in the same form.
-template <class T>
-__device__ void solve_upper_tile(const T* block, std::int64_t leading, int width, T* X) {
-  const int column = static_cast<int>(threadIdx.x) % applied_columns;
-  const int group = static_cast<int>(threadIdx.x) / applied_columns;
-  constexpr int groups = apply_threads / applied_columns;
-  const int blocks = (width + most_leaf_columns - 1) / most_leaf_columns;
-  for (int b = blocks - 1; b >= 0; --b) {
-    const int first = b * most_leaf_columns;
-    const int end = min(first + most_leaf_columns, width);
-    if (group == 0) {
-      for (int i = end - 1; i >= first; --i) {
-        T sum = X[i * applied_columns + column];
-        for (int k = i + 1; k < end; ++k) sum -= block[i + k * leading] * X[k * applied_columns + column];
-        X[i * applied_columns + column] = sum / block[i + i * leading];
+  /// Subtracts the slab times `order` rows Y of the tile from rows [begin, end): four rows of two pairs of
+  /// columns a thread. Sixteen threads read a row of half the columns without a conflict of banks.
+  __device__ void subtract_products(const T* Y, int begin, int end) {
+    constexpr int across = applied_columns / 4;
+    constexpr int half = applied_columns / 2;
+    const int c = static_cast<int>(threadIdx.x) % across * 2;
+    constexpr int together = apply_threads / across * 4;
+    for (int i = begin + static_cast<int>(threadIdx.x) / across * 4; i < end; i += together) {
+      Pair<T> sums[4][2] = {};
+#pragma unroll
+      for (int k = 0; k < order; ++k) {
+        const T* const l = slab_ + k * rows_ + i;
+        const Pair<T> rows[2] = {pair(l), pair(l + 2)};
+        const Pair<T> y[2] = {pair(Y + k * stride + c), pair(Y + k * stride + half + c)};
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+#pragma unroll
+          for (int q = 0; q < 4; ++q) sums[r][q / 2].at[q % 2] += rows[r / 2].at[r % 2] * y[q / 2].at[q % 2];
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          T* const x = X_ + (i + r) * stride + h * half + c;
+          const Pair<T> old = pair(x);
+          *reinterpret_cast<Pair<T>*>(x) = {old.at[0] - sums[r][h].at[0], old.at[1] - sums[r][h].at[1]};
+        }
       }
     }
-    __syncthreads();
-    for (int i = group; i < first; i += groups) {
-      T sum = X[i * applied_columns + column];
-      for (int k = first; k < end; ++k) sum -= block[i + k * leading] * X[k * applied_columns + column];
-      X[i * applied_columns + column] = sum;
+  }
+  static __device__ Pair<T> pair(const T* from) {
+    return *reinterpret_cast<const Pair<T>*>(from);
+  }
+
+  int width_;
+  int rows_;    // a multiple of inverted_order
+  T* X_;        // element (k, c) at [k * stride + c]
+  T* slab_;     // `order` columns of the triangle: element (i, k) at [k * rows + i]
+  T* inverse_;  // of a diagonal block, in the same form
+};
+
+/// Moves rows of a panel that are still in their places to rows below it, in `count` columns.
+template <class T>
+__device__ void move_far_rows(const PanelExchanges& exchanges, T* b, std::int64_t leading, int count) {
+  constexpr int warps = apply_threads / warp_size;
+  constexpr int share = most_panel_columns / warp_size;
+  constexpr int together = 2;
+  const int lane = lane_id();
+  for (int c = static_cast<int>(threadIdx.x) / warp_size; c < count; c += together * warps) {
+    T values[together][share];
+#pragma unroll
+    for (int j = 0; j < together; ++j) {
+#pragma unroll
+      for (int q = 0; q < share; ++q) {
+        const int s = lane + q * warp_size;
+        if (s < exchanges.far_count && c + j * warps < count)
+          values[j][q] = b[exchanges.far_origin[s] + (c + j * warps) * leading];
+      }
     }
-    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < together; ++j) {
+#pragma unroll
+      for (int q = 0; q < share; ++q) {
+        const int s = lane + q * warp_size;
+        if (s < exchanges.far_count && c + j * warps < count)
+          b[exchanges.far_row[s] + (c + j * warps) * leading] = values[j][q];
+      }
+    }
   }
 }
 
-/// Applies the exchanges of the panel at columns [begin, begin + width), unless there are none, and if
-/// `solves` is set solves with the lower triangle of its diagonal block, in columns of each matrix.
-/// blockIdx.x: applied_columns of them; blockIdx.y: the matrix. Dynamic shared memory for 2 * width *
-/// applied_columns elements.
+/// Applies the exchanges of the panel at columns [begin, begin + width), unless there are none, and if there
+/// are inverses of its diagonal blocks solves with the lower triangle, in columns of each matrix. blockIdx.x:
+/// applied_columns of them; blockIdx.y: the matrix. Dynamic shared memory for PanelTile<T>::size(width).
 template <class T>
 __global__ void __launch_bounds__(apply_threads)
     apply_panels(PanelFactors<T> factors, int begin, int width, const PanelExchanges* all_exchanges,
-                 BatchColumns<T> columns, bool solves) {
+                 BatchColumns<T> columns, const T* inverses) {
   extern __shared__ __align__(16) unsigned char storage[];
-  T* const X = reinterpret_cast<T*>(storage);
-  T* const far = X + width * applied_columns;
   const std::int64_t matrix = blockIdx.y;
   if (factors.failed(matrix)) return;
+  PanelTile<T> tile(reinterpret_cast<T*>(storage), width);
   const int first = static_cast<int>(blockIdx.x) * applied_columns;
   const int count = min(applied_columns, columns.count - first);
   T* const b = columns.first + matrix * columns.stride + first * columns.leading;
   const PanelExchanges* const exchanges = all_exchanges == nullptr ? nullptr : all_exchanges + matrix;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int far_count = exchanges == nullptr ? 0 : exchanges->far_count;
-  for (int e = thread; e < width * applied_columns; e += apply_threads) {
-    const int k = e % width;
-    const int c = e / width;
+  tile.load([&](int k, int c) {
     const int origin = exchanges == nullptr ? begin + k : exchanges->origin[k];
-    X[k * applied_columns + c] = c < count ? b[origin + c * columns.leading] : T{};
-  }
-  for (int e = thread; e < far_count * applied_columns; e += apply_threads) {
-    const int s = e % far_count;
-    const int c = e / far_count;
-    far[s * applied_columns + c] = c < count ? b[exchanges->far_origin[s] + c * columns.leading] : T{};
-  }
+    return c < count ? b[origin + c * columns.leading] : T{0};
+  });
   __syncthreads();
-  for (int e = thread; e < far_count * applied_columns; e += apply_threads) {
-    const int s = e % far_count;
-    const int c = e / far_count;
-    if (c < count) b[exchanges->far_row[s] + c * columns.leading] = far[s * applied_columns + c];
+  if (exchanges != nullptr) move_far_rows(*exchanges, b, columns.leading, count);
+  __syncthreads();
+  if (inverses != nullptr) {
+    const T* const block = factors.matrix(matrix) + begin * (factors.leading + 1);
+    tile.template solve<false>(block, factors.leading,
+                               inverses + matrix * most_panel_columns * inverted_order);
   }
-  const T* const block = factors.matrix(matrix) + begin + begin * factors.leading;
-  if (solves) solve_lower_tile(block, factors.leading, width, factors.pivots != nullptr, X);
-  for (int e = thread; e < width * applied_columns; e += apply_threads) {
-    const int k = e % width;
-    const int c = e / width;
-    if (c < count) b[begin + k + c * columns.leading] = X[k * applied_columns + c];
-  }
+  tile.store([&](int k, int c, T element) {
+    if (c < count) b[begin + k + c * columns.leading] = element;
+  });
 }
 
-/// Solves with the upper triangle of a panel's diagonal block, in columns of each matrix.
+/// Solves with the upper triangle of a panel's diagonal block, in columns of each matrix, in the same form.
 template <class T>
 __global__ void __launch_bounds__(apply_threads)
-    solve_upper_panels(PanelFactors<T> factors, int begin, int width, BatchColumns<T> columns) {
-  __shared__ T X[most_panel_columns * applied_columns];
+    solve_upper_panels(PanelFactors<T> factors, int begin, int width, BatchColumns<T> columns,
+                       const T* inverses) {
+  extern __shared__ __align__(16) unsigned char storage[];
   const std::int64_t matrix = blockIdx.y;
   if (factors.failed(matrix)) return;
+  PanelTile<T> tile(reinterpret_cast<T*>(storage), width);
   const int first = static_cast<int>(blockIdx.x) * applied_columns;
   const int count = min(applied_columns, columns.count - first);
   T* const b = columns.first + matrix * columns.stride + first * columns.leading + begin;
-  const int thread = static_cast<int>(threadIdx.x);
-  for (int e = thread; e < width * applied_columns; e += apply_threads) {
-    const int k = e % width;
-    const int c = e / width;
-    X[k * applied_columns + c] = c < count ? b[k + c * columns.leading] : T{};
-  }
+  tile.load([&](int k, int c) { return c < count ? b[k + c * columns.leading] : T{0}; });
   __syncthreads();
-  const T* const block = factors.matrix(matrix) + begin + begin * factors.leading;
-  solve_upper_tile(block, factors.leading, width, X);
-  for (int e = thread; e < width * applied_columns; e += apply_threads) {
-    const int k = e % width;
-    const int c = e / width;
-    if (c < count) b[k + c * columns.leading] = X[k * applied_columns + c];
-  }
+  const T* const block = factors.matrix(matrix) + begin * (factors.leading + 1);
+  tile.template solve<true>(block, factors.leading, inverses + matrix * most_panel_columns * inverted_order);
+  tile.store([&](int k, int c, T element) {
+    if (c < count) b[k + c * columns.leading] = element;
+  });
 }
 
 }  // namespace echelon::batch_kernels
