@@ -10,7 +10,9 @@
 namespace echelon {
 
 std::vector<Option<AutoOptions>> AutoOptions::table() {
-  return {{"methods", enum_field<&AutoOptions::methods>(), "kind of the methods among which to choose"}};
+  return {{"methods", enum_field<&AutoOptions::methods>(), "kind of the methods among which to choose"},
+          {"stencils", +[](AutoOptions& o) -> bool& { return o.stencils; },
+           "whether to look for a stencil on a grid, for structured-multigrid"}};
 }
 template Options to_options(AutoOptions);
 

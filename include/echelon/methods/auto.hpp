@@ -26,6 +26,8 @@ struct ECHELON_API AutoOptions {
   static constexpr bool takes_complex = true;
   /// Methods among which to choose.
   MethodSet methods = MethodSet::any;
+  /// Whether to look for a stencil on a grid, for structured-multigrid.
+  bool stencils = true;
 
   /// Describes each option.
   static std::vector<Option<AutoOptions>> table();

@@ -22,7 +22,7 @@ template <class T>
 class AutoMethod final : public SolverImplementation<T> {
  public:
   AutoMethod(const Device& device, const AutoOptions& options)
-      : SolverImplementation<T>(device), choice_(device, kind_of(options.methods)) {}
+      : SolverImplementation<T>(device), choice_(device, limits_of(options)) {}
 
   [[nodiscard]] MethodChooser<T>* chooser() override { return &choice_; }
   [[nodiscard]] bool takes_any_shape() const override { return true; }

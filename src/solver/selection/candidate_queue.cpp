@@ -23,14 +23,14 @@ bool same_method(const Candidate& a, const Candidate& b) {
 
 template <class T>
 CandidateQueue<T>::CandidateQueue(const MatrixRef<T>& A, const std::optional<Device>& device,
-                                  std::optional<MethodKind> kind)
-    : A_(A), device_(device), kind_(kind) {
+                                  const ChoiceLimits& limits)
+    : A_(A), device_(device), limits_(limits) {
   const Stopwatch stopwatch;
   if (A.is_operator()) {
     list_ = choose(A, device);
     stage_ = Stage::others_completed;
   } else {
-    selection_ = MethodSelection::of(A, device);
+    selection_ = MethodSelection::of(A, device, true, limits.stencils);
     if (selection_->deficient_rank) {
       stage_ = Stage::end;
     } else {
@@ -107,18 +107,18 @@ bool CandidateQueue<T>::list_more() {
       break;
     case Stage::others:
       if (!is_sddm) break;
-      others_ = MethodSelection::of(A_, device_, false);
+      others_ = MethodSelection::of(A_, device_, false, limits_.stencils);
       list(*others_);
       break;
     case Stage::others_completed:
       if (others_) complete(*others_);
       break;
     case Stage::substitutes:
-      if (kind_ && !has_given_) {
+      if (limits_.kind && !has_given_) {
         const bool square = A_.rows() == A_.columns();
         const std::string iterative = square ? "gmres" : "lsmr";
         const std::string direct = !square ? "qr" : A_.is_sparse() ? "sparse-lu" : "lu";
-        const std::string method = *kind_ == MethodKind::iterative ? iterative : direct;
+        const std::string method = *limits_.kind == MethodKind::iterative ? iterative : direct;
         list_ = {{method, device_.value_or(A_.device()), {}, "no better method of this kind is known for A"}};
       }
       break;
@@ -147,7 +147,7 @@ void CandidateQueue<T>::list(MethodSelection& selection, std::size_t first) {
 
 template <class T>
 bool CandidateQueue<T>::has_kind(const Candidate& candidate) const {
-  return !kind_ || find_method(candidate.method).kind == *kind_;
+  return !limits_.kind || find_method(candidate.method).kind == *limits_.kind;
 }
 
 #define ECHELON_INSTANTIATE(T) template class CandidateQueue<T>;

@@ -16,14 +16,20 @@
 
 namespace echelon {
 
+/// Limits of a choice.
+struct ChoiceLimits {
+  std::optional<MethodKind> kind;  ///< that of all candidates, if set
+  bool stencils = true;            ///< whether to look for a stencil on a grid
+};
+
 /// Whether two candidates are one method on one device with the same options.
 [[nodiscard]] bool same_method(const Candidate& a, const Candidate& b);
 
 template <class T>
 class CandidateQueue {
  public:
-  /// Analyses A. `device`, `kind`: those that candidates are limited to, if set.
-  CandidateQueue(const MatrixRef<T>& A, const std::optional<Device>& device, std::optional<MethodKind> kind);
+  /// Analyses A. `device`: that to which candidates are limited, if set.
+  CandidateQueue(const MatrixRef<T>& A, const std::optional<Device>& device, const ChoiceLimits& limits);
 
   /// The structural rank of an A that is singular whatever its values.
   [[nodiscard]] std::optional<std::int64_t> deficient_rank() const {
@@ -55,7 +61,7 @@ class CandidateQueue {
 
   MatrixRef<T> A_;
   std::optional<Device> device_;
-  std::optional<MethodKind> kind_;
+  ChoiceLimits limits_;
   std::optional<MethodSelection> selection_;  // none for an operator
   std::optional<MethodSelection> others_;     // for an SDDM matrix, without the methods for graphs
   Stage stage_ = Stage::listed;

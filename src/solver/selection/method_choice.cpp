@@ -209,7 +209,7 @@ CandidateQueue<T>& MethodChoice<T>::queue(const Control& control) {
   if (queue_) return *queue_;
   const ReportedSetup reported(control, "auto");
   const MatrixRef<T>& A = matrix_->given();
-  queue_.emplace(A, device_, kind_);
+  queue_.emplace(A, device_, limits_);
   reported.end(SolverPhase::analysis, true);
   if (const std::optional<std::int64_t> rank = queue_->deficient_rank()) {
     set_singular({.message = fmt::format("A is singular whatever its values: its structural rank is {} of {}",
@@ -223,7 +223,7 @@ CandidateQueue<T>& MethodChoice<T>::queue(const Control& control) {
 template <class T>
 Report MethodChoice<T>::analyze(const MatrixRef<T>& A, const Control& control) {
   PlacedMatrix<T> matrix(A);
-  CandidateQueue<T> candidates(A, device_, kind_);
+  CandidateQueue<T> candidates(A, device_, limits_);
   std::optional<Candidate> first = candidates.next([](const Candidate& /*any*/) { return true; });
   if (!first) first = candidates.next_for_singular();
   Report report;

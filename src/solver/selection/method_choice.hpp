@@ -31,10 +31,12 @@ struct Singularity {
   void describe(Report& report) const;
 };
 
-/// The kind that an option of `auto` names; unset for any.
-[[nodiscard]] inline std::optional<MethodKind> kind_of(MethodSet methods) {
-  if (methods == MethodSet::any) return std::nullopt;
-  return methods == MethodSet::direct ? MethodKind::direct : MethodKind::iterative;
+/// What the options of `auto` say.
+[[nodiscard]] inline ChoiceLimits limits_of(const AutoOptions& options) {
+  ChoiceLimits limits{.kind = {}, .stencils = options.stencils};
+  if (options.methods == MethodSet::direct) limits.kind = MethodKind::direct;
+  if (options.methods == MethodSet::iterative) limits.kind = MethodKind::iterative;
+  return limits;
 }
 
 /// The method chosen for a matrix, and those that failed before it. Operands may be in other memory than that
@@ -42,8 +44,8 @@ struct Singularity {
 template <class T>
 class MethodChoice final : public MethodChooser<T> {
  public:
-  /// `device`, `kind`: those that the choice is limited to, if set.
-  MethodChoice(std::optional<Device> device, std::optional<MethodKind> kind) : device_(device), kind_(kind) {}
+  /// `device`: that to which the choice is limited, if set.
+  MethodChoice(std::optional<Device> device, const ChoiceLimits& limits) : device_(device), limits_(limits) {}
 
   /// Keeps near-null-space vectors of A for later set-ups.
   void set_near_null_space(const Dense<double>& vectors) { near_null_space_ = vectors; }
@@ -81,7 +83,7 @@ class MethodChoice final : public MethodChooser<T> {
   void describe_choice(const SolverPointer& solver, Report& report) const;
 
   std::optional<Device> device_;
-  std::optional<MethodKind> kind_;
+  ChoiceLimits limits_;
   Dense<double> near_null_space_;
 
   std::mutex advancing_;  // guards the queue and set-ups during solves

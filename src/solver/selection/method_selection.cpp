@@ -145,16 +145,18 @@ bool MethodSelection::has_narrow_band() const {
 }
 
 template <class T>
-MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm) {
+MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm,
+                                    bool stencils) {
   if constexpr (is_complex<T>) {
     return of_complex(A, device.value_or(A.device()));
   } else {
-    return of_real(A, device, as_sddm);
+    return of_real(A, device, as_sddm, stencils);
   }
 }
 
 template <class T>
-MethodSelection MethodSelection::of_real(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm) {
+MethodSelection MethodSelection::of_real(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm,
+                                         bool stencils) {
   const Device target = select_device(A, device);
   require(target);
   if (A.rows() != A.columns()) {
@@ -178,11 +180,11 @@ MethodSelection MethodSelection::of_real(MatrixRef<T> A, const std::optional<Dev
   }
   const Csr<T>& host = *copy.matrix().csr();
   MethodSelection selection{target, {}, sizeof(T), true};
-  selection.choose_family(host, as_sddm);
+  selection.choose_family(host, as_sddm, stencils);
   return selection;
 }
 #define ECHELON_INSTANTIATE(T) \
-  template MethodSelection MethodSelection::of(MatrixRef<T>, const std::optional<Device>&, bool);
+  template MethodSelection MethodSelection::of(MatrixRef<T>, const std::optional<Device>&, bool, bool);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
@@ -206,14 +208,14 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
 }
 
 template <class T>
-void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm) {
+void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils) {
   const SparseRowSummary rows = summarize_rows(A);
   structure = sizes_of(A, rows);
   const bool suits_graph = rows.kind() == DominanceKind::laplacian || rows.kind() == DominanceKind::sddm;
   const bool symmetric = suits_graph && is_symmetric(A);
   const DominanceKind kind = symmetric ? rows.kind() : DominanceKind::none;
-  const bool may_be_stencil =
-      kind != DominanceKind::none && suits_multigrid(structure) && device.kind() != DeviceKind::opencl;
+  const bool may_be_stencil = stencils && kind != DominanceKind::none && suits_multigrid(structure) &&
+                              device.kind() != DeviceKind::opencl;
   if (kind == DominanceKind::laplacian) {
     describe_graph(structure);
     graph = kind;

@@ -85,10 +85,11 @@ struct MethodSelection {
   bool nearly_symmetric = false;
 
   /// Analyses A; unless `as_sddm`, an SDDM matrix as any other, for the candidates that follow if the method
-  /// for graphs fails. Throws NotBuilt or NoDevice if `device` cannot be used.
+  /// for graphs fails; unless `stencils`, without looking for a stencil on a grid. Throws NotBuilt or
+  /// NoDevice if `device` cannot be used.
   template <class T>
   [[nodiscard]] static MethodSelection of(MatrixRef<T> A, const std::optional<Device>& device,
-                                          bool as_sddm = true);
+                                          bool as_sddm = true, bool stencils = true);
 
   /// Finds what was deferred: candidates() then has further ones after those that it had.
   template <class T>
@@ -126,14 +127,14 @@ struct MethodSelection {
  private:
   template <class T>
   [[nodiscard]] static MethodSelection of_real(MatrixRef<T> A, const std::optional<Device>& device,
-                                               bool as_sddm);
+                                               bool as_sddm, bool stencils);
   template <class T>
   [[nodiscard]] static MethodSelection of_complex(MatrixRef<T> A, const Device& device);
   template <class T>
   void complete_real(MatrixRef<T> A);
   /// Completes the selection for a square sparse A on the host.
   template <class T>
-  void choose_family(const Csr<T>& A, bool as_sddm);
+  void choose_family(const Csr<T>& A, bool as_sddm, bool stencils);
   /// Decides whether iterative methods come before a factorisation; `is_grid`: multigrid suits an SDDM
   /// matrix.
   void order_families(bool is_grid);

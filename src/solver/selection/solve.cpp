@@ -93,8 +93,9 @@ Report solve_by_name(const MatrixRef<T>& A, DenseView<const T> B, DenseView<T> X
 template <class T>
 Report solve_auto(const MatrixRef<T>& A, DenseView<const T> B, DenseView<T> X, const SolveOptions& options,
                   const Control& control) {
-  const auto [methods] = parse_options<AutoOptions>("auto", options.parameters);
-  MethodChoice<T> choice(options.device, options.kind ? options.kind : kind_of(methods));
+  ChoiceLimits limits = limits_of(parse_options<AutoOptions>("auto", options.parameters));
+  if (options.kind) limits.kind = options.kind;
+  MethodChoice<T> choice(options.device, limits);
   choice.set_near_null_space(options.near_null_space);
   choice.setup(A, false, control);
   return choice.solve(B, X, control);

@@ -67,6 +67,18 @@ TEST(ChoosingCost, LargeMesh_NoOrderingBeforeCg) {
   for (std::size_t k = 0; k < first.size(); ++k) EXPECT_EQ(all[k].method, first[k].method);
 }
 
+TEST(ChoosingCost, Stencils_AreNotLookedForOnRequest) {
+  const Csr<double> A = generated("poisson-2d", {{"nx", 220}, {"ny", 210}});
+  const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
+  SolveOptions options;
+  EXPECT_EQ(solve(A, b, options).report.method, "structured-multigrid");
+  options.parameters.set("stencils", false);
+  const Report report = solve(A, b, options).report;
+  EXPECT_TRUE(report.solved());
+  EXPECT_NE(report.method, "structured-multigrid");
+  EXPECT_TRUE(report.attempts.empty());
+}
+
 TEST(ChoosingCost, TimeIsReported) {
   const Csr<double> A = generated("convection-diffusion-2d", {{"nx", 60}, {"ny", 60}});
   const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
