@@ -194,6 +194,9 @@ struct ECHELON_API Report {
   /// Rank of A, if it was determined. All solutions are x plus vectors of A's null space, whose dimension is
   /// A's columns less the rank.
   std::optional<std::int64_t> rank;
+  /// Row of A, from 0, that each unknown is eliminated by, -1 for a free unknown: the map of
+  /// `mapped-echelon`. Shared with the solver and its other reports; null for other methods.
+  std::shared_ptr<const std::vector<std::int64_t>> row_of_unknown;
   /// Foundation of `rank` and of the statuses singular, inconsistent and underdetermined.
   Certainty certainty = Certainty::working_precision;
   std::optional<FactorPrecision> factor_precision;  ///< where a lower one was asked for

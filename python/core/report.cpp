@@ -117,6 +117,11 @@ void bind_reports(nb::module_& module) {
       .def_prop_ro("certificate",
                    [](const Report& r) { return r.certificate ? nb::cast(*r.certificate) : nb::none(); })
       .def_ro("rank", &Report::rank)
+      .def_prop_ro("row_of_unknown",
+                   [](const Report& r) {
+                     return r.row_of_unknown == nullptr ? nb::none()
+                                                        : nb::object(numpy_array(*r.row_of_unknown));
+                   })
       .def_prop_ro("is_proven", [](const Report& r) { return r.certainty == Certainty::proven; })
       .def_prop_ro("statistics", statistics_of)
       .def_ro("choosing_seconds", &Report::choosing_seconds)

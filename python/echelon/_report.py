@@ -99,6 +99,8 @@ class Report:
         2-norm of the residual, the same over that of b, its bound, and the normwise backward error.
     reciprocal_condition, preconditioned_condition, error_estimate, normal_residual, error_bound : float or None
     expected_digits, rank : int or None
+    row_of_unknown : numpy.ndarray or None
+        The map of `mapped-echelon`: the row that each unknown is eliminated by, -1 for a free one.
     is_proven : bool
         Whether the rank, or a status such as "singular", is proven.
     statistics : dict
@@ -137,6 +139,7 @@ class Report:
     error_bound: float | None
     expected_digits: int | None
     rank: int | None
+    row_of_unknown: NDArray[np.int64] | None
     is_proven: bool
     statistics: dict[str, Any]
     choosing_seconds: float

@@ -79,6 +79,7 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
     Outcome outcome = system.factor(A, this->control());
     if (!outcome.ok()) return outcome;
     outcome.rank = system.rank();
+    outcome.row_of_unknown = std::make_shared<const std::vector<std::int64_t>>(system.row_of_unknown());
     if (system.is_proven()) outcome.certainty = Certainty::proven;
     outcome.statistics = system.statistics();
     if (system.rank() < A.columns()) {

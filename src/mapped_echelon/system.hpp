@@ -101,6 +101,10 @@ class MappedSystem {
   [[nodiscard]] std::int64_t rank() const { return form_->rank(); }
   /// Whether the rank is the exact one, or that modulo a prime.
   [[nodiscard]] bool is_proven() const { return proven_; }
+  /// The map: the row of each unknown, -1 for a free one.
+  [[nodiscard]] std::vector<std::int64_t> row_of_unknown() const {
+    return {form_->owner().begin(), form_->owner().end()};
+  }
   [[nodiscard]] std::size_t bytes() const {
     return matrix_.bytes() + (form_ == nullptr ? 0 : form_->bytes());
   }
@@ -152,7 +156,7 @@ class MappedSystem {
       statistics.push_back({"smallest_accepted_pivot", facts.smallest_accepted});
       statistics.push_back({"largest_rejected_pivot", facts.largest_rejected});
     }
-    statistics.push_back({"map", first_of(form_->owner())});
+    if (form_->owner().size() <= most_numbers) statistics.push_back({"map", row_of_unknown()});
     if (is_doubtful()) statistics.push_back({"doubtful", std::int64_t{1}});
     if (proven_) statistics.push_back({"proven", std::int64_t{1}});
     if (!facts.dependent_rows.empty())
@@ -187,11 +191,12 @@ class MappedSystem {
   }
 
  private:
+  static constexpr std::size_t most_numbers = 1000;  // of a list among the statistics
+
   /// First numbers of a long list, for the report.
-  template <class Integer>
-  static std::vector<std::int64_t> first_of(const std::vector<Integer>& numbers) {
-    constexpr std::size_t most = 1000;
-    return {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(std::min(numbers.size(), most))};
+  static std::vector<std::int64_t> first_of(const std::vector<std::int64_t>& numbers) {
+    const std::size_t count = std::min(numbers.size(), most_numbers);
+    return {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count)};
   }
 
   /// Marks the rank as proven, or eliminates A again with tolerances that give the exact rank, if that

@@ -71,7 +71,7 @@ std::string caption_of(std::string_view text) {
 }
 
 /// A word for the shell.
-std::string quoted(std::string_view word) {
+std::string shell_word(std::string_view word) {
   const bool plain = !word.empty() && std::ranges::all_of(word, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_-+=.,:/@%").find(c) != std::string_view::npos;
@@ -190,7 +190,7 @@ std::string Page::html() const {
 std::string shell_command(std::span<const std::string> words) {
   return at_api_boundary([&] {
     std::string line;
-    for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
+    for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
     return line;
   });
 }

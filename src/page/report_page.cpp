@@ -110,6 +110,30 @@ HierarchyDescription reported_hierarchy(const Report& report) {
   return description;
 }
 
+/// The map of an elimination: the row of each unknown as text for a few, and as a pattern.
+void add_map(Page& page, const std::vector<std::int64_t>& row_of_unknown) {
+  constexpr std::size_t most_listed = 24;
+  std::vector<Triplet<double>> elements;
+  std::int64_t rows = 0;
+  std::vector<ReportRow> listed;
+  for (std::size_t unknown = 0; unknown < row_of_unknown.size(); ++unknown) {
+    const std::int64_t row = row_of_unknown[unknown];
+    rows = std::max(rows, row + 1);
+    if (row >= 0) elements.push_back({static_cast<std::int32_t>(row), static_cast<std::int32_t>(unknown), 1});
+    listed.push_back({.label = fmt::format("unknown {}", grouped(static_cast<std::int64_t>(unknown))),
+                      .value = row < 0 ? "free" : "row " + grouped(row)});
+  }
+  page.section("Map");
+  page.paragraph(fmt::format("The row that eliminates each unknown: {} of {} unknowns have one, {} free.",
+                             grouped(std::ssize(elements)), grouped(std::ssize(row_of_unknown)),
+                             grouped(std::ssize(row_of_unknown) - std::ssize(elements))));
+  if (row_of_unknown.size() <= most_listed) page.facts(listed);
+  if (elements.empty()) return;
+  const auto map = Csr<double>::from_triplets(rows, std::ssize(row_of_unknown), elements);
+  page.picture(draw_spy("Map", MatrixRef<double>(map), spy_on_page),
+               "The map as a pattern: column j, of unknown j, has a mark in the row that eliminates it.");
+}
+
 void add_statistics(Page& page, const Report& report) {
   if (report.statistics.empty()) return;
   page.section("Statistics");
@@ -225,6 +249,7 @@ std::string to_html(const Report& report, const PageDetails& details) {
     const HierarchyDescription hierarchy = details.hierarchy.value_or(reported_hierarchy(report));
     if (!hierarchy.levels.empty()) add_hierarchy(page, hierarchy);
     if (details.factor) add_factor(page, *details.factor);
+    if (report.row_of_unknown != nullptr) add_map(page, *report.row_of_unknown);
     add_costs(page, report, details);
     if (report.certificate != nullptr) add_certificate(page, *report.certificate);
     add_columns(page, report);

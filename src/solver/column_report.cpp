@@ -48,6 +48,7 @@ Report outcome_report(const Outcome& outcome, std::string method, const Device& 
   report.reciprocal_condition = outcome.reciprocal_condition;
   if (outcome.reciprocal_condition) report.condition_kind = ConditionKind::factored;
   report.rank = outcome.rank;
+  report.row_of_unknown = outcome.row_of_unknown;
   report.certainty = outcome.certainty;
   report.warnings = outcome.warnings;
   report.statistics = copy_of(outcome.statistics);

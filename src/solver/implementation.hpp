@@ -46,6 +46,7 @@ struct Outcome {
       Certainty::working_precision;  ///< of the rank, and of a singular or inconsistent system
   std::vector<std::string> warnings = {};
   std::vector<Statistic> statistics = {};  ///< of the set-up, for its report and those of later solves
+  std::shared_ptr<const std::vector<std::int64_t>> row_of_unknown = {};  ///< as in the report
 
   [[nodiscard]] bool ok() const { return status == Status::direct || status == Status::converged; }
 };

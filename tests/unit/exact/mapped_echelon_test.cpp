@@ -5,10 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 namespace echelon::test {
 namespace {
@@ -46,6 +50,33 @@ TEST(MappedEchelon, PublishedExample_LargestClaims_AsByHand) {
   const std::vector<double> expected = {1, 1, 0, 3, 0};  // x5 = 0; row 3: 0.5 x4 = 1.5, and so on
   for (std::int64_t j = 0; j < 5; ++j)
     EXPECT_NEAR(solution.x[j], expected[static_cast<std::size_t>(j)], 1e-14);
+}
+
+TEST(MappedEchelon, Map_IsInEveryReport) {
+  const std::vector<std::int64_t> by_hand = {0, 3, 4, 2, -1};
+  const Csr<double> A = csr_of<double>(published, 5);
+  const auto solution = solve_mapped<double>(Device::serial(), A, column<double>({15, 10, 6, 14, 9}));
+  for (const Report& report : {solution.setup, solution.report}) {
+    ASSERT_NE(report.row_of_unknown, nullptr);
+    EXPECT_EQ(*report.row_of_unknown, by_hand);
+    EXPECT_EQ(list(report, "map"), by_hand);
+  }
+  EXPECT_EQ(solution.setup.row_of_unknown, solution.report.row_of_unknown);  // shared
+  MappedEchelon<double> modulo(Device::serial(), {.field = "mod:65537"});
+  EXPECT_NE(modulo.setup(A).row_of_unknown, nullptr);
+  const Csr<double> large = generate::tridiagonal<double>(1001, -1, 4, -2);
+  MappedEchelon<double> solver;
+  const Report report = solver.setup(large);
+  ASSERT_NE(report.row_of_unknown, nullptr);
+  std::vector<std::int64_t> rows = *report.row_of_unknown;
+  std::sort(rows.begin(), rows.end());
+  std::vector<std::int64_t> all(1001);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(rows, all);
+  EXPECT_EQ(report.find_statistic("map"), nullptr);
+  EXPECT_EQ(
+      solve<double>(A, column<double>({15, 10, 6, 14, 9}), {.method = "gauss-jordan"}).report.row_of_unknown,
+      nullptr);
 }
 
 TEST(MappedEchelon, PublishedExample_FirstClaims_AsByHand) {

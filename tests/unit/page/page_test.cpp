@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace echelon::test {
@@ -217,6 +219,25 @@ TEST(ReportPage, RealSolve_WithMatrixAndFactor) {
     EXPECT_TRUE(contains(html, part)) << part;
   EXPECT_EQ(details.matrix->components, 1);
   EXPECT_FALSE(details.matrix->blocks);
+}
+
+TEST(ReportPage, Map_IsListedAndDrawn) {
+  Report report;
+  report.method = "mapped-echelon";
+  EXPECT_FALSE(contains(to_html(report), "Map"));
+  report.row_of_unknown =
+      std::make_shared<const std::vector<std::int64_t>>(std::vector<std::int64_t>{0, 3, -1});
+  const std::string page = to_html(report);
+  expect_sound(page);
+  EXPECT_TRUE(contains(page, "2 of 3 unknowns have one, 1 free"));
+  EXPECT_TRUE(contains(page, "row 3"));
+  EXPECT_TRUE(contains(page, "column j, of unknown j"));
+  report.row_of_unknown = std::make_shared<const std::vector<std::int64_t>>(3, -1);
+  expect_sound(to_html(report));
+  std::vector<std::int64_t> many(100'000);
+  std::iota(many.rbegin(), many.rend(), std::int64_t{0});
+  report.row_of_unknown = std::make_shared<const std::vector<std::int64_t>>(std::move(many));
+  expect_sound(to_html(report));
 }
 
 TEST(Portrait, Magnitudes_CountFiniteElements) {
