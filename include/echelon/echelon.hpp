@@ -46,6 +46,7 @@
 #include <echelon/solve.hpp>
 #include <echelon/solver.hpp>
 #include <echelon/solver/any_solver.hpp>
+#include <echelon/solver/factor_matrices.hpp>
 #include <echelon/solver/factors.hpp>
 #include <echelon/solver/preconditioner_application.hpp>
 #include <echelon/sparse_direct.hpp>

@@ -13,7 +13,10 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -232,6 +235,82 @@ std::string error_of(Solver<double>& solver, const Dense<double>& A) {
     return error.what();
   }
   return "";
+}
+
+/// The matrix of a word of an equation: a factor, a factor transposed, or A.
+Dense<double> matrix_of(const std::string& word, const FactorMatrices& factors, const Dense<double>& A) {
+  if (word == "A") return A;
+  const OfAnyScalar<Matrix>* const factor = factors.find(word.substr(0, 1));
+  EXPECT_NE(factor, nullptr) << word;
+  const Dense<double> held = dense_of(std::get<Matrix<double>>(*factor));
+  return word.ends_with("^T") ? to_dense<double>(MatrixRef<double>(transposed(held.view()))) : held;
+}
+
+/// The value of a side of an equation, products of words joined by +.
+Dense<double> side_of(std::string_view side, const FactorMatrices& factors, const Dense<double>& A) {
+  const std::int64_t n = A.rows();
+  Context context{Device::serial()};
+  Dense<double> sum(Device(), n, n);
+  std::fill_n(sum.data(), n * n, 0.0);
+  Dense<double> product = test::identity<double>(n);
+  std::istringstream words{std::string(side)};
+  const auto add_product = [&] {
+    for (std::int64_t k = 0; k < n * n; ++k) sum.data()[k] += product.data()[k];
+    product = test::identity<double>(n);
+  };
+  for (std::string word; words >> word;) {
+    if (word == "+") {
+      add_product();
+    } else {
+      Dense<double> next(Device(), n, n);
+      gemm<double>(context, 1, product.view(), matrix_of(word, factors, A).view(), 0, next.view());
+      product = std::move(next);
+    }
+  }
+  add_product();
+  return sum;
+}
+
+/// Evaluates the equation of the factors of A as it is written.
+void expect_equation(const Dense<double>& A, const Case& method, bool sparse) {
+  SCOPED_TRACE(method.method);
+  const Csr<double> csr = to_csr<double>(MatrixRef<double>(A));
+  Solver<double> solver = make_solver<double>(method.method, Device::serial(), method.options);
+  ASSERT_EQ(solver.setup(sparse ? MatrixRef<double>(csr) : MatrixRef<double>(A)).status, Status::ready);
+  const FactorMatrices factors = factor_matrices(solver.factors());
+  const std::size_t equals = factors.equation.find(" = ");
+  ASSERT_NE(equals, std::string::npos) << factors.equation;
+  const Dense<double> left = side_of(factors.equation.substr(0, equals), factors, A);
+  const Dense<double> right = side_of(factors.equation.substr(equals + 3), factors, A);
+  double size = 0;
+  double error = 0;
+  for (std::int64_t k = 0; k < A.rows() * A.columns(); ++k) {
+    size = std::max(size, std::abs(left.data()[k]));
+    error = std::max(error, std::abs(left.data()[k] - right.data()[k]));
+  }
+  EXPECT_LE(error, 1e-13 * static_cast<double>(A.rows()) * size) << factors.equation;
+}
+
+TEST(Factors, Matrices_SatisfyTheirEquation) {
+  Dense<double> general = test::random_dense<double>(40, 40, 7);
+  for (std::int64_t j = 0; j < 40; ++j) general(3, j) *= 1e9;  // a row that is scaled
+  for (const Case& method : unsymmetric) expect_equation(general, method, method.method == "sparse-lu");
+  Dense<double> symmetric = test::random_dense<double>(40, 40, 8);
+  for (std::int64_t j = 0; j < 40; ++j) {
+    for (std::int64_t i = 0; i < j; ++i) symmetric(j, i) = symmetric(i, j);
+    symmetric(j, j) = 0;  // pivots of order two
+  }
+  for (const Case& method : indefinite) expect_equation(symmetric, method, method.method == "sparse-ldlt");
+  for (std::int64_t j = 0; j < 40; ++j) symmetric(j, j) = 50;
+  for (const Case& method : definite) expect_equation(symmetric, method, method.method.starts_with("sparse"));
+  Dense<double> blocks = general;
+  for (std::int64_t j = 0; j < 20; ++j) std::fill_n(blocks.data() + j * 40 + 20, 20, 0.0);
+  expect_equation(blocks, {"sparse-lu", {{"factorization", "left-looking"}}}, true);
+  expect_equation(test::identity<double>(5), {"lu"}, false);
+  Solver<double> lu = make_solver<double>("lu", Device());
+  const Dense<double> one = test::identity<double>(5);
+  lu.setup(one);
+  EXPECT_EQ(factor_matrices(lu.factors()).equation, "A = L U");
 }
 
 TEST(Factors, Missing_ErrorExplains) {
