@@ -22,6 +22,7 @@ module echelon_c
   integer(c_int32_t), parameter :: ECHELON_MEMORY_EXHAUSTED = 10_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_CANCELLED = 11_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_LEAST_SQUARES = 12_c_int32_t
+  integer(c_int32_t), parameter :: ECHELON_BATCH_UNSOLVED = 32_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_BAD_ARGUMENT = -1_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_BAD_OPTION = -2_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_DIMENSION_MISMATCH = -3_c_int32_t
@@ -174,6 +175,21 @@ module echelon_c
       integer(c_int64_t), intent(out), optional :: nonzeros
       integer(c_int32_t) :: echelon_matrix_size
     end function
+    function echelon_matrix_elements(A, capacity, rows, columns, values) bind(c, name="echelon_matrix_elements")
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value :: A
+      integer(c_int64_t), value :: capacity
+      integer(c_int64_t), intent(out), optional :: rows(*)
+      integer(c_int64_t), intent(out), optional :: columns(*)
+      type(c_ptr), value :: values
+      integer(c_int64_t) :: echelon_matrix_elements
+    end function
+    function echelon_write(A, file) bind(c, name="echelon_write")
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: A
+      character(kind=c_char), intent(in) :: file(*)
+      integer(c_int32_t) :: echelon_write
+    end function
     subroutine echelon_matrix_free(A) bind(c, name="echelon_matrix_free")
       import :: c_ptr
       type(c_ptr), value :: A
@@ -282,6 +298,13 @@ module echelon_c
       type(c_ptr), value :: z
       integer(c_int32_t) :: echelon_apply
     end function
+    function echelon_factors(solver, names, factors) bind(c, name="echelon_factors")
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: solver
+      character(kind=c_char), intent(in) :: names(*)
+      type(c_ptr), intent(out), optional :: factors(*)
+      integer(c_int32_t) :: echelon_factors
+    end function
     function echelon_bytes(solver) bind(c, name="echelon_bytes")
       import :: c_int64_t, c_ptr
       type(c_ptr), value :: solver
@@ -328,6 +351,13 @@ module echelon_c
       real(c_double), intent(out) :: history(*)
       integer(c_int64_t) :: echelon_report_history
     end function
+    function echelon_report_map(report, capacity, rows) bind(c, name="echelon_report_map")
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value :: report
+      integer(c_int64_t), value :: capacity
+      integer(c_int64_t), intent(out), optional :: rows(*)
+      integer(c_int64_t) :: echelon_report_map
+    end function
     function echelon_report_json(report) bind(c, name="echelon_report_json")
       import :: c_ptr
       type(c_ptr), value :: report
@@ -336,6 +366,29 @@ module echelon_c
     subroutine echelon_report_free(report) bind(c, name="echelon_report_free")
       import :: c_ptr
       type(c_ptr), value :: report
+    end subroutine
+    function echelon_batch_create(A, batch) bind(c, name="echelon_batch_create")
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: A
+      type(c_ptr), intent(out) :: batch
+      integer(c_int32_t) :: echelon_batch_create
+    end function
+    function echelon_batch_solve(batch, systems, values, columns, b, x, codes, backward_errors) bind(c, &
+        name="echelon_batch_solve")
+      import :: c_double, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: batch
+      integer(c_int64_t), value :: systems
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: columns
+      type(c_ptr), value :: b
+      type(c_ptr), value :: x
+      integer(c_int32_t), intent(out), optional :: codes(*)
+      real(c_double), intent(out), optional :: backward_errors(*)
+      integer(c_int32_t) :: echelon_batch_solve
+    end function
+    subroutine echelon_batch_free(batch) bind(c, name="echelon_batch_free")
+      import :: c_ptr
+      type(c_ptr), value :: batch
     end subroutine
   end interface
 end module echelon_c

@@ -25,6 +25,8 @@ typedef struct echelon_matrix_object* echelon_matrix;
 typedef struct echelon_solver_object* echelon_solver;
 /* The outcome of a set-up or a solve. */
 typedef struct echelon_report_object* echelon_report;
+/* Many sparse systems with one pattern. */
+typedef struct echelon_batch_object* echelon_batch;
 
 /* y = A x, or z = M^-1 r: reads the elements of x and writes those of y, in the memory of the device. Both
  * have the scalar type of the matrix. Returns 0, or another number after a failure: the call then ends with
@@ -63,7 +65,8 @@ enum {
   ECHELON_CANCELLED = 11,        /* echelon_cancel, or the progress callback */
   ECHELON_LEAST_SQUARES = 12,    /* (x) has the least residual; with the option least_squares only */
 
-  /* Numbers from 32 to 63 are reserved for outcomes of batches of systems. */
+  /* Numbers from 32 to 63 are outcomes of batches of systems. */
+  ECHELON_BATCH_UNSOLVED = 32, /* at least one of the systems is not solved; others are */
 
   /* The call was refused, and nothing was computed. echelon_last_error() says why. */
   ECHELON_BAD_ARGUMENT = -1,
@@ -149,6 +152,15 @@ ECHELON_API int32_t echelon_read(const char* file, int32_t scalar, echelon_matri
 ECHELON_API int32_t echelon_matrix_values(echelon_matrix A, const void* values);
 /* Sizes; any pointer may be NULL. Nonzeros: the elements that the library works with; 0 for an operator. */
 ECHELON_API int32_t echelon_matrix_size(echelon_matrix A, int64_t* rows, int64_t* columns, int64_t* nonzeros);
+/* Writes at most `capacity` stored elements, row by row, as triplets that count from 0; those of a dense
+ * matrix that are zero are left out. Pointers may be NULL where capacity is 0. Returns how many elements
+ * there are, or a negative code; not for operators. O(rows + elements), and a copy of a matrix that is dense
+ * or on a GPU. */
+ECHELON_API int64_t echelon_matrix_elements(echelon_matrix A, int64_t capacity, int64_t rows[],
+                                            int64_t columns[], void* values);
+/* Writes a file in the format of the name's ending, or as Matrix Market under a name without one; not for
+ * operators. */
+ECHELON_API int32_t echelon_write(echelon_matrix A, const char* file);
 /* Frees the handle; NULL is allowed. Solvers that refer to the matrix keep what they need, excluding the
  * caller's arrays. */
 ECHELON_API void echelon_matrix_free(echelon_matrix A);
@@ -197,6 +209,13 @@ ECHELON_API int32_t echelon_solve(echelon_solver solver, int64_t columns, const 
                                   void* x, int64_t leading_x, int32_t flags, echelon_report* report);
 /* z = M^-1 r by one application of the solver as a preconditioner. */
 ECHELON_API int32_t echelon_apply(echelon_solver solver, const void* r, void* z);
+/* Copies factors of the last set-up of a direct method to host memory. factors[k] becomes the one with the
+ * letter names[k] in P R A C Q = L U + F, L L^T or L D L^T: permutations P and Q, diagonal matrices R and C
+ * of scales, block diagonal D, and F beyond the diagonal blocks of LU. It becomes NULL where that is the
+ * identity or zero, or the method has no such factor. L, U, D and F have the solver's scalar type, the others
+ * ECHELON_DOUBLE. The caller frees them with echelon_matrix_free. ECHELON_BAD_ARGUMENT where the set-up left
+ * no factors. */
+ECHELON_API int32_t echelon_factors(echelon_solver solver, const char* names, echelon_matrix factors[]);
 /* Bytes that the solver holds on its device; 0 before a set-up, or a negative code. */
 ECHELON_API int64_t echelon_bytes(echelon_solver solver);
 /* Frees the solver; NULL is allowed. */
@@ -222,10 +241,32 @@ ECHELON_API double echelon_report_number(echelon_report report, const char* name
 ECHELON_API const char* echelon_report_text(echelon_report report, const char* name);
 /* Writes at most `capacity` relative residuals, after 0, 1, 2, ... iterations. Returns how many there are. */
 ECHELON_API int64_t echelon_report_history(echelon_report report, int64_t capacity, double* history);
+/* Writes the row that eliminates each of at most `capacity` unknowns, from 0, or -1 for a free unknown: the
+ * map of mapped-echelon. Returns the number of unknowns, 0 where the report has no map. */
+ECHELON_API int64_t echelon_report_map(echelon_report report, int64_t capacity, int64_t rows[]);
 /* The whole report as one line of JSON; docs/report.md has the names. Valid as long as the report. */
 ECHELON_API const char* echelon_report_json(echelon_report report);
 /* Frees the report; NULL is allowed. */
 ECHELON_API void echelon_report_free(echelon_report report);
+
+/* ---- Batches ---- */
+
+/* A solver of systems whose square sparse matrices have the pattern of A, on the device of A; the values of A
+ * are not used, and A may be freed. A is in CSR form with indices that ascend within rows and all elements,
+ * so that the order of its values is that of the arrays. */
+ECHELON_API int32_t echelon_batch_create(echelon_matrix A, echelon_batch* batch);
+/* Solves A_s X_s = B_s for s = 0, ..., systems - 1. `values` has the elements of A_0 in the order of the
+ * pattern, then those of A_1, ...; b and x, which may be the same array, have a matrix of n by `columns` for
+ * each system, column-major without gaps. All are in the memory of the pattern's device and have its scalar
+ * type. codes[s] becomes the code of system s, and backward_errors[s] its componentwise backward error; both
+ * arrays are on the host and may be NULL. x is NaN where nothing was computed. ECHELON_SOLVED if every system
+ * is solved, otherwise ECHELON_BATCH_UNSOLVED. The first call chooses the order of pivots, which later ones
+ * keep. */
+ECHELON_API int32_t echelon_batch_solve(echelon_batch batch, int64_t systems, const void* values,
+                                        int64_t columns, const void* b, void* x, int32_t codes[],
+                                        double backward_errors[]);
+/* Frees the batch; NULL is allowed. */
+ECHELON_API void echelon_batch_free(echelon_batch batch);
 
 #ifdef __cplusplus
 }

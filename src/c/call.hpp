@@ -39,6 +39,12 @@ inline void require_pointer(const void* pointer, const char* name) {
   if (pointer == nullptr) throw Refusal(ECHELON_BAD_ARGUMENT, std::string(name) + " is a null pointer");
 }
 
+/// Throws Refusal for a negative number of elements that an array has room for, or a null pointer to some.
+inline void check_capacity(std::int64_t capacity, const void* pointer, const char* name) {
+  if (capacity < 0) throw Refusal(ECHELON_BAD_ARGUMENT, "capacity is " + std::to_string(capacity));
+  if (capacity > 0) require_pointer(pointer, name);
+}
+
 /// Text that may be a null pointer, which stands for the empty text.
 inline std::string text_or_empty(const char* text) {
   return text == nullptr ? std::string() : std::string(text);

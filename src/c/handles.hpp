@@ -22,7 +22,8 @@ enum class HandleKind : std::uint64_t {
   freed = 0,
   matrix = 0x6d6174726978,
   solver = 0x736f6c766572,
-  report = 0x7265706f7274
+  report = 0x7265706f7274,
+  batch = 0x6261746368
 };
 
 /// The kind of a handle, its first member.
@@ -82,6 +83,9 @@ decltype(auto) with_scalar(std::int32_t scalar, const F& f) {
   const std::string text = text_or_empty(name);
   return text.empty() ? Device() : Device::parse(text);
 }
+
+/// Code of a status of systems.
+[[nodiscard]] std::int32_t code_of(Status status);
 
 /// Code of the outcome that a report describes; stores the report unless `report` is null.
 std::int32_t give_report(echelon_report* report, const Report& outcome);

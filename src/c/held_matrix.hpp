@@ -24,6 +24,14 @@ class HeldMatrix {
     return std::visit([](const auto& form) { return MatrixRef<T>(form); }, form_);
   }
 
+  /// The matrix if it is sparse and its elements have the order of the caller's array of values, or the array
+  /// is that of a file; null otherwise.
+  [[nodiscard]] const Csr<T>* csr_in_order() const {
+    if (const auto* const view = std::get_if<SparseView<T>>(&form_))
+      return view->is_in_place() ? &view->csr() : nullptr;
+    return ref().csr();
+  }
+
   /// Takes new values, in the order of the caller's arrays.
   void update_values(const T* values) {
     if (auto* const sparse = std::get_if<SparseView<T>>(&form_)) {

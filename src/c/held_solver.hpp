@@ -141,6 +141,7 @@ class HeldSolver {
       return true;
     });
   }
+  [[nodiscard]] MatrixFactors<T> factors() const { return set_up().solver.factors(); }
   [[nodiscard]] std::size_t bytes() const { return prepared_ == nullptr ? 0 : prepared_->solver.bytes(); }
 
  private:

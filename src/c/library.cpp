@@ -30,7 +30,7 @@ std::int32_t keep(std::int32_t code, std::string_view text) noexcept {
   return code;
 }
 
-constexpr std::array<std::pair<std::int32_t, const char*>, 28> code_names = {{
+constexpr std::array<std::pair<std::int32_t, const char*>, 29> code_names = {{
     {ECHELON_SOLVED, "solved"},
     {ECHELON_MAX_ITERATIONS, "max_iterations"},
     {ECHELON_STAGNATED, "stagnated"},
@@ -44,6 +44,7 @@ constexpr std::array<std::pair<std::int32_t, const char*>, 28> code_names = {{
     {ECHELON_MEMORY_EXHAUSTED, "memory_exhausted"},
     {ECHELON_CANCELLED, "cancelled"},
     {ECHELON_LEAST_SQUARES, "least_squares"},
+    {ECHELON_BATCH_UNSOLVED, "batch_unsolved"},
     {ECHELON_BAD_ARGUMENT, "bad_argument"},
     {ECHELON_BAD_OPTION, "bad_option"},
     {ECHELON_DIMENSION_MISMATCH, "dimension_mismatch"},

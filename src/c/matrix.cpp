@@ -3,6 +3,7 @@
 
 #include <echelon/io/files.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -81,6 +82,24 @@ SparsePattern sparse_pattern(std::int64_t rows, std::int64_t columns, std::int64
                     "part is " + std::to_string(part) + ": use ECHELON_FULL, _LOWER, _UPPER or _SYMMETRIC");
   }
   return pattern;
+}
+
+/// Writes the first elements as triplets. Returns how many there are.
+template <class T>
+std::int64_t copy_elements(const MatrixRef<T>& A, std::int64_t capacity, std::int64_t* rows,
+                           std::int64_t* columns, T* values) {
+  Csr<T> copy;
+  if (!A.is_sparse()) copy = to_csr(A);
+  const Csr<T>* csr = A.is_sparse() ? A.csr() : &copy;
+  if (!csr->device().on_host()) csr = &(copy = csr->to(Device()));
+  for (std::int64_t i = 0, k = 0; i < csr->rows(); ++i) {
+    for (; k < std::min(csr->row_offsets()[i + 1], capacity); ++k) {
+      rows[k] = i;
+      columns[k] = csr->column_indices()[k];
+      values[k] = csr->values()[k];
+    }
+  }
+  return csr->nonzeros();
 }
 
 }  // namespace
@@ -184,6 +203,35 @@ std::int32_t echelon_matrix_size(echelon_matrix A, std::int64_t* rows, std::int6
           if (rows != nullptr) *rows = ref.rows();
           if (columns != nullptr) *columns = ref.columns();
           if (nonzeros != nullptr) *nonzeros = ref.nonzeros();
+        },
+        c::object(A, "A").held);
+    return ECHELON_SOLVED;
+  });
+}
+
+std::int64_t echelon_matrix_elements(echelon_matrix A, std::int64_t capacity, std::int64_t* rows,
+                                     std::int64_t* columns, void* values) {
+  std::int64_t elements = 0;
+  const std::int32_t code = c::call([&] {
+    c::check_capacity(capacity, rows, "rows");
+    c::check_capacity(capacity, columns, "columns");
+    c::check_capacity(capacity, values, "values");
+    elements = std::visit(
+        [&]<class T>(const std::shared_ptr<c::HeldMatrix<T>>& held) {
+          return c::copy_elements<T>(held->ref(), capacity, rows, columns, static_cast<T*>(values));
+        },
+        c::object(A, "A").held);
+    return ECHELON_SOLVED;
+  });
+  return code == ECHELON_SOLVED ? elements : code;
+}
+
+std::int32_t echelon_write(echelon_matrix A, const char* file) {
+  return c::call([&] {
+    c::require_pointer(file, "file");
+    std::visit(
+        [&]<class T>(const std::shared_ptr<c::HeldMatrix<T>>& held) {
+          echelon::write_matrix<T>(file, held->ref());
         },
         c::object(A, "A").held);
     return ECHELON_SOLVED;

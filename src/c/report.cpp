@@ -40,6 +40,30 @@ namespace echelon::c {
 
 namespace {
 
+/// The part of a JSON value that a name leads to, null if there is none. A name may itself have dots, as
+/// those of statistics do.
+const nlohmann::json* find_part(const nlohmann::json& value, std::string_view name) {
+  if (name.empty()) return &value;
+  if (value.is_array()) {
+    const std::size_t end = std::min(name.find('.'), name.size());
+    std::size_t index = 0;
+    for (const char digit : name.substr(0, end)) {
+      if (digit < '0' || digit > '9' || index >= value.size()) return nullptr;
+      index = 10 * index + static_cast<std::size_t>(digit - '0');
+    }
+    if (end == 0 || index >= value.size()) return nullptr;
+    return find_part(value[index], end == name.size() ? "" : name.substr(end + 1));
+  }
+  if (!value.is_object()) return nullptr;
+  if (const auto whole = value.find(std::string(name)); whole != value.end()) return &*whole;
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos || dot + 1 == name.size()) return nullptr;
+  const auto part = value.find(std::string(name.substr(0, dot)));
+  return part == value.end() ? nullptr : find_part(*part, name.substr(dot + 1));
+}
+
+}  // namespace
+
 std::int32_t code_of(Status status) {
   switch (status) {
     case Status::converged:
@@ -73,30 +97,6 @@ std::int32_t code_of(Status status) {
   }
   return ECHELON_INTERNAL;
 }
-
-/// The part of a JSON value that a name leads to, null if there is none. A name may itself have dots, as
-/// those of statistics do.
-const nlohmann::json* find_part(const nlohmann::json& value, std::string_view name) {
-  if (name.empty()) return &value;
-  if (value.is_array()) {
-    const std::size_t end = std::min(name.find('.'), name.size());
-    std::size_t index = 0;
-    for (const char digit : name.substr(0, end)) {
-      if (digit < '0' || digit > '9' || index >= value.size()) return nullptr;
-      index = 10 * index + static_cast<std::size_t>(digit - '0');
-    }
-    if (end == 0 || index >= value.size()) return nullptr;
-    return find_part(value[index], end == name.size() ? "" : name.substr(end + 1));
-  }
-  if (!value.is_object()) return nullptr;
-  if (const auto whole = value.find(std::string(name)); whole != value.end()) return &*whole;
-  const std::size_t dot = name.find('.');
-  if (dot == std::string_view::npos || dot + 1 == name.size()) return nullptr;
-  const auto part = value.find(std::string(name.substr(0, dot)));
-  return part == value.end() ? nullptr : find_part(*part, name.substr(dot + 1));
-}
-
-}  // namespace
 
 std::int32_t give_report(echelon_report* report, const Report& outcome) {
   const std::int32_t code = code_of(outcome.status);
@@ -151,13 +151,25 @@ std::int64_t echelon_report_history(echelon_report report, std::int64_t capacity
   std::int64_t length = 0;
   const std::int32_t code = c::call([&] {
     const auto& made = c::object(report, "report");
-    if (capacity < 0) throw c::Refusal(ECHELON_BAD_ARGUMENT, "capacity is " + std::to_string(capacity));
-    if (capacity > 0) c::require_pointer(history, "history");
+    c::check_capacity(capacity, history, "history");
     length = static_cast<std::int64_t>(made.report.history.size());
     std::copy_n(made.report.history.begin(), std::min(capacity, length), history);
     return ECHELON_SOLVED;
   });
   return code == ECHELON_SOLVED ? length : code;
+}
+
+std::int64_t echelon_report_map(echelon_report report, std::int64_t capacity, std::int64_t* rows) {
+  std::int64_t unknowns = 0;
+  const std::int32_t code = c::call([&] {
+    const auto& map = c::object(report, "report").report.row_of_unknown;
+    c::check_capacity(capacity, rows, "rows");
+    if (map == nullptr) return ECHELON_SOLVED;
+    unknowns = std::ssize(*map);
+    std::copy_n(map->begin(), std::min(capacity, unknowns), rows);
+    return ECHELON_SOLVED;
+  });
+  return code == ECHELON_SOLVED ? unknowns : code;
 }
 
 const char* echelon_report_json(echelon_report report) {

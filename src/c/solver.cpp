@@ -3,12 +3,15 @@
 #include "options/parse.hpp"
 
 #include <echelon/solve.hpp>
+#include <echelon/solver/factor_matrices.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace echelon::c {
@@ -116,6 +119,19 @@ SolveOptions solve_options(const std::string& words) {
   options.least_squares = control.least_squares;
   options.measure_error = control.measure_error;
   return options;
+}
+
+/// A handle's object with a copy of the matrix; null for none.
+std::unique_ptr<echelon_matrix_object> matrix_object(const OfAnyScalar<Matrix>* factor) {
+  if (factor == nullptr) return nullptr;
+  auto made = std::make_unique<echelon_matrix_object>();
+  std::visit(
+      [&]<class T>(const Matrix<T>& matrix) {
+        Matrix<T> copy = std::visit([](const auto& form) { return Matrix<T>(form.to(Device())); }, matrix);
+        made->held = std::make_shared<HeldMatrix<T>>(std::move(copy));
+      },
+      *factor);
+  return made;
 }
 
 }  // namespace
@@ -267,6 +283,28 @@ std::int32_t echelon_apply(echelon_solver solver, const void* r, void* z) {
           held->apply(static_cast<const T*>(r), static_cast<T*>(z));
         },
         made.held);
+    return ECHELON_SOLVED;
+  });
+}
+
+std::int32_t echelon_factors(echelon_solver solver, const char* names, echelon_matrix* factors) {
+  return c::call([&] {
+    auto& made = c::object(solver, "solver");
+    c::require_pointer(names, "names");
+    const std::string_view letters(names);
+    c::check_capacity(std::ssize(letters), factors, "factors");
+    std::fill_n(factors, letters.size(), nullptr);
+    const auto unknown = letters.find_first_not_of("PRCQLUDF");
+    if (unknown != std::string_view::npos) {
+      throw c::Refusal(ECHELON_BAD_ARGUMENT, "there is no factor '" + std::string(1, letters[unknown]) +
+                                                 "': the letters are P, R, C, Q, L, U, D and F");
+    }
+    const echelon::FactorMatrices all =
+        std::visit([](const auto& held) { return echelon::factor_matrices(held->factors()); }, made.held);
+    std::vector<std::unique_ptr<echelon_matrix_object>> copies;
+    for (const char letter : letters)
+      copies.push_back(c::matrix_object(all.find(std::string_view(&letter, 1))));
+    for (std::size_t k = 0; k < copies.size(); ++k) factors[k] = copies[k].release();
     return ECHELON_SOLVED;
   });
 }

@@ -670,6 +670,164 @@ static void test_larger_than_memory(void) {
   echelon_matrix_free(A);
 }
 
+/* The elements of a matrix of order n as a dense one, and whether there is a matrix. */
+static int dense_of(echelon_matrix A, double* dense) {
+  int64_t rows[n * n], width[n * n], count, k;
+  double elements[n * n];
+  memset(dense, 0, n * n * sizeof *dense);
+  if (A == NULL) return 0;
+  count = echelon_matrix_elements(A, n * n, rows, width, elements);
+  CHECK(count >= 0 && count <= n * n);
+  for (k = 0; k < count; ++k) dense[rows[k] * n + width[k]] = elements[k];
+  return 1;
+}
+
+/* product = product M for the matrix of the handle, or product itself where there is none; frees it. */
+static void multiply_by(double* product, echelon_matrix M) {
+  double factor[n * n], result[n * n] = {0};
+  int i, j, k;
+  if (!dense_of(M, factor)) return;
+  for (i = 0; i < n; ++i)
+    for (k = 0; k < n; ++k)
+      for (j = 0; j < n; ++j) result[i * n + j] += product[i * n + k] * factor[k * n + j];
+  memcpy(product, result, sizeof result);
+  echelon_matrix_free(M);
+}
+
+/* P R A C Q = L U for a method that has these factors. */
+static void check_factors(const char* method) {
+  echelon_matrix A = make_matrix(), factors[7];
+  echelon_solver solver = make_solver(method);
+  double left[n * n] = {0}, right[n * n] = {0};
+  int i;
+  for (i = 0; i < n; ++i) left[i * n + i] = right[i * n + i] = 1;
+  CHECK(echelon_factors(solver, "L", factors) == ECHELON_NOT_SET_UP && factors[0] == NULL);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_factors(solver, "PRCQLUF", factors) == ECHELON_SOLVED);
+  CHECK(factors[4] != NULL && factors[5] != NULL && factors[6] == NULL);
+  CHECK_REFUSED(echelon_factors(solver, "LX", factors + 6), ECHELON_BAD_ARGUMENT, "'X'");
+  CHECK_REFUSED(echelon_factors(solver, NULL, factors + 6), ECHELON_BAD_ARGUMENT, "names");
+  CHECK_REFUSED(echelon_factors(solver, "L", NULL), ECHELON_BAD_ARGUMENT, "factors");
+  echelon_free(solver);
+  multiply_by(left, factors[0]);
+  multiply_by(left, factors[1]);
+  multiply_by(left, A);
+  multiply_by(left, factors[2]);
+  multiply_by(left, factors[3]);
+  multiply_by(right, factors[4]);
+  multiply_by(right, factors[5]);
+  for (i = 0; i < n * n; ++i) CHECK(fabs(left[i] - right[i]) < 1e-14);
+}
+
+static void test_factors(void) {
+  echelon_matrix A = make_matrix(), factors[2];
+  echelon_solver solver = make_solver("gauss-jordan");
+  check_factors("lu");
+  check_factors("sparse-lu");
+  check_factors("crout");
+  check_factors("crout-blocked");
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_factors(solver, "LU", factors), ECHELON_BAD_ARGUMENT, "no factors");
+  CHECK(factors[0] == NULL && factors[1] == NULL);
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+static void test_matrix_elements(void) {
+  const double dense[] = {0, 3, 5, 0}; /* (0 5; 3 0), column-major */
+  int64_t rows[2] = {-1, -1}, width[2] = {-1, -1};
+  double elements[2];
+  struct count count = {0, 1000};
+  char file[] = "interface_test_elements.mtx";
+  echelon_matrix A = NULL, copy = NULL;
+  CHECK(echelon_dense(ECHELON_BY_COLUMNS, ECHELON_DOUBLE, 2, 2, dense, 2, NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_matrix_elements(A, 0, NULL, NULL, NULL) == 2);
+  CHECK(echelon_matrix_elements(A, 1, rows, width, elements) == 2 && rows[0] == 0 && rows[1] == -1);
+  CHECK(echelon_matrix_elements(A, 2, rows, width, elements) == 2);
+  CHECK(rows[0] == 0 && width[0] == 1 && elements[0] == 5 && rows[1] == 1 && width[1] == 0 &&
+        elements[1] == 3);
+  CHECK_REFUSED(echelon_matrix_elements(A, -1, rows, width, elements), ECHELON_BAD_ARGUMENT, "-1");
+  CHECK_REFUSED(echelon_matrix_elements(A, 2, rows, NULL, elements), ECHELON_BAD_ARGUMENT, "columns");
+  CHECK(echelon_matrix_elements(NULL, 0, NULL, NULL, NULL) == ECHELON_BAD_ARGUMENT);
+  CHECK(echelon_write(A, file) == ECHELON_SOLVED);
+  CHECK(echelon_read(file, ECHELON_DOUBLE, &copy) == ECHELON_SOLVED);
+  CHECK(echelon_matrix_elements(copy, 2, rows, width, elements) == 2 && elements[0] == 5);
+  CHECK(remove(file) == 0);
+  CHECK(echelon_write(A, "no/such/folder/A.mtx") == ECHELON_PARSE_ERROR);
+  CHECK(echelon_write(A, "A.unknown") == ECHELON_BAD_OPTION);
+  CHECK_REFUSED(echelon_write(A, NULL), ECHELON_BAD_ARGUMENT, "file");
+  echelon_matrix_free(copy);
+  echelon_matrix_free(A);
+  CHECK(echelon_operator(ECHELON_DOUBLE, 1, 1, multiply, NULL, &count, NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_matrix_elements(A, 0, NULL, NULL, NULL) == ECHELON_BAD_ARGUMENT);
+  CHECK(echelon_write(A, file) == ECHELON_BAD_ARGUMENT);
+  echelon_matrix_free(A);
+}
+
+static void test_map(void) {
+  echelon_matrix A = make_matrix();
+  echelon_solver solver = make_solver("mapped-echelon");
+  echelon_report report = NULL;
+  int64_t rows[n] = {-2, -2, -2, -2};
+  int i, seen = 0;
+  CHECK(echelon_setup(solver, A, &report) == ECHELON_SOLVED);
+  CHECK(echelon_report_map(report, 0, NULL) == n);
+  CHECK(echelon_report_map(report, 1, rows) == n && rows[1] == -2);
+  CHECK(echelon_report_map(report, n, rows) == n);
+  for (i = 0; i < n; ++i) seen |= 1 << rows[i];
+  CHECK(seen == (1 << n) - 1);
+  CHECK_REFUSED(echelon_report_map(report, 1, NULL), ECHELON_BAD_ARGUMENT, "rows");
+  CHECK(echelon_report_map(NULL, 0, NULL) == ECHELON_BAD_ARGUMENT);
+  echelon_report_free(report);
+  CHECK(echelon_solve_once(A, 1, b, n, (double[n]){0}, n, "method=lu", &report) == ECHELON_SOLVED);
+  CHECK(echelon_report_map(report, 0, NULL) == 0);
+  echelon_report_free(report);
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+/* Systems s = 0, 1, 2 with the matrix (s + 1) A and the solution (1 2 3 4). */
+static void test_batch(void) {
+  enum { systems = 3, nonzeros = 10 };
+  double elements[systems * nonzeros], rhs[systems * n], x[systems * n], errors[systems];
+  int32_t codes[systems];
+  echelon_matrix A = make_matrix(), other = NULL;
+  echelon_batch batch = NULL;
+  int s, k;
+  for (s = 0; s < systems; ++s) {
+    for (k = 0; k < nonzeros; ++k) elements[s * nonzeros + k] = (s + 1) * values[k];
+    for (k = 0; k < n; ++k) rhs[s * n + k] = (s + 1) * b[k];
+  }
+  CHECK(echelon_batch_create(A, &batch) == ECHELON_SOLVED);
+  echelon_matrix_free(A);
+  CHECK(echelon_batch_solve(batch, systems, elements, 1, rhs, x, codes, errors) == ECHELON_SOLVED);
+  for (s = 0; s < systems; ++s)
+    CHECK(codes[s] == ECHELON_SOLVED && errors[s] < 1e-14 && is_solution(x + s * n, 1, 1e-12));
+  CHECK(echelon_batch_solve(batch, systems, elements, 1, rhs, rhs, NULL, NULL) == ECHELON_SOLVED);
+  CHECK(is_solution(rhs + n, 1, 1e-12));
+  CHECK(echelon_batch_solve(batch, 0, NULL, 1, NULL, NULL, NULL, NULL) == ECHELON_SOLVED);
+  /* The first row of the second matrix is zero, and the third has a NaN. */
+  elements[nonzeros] = elements[nonzeros + 1] = 0;
+  elements[2 * nonzeros] = NAN;
+  for (k = 0; k < n; ++k) rhs[k] = b[k];
+  CHECK(echelon_batch_solve(batch, systems, elements, 1, rhs, x, codes, NULL) == ECHELON_BATCH_UNSOLVED);
+  CHECK(codes[0] == ECHELON_SOLVED && is_solution(x, 1, 1e-12));
+  CHECK(codes[1] == ECHELON_SINGULAR || codes[1] == ECHELON_INCONSISTENT);
+  CHECK(codes[2] == ECHELON_NOT_A_NUMBER);
+  CHECK_REFUSED(echelon_batch_solve(batch, -1, elements, 1, rhs, x, codes, NULL), ECHELON_BAD_ARGUMENT, "-1");
+  CHECK_REFUSED(echelon_batch_solve(batch, 1, NULL, 1, rhs, x, codes, NULL), ECHELON_BAD_ARGUMENT, "values");
+  CHECK_REFUSED(echelon_batch_solve(batch, 1, elements, 1, NULL, x, codes, NULL), ECHELON_BAD_ARGUMENT, "b");
+  echelon_batch_free(batch);
+  CHECK(echelon_compressed(ECHELON_BY_COLUMNS, ECHELON_DOUBLE, n, n, 10, ECHELON_INT32, offsets,
+                           ECHELON_INT32, columns, values, 0, ECHELON_FULL, NULL, &other) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_batch_create(other, &batch), ECHELON_BAD_ARGUMENT, "ascend");
+  CHECK(batch == NULL);
+  CHECK(echelon_batch_create(NULL, &batch) == ECHELON_BAD_ARGUMENT);
+  CHECK(echelon_batch_create(other, NULL) == ECHELON_BAD_ARGUMENT);
+  echelon_matrix_free(other);
+  CHECK(strcmp(echelon_code_name(ECHELON_BATCH_UNSOLVED), "batch_unsolved") == 0);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
@@ -682,6 +840,10 @@ int main(int argc, char** argv) {
       {"dense_and_new_values", test_dense_and_new_values},
       {"factor_and_reuse", test_factor_and_reuse},
       {"reports", test_reports},
+      {"factors", test_factors},
+      {"matrix_elements", test_matrix_elements},
+      {"map", test_map},
+      {"batch", test_batch},
       {"numerical_outcomes", test_numerical_outcomes},
       {"options", test_options},
       {"operator", test_operator},

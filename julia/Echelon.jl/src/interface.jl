@@ -20,6 +20,7 @@ const ECHELON_NOT_SPD = Int32(9)
 const ECHELON_MEMORY_EXHAUSTED = Int32(10)
 const ECHELON_CANCELLED = Int32(11)
 const ECHELON_LEAST_SQUARES = Int32(12)
+const ECHELON_BATCH_UNSOLVED = Int32(32)
 const ECHELON_BAD_ARGUMENT = Int32(-1)
 const ECHELON_BAD_OPTION = Int32(-2)
 const ECHELON_DIMENSION_MISMATCH = Int32(-3)
@@ -94,6 +95,13 @@ echelon_matrix_size(A, rows, columns, nonzeros) =
     ccall((:echelon_matrix_size, libechelon), Int32, (Ptr{Cvoid}, Ptr{Int64}, Ptr{Int64}, Ptr{Int64}),
           A, rows, columns, nonzeros)
 
+echelon_matrix_elements(A, capacity, rows, columns, values) =
+    ccall((:echelon_matrix_elements, libechelon), Int64, (Ptr{Cvoid}, Int64, Ptr{Int64}, Ptr{Int64},
+          Ptr{Cvoid}), A, capacity, rows, columns, values)
+
+echelon_write(A, file) =
+    ccall((:echelon_write, libechelon), Int32, (Ptr{Cvoid}, Cstring), A, file)
+
 echelon_matrix_free(A) =
     ccall((:echelon_matrix_free, libechelon), Cvoid, (Ptr{Cvoid},), A)
 
@@ -149,6 +157,10 @@ echelon_solve(solver, columns, b, leading_b, x, leading_x, flags, report) =
 echelon_apply(solver, r, z) =
     ccall((:echelon_apply, libechelon), Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Ptr{Cvoid}), solver, r, z)
 
+echelon_factors(solver, names, factors) =
+    ccall((:echelon_factors, libechelon), Int32, (Ptr{Cvoid}, Cstring, Ptr{Ptr{Cvoid}}), solver, names,
+          factors)
+
 echelon_bytes(solver) =
     ccall((:echelon_bytes, libechelon), Int64, (Ptr{Cvoid},), solver)
 
@@ -172,8 +184,23 @@ echelon_report_history(report, capacity, history) =
     ccall((:echelon_report_history, libechelon), Int64, (Ptr{Cvoid}, Int64, Ptr{Cdouble}), report,
           capacity, history)
 
+echelon_report_map(report, capacity, rows) =
+    ccall((:echelon_report_map, libechelon), Int64, (Ptr{Cvoid}, Int64, Ptr{Int64}), report, capacity,
+          rows)
+
 echelon_report_json(report) =
     ccall((:echelon_report_json, libechelon), Cstring, (Ptr{Cvoid},), report)
 
 echelon_report_free(report) =
     ccall((:echelon_report_free, libechelon), Cvoid, (Ptr{Cvoid},), report)
+
+echelon_batch_create(A, batch) =
+    ccall((:echelon_batch_create, libechelon), Int32, (Ptr{Cvoid}, Ptr{Ptr{Cvoid}}), A, batch)
+
+echelon_batch_solve(batch, systems, values, columns, b, x, codes, backward_errors) =
+    ccall((:echelon_batch_solve, libechelon), Int32, (Ptr{Cvoid}, Int64, Ptr{Cvoid}, Int64, Ptr{Cvoid},
+          Ptr{Cvoid}, Ptr{Int32}, Ptr{Cdouble}), batch, systems, values, columns, b, x, codes,
+          backward_errors)
+
+echelon_batch_free(batch) =
+    ccall((:echelon_batch_free, libechelon), Cvoid, (Ptr{Cvoid},), batch)
