@@ -96,5 +96,6 @@ set(sources_that_dispatch
   solver/selection/solve.cpp
   sparse_direct/banded/api.cpp
   sparse_direct/batched/api.cpp
+  studies/gauss_jordan_striped/api.cpp
   studies/gauss_jordan_striped/striped.cpp
 )

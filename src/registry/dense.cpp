@@ -60,10 +60,14 @@ std::vector<Option<GaussJordanOptions>> GaussJordanOptions::table() {
 template Options to_options(GaussJordanOptions);
 
 std::vector<Option<GaussJordanStripedOptions>> GaussJordanStripedOptions::table() {
-  return {{"stripe",
-           +[](GaussJordanStripedOptions& o) -> std::int64_t& { return o.stripe; },
-           "rows of a stripe, and columns of a tile",
-           {1, 1024}}};
+  return {
+      {"stripe",
+       +[](GaussJordanStripedOptions& o) -> std::int64_t& { return o.stripe; },
+       "rows of a stripe, and columns of a tile",
+       {1, 1024}},
+      {"second_pass", enum_field<&GaussJordanStripedOptions::second_pass>(),
+       "published: subtract whole rows, zeros included, in stripes and tiles; shortened: only what is not "
+       "zero"}};
 }
 template Options to_options(GaussJordanStripedOptions);
 

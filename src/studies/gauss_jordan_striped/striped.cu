@@ -1,64 +1,91 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The striped scheme on a GPU, with the division of work of the thesis: one launch for each pivot and each
-// tile II, JI, and one for each pivot and all tiles IK, JK beside it. The stripes J below a pivot stripe are
-// on separate streams. The multipliers of a pivot column are kept in an array while its tile changes.
+// The striped scheme on a GPU, with the division of work of the thesis. For each pivot and each stripe of
+// rows three launches: a tile II or JI, the complete tiles IK or JK beside it, and the truncated last one.
+// The stripes J other than that of the pivots are on separate streams. A block keeps the multipliers of its
+// pivot column in shared memory.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
 #include "backend/store.hpp"
 #include "matrix/assign.hpp"
 #include "solver/instantiate.hpp"
+#include "studies/gauss_jordan_striped/striped.hpp"
 
 #include <echelon/methods/dense/gauss_jordan_striped.hpp>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace echelon {
 
 namespace {
 
-struct Stripe {
-  std::int64_t begin, end;
+constexpr int tile = 32;              // threads of a block in each direction
+constexpr int largest_stripe = 1024;  // rows whose multipliers a block keeps
+
+/// An m by n matrix row by row, and the multipliers, which may replace the eliminated elements.
+template <class T>
+struct StripedElements {
+  T* a;
+  T* multipliers;
+  std::int64_t n;
 };
 
-constexpr int tile = 32;  // threads of a block in each direction
-
-/// Updates tiles II and JI: columns (p, end) of `rows`, by one block. The multipliers replace the eliminated
-/// elements.
+/// Updates tiles II and JI: computes the multipliers of column p, and updates `columns` of `rows`, by one
+/// block.
 template <class T>
 __global__ void __launch_bounds__(tile* tile)
-    eliminate_pivot_tile(T* a, std::int64_t n, Stripe rows, std::int64_t p, std::int64_t end,
-                         T* multipliers) {
-  const T* pivot_row = a + p * n;
+    eliminate_pivot_tile(StripedElements<T> matrix, StripeRange rows, std::int64_t p, StripeRange columns) {
+  __shared__ T pivot_column[largest_stripe];
+  const T* pivot_row = matrix.a + p * matrix.n;
   for (std::int64_t y = rows.begin + threadIdx.y; y < rows.end; y += tile) {
-    if (threadIdx.x == 0) a[y * n + p] = multipliers[y - rows.begin] = a[y * n + p] / pivot_row[p];
+    if (threadIdx.x != 0) continue;
+    const T multiplier = matrix.a[y * matrix.n + p] / pivot_row[p];
+    matrix.a[y * matrix.n + p] = 0;
+    matrix.multipliers[y * matrix.n + p] = pivot_column[y - rows.begin] = multiplier;
   }
   __syncthreads();
   for (std::int64_t y = rows.begin + threadIdx.y; y < rows.end; y += tile) {
-    const T multiplier = multipliers[y - rows.begin];
-    for (std::int64_t x = p + 1 + threadIdx.x; x < end; x += tile) a[y * n + x] -= multiplier * pivot_row[x];
+    const T multiplier = pivot_column[y - rows.begin];
+    for (std::int64_t x = columns.begin + threadIdx.x; x < columns.end; x += tile)
+      matrix.a[y * matrix.n + x] -= multiplier * pivot_row[x];
   }
 }
 
-/// Updates tiles IK and JK: the columns from `first` on, one block for every 32 of them.
+/// Updates tiles IK and JK: one block for every 32 of the columns.
 template <class T>
 __global__ void __launch_bounds__(tile* tile)
-    eliminate_beside(T* a, std::int64_t n, Stripe rows, std::int64_t p, std::int64_t first,
-                     const T* multipliers) {
-  const std::int64_t x = first + std::int64_t{blockIdx.x} * tile + threadIdx.x;
-  if (x >= n) return;
-  const T pivot = a[p * n + x];
-  for (std::int64_t y = rows.begin + threadIdx.y; y < rows.end; y += tile) {
-    a[y * n + x] -= multipliers[y - rows.begin] * pivot;
-  }
+    eliminate_beside(StripedElements<T> matrix, StripeRange rows, std::int64_t p, StripeRange columns) {
+  __shared__ T pivot_column[largest_stripe];
+  const std::int64_t thread = threadIdx.y * tile + threadIdx.x;
+  for (std::int64_t y = rows.begin + thread; y < rows.end; y += tile * tile)
+    pivot_column[y - rows.begin] = matrix.multipliers[y * matrix.n + p];
+  __syncthreads();
+  const std::int64_t x = columns.begin + std::int64_t{blockIdx.x} * tile + threadIdx.x;
+  if (x >= columns.end) return;
+  const T pivot = matrix.a[p * matrix.n + x];
+  for (std::int64_t y = rows.begin + threadIdx.y; y < rows.end; y += tile)
+    matrix.a[y * matrix.n + x] -= pivot_column[y - rows.begin] * pivot;
 }
 
-/// Second pass for one pivot: its row is zero elsewhere, so that only the multipliers are computed.
+/// Multipliers above pivot p, in place of the elements.
 template <class T>
 struct DivideAbove {
   T* a;
   std::int64_t n, p;
   ECHELON_ANYWHERE void operator()(std::int64_t y) const { a[y * n + p] /= a[p * n + p]; }
+};
+
+/// Subtracts multiples of row p from the rows above it, in `columns` columns from `first` on.
+template <class T>
+struct SubtractAbove {
+  T* a;
+  std::int64_t n, p, first, columns;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int64_t y = k / columns;
+    const std::int64_t x = first + k % columns;
+    a[y * n + x] -= a[y * n + p] * a[p * n + x];
+  }
 };
 
 /// Computes x[y] -= multiplier x[p], for y from `begin` on.
@@ -127,92 +154,166 @@ class Streams {
   std::vector<OwnedEvent> ends_;
 };
 
+/// An m by n matrix and its elimination, with the pivots on the diagonal.
+template <class T>
+class StripedMatrixOnGpu {
+ public:
+  StripedMatrixOnGpu() = default;
+  StripedMatrixOnGpu(const MatrixRef<T>& A, const GaussJordanStripedOptions& options)
+      : stripe_(options.stripe),
+        second_pass_(options.second_pass),
+        m_(A.rows()),
+        n_(A.columns()),
+        elements_(A.device(), m_ * n_) {
+    const DenseView<T> by_row(elements_.data(), m_, n_, n_, A.device(), Layout::row_major);
+    const Dense<T> all = A.is_sparse() ? to_dense(A) : Dense<T>();
+    assign<T>(A.is_sparse() ? all.view() : A.dense(), by_row);
+    if (second_pass_ == SecondPass::published) multipliers_ = Array<T>(A.device(), m_ * n_);
+  }
+
+  /// Both passes.
+  Outcome eliminate(Cuda& backend) {
+    if (pivots() == 0) return {};
+    constexpr std::int64_t most_streams = 32;
+    Streams streams(static_cast<std::size_t>(std::min(most_streams, (m_ + stripe_ - 1) / stripe_)));
+    for (std::int64_t i = 0; i < pivots(); i += stripe_) eliminate_below(streams, pivot_stripe(i));
+    if (second_pass_ == SecondPass::published) {
+      for (std::int64_t i = (pivots() - 1) / stripe_ * stripe_; i >= 0; i -= stripe_)
+        eliminate_above(streams, pivot_stripe(i));
+    } else {
+      clear_above(backend);
+    }
+    return find_zero_pivot(backend);
+  }
+
+  [[nodiscard]] const T* elements() const { return elements_.data(); }
+  [[nodiscard]] const T* multipliers() const {
+    return multipliers_.size() > 0 ? multipliers_.data() : elements_.data();
+  }
+  [[nodiscard]] std::size_t bytes() const { return elements_.bytes() + multipliers_.bytes(); }
+
+ private:
+  [[nodiscard]] std::int64_t pivots() const { return std::min(m_, n_); }
+  [[nodiscard]] StripeRange pivot_stripe(std::int64_t begin) const {
+    return {begin, std::min(begin + stripe_, pivots())};
+  }
+  [[nodiscard]] StripedElements<T> view() {
+    return {elements_.data(), multipliers_.size() > 0 ? multipliers_.data() : elements_.data(), n_};
+  }
+
+  /// The first pass, for the pivots in stripe I.
+  void eliminate_below(Streams& streams, StripeRange I) {
+    const auto update = [&](StripeRange rows, std::int64_t p, cudaStream_t on) {
+      update_tile(rows, p, {p + 1, I.end}, on);
+      update_beside(rows, p, {I.end, n_}, on);
+    };
+    for (std::int64_t p = I.begin; p < I.end; ++p) update({p + 1, I.end}, p, stream());
+    streams.fork();
+    std::size_t s = 0;
+    for (std::int64_t j = I.end; j < m_; j += stripe_, s = (s + 1) % streams.count()) {
+      for (std::int64_t p = I.begin; p < I.end; ++p) update({j, std::min(j + stripe_, m_)}, p, streams[s]);
+    }
+    streams.join();
+  }
+
+  /// The second pass as published, for the pivots in stripe I: to the left of the pivots, and right of all.
+  void eliminate_above(Streams& streams, StripeRange I) {
+    const auto update = [&](StripeRange rows, std::int64_t p, cudaStream_t on) {
+      update_tile(rows, p, {I.begin, p}, on);
+      update_beside(rows, p, {0, I.begin}, on);
+      update_beside(rows, p, {pivots(), n_}, on);
+    };
+    for (std::int64_t p = I.end; p-- > I.begin;) update({I.begin, p}, p, stream());
+    streams.fork();
+    std::size_t s = 0;
+    for (std::int64_t j = 0; j < I.begin; j += stripe_, s = (s + 1) % streams.count()) {
+      for (std::int64_t p = I.end; p-- > I.begin;) update({j, j + stripe_}, p, streams[s]);
+    }
+    streams.join();
+  }
+
+  /// The second pass without what is known to be zero.
+  void clear_above(Cuda& backend) {
+    T* const a = elements_.data();
+    for (std::int64_t p = pivots(); p-- > 0;) {
+      backend.for_each(p, DivideAbove<T>{a, n_, p});
+      const std::int64_t columns = n_ - pivots();
+      backend.for_each(p * columns, SubtractAbove<T>{a, n_, p, pivots(), columns});
+    }
+  }
+
+  void update_tile(StripeRange rows, std::int64_t p, StripeRange columns, cudaStream_t on) {
+    if (rows.begin == rows.end) return;
+    eliminate_pivot_tile<<<1, dim3(tile, tile), 0, on>>>(view(), rows, p, columns);
+    check(cudaGetLastError());
+  }
+
+  /// Complete tiles in one launch, and the truncated last one in another.
+  void update_beside(StripeRange rows, std::int64_t p, StripeRange columns, cudaStream_t on) {
+    if (rows.begin == rows.end) return;
+    const std::int64_t complete = (columns.end - columns.begin) / tile;
+    const std::int64_t rest = columns.begin + complete * tile;
+    if (complete > 0) {
+      eliminate_beside<<<static_cast<unsigned>(complete), dim3(tile, tile), 0, on>>>(
+          view(), rows, p, StripeRange{columns.begin, rest});
+      check(cudaGetLastError());
+    }
+    if (rest == columns.end) return;
+    eliminate_beside<<<1, dim3(tile, tile), 0, on>>>(view(), rows, p, StripeRange{rest, columns.end});
+    check(cudaGetLastError());
+  }
+
+  Outcome find_zero_pivot(Cuda& backend) const {
+    Array<FirstIndex> first(elements_.device(), 1);
+    backend.reduce(pivots(), ZeroPivot<T>{elements_.data(), n_}, Store<FirstIndex>{first.data()});
+    const std::int64_t row = backend.read(first.data()).value;
+    return row == FirstIndex::none ? Outcome{} : zero_pivot(row);
+  }
+
+  std::int64_t stripe_ = 1;
+  SecondPass second_pass_ = SecondPass::shortened;
+  std::int64_t m_ = 0, n_ = 0;
+  Array<T> elements_;     // row after row; of the shortened form with multipliers in place of zeros
+  Array<T> multipliers_;  // of the published form: row after row
+};
+
 template <class T>
 class StripedOnGpu final : public SolverImplementation<T> {
  public:
   StripedOnGpu(const Device& device, const GaussJordanStripedOptions& options)
-      : SolverImplementation<T>(device), stripe_(options.stripe) {}
+      : SolverImplementation<T>(device), options_(options) {}
 
   Outcome setup(const MatrixRef<T>& A) override {
     n_ = A.rows();
-    if (n_ == 0) return {};
-    elements_ = Array<T>(this->device(), n_ * n_);
-    const DenseView<T> by_row(elements_.data(), n_, n_, n_, this->device(), Layout::row_major);
-    const Dense<T> all = A.is_sparse() ? to_dense(A) : Dense<T>();
-    assign<T>(A.is_sparse() ? all.view() : A.dense(), by_row);
     const CurrentDevice current(this->device().id());
-    constexpr std::int64_t most_streams = 32;
-    Streams streams(static_cast<std::size_t>(std::min(most_streams, (n_ + stripe_ - 1) / stripe_)));
-    multipliers_ = Array<T>(this->device(), static_cast<std::int64_t>(streams.count() + 1) * stripe_);
-    for (std::int64_t i = 0; i < n_; i += stripe_) eliminate_below(streams, stripe_at(i));
+    matrix_ = StripedMatrixOnGpu<T>(A, options_);
     Cuda backend(this->device());
-    for (std::int64_t p = n_; p-- > 0;) backend.for_each(p, DivideAbove<T>{elements_.data(), n_, p});
-    return find_zero_pivot(backend);
+    return matrix_.eliminate(backend);
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<Workspace>();
   }
-  [[nodiscard]] std::size_t bytes() const override { return elements_.bytes() + multipliers_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const override { return matrix_.bytes(); }
 
   void solve(Workspace& /*workspace*/, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& /*jobs*/) const override {
     Cuda backend(this->device());
-    const T* a = elements_.data();
+    const T* multipliers = matrix_.multipliers();
     for (std::int64_t j = 0; j < rhs.columns(); ++j) {
       T* x = X.column(j);
       backend.copy(n_, rhs.column(j), x);
-      for (std::int64_t p = 0; p < n_; ++p) {
-        backend.for_each(n_ - p - 1, SubtractMultiples<T>{a, n_, p, p + 1, x});
-      }
-      for (std::int64_t p = n_; p-- > 0;) backend.for_each(p, SubtractMultiples<T>{a, n_, p, 0, x});
-      backend.for_each(n_, DivideByPivots<T>{a, n_, x});
+      for (std::int64_t p = 0; p < n_; ++p)
+        backend.for_each(n_ - p - 1, SubtractMultiples<T>{multipliers, n_, p, p + 1, x});
+      for (std::int64_t p = n_; p-- > 0;) backend.for_each(p, SubtractMultiples<T>{multipliers, n_, p, 0, x});
+      backend.for_each(n_, DivideByPivots<T>{matrix_.elements(), n_, x});
     }
   }
 
  private:
-  [[nodiscard]] Stripe stripe_at(std::int64_t begin) const { return {begin, std::min(begin + stripe_, n_)}; }
-
-  /// The first pass, for the pivots in stripe I.
-  void eliminate_below(Streams& streams, Stripe I) {
-    T* const multipliers = multipliers_.data();
-    for (std::int64_t p = I.begin; p < I.end; ++p) update({p + 1, I.end}, p, I, multipliers, stream());
-    streams.fork();
-    std::size_t s = 0;
-    for (std::int64_t j = I.end; j < n_; j += stripe_, s = (s + 1) % streams.count()) {
-      for (std::int64_t p = I.begin; p < I.end; ++p) {
-        update(stripe_at(j), p, I, multipliers + static_cast<std::int64_t>(s + 1) * stripe_, streams[s]);
-      }
-    }
-    streams.join();
-  }
-
-  void update(Stripe rows, std::int64_t p, Stripe I, T* multipliers, cudaStream_t on) {
-    if (rows.begin == rows.end) return;
-    eliminate_pivot_tile<<<1, dim3(tile, tile), 0, on>>>(elements_.data(), n_, rows, p, I.end, multipliers);
-    check(cudaGetLastError());
-    if (I.end == n_) return;
-    const auto blocks = static_cast<unsigned>((n_ - I.end + tile - 1) / tile);
-    eliminate_beside<<<blocks, dim3(tile, tile), 0, on>>>(elements_.data(), n_, rows, p, I.end, multipliers);
-    check(cudaGetLastError());
-  }
-
-  Outcome find_zero_pivot(Cuda& backend) const {
-    Array<FirstIndex> first(this->device(), 1);
-    backend.reduce(n_, ZeroPivot<T>{elements_.data(), n_}, Store<FirstIndex>{first.data()});
-    const std::int64_t row = backend.read(first.data()).value;
-    if (row == FirstIndex::none) return {};
-    return {Status::breakdown,
-            "without pivoting, every diagonal element has to differ from zero when it becomes the pivot: "
-            "that of row " +
-                std::to_string(row) + " (from 0) does not",
-            row};
-  }
-
-  std::int64_t stripe_;
+  GaussJordanStripedOptions options_;
   std::int64_t n_ = 0;
-  Array<T> elements_;     // row after row: the multipliers, and the pivots on the diagonal
-  Array<T> multipliers_;  // of a pivot column: in the pivot stripe, and for each stream
+  StripedMatrixOnGpu<T> matrix_;
 };
 
 }  // namespace
@@ -222,6 +323,21 @@ struct MethodWith<GaussJordanStripedOptions> {
   template <class B, class T>
   using Type = StripedOnGpu<T>;
 };
+
+template <class Target, class T>
+StripedForm<T> reduce_striped_on(const Dense<T>& A, const GaussJordanStripedOptions& options) {
+  const CurrentDevice current(A.device().id());
+  Cuda backend(A.device());
+  StripedMatrixOnGpu<T> matrix(A, options);
+  Outcome outcome = matrix.eliminate(backend);
+  if (!outcome.ok()) return {.outcome = std::move(outcome), .R = {}, .pivots = {}};
+  return form_of(backend, matrix.elements(), A.rows(), A.columns());
+}
+
+template StripedForm<float> reduce_striped_on<CudaTarget>(const Dense<float>&,
+                                                          const GaussJordanStripedOptions&);
+template StripedForm<double> reduce_striped_on<CudaTarget>(const Dense<double>&,
+                                                           const GaussJordanStripedOptions&);
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
     const Device&, const GaussJordanStripedOptions&);

@@ -6,6 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
 namespace echelon::test {
 namespace {
 
@@ -31,6 +38,32 @@ TYPED_TEST(GpuGaussJordanStripedOf, EveryStripeHeight_IsSolved) {
       ASSERT_EQ(method.setup(a_there).status, Status::ready);
       ASSERT_EQ(method.solve(b_there, x).status, Status::direct);
       EXPECT_LT(scaled_residual<T>(a, x.to(Device()), b), 30) << n << ", stripes of " << stripe;
+    }
+  }
+}
+
+TYPED_TEST(GpuGaussJordanStripedOf, AnyShape_IsReducedAsOnTheHost) {
+  using T = TypeParam;
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{0, 3},
+                             {1, 1},
+                             {5, 1},
+                             {33, 33},
+                             {31, 64},
+                             {64, 31},
+                             {70, 150}}) {
+    for (const std::int64_t stripe : {8, 32}) {
+      Dense<T> a = random_dense<T>(m, n, 5);
+      for (std::int64_t i = 0; i < std::min(m, n); ++i) a(i, i) = static_cast<T>(m + n + 1);
+      const EchelonForm<T> expected = reduce_striped(a, {.stripe = stripe});
+      const Dense<T> there = a.to(this->gpu);
+      const EchelonForm<T> form = reduce_striped(there, {.stripe = stripe});
+      const EchelonForm<T> published =
+          reduce_striped(there, {.stripe = stripe, .second_pass = SecondPass::published});
+      ASSERT_TRUE(form.report.solved());
+      const std::vector<T> elements = form.R.to_vector();
+      EXPECT_EQ(elements, published.R.to_vector()) << m << " by " << n << ", stripes of " << stripe;
+      for (std::size_t k = 0; k < elements.size(); ++k)
+        ASSERT_NEAR(elements[k], expected.R.data()[k], 100 * std::numeric_limits<T>::epsilon());
     }
   }
 }

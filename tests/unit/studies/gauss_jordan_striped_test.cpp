@@ -5,6 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
 namespace echelon::test {
 namespace {
 
@@ -54,6 +60,72 @@ TYPED_TEST(GaussJordanStripedOf, AnyStripeHeight_GivesTheSameBits) {
       EXPECT_EQ(x.to_vector(), first);
     }
   }
+}
+
+/// Subtracting rows of zeros changes no bit.
+TYPED_TEST(GaussJordanStripedOf, PublishedSecondPass_GivesTheSameBits) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 33, 100}) {
+    const Dense<T> a = dominant<T>(n);
+    const Dense<T> b = random_dense<T>(n, 2, 6);
+    std::vector<std::vector<T>> answers;
+    for (const SecondPass pass : {SecondPass::shortened, SecondPass::published}) {
+      GaussJordanStriped<T> method(Device::openmp(2), {.stripe = 7, .second_pass = pass});
+      Dense<T> x(Device(), n, 2);
+      method.setup(a);
+      EXPECT_EQ(method.solve(b, x).status, Status::direct);
+      answers.push_back(x.to_vector());
+    }
+    EXPECT_EQ(answers[0], answers[1]);
+  }
+}
+
+/// R of m equations in n unknowns: the identity, then A1^-1 A2 by the elimination with pivoting.
+TYPED_TEST(GaussJordanStripedOf, AnyShape_IsReduced) {
+  using T = TypeParam;
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{0, 3},
+                             {3, 0},
+                             {1, 1},
+                             {1, 5},
+                             {5, 1},
+                             {33, 33},
+                             {31, 64},
+                             {64, 31},
+                             {70, 100}}) {
+    Dense<T> a = random_dense<T>(m, n, 5);
+    for (std::int64_t i = 0; i < std::min(m, n); ++i) a(i, i) = static_cast<T>(m + n + 1);
+    const EchelonForm<T> expected = RowReduction<T>().reduce(MatrixRef<T>(a));
+    for (const SecondPass pass : {SecondPass::shortened, SecondPass::published}) {
+      const EchelonForm<T> form = reduce_striped(a, {.stripe = 8, .second_pass = pass});
+      ASSERT_TRUE(form.report.solved()) << form.report;
+      EXPECT_EQ(form.facts.rank, std::min(m, n));
+      EXPECT_FALSE(form.facts.doubtful);
+      EXPECT_EQ(form.pivot_columns, expected.pivot_columns);
+      EXPECT_EQ(form.determinant.has_value(), m == n);
+      ASSERT_EQ(form.R.rows(), m);
+      ASSERT_EQ(form.R.columns(), n);
+      for (std::int64_t k = 0; k < m * n; ++k)
+        ASSERT_NEAR(form.R.data()[k], expected.R.data()[k], 100 * std::numeric_limits<T>::epsilon())
+            << m << " " << n;
+    }
+  }
+}
+
+TYPED_TEST(GaussJordanStripedOf, ReductionRefused_SaysWhy) {
+  using T = TypeParam;
+  Dense<T> a = identity<T>(3);
+  a(1, 1) = 0;
+  const EchelonForm<T> zero = reduce_striped(a);
+  EXPECT_EQ(zero.report.status, Status::breakdown);
+  EXPECT_EQ(zero.report.row, 1);
+  a(1, 1) = std::numeric_limits<T>::quiet_NaN();
+  EXPECT_EQ(reduce_striped(a).report.status, Status::not_a_number);
+  a(1, 1) = std::numeric_limits<T>::epsilon();
+  const EchelonForm<T> small = reduce_striped(a);
+  EXPECT_TRUE(small.facts.doubtful);
+  EXPECT_EQ(small.report.warnings.size(), 1U);
+  EXPECT_THROW(static_cast<void>(reduce_striped(a, {.stripe = 0})), BadOption);
+  EXPECT_THROW(static_cast<void>(reduce_striped(a, Options{{"strip", 3}})), BadOption);
 }
 
 TYPED_TEST(GaussJordanStripedOf, ZeroPivot_IsReported) {
