@@ -13,6 +13,7 @@ namespace nb = nanobind;
 
 void bind_errors();
 void bind_reports(nb::module_& module);
+void bind_comparisons(nb::module_& module);
 void bind_requests(nb::module_& module);
 void bind_tables(nb::module_& module);
 void bind_graphs(nb::module_& module);

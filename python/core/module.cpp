@@ -37,6 +37,7 @@ NB_MODULE(_core, module) {
   module.attr("version") = ECHELON_VERSION;
   bind_errors();
   bind_reports(module);
+  bind_comparisons(module);
   bind_requests(module);
   bind_tables(module);
   bind_scalar<float>(module.def_submodule("float32"));

@@ -12,6 +12,7 @@ Examples
 from . import config, graph, linalg
 from ._arrays import Symmetric, symmetric
 from ._batch import BatchReport, BatchSolution, SparseBatch
+from ._compare import Comparison, Measurement, compare
 from ._core import version as __version__
 from ._errors import (BadOption, Cancelled, CudaError, DeviceMismatch, DimensionMismatch, EfficiencyWarning, Error,
                       InvalidMatrix, NoDevice, NotANumber, NotBuilt, NotConverged, NotPositiveDefinite, OpenClError,
@@ -23,11 +24,11 @@ from ._tools import (EchelonForm, Generator, MatrixFile, MatrixInfo, Method, Opt
                      generators, info, invert, methods, rank, read, read_file, rref, schur_complement, write)
 
 __all__ = [
-    "BadOption", "BatchReport", "BatchSolution", "Cancelled", "Candidate", "Certificate", "CudaError", "DeviceMismatch", "DimensionMismatch", "EchelonForm",
+    "BadOption", "BatchReport", "BatchSolution", "Cancelled", "Candidate", "Certificate", "Comparison", "CudaError", "DeviceMismatch", "DimensionMismatch", "EchelonForm",
     "EfficiencyWarning", "Error", "Factors", "Generator", "Inertia", "InvalidMatrix", "LogDeterminant", "MatrixFile",
-    "MatrixInfo", "Method", "NoDevice", "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OpenClError", "OptionInfo",
+    "MatrixInfo", "Measurement", "Method", "NoDevice", "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OpenClError", "OptionInfo",
     "OutOfMemory", "OverlappingOperands", "ParseError", "Progress", "Report", "SchurComplement", "SingularMatrix",
-    "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Symmetric", "__version__", "certify", "choose", "config", "factor",
+    "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Symmetric", "__version__", "certify", "choose", "compare", "config", "factor",
     "generate", "generators", "graph", "info", "invert", "linalg", "methods", "rank", "read", "read_file", "rref",
     "schur_complement", "solve", "symmetric", "write",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import _core
-from ._arrays import (as_matrix, as_vectors, common_type, copied, core_of, dense_array, python_matrix, result_like,
+from ._arrays import (Symmetric, as_matrix, as_vectors, common_type, copied, core_of, dense_array, python_matrix, result_like,
                       scalar_type, type_of_matrix)
 from ._errors import check_outcome
 from ._packages import element_type
@@ -175,7 +175,7 @@ def write(path: str | os.PathLike[str], A: Any, *, format: str | None = None, di
     directed : bool
         Write an edge list of all elements rather than of one triangle.
     """
-    A = A if np.ndim(A) != 1 else np.asarray(A).reshape(-1, 1)
+    A = A if isinstance(A, Symmetric) or np.ndim(A) != 1 else np.asarray(A).reshape(-1, 1)
     dtype = type_of_matrix(A, complex_too=True)
     core_of(dtype).write(os.fspath(path), as_matrix(A, dtype), format or "", directed)
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "report/json.hpp"
+
 #include "backend/api_boundary.hpp"
 #include "report/names.hpp"
 
 #include <echelon/solver/report_json.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <optional>
@@ -15,13 +15,6 @@
 namespace echelon {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json if_finite(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
@@ -118,10 +111,6 @@ Json report_json(const Report& report) {
           {"columns", columns_json(report.columns)},
           {"history", report.history},
           {"history_seconds", report.history_seconds}};
-}
-
-std::string one_line(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace

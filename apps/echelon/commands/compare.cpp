@@ -352,9 +352,9 @@ ExitCode compare(const CompareRequest& request, const Arguments& arguments) {
   }
   progress.clear();
   if (!request.page.empty())
-    write_text(request.page, comparison_page(comparison, facts.portrait, command_text("compare", arguments)));
+    write_text(request.page, to_html(comparison, facts.portrait, command_text("compare", arguments)));
   if (request.json) {
-    print_json(comparison_json(comparison));
+    print_report(to_json(comparison) + "\n");
   } else {
     print_report(comparison_text(comparison));
   }

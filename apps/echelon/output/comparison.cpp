@@ -1,198 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/comparison.hpp"
 
-#include "output/pages.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace echelon::tool {
 
-namespace {
-
-std::string duration_or_none(const std::optional<double>& seconds) {
-  return seconds ? duration(*seconds) : "-";
-}
-
-std::string number_or_none(const std::optional<double>& value) {
-  return value ? fmt::format("{:.1e}", *value) : "-";
-}
-
-/// Headings of the table of measurements.
-std::vector<std::string> headings() {
-  return {"method",   "device", "set-up", "update",      "solve",  "iterations", "residual",
-          "backward", "digits", "memory", "total for 1", "for 10", "for 100"};
-}
-
-std::vector<std::string> measurements(const MethodResult& result) {
-  return {result.method,
-          result.device,
-          duration_or_none(result.setup_seconds),
-          duration_or_none(result.update_seconds),
-          duration_or_none(result.solve_seconds),
-          result.iterations ? grouped(*result.iterations) : "-",
-          number_or_none(result.relative_residual),
-          number_or_none(result.backward_error),
-          result.expected_digits ? grouped(*result.expected_digits) : "-",
-          result.bytes ? byte_count(*result.bytes) : "-",
-          duration_or_none(result.total(1)),
-          duration_or_none(result.total(10)),
-          duration_or_none(result.total(100))};
-}
-
-std::string columns_text(int columns) {
-  return columns == 1 ? "1 right-hand side" : fmt::format("{} right-hand sides", columns);
-}
-
-/// "sparse-lu on openmp, 12.3 ms"; empty if no method reached the tolerance.
-std::string best_text(const Comparison& comparison, int columns) {
-  const MethodResult* const best = comparison.best(columns);
-  return best == nullptr
-             ? ""
-             : fmt::format("{} on {}, {}", best->method, best->device, duration(*best->total(columns)));
-}
-
-std::string failure_text(const MethodResult& result) {
-  return result.message.empty() ? result.status : fmt::format("{}: {}", result.status, result.message);
-}
-
-std::string limits_text(const Comparison& comparison) {
-  std::string text = fmt::format("{} for each method", duration(comparison.limit_seconds));
-  if (comparison.limit_bytes > 0) text += fmt::format(", {} of memory", byte_count(comparison.limit_bytes));
-  return text;
-}
-
-}  // namespace
-
-std::optional<double> MethodResult::total(int columns) const {
-  const std::optional<double>& solves = columns == 1 ? solve_seconds : solve_10_seconds;
-  if (!reached || !setup_seconds || !solves) return std::nullopt;
-  return *setup_seconds + *solves * std::max(1, columns / 10);
-}
-
-const MethodResult* Comparison::best(int columns) const {
-  const MethodResult* found = nullptr;
-  for (const MethodResult& result : results) {
-    const std::optional<double> total = result.total(columns);
-    if (total && (found == nullptr || *total < *found->total(columns))) found = &result;
-  }
-  return found;
-}
-
 std::string comparison_text(const Comparison& comparison) {
-  std::vector<std::vector<std::string>> lines = {headings()};
-  std::vector<Row> rows = {{"matrix", comparison.matrix},
-                           {"right-hand side", comparison.right_hand_side},
-                           {"tolerance", short_number(comparison.tolerance)},
-                           {"limits", limits_text(comparison)}};
-  for (const MethodResult& result : comparison.results) {
-    lines.push_back(measurements(result));
-    if (!result.reached)
-      rows.emplace_back("failed",
-                        fmt::format("{} on {}: {}", result.method, result.device, failure_text(result)));
-  }
-  std::string headline = paint("No method", Colour::red, report_stream()) + " reached the tolerance\n";
-  for (const int columns : compared_columns) {
-    const std::string best = best_text(comparison, columns);
-    if (best.empty()) continue;
-    if (columns == 1) {
-      headline = fmt::format("{} {}\n", paint("Fastest:", Colour::green, report_stream()), best);
-    }
-    rows.emplace_back("best for " + columns_text(columns), best);
-  }
-  return headline + aligned(rows) + "\n" + table(lines);
-}
-
-Json comparison_json(const Comparison& comparison) {
-  Json results = Json::array();
-  for (const MethodResult& result : comparison.results) {
-    results.push_back({{"method", result.method},
-                       {"device", result.device},
-                       {"reason", result.reason},
-                       {"status", result.status},
-                       {"message", result.message},
-                       {"reached", result.reached},
-                       {"setup_seconds", or_null(result.setup_seconds)},
-                       {"update_seconds", or_null(result.update_seconds)},
-                       {"solve_seconds", or_null(result.solve_seconds)},
-                       {"solve_10_seconds", or_null(result.solve_10_seconds)},
-                       {"iterations", or_null(result.iterations)},
-                       {"relative_residual", or_null(result.relative_residual)},
-                       {"backward_error", or_null(result.backward_error)},
-                       {"expected_digits", or_null(result.expected_digits)},
-                       {"bytes", or_null(result.bytes)},
-                       {"peak_bytes", result.peak_bytes},
-                       {"total_1_seconds", or_null(result.total(1))},
-                       {"total_10_seconds", or_null(result.total(10))},
-                       {"total_100_seconds", or_null(result.total(100))}});
-  }
-  Json best = Json::object();
-  for (const int columns : compared_columns) {
-    const MethodResult* const found = comparison.best(columns);
-    best[std::to_string(columns)] =
-        found == nullptr ? Json(nullptr) : Json{{"method", found->method}, {"device", found->device}};
-  }
-  return {{"matrix", comparison.matrix},
-          {"right_hand_side", comparison.right_hand_side},
-          {"tolerance", comparison.tolerance},
-          {"limit_seconds", comparison.limit_seconds},
-          {"limit_bytes", comparison.limit_bytes > 0 ? Json(comparison.limit_bytes) : Json(nullptr)},
-          {"best", best},
-          {"results", results}};
-}
-
-std::string comparison_page(const Comparison& comparison, const std::optional<MatrixPortrait>& matrix,
-                            const std::string& command) {
-  Page page(comparison.matrix, "A x = b, methods compared by Echelon");
-  const std::string fastest = best_text(comparison, 1);
-  page.outcome(fastest.empty() ? ReportRow{.label = "No method",
-                                           .value = "reached the tolerance within the limits",
-                                           .severity = Severity::failure}
-                               : ReportRow{.label = "Fastest", .value = fastest, .severity = Severity::good});
-  std::vector<ReportRow> best;
-  for (const int columns : compared_columns) {
-    const std::string text = best_text(comparison, columns);
-    if (!text.empty()) best.push_back({.label = "best for " + columns_text(columns), .value = text});
-  }
-  page.figures(best);
-  page.section("Measurements");
-  page.facts(page_rows({{"right-hand side", comparison.right_hand_side},
-                        {"tolerance", short_number(comparison.tolerance)},
-                        {"limits", limits_text(comparison)}}));
-  PageTable measured{
-      .caption = "Each method in a process of its own", .columns = headings(), .rows = {}, .text_columns = 2};
-  PageTable failed{.caption = "Methods that did not reach the tolerance",
-                   .columns = {"method", "device", "reason"},
-                   .rows = {},
-                   .text_columns = 3};
-  for (const MethodResult& result : comparison.results) {
-    measured.rows.push_back(measurements(result));
-    if (!result.reached) failed.rows.push_back({result.method, result.device, failure_text(result)});
-  }
-  page.table(measured);
-  page.paragraph(
-      "The total is the set-up and the solves; 10 right-hand sides are solved together, and 100 count as ten "
-      "times 10. The memory is that of the solver.");
-  for (const int columns : compared_columns) {
-    std::vector<PageBar> bars;
-    for (const MethodResult& result : comparison.results) {
-      if (const std::optional<double> total = result.total(columns))
-        bars.push_back({fmt::format("{} on {}", result.method, result.device), *total, duration(*total)});
-    }
-    std::sort(bars.begin(), bars.end(), [](const PageBar& a, const PageBar& b) { return a.value < b.value; });
-    page.bars("Total time for " + columns_text(columns), bars);
-  }
-  if (!failed.rows.empty()) {
-    page.section("Failures");
-    page.table(failed);
-  }
-  if (matrix) add_matrix(page, *matrix);
-  add_repetition(page, command, comparison_json(comparison));
-  return page.html();
+  const std::vector<ReportRow> found = comparison_rows(comparison);
+  const bool failed = found.front().severity == Severity::failure;
+  std::string headline = fmt::format(
+      "{} {}\n",
+      paint(found.front().label + (failed ? "" : ":"), failed ? Colour::red : Colour::green, report_stream()),
+      found.front().value);
+  std::vector<Row> rows;
+  for (auto row = found.begin() + 1; row != found.end(); ++row) rows.emplace_back(row->label, row->value);
+  PageTable measured = measurements_of(comparison);
+  measured.rows.insert(measured.rows.begin(), std::move(measured.columns));
+  return headline + aligned(rows) + "\n" + table(measured.rows);
 }
 
 }  // namespace echelon::tool
