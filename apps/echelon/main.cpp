@@ -36,6 +36,7 @@ constexpr std::array commands = {
     Command{"info", "structure and values of a matrix", run_info},
     Command{"convert", "convert between file formats; graphs to Laplacians", run_convert},
     Command{"generate", "generate a test matrix", run_generate},
+    Command{"factor", "factors L, U, P of a matrix as files", run_factor},
     Command{"rank", "rank of a matrix, and how certain it is", run_rank},
     Command{"rref", "reduced row echelon form, pivot columns, null space", run_rref},
     Command{"invert", "inverse of a square matrix", run_invert},

@@ -4,6 +4,7 @@
 
 Usage: cli_test.py PATH_OF_THE_TOOL [unittest arguments]
 """
+import functools
 import gzip
 import json
 import math
@@ -61,6 +62,21 @@ def read_array(path):
     values = [float(line) for line in lines[1:]]
     assert len(values) == rows * columns
     return [values[j * rows:(j + 1) * rows] for j in range(columns)]
+
+
+def dense_file(path):
+    """Returns the rows of a square Matrix Market file of either kind."""
+    lines = [line.split() for line in pathlib.Path(path).read_text().splitlines() if not line.startswith("%")]
+    if len(lines[0]) == 2:
+        return [list(row) for row in zip(*read_array(path))]
+    rows = [[0.0] * int(lines[0][1]) for _ in range(int(lines[0][0]))]
+    for i, j, value in lines[1:]:
+        rows[int(i) - 1][int(j) - 1] = float(value)
+    return rows
+
+
+def product(A, B):
+    return [[sum(a * b for a, b in zip(row, column)) for column in zip(*B)] for row in A]
 
 
 class ToolTest(unittest.TestCase):
@@ -861,6 +877,23 @@ class Output(ToolTest):
                 self.assertEqual(len(set(owned)), found["rank"])
                 self.assertEqual([u for u, row in enumerate(owners) if row < 0], found["statistics"]["free_unknowns"])
 
+    def test_map_as_a_file_and_on_the_page(self):
+        big = str(self.folder / "tridiagonal.mtx")
+        self.run_tool("generate", "tridiagonal", "--rows", "1500", "-p", "diagonal=4", "-o", big)
+        rows = self.folder / "map.txt"
+        page = self.folder / "page.html"
+        found = self.report(big, "--method", "mapped-echelon", "--map", str(rows), "--report", str(page))
+        self.assertNotIn("map", found["statistics"])  # too long
+        self.assertEqual(sorted(int(float(line)) for line in rows.read_text().split()), list(range(1500)))
+        self.assertIn("1,500 of 1,500 unknowns have one", page.read_text())
+        wide = self.file("wide.mtx", array([[1, 1], [2, 2], [0, 1]]))
+        self.run_tool("rank", wide, "--map", str(rows))
+        self.assertEqual([int(float(line)) for line in rows.read_text().split()].count(-1), 1)
+        for command in ["solve", "rank"]:
+            self.assertIn("mapped-echelon", self.error(command, big, "--method", "gauss-jordan", "--map", str(rows), code=USAGE))
+        self.error("solve", big, "--method", "mapped-echelon", "--map", "map.metis", code=USAGE)
+        self.error("solve", big, "--method", "mapped-echelon", "--map", "x.mtx", "-o", "x.mtx", code=USAGE)
+
     def test_launches_of_a_relaunched_sweep(self):
         matrix = str(self.folder / "triangle.mtx")
         self.run_tool("generate", "published-triangle", "-p", "rows=5000", "-o", matrix)
@@ -1328,7 +1361,7 @@ class Info(ToolTest):
 
 
 class Elimination(ToolTest):
-    """The commands rank, rref and invert."""
+    """The commands factor, rank, rref and invert."""
 
     def json(self, *arguments, code=SOLVED):
         done = self.run_tool(*arguments, "--json", code=code)
@@ -1451,6 +1484,23 @@ class Elimination(ToolTest):
         self.assertIn("pivot columns", text)
         self.assertRegex(text, r"\n +1 +2 +0 +3 +1\n")
 
+    def test_rref_by_the_striped_scheme(self):
+        matrix = self.file("steep.mtx", array([[2, 1], [1, 3], [5, 10]]))  # (2 1 5; 1 3 10)
+        reduced = str(self.folder / "R.mtx")
+        for form in ["shortened", "published"]:
+            report = self.json("rref", matrix, "--method", "gauss-jordan-striped", "-p", "stripe=1", "-p",
+                               "second_pass=" + form, "-o", reduced)
+            self.assertEqual((report["rank"], report["pivot_columns"]), (2, [0, 1]))
+            for column, expected in zip(read_array(reduced), [[1, 0], [0, 1], [1, 3]]):
+                for value, wanted in zip(column, expected):
+                    self.assertAlmostEqual(value, wanted)
+        done = self.run_tool("rref", self.wide(), "--method", "gauss-jordan-striped", code=NO_SOLUTION)
+        self.assertIn("Not reduced: breakdown", done.stdout)
+        self.error("rref", matrix, "-p", "stripe=1", code=USAGE)
+        self.error("rref", matrix, "--method", "lu", code=USAGE)
+        self.error("rref", matrix, "--method", "gauss-jordan-striped", "--tolerance", "0.1", code=USAGE)
+        self.assertIn("did you mean", self.error("rref", matrix, "--method", "gauss-jordan-striped", "-p", "strip=1", code=USAGE))
+
     def test_determinant_beyond_double_range(self):
         big = self.file("big.mtx", coordinate(2, 2, [(1, 2, 1e300), (2, 1, 1e300)]))
         determinant = self.json("rref", big)["determinant"]
@@ -1458,6 +1508,36 @@ class Elimination(ToolTest):
         self.assertAlmostEqual(determinant["log10"], 600)
         self.assertIsNone(determinant["value"])
         self.assertIn("-1.00000e+600", self.run_tool("rref", big).stdout)
+
+    def test_factors_multiply_to_the_matrix(self):
+        rows = [[1e-3, 2, 0], [4, 1, 1], [0, 3, 5]]
+        matrix = self.file("A.mtx", array([[row[j] for row in rows] for j in range(3)]))
+        for method in ["lu", "crout", "crout-parallel", "crout-iterative", "crout-blocked", "sparse-lu"]:
+            folder = self.folder / method
+            report = self.json("factor", matrix, "--method", method, "-o", str(folder))
+            left, right = report["equation"].split(" = ")
+            letters = {name: pathlib.Path(factor["file"]) for name, factor in report["factors"].items()}
+            self.assertEqual(sorted(path.name for path in folder.iterdir()), sorted(f"{name}.mtx" for name in letters))
+            self.assertEqual(sorted(set(left.split() + right.split()) - {"A", "+"}), sorted(letters))
+            matrices = {name: dense_file(path) for name, path in letters.items()} | {"A": rows}
+            sides = [functools.reduce(product, [matrices[name] for name in side.split()]) for side in (left, right)]
+            for one, other in zip(sum(sides[0], []), sum(sides[1], [])):
+                self.assertAlmostEqual(one, other, places=12)
+            self.assertAlmostEqual(report["determinant"]["value"], 1e-3 * 2 - 2 * 20)
+        symmetric = self.spd(10)
+        self.assertIn("L L^T", self.run_tool("factor", symmetric, "--method", "sparse-cholesky").stdout)
+        self.assertIn("L D L^T", self.run_tool("factor", symmetric, "--method", "ldlt").stdout)
+
+    def test_factor_refuses_what_it_cannot_do(self):
+        matrix = self.spd(10)
+        self.assertIn("direct method", self.error("factor", matrix, "--method", "cg", code=USAGE))
+        self.assertIn("no factors", self.error("factor", matrix, "--method", "gauss-jordan", code=USAGE))
+        self.assertIn("name a folder", self.error("factor", matrix, "-o", matrix, code=USAGE))
+        self.assertIn("name a folder", self.error("factor", matrix, "-o", "-", code=USAGE))
+        self.error("factor", self.wide(), code=BAD_INPUT)
+        indefinite = self.file("indefinite.mtx", array([[1, 2], [2, 1]]))
+        done = self.run_tool("factor", indefinite, "--method", "cholesky", code=NO_SOLUTION)
+        self.assertIn("Not factored: not_spd", done.stdout)
 
     def test_invert_small_matrix(self):
         inverse = str(self.folder / "X.mtx")

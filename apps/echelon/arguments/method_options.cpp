@@ -17,6 +17,17 @@ void add_parameter(Options& options, const std::string& text) {
   options.set(text.substr(0, equals), text.substr(equals + 1));
 }
 
+void add_parameter_option(CLI::App& app, Options& options, const std::string& help) {
+  app.add_option_function<std::vector<std::string>>(
+         "-p,--parameter",
+         [&options](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_parameter(options, text);
+         },
+         help)
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
 Scalar scalar_of(const std::string& precision) {
   if (const std::optional<Scalar> scalar = from_word<Scalar>(precision)) return *scalar;
   throw BadOption("--precision", fmt::format("there is no precision '{}': it is double or float", precision),

@@ -2,6 +2,8 @@
 /// Options of methods and generators: -p KEY=VALUE, and their description in help texts.
 #pragma once
 
+#include "arguments/command_line.hpp"
+
 #include <echelon/options.hpp>
 #include <echelon/solver/any_solver.hpp>
 
@@ -15,6 +17,9 @@ namespace echelon::tool {
 
 /// Adds the option in `text`, "key=value". Throws BadOption.
 void add_parameter(Options& options, const std::string& text);
+
+/// Adds -p KEY=VALUE, an option of a method, to `options`.
+void add_parameter_option(CLI::App& app, Options& options, const std::string& help);
 
 /// The scalar type of a --precision. Throws BadOption, with the nearest name, unless it is "double" or
 /// "float".

@@ -17,6 +17,7 @@ ExitCode run_compare(const Arguments& arguments);
 ExitCode run_info(const Arguments& arguments);
 ExitCode run_convert(const Arguments& arguments);
 ExitCode run_generate(const Arguments& arguments);
+ExitCode run_factor(const Arguments& arguments);
 ExitCode run_rank(const Arguments& arguments);
 ExitCode run_rref(const Arguments& arguments);
 ExitCode run_invert(const Arguments& arguments);

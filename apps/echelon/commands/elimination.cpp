@@ -37,7 +37,7 @@ void check_size(const EliminationRequest& request, const MatrixFile<T>& file) {
 
 }  // namespace
 
-void add_elimination_options(CLI::App& app, EliminationRequest& request) {
+void add_common_options(CLI::App& app, EliminationRequest& request) {
   add_matrix_argument(app, "A", request.matrix);
   app.add_option_function<std::string>(
          "--device",
@@ -46,15 +46,19 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
          },
          "auto (default, all cores), serial, openmp[:THREADS], cuda[:GPU] or opencl[:DEVICE]")
       ->type_name("DEVICE");
+  app.add_option("--precision", request.precision, "double by default")->type_name("double|float");
+  app.add_flag("--json", request.json, "print the report as one line of JSON");
+  app.add_flag("--quiet", request.quiet, "print no progress");
+  add_input_options(app, request.input);
+}
+
+void add_elimination_options(CLI::App& app, EliminationRequest& request) {
+  add_common_options(app, request);
   app.add_option_function<std::string>(
          "--tolerance",
          [&](const std::string& text) { request.options.tolerance = parse_number("--tolerance", text, 1); },
          "a pivot of at most X ||A||_inf is rejected; default 4 sqrt(max(m, n)) eps")
       ->type_name("X");
-  app.add_option("--precision", request.precision, "double by default")->type_name("double|float");
-  app.add_flag("--json", request.json, "print the report as one line of JSON");
-  app.add_flag("--quiet", request.quiet, "print no progress");
-  add_input_options(app, request.input);
 }
 
 void check_request(const EliminationRequest& request, const std::vector<OutputOption>& matrices,
@@ -138,6 +142,23 @@ std::vector<Row> rank_rows(const RankFacts& facts) {
                            {"certainty", certainty(facts.proven)}};
   if (facts.doubtful) rows.emplace_back("doubtful", "another tolerance could give another rank");
   return rows;
+}
+
+Json determinant_json(const std::optional<Determinant>& determinant) {
+  if (!determinant) return nullptr;
+  return {{"sign", determinant->sign},
+          {"mantissa", determinant->mantissa},
+          {"exponent", determinant->exponent},
+          {"log10", determinant->log10()},
+          {"value", determinant->value()}};
+}
+
+std::string determinant_text(const Determinant& determinant) {
+  if (determinant.sign == 0) return "0";
+  const double logarithm = determinant.log10();
+  const double whole = std::floor(logarithm);
+  return fmt::format("{}{:.5f}e{:+}", determinant.sign < 0 ? "-" : "", std::pow(10.0, logarithm - whole),
+                     whole);
 }
 
 const char* certainty(bool proven) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Options, input and reports shared by rref, rank and invert.
+/// Options, input and reports shared by factor, rref, rank and invert.
 #pragma once
 
 #include "arguments/command_line.hpp"
@@ -13,6 +13,7 @@
 #include <echelon/error.hpp>
 #include <echelon/rref.hpp>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +33,9 @@ struct EliminationRequest {
   bool quiet = false;
 };
 
-/// Adds the matrix and its input options, --device, --tolerance, --precision, --json and --quiet.
+/// Adds the matrix and its input options, --device, --precision, --json and --quiet.
+void add_common_options(CLI::App& app, EliminationRequest& request);
+/// Adds these and --tolerance.
 void add_elimination_options(CLI::App& app, EliminationRequest& request);
 
 /// Finds errors in the options and in the output files, of dense matrices and others, before the file is
@@ -65,6 +68,9 @@ template <class T>
 [[nodiscard]] std::vector<Row> elimination_rows(const EliminationRequest& request, const FileInfo& info,
                                                 const Report& report);
 [[nodiscard]] std::vector<Row> rank_rows(const RankFacts& facts);
+
+[[nodiscard]] Json determinant_json(const std::optional<Determinant>& determinant);
+[[nodiscard]] std::string determinant_text(const Determinant& determinant);
 
 /// "proven", or "to working precision" for a rank that was not determined in exact arithmetic.
 [[nodiscard]] const char* certainty(bool proven);

@@ -21,14 +21,9 @@ void add_hierarchy_options(CLI::App& app, HierarchyOptions& options) {
                "set up amg, or --method, and report its levels; with --plot, draw these in place of A");
   app.add_option("--method", options.method, "with --hierarchy: one of these methods")
       ->check(CLI::IsMember({"amg", "geometric-multigrid", "multigrid", "lamg"}));
-  app.add_option_function<std::vector<std::string>>(
-         "-p,--parameter",
-         [&](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) add_parameter(options.parameters, text);
-         },
-         "with --hierarchy: an option of the method, see 'echelon --help solver:NAME'; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_parameter_option(
+      app, options.parameters,
+      "with --hierarchy: an option of the method, see 'echelon --help solver:NAME'; may be repeated");
   add_near_null_space_options(app, options.near_null_space);
 }
 

@@ -24,6 +24,7 @@ constexpr const char* sparse_method = "mapped-echelon";
 
 struct RankRequest : EliminationRequest {
   std::string method;
+  std::string map;
   Options parameters;  ///< options of the sparse method
 };
 
@@ -102,6 +103,8 @@ ExitCode sparse_rank_in(const RankRequest& request) {
   Solver<T> solver = make_solver<T>(request.method, request.device, request.parameters);
   Report report = solver.setup(MatrixRef<T>(A), {.cancel = interrupt.token()});
   progress.clear();
+  if (!request.map.empty() && report.row_of_unknown != nullptr)
+    write_map(request.map, *report.row_of_unknown);
   const std::optional<MatrixPortrait> matrix = portrait_for_page(request, MatrixRef<T>(file.matrix));
   const bool doubtful = report.find_statistic("doubtful") != nullptr;
   const bool proven = report.find_statistic("proven") != nullptr;
@@ -128,8 +131,13 @@ ExitCode sparse_rank_in(const RankRequest& request) {
 /// Chooses the method by the options, and finds errors in them before the file is read.
 void select_method(RankRequest& request) {
   check_page_name({"--report", request.page});
-  if (request.method.empty()) request.method = request.parameters.empty() ? dense_method : sparse_method;
+  if (request.method.empty()) {
+    const bool sparse = !request.parameters.empty() || !request.map.empty();
+    request.method = sparse ? sparse_method : dense_method;
+  }
   if (request.method == dense_method) {
+    if (!request.map.empty())
+      throw BadOption("--map", "mapped-echelon has a map of the unknowns, not gauss-jordan");
     if (!request.parameters.empty()) {
       throw BadOption("parameter", "-p sets an option of mapped-echelon; gauss-jordan takes --tolerance");
     }
@@ -142,7 +150,8 @@ void select_method(RankRequest& request) {
   if (request.options.tolerance) request.parameters.set("tolerance", *request.options.tolerance);
   static_cast<void>(
       AnySolver(request.method, request.device, scalar_of(request.precision), request.parameters));
-  check_files({request.matrix}, {{"--report", request.page}});
+  check_dense_format({"--map", request.map});
+  check_files({request.matrix}, {{"--report", request.page}, {"--map", request.map}});
 }
 
 template <class T>
@@ -176,14 +185,12 @@ ExitCode run_rank(const Arguments& arguments) {
   app.add_option("--method", request.method,
                  "dense elimination by default, sparse elimination, mapped-echelon, with -p")
       ->type_name("gauss-jordan|mapped-echelon");
-  app.add_option_function<std::vector<std::string>>(
-         "-p,--parameter",
-         [&](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) add_parameter(request.parameters, text);
-         },
-         "an option of mapped-echelon: field=mod:P computes the rank modulo a prime; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_parameter_option(
+      app, request.parameters,
+      "an option of mapped-echelon: field=mod:P computes the rank modulo a prime; may be repeated");
+  add_file_option(app, "--map", request.map,
+                  "write the row that eliminates each unknown, from 0, and -1 for a free unknown, by "
+                  "mapped-echelon: .mtx, .npy, .npz, .petsc, .txt, .csv");
   app.footer("Example: echelon rank A.mtx -p field=mod:2147483647");
   add_page_option(app, request.page);
   if (!parse(app, arguments)) return exit_solved;

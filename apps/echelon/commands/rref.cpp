@@ -4,6 +4,9 @@
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
 
+#include <echelon/error.hpp>
+#include <echelon/methods/dense/gauss_jordan_striped.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,25 +17,37 @@ namespace echelon::tool {
 
 namespace {
 
+constexpr const char* default_method = "gauss-jordan";
+constexpr const char* striped_method = "gauss-jordan-striped";
+
 struct RrefRequest : EliminationRequest {
+  std::string method = default_method;
+  Options parameters;  ///< options of the striped method
   std::string null_space;
 };
 
-Json determinant_json(const std::optional<Determinant>& determinant) {
-  if (!determinant) return nullptr;
-  return {{"sign", determinant->sign},
-          {"mantissa", determinant->mantissa},
-          {"exponent", determinant->exponent},
-          {"log10", determinant->log10()},
-          {"value", determinant->value()}};
+/// Finds errors in the method and its options before the file is read.
+void check_method(const RrefRequest& request) {
+  if (request.method == default_method) {
+    if (!request.parameters.empty())
+      throw BadOption("parameter",
+                      "-p sets an option of gauss-jordan-striped; gauss-jordan takes --tolerance");
+    return;
+  }
+  if (request.method != striped_method) {
+    throw BadOption("--method",
+                    "rref takes gauss-jordan or gauss-jordan-striped, not '" + request.method + "'");
+  }
+  if (request.options.tolerance)
+    throw BadOption("--tolerance", "gauss-jordan-striped does not reject pivots: leave out --tolerance");
+  find_method(striped_method).check_options(request.device, request.parameters);
 }
 
-std::string determinant_text(const Determinant& determinant) {
-  if (determinant.sign == 0) return "0";
-  const double logarithm = determinant.log10();
-  const double whole = std::floor(logarithm);
-  return fmt::format("{}{:.5f}e{:+}", determinant.sign < 0 ? "-" : "", std::pow(10.0, logarithm - whole),
-                     whole);
+template <class T>
+EchelonForm<T> reduce(const RrefRequest& request, Dense<T> A) {
+  if (request.method == default_method)
+    return RowReduction<T>(request.device, request.options).reduce(std::move(A));
+  return reduce_striped(A, request.parameters);
 }
 
 /// Formats ascending numbers as ranges, "0-4, 6"; only the first few if there are many.
@@ -94,7 +109,8 @@ template <class T>
 std::string rref_text(const RrefRequest& request, const FileInfo& info, const EchelonForm<T>& form) {
   std::vector<Row> rows = elimination_rows(request, info, form.report);
   if (!form.report.solved()) {
-    return paint("Not reduced:", Colour::red, report_stream()) + " A has a NaN or infinity\n" + aligned(rows);
+    return paint("Not reduced:", Colour::red, report_stream()) + " " +
+           std::string(to_string(form.report.status)) + "\n" + aligned(rows);
   }
   for (Row& row : rank_rows(form.facts)) rows.push_back(std::move(row));
   rows.emplace_back("pivot columns", ranges(form.pivot_columns));
@@ -110,7 +126,7 @@ ExitCode rref_in(const RrefRequest& request) {
   progress.announce("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
   progress.announce("eliminating");
-  EchelonForm<T> form = RowReduction<T>(request.device, request.options).reduce(std::move(file.matrix));
+  EchelonForm<T> form = reduce(request, std::move(file.matrix));
   form.R = on_host(std::move(form.R));
   write(request, form);
   progress.clear();
@@ -133,7 +149,14 @@ ExitCode run_rref(const Arguments& arguments) {
                   "write the reduced form: .mtx, .npy, .npz, .petsc, .txt, .csv");
   add_file_option(app, "--null-space", request.null_space,
                   "write a basis of the null space, one vector a column");
+  app.add_option("--method", request.method,
+                 "blocked elimination with pivoting by default, or the published scheme in stripes, without "
+                 "pivoting, with -p")
+      ->type_name("gauss-jordan|gauss-jordan-striped");
+  add_parameter_option(app, request.parameters,
+                       "an option of gauss-jordan-striped, see 'echelon --help solver:gauss-jordan-striped'");
   if (!parse(app, arguments)) return exit_solved;
+  check_method(request);
   check_request(request, {{"--output", request.output}, {"--null-space", request.null_space}});
   return in_precision(request.precision, [&]<class T>() { return rref_in<T>(request); });
 }

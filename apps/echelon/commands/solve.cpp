@@ -54,6 +54,7 @@ struct SolveRequest {
   std::string partition;
   std::string precision = "double";
   std::string output;
+  std::string map;
   std::string plot;
   std::string page;
   SolveOptions options;
@@ -114,14 +115,8 @@ void add_method_options(CLI::App& app, SolveRequest& request) {
       ->type_name("N");
   app.add_flag("--least-squares", options.least_squares,
                "where no x satisfies the equations, take an x of least residual as the answer");
-  app.add_option_function<std::vector<std::string>>(
-         "-p,--parameter",
-         [&](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) add_parameter(options.parameters, text);
-         },
-         "an option of the method, see 'echelon --help solver:NAME'; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_parameter_option(app, options.parameters,
+                       "an option of the method, see 'echelon --help solver:NAME'; may be repeated");
 }
 
 void add_output_options(CLI::App& app, SolveRequest& request) {
@@ -129,6 +124,9 @@ void add_output_options(CLI::App& app, SolveRequest& request) {
                   "write x: .npy, .npz, .petsc, .txt, .csv, else Matrix Market; gzip if the name ends in "
                   ".gz; - for standard "
                   "output (the report then goes to standard error)");
+  add_file_option(app, "--map", request.map,
+                  "write the row that eliminates each unknown, from 0, and -1 for a free unknown: of "
+                  "mapped-echelon; formats as for x");
   add_file_option(app, "--plot", request.plot, "draw the convergence history")->type_name("FILE.svg");
   add_page_option(app, request.page);
   app.add_flag("--certify", request.certify,
@@ -181,6 +179,20 @@ void take_partition(SolveRequest& request) {
                   "only bddc divides A by a partition: --method bddc, or -p preconditioner=bddc");
 }
 
+void check_output_files(const SolveRequest& request) {
+  const bool claims_unknowns = has_option(request.options.method, "claim");
+  if (!request.map.empty() && !claims_unknowns)
+    throw BadOption("--map", "mapped-echelon has a map of the unknowns: add --method mapped-echelon");
+  check_dense_format({"--output", request.output});
+  check_dense_format({"--map", request.map});
+  check_plot_name({"--plot", request.plot});
+  check_page_name({"--report", request.page});
+  check_files(input_files(request), {{"--output", request.output},
+                                     {"--map", request.map},
+                                     {"--plot", request.plot},
+                                     {"--report", request.page}});
+}
+
 /// Finds errors in the options and the output files before A, which may be large, is read.
 void check_request(const SolveRequest& request) {
   static_cast<void>(scalar_of(request.precision));
@@ -198,11 +210,7 @@ void check_request(const SolveRequest& request) {
     method.check_options(device, options.parameters);
   }
   check_near_null_space(request.near_null_space);
-  check_dense_format({"--output", request.output});
-  check_plot_name({"--plot", request.plot});
-  check_page_name({"--report", request.page});
-  check_files(input_files(request),
-              {{"--output", request.output}, {"--plot", request.plot}, {"--report", request.page}});
+  check_output_files(request);
 }
 
 /// max |x_i - 1|; NaN if x has one.
@@ -421,7 +429,11 @@ void solve_in(const SolveRequest& request, const LinearSystem<T>& system, Progre
     outcome.distance_from_ones = distance_from_ones(solution.x);
   }
   const Stopwatch writing;
-  keep_failure(outcome, [&] { write_solution(solution.x, outcome); });
+  keep_failure(outcome, [&] {
+    write_solution(solution.x, outcome);
+    if (!request.map.empty() && outcome.report.row_of_unknown != nullptr)
+      write_map(request.map, *outcome.report.row_of_unknown);
+  });
   outcome.write_seconds = writing.seconds();
   if constexpr (!is_complex<T>) {
     if (!request.page.empty()) draw_for_page(MatrixRef<T>(system.file.matrix), outcome);

@@ -200,6 +200,12 @@ template void write_dense(const std::string&, const Dense<float>&, const std::st
 template void write_dense(const std::string&, const Dense<double>&, const std::string&);
 template void write_dense(const std::string&, const Dense<std::complex<double>>&, const std::string&);
 
+void write_map(const std::string& path, const std::vector<std::int64_t>& row_of_unknown) {
+  Dense<double> column(Device(), std::ssize(row_of_unknown), 1);
+  std::copy(row_of_unknown.begin(), row_of_unknown.end(), column.data());
+  write_dense<double>(path, column, "row of each unknown, from 0; -1 for a free unknown");
+}
+
 void write_text(const std::string& path, std::string_view text) {
   if (path == "-") return print_result(text);
   write_file(path, [&](const std::string& file) { write_bytes(file, text); });

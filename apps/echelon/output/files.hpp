@@ -5,6 +5,7 @@
 #include <echelon/error.hpp>
 #include <echelon/io/files.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,10 @@ void check_dense_format(const OutputOption& output);
 /// WriteError.
 template <class T>
 void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment);
+
+/// Writes the row of each unknown, -1 for a free one, as a column of numbers in the format of the name's
+/// ending. Throws WriteError.
+void write_map(const std::string& path, const std::vector<std::int64_t>& row_of_unknown);
 
 /// Writes a file as write_bytes does, or to stdout for "-". Throws WriteError.
 void write_text(const std::string& path, std::string_view text);
