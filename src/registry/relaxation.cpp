@@ -30,7 +30,11 @@ std::vector<Option<GaussSeidelRelaunchOptions>> GaussSeidelRelaunchOptions::tabl
        {"residual_every",
         +[](GaussSeidelRelaunchOptions& o) -> std::int64_t& { return o.residual_every; },
         "sweeps between two computations of b - A x, each as costly as a sweep",
-        {1, 1000}}});
+        {1, 1000}},
+       {"row_passes",
+        +[](GaussSeidelRelaunchOptions& o) -> std::int64_t& { return o.row_passes; },
+        "passes over a row in a launch: 2, first the flags and then the sum; 1: both at once, as published",
+        {1, 2}}});
 }
 template Options to_options(GaussSeidelRelaunchOptions);
 

@@ -61,6 +61,15 @@ ECHELON_ANYWHERE T chain(const std::int32_t* column_indices, const T* values, co
   return sum;
 }
 
+/// Sum of the partial sums of a long part, which it changes.
+template <class T>
+ECHELON_ANYWHERE T tree_sum(T (&partial)[chain_limit]) {
+  for (std::int64_t width = chain_limit / 2; width > 0; width /= 2) {
+    for (std::int64_t l = 0; l < width; ++l) partial[l] += partial[l + width];
+  }
+  return partial[0];
+}
+
 /// Sum of one part.
 template <class T, class X>
 ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values, const RowSide& part,
@@ -72,10 +81,7 @@ ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values,
   for (std::int64_t l = 0; l < chain_limit; ++l) {
     partial[l] = chain(column_indices, values, part, l, chain_limit, x);
   }
-  for (std::int64_t width = chain_limit / 2; width > 0; width /= 2) {
-    for (std::int64_t l = 0; l < width; ++l) partial[l] += partial[l + width];
-  }
-  return partial[0];
+  return tree_sum(partial);
 }
 
 /// Split of a row at its diagonal: the lower part is [begin, diagonal), the upper part [upper, end), and

@@ -29,7 +29,9 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
 
  public:
   RelaunchSolver(const Device& device, const GaussSeidelRelaunchOptions& options)
-      : Base(device, options.stop, options.residual_every), kind_(options.sweep) {}
+      : Base(device, options.stop, options.residual_every),
+        kind_(options.sweep),
+        one_pass_(options.row_passes == 1) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
@@ -53,12 +55,13 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
   }
 
   void run(RelaunchWorkspace& own, const IterationState* state, const T* b, T* x, bool backward) const {
-    own.launches +=
-        gauss_seidel::relaunch_sweep(own.backend, this->sparse(), state, b, x, own.scratch, backward);
+    own.launches += gauss_seidel::relaunch_sweep(own.backend, this->sparse(), state, b, x, own.scratch,
+                                                 backward, one_pass_);
     ++own.sweeps;
   }
 
   SweepKind kind_;
+  bool one_pass_;
 };
 
 }  // namespace

@@ -20,11 +20,34 @@ ECHELON_ANYWHERE inline void set_flag(std::int32_t* flag) {
   store_release(flag, 1);
 }
 
+/// A sum that may have ended at an unfinished row.
+template <class T>
+struct ReadySum {
+  T sum;
+  bool complete;
+};
+
+/// part_sum() in one pass that ends at the first unknown whose row is not finished; with the same bits.
+template <class T>
+ECHELON_ANYWHERE ReadySum<T> sum_while_ready(const std::int32_t* column_indices, const T* values,
+                                             const RowSide& part, const T* x, std::int32_t* finished) {
+  T partial[chain_limit] = {};
+  const bool is_short = part.count <= chain_limit;
+  for (std::int64_t e = 0; e < part.count; ++e) {
+    const std::int64_t k = part.first + e * part.step;
+    if (!is_finished(finished + column_indices[k])) return {T{0}, false};
+    T& sum = partial[is_short ? 0 : e % chain_limit];
+    sum = multiply_add(values[k], x[column_indices[k]], sum);
+  }
+  return {is_short ? partial[0] : tree_sum(partial), true};
+}
+
 /// Finishes a row if all rows that it depends on are finished, which are those before it in the order of the
 /// sweep; sets *unfinished otherwise.
 template <class T>
 struct FinishRowIfReady {
   bool backward;
+  bool one_pass;  ///< sums dependencies while it looks at their flags
   std::int64_t rows;
   const IterationState* state;
   const std::int64_t* row_offsets;
@@ -46,23 +69,29 @@ struct FinishRowIfReady {
     const std::int64_t i = backward ? rows - 1 - place : place;
     if ((state != nullptr && !state->running()) || is_finished(finished + i)) return;
     const RowSplit parts = split_row(column_indices, row_offsets[i], row_offsets[i + 1], i);
-    const std::int64_t end = backward ? parts.end : parts.diagonal;
-    for (std::int64_t k = backward ? parts.upper : parts.begin; k < end; ++k) {
-      if (is_finished(finished + column_indices[k])) continue;
-      set_flag(unfinished);
-      return;
-    }
-    y[i] = canonical(new_value(i, parts));
+    const RowSide dependencies = backward ? parts.upper_part() : parts.lower_part();
+    const ReadySum<T> ready = one_pass ? sum_while_ready(column_indices, values, dependencies, y, finished)
+                                       : sum_if_ready(dependencies);
+    if (!ready.complete) return set_flag(unfinished);
+    y[i] = canonical(new_value(i, parts, ready.sum));
     set_flag(finished + i);
   }
 
-  ECHELON_ANYWHERE T new_value(std::int64_t i, const RowSplit& parts) const {
+  /// A pass over the flags, then one over the elements.
+  ECHELON_ANYWHERE ReadySum<T> sum_if_ready(const RowSide& part) const {
+    for (std::int64_t e = 0; e < part.count; ++e) {
+      if (!is_finished(finished + column_indices[part.first + e * part.step])) return {T{0}, false};
+    }
+    return {part_sum(column_indices, values, part, Read{y}), true};
+  }
+
+  /// `new_part`: the sum over the unknowns that the sweep has passed.
+  ECHELON_ANYWHERE T new_value(std::int64_t i, const RowSplit& parts, T new_part) const {
     const T a_ii = parts.has_diagonal() ? values[parts.diagonal] : T{0};
     if (a_ii == T{0}) return x[i];
-    const T upper = part_sum(column_indices, values, parts.upper_part(), Read{backward ? y : x});
-    const T lower = part_sum(column_indices, values, parts.lower_part(), Read{backward ? x : y});
-    return backward ? Relaxation<T>(T{1})(b[i], lower, upper, a_ii, x[i])
-                    : Relaxation<T>(T{1})(b[i], upper, lower, a_ii, x[i]);
+    const RowSide others = backward ? parts.lower_part() : parts.upper_part();
+    const T old_part = part_sum(column_indices, values, others, Read{x});
+    return Relaxation<T>(T{1})(b[i], old_part, new_part, a_ii, x[i]);
   }
 };
 
@@ -90,8 +119,9 @@ struct RelaunchWorkspace {
 /// Forward or backward sweep over x. Returns the number of launches; the host waits after each of them.
 template <class B, class T>
 std::int64_t relaunch_sweep(B& backend, const Csr<T>& A, const IterationState* state, const T* b, T* x,
-                            RelaunchWorkspace<T>& scratch, bool backward = false) {
+                            RelaunchWorkspace<T>& scratch, bool backward = false, bool one_pass = false) {
   const FinishRowIfReady<T> finish_row{.backward = backward,
+                                       .one_pass = one_pass,
                                        .rows = A.rows(),
                                        .state = state,
                                        .row_offsets = A.row_offsets().data(),

@@ -94,13 +94,13 @@ TEST(GaussSeidelRelaunch, Launches_AtMostLevels) {
     const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
     const Dense<double> x = random_dense<double>(A.rows(), 1, 2);
     const SweepDependencies levels = analyze_dependencies<double>(A);
-    const auto run = [&]<class B>(B backend, bool backward) {
+    const auto run = [&]<class B>(B backend, bool backward, bool one_pass) {
       const Dense<double> expected =
           plain_sweeps(A, b, x, {.kind = backward ? SweepKind::backward : SweepKind::forward});
       gauss_seidel::RelaunchWorkspace<double> scratch(backend.device(), A.rows());
       Dense<double> got = x;
-      const std::int64_t launches =
-          gauss_seidel::relaunch_sweep(backend, A, nullptr, b.data(), got.data(), scratch, backward);
+      const std::int64_t launches = gauss_seidel::relaunch_sweep(backend, A, nullptr, b.data(), got.data(),
+                                                                 scratch, backward, one_pass);
       expect_same_bits(got, expected);
       EXPECT_LE(launches, (backward ? levels.backward : levels.forward).levels);
       EXPECT_GE(launches, 1);
@@ -109,8 +109,10 @@ TEST(GaussSeidelRelaunch, Launches_AtMostLevels) {
       }
     };
     for (const bool backward : {false, true}) {
-      run(Host(Device::serial()), backward);
-      run(Host(Device::openmp(3)), backward);
+      for (const bool one_pass : {false, true}) {
+        run(Host(Device::serial()), backward, one_pass);
+        run(Host(Device::openmp(3)), backward, one_pass);
+      }
     }
   }
 }
@@ -120,9 +122,11 @@ TEST(GaussSeidelRelaunch, SweepKinds_BitsOfGaussSeidel) {
   const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
   for (const char* kind : {"forward", "backward", "symmetric"}) {
     std::vector<Dense<double>> found;
-    for (const char* method : {"gauss-seidel", "gauss-seidel-relaunch"}) {
-      Solver<double> solver = make_solver<double>(method, Device::openmp(2),
-                                                  {{"sweep", kind}, {"max_iterations", 7}, {"rtol", 0.0}});
+    for (const int passes : {0, 1, 2}) {
+      Options options = {{"sweep", kind}, {"max_iterations", 7}, {"rtol", 0.0}};
+      if (passes > 0) options.set("row_passes", passes);
+      Solver<double> solver = make_solver<double>(passes == 0 ? "gauss-seidel" : "gauss-seidel-relaunch",
+                                                  Device::openmp(2), options);
       ASSERT_TRUE(solver.setup(A).ready());
       Dense<double> x(Device(), A.rows(), 1);
       const Report report = solver.solve(b, x);
@@ -134,6 +138,7 @@ TEST(GaussSeidelRelaunch, SweepKinds_BitsOfGaussSeidel) {
       }
     }
     expect_same_bits(found[1], found[0]);
+    expect_same_bits(found[2], found[0]);
   }
 }
 
