@@ -6,11 +6,11 @@
 // prints a table in Markdown. NAME: poisson (default; N^3 equal cubes, N = 4 as published for BDDCML),
 // checkerboard (coefficients 1 and 10^4, all scalings) or elasticity (N = 2). LIST: factorisations of the
 // Schur complements, separated by commas: sparse (default; none is formed), cholesky, lu, or the tolerance of
-// crout-iterative. Devices are separated by commas; default openmp. A GPU has one run before the first
-// that counts. --stages 1 prints the times of the stages of the last set-up on a GPU below the table's row.
-// H/h: 5 and 10 by default. Tolerance 1e-6 relative to b, and the iterations to 1e-6 relative to the
-// right-hand side g of the interface's system; right-hand side of a constant source, all cores; medians of
-// RUNS (default 3).
+// crout-iterative, followed by p for pivoting. Devices are separated by commas; default openmp. A GPU has one
+// run before the first that counts. --stages 1 prints the times of the stages of the last set-up on a GPU
+// below the table's row. H/h: 5 and 10 by default. Tolerance 1e-6 relative to b, and the iterations to 1e-6
+// relative to the right-hand side g of the interface's system; right-hand side of a constant source, all
+// cores; medians of RUNS (default 3).
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -226,8 +226,12 @@ std::vector<Variant> variants_of(const std::string& factors) {
     } else if (factor == "cholesky" || factor == "lu") {
       variants.push_back({"S, " + factor, {{"schur", factor}}});
     } else {
-      variants.push_back(
-          {"S, Crout to " + factor, {{"schur", "crout-iterative"}, {"schur_tolerance", std::stod(factor)}}});
+      const bool pivoting = factor.ends_with('p');
+      variants.push_back({"S, Crout to " + factor.substr(0, factor.size() - (pivoting ? 1 : 0)) +
+                              (pivoting ? " with pivoting" : ""),
+                          {{"schur", "crout-iterative"},
+                           {"schur_tolerance", std::stod(factor)},
+                           {"schur_pivoting", pivoting}}});
     }
   }
   return variants;

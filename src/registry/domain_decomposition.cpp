@@ -45,7 +45,9 @@ std::vector<Option<BddcOptions>> BddcOptions::table() {
        {"schur_tolerance",
         +[](O& o) -> double& { return o.schur_tolerance; },
         "of crout-iterative: an element has converged when a sweep changes it by no more than this",
-        {0}}});
+        {0}},
+       {"schur_pivoting", +[](O& o) -> bool& { return o.schur_pivoting; },
+        "of crout-iterative: exchange rows; the factors are then used as they are, and are not symmetric"}});
 }
 template Options to_options(BddcOptions);
 

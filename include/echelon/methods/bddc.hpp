@@ -82,6 +82,9 @@ struct ECHELON_API BddcOptions {
   /// Largest change by a sweep of crout-iterative at which an element of the factors, for a unit diagonal,
   /// has converged.
   double schur_tolerance = 0;
+  /// Exchange rows in crout-iterative. The operator is then L U, which is not symmetric before the iteration
+  /// has converged; without, L D^-1 L^T with the diagonal D of L takes its place, which is.
+  bool schur_pivoting = false;
 
   /// Describes each option.
   static std::vector<Option<BddcOptions>> table();

@@ -229,6 +229,7 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
             .local = {.interior = options_.interior,
                       .schur = options_.schur,
                       .schur_tolerance = options_.schur_tolerance,
+                      .schur_pivoting = options_.schur_pivoting,
                       .cancel = this->control()},
             .control = this->control(),
             .threads = this->device().on_host() ? this->device().threads() : Device().threads(),

@@ -246,7 +246,7 @@ class SchurInPlaceOfDevice final : public SchurOnDevice {
     for (std::int64_t j = 0; j < size; ++j) {
       for (std::int64_t i = 0; i < size; ++i) G(i, j) = S_(places[i], places[j]);
     }
-    return factor_dense(std::move(G), BddcSchur::cholesky, 0, {});
+    return factor_dense(std::move(G), BddcSchur::cholesky, {}, {});
   }
 
  private:
@@ -485,13 +485,32 @@ TEST(BddcFactor, EveryKind_SolvesAndIsSymmetric) {
   };
   check(factor_sparse(A, {}));
   for (const BddcSchur kind : {BddcSchur::cholesky, BddcSchur::lu, BddcSchur::crout_iterative}) {
-    check(factor_dense(dense, kind, 0, {}));
+    check(factor_dense(dense, kind, {}, {}));
   }
+  check(factor_dense(dense, BddcSchur::crout_iterative, {.pivoting = true}, {}));
+}
+
+/// A matrix of which elimination with pivoting exchanges rows: 1 / (1 + i + j) with a larger diagonal.
+TEST(BddcFactor, CroutWithExchanges_Solves) {
+  constexpr std::int64_t n = 20;
+  Dense<double> G = zeros(n, n);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < n; ++i) G(i, j) = 1.0 / static_cast<double>(1 + i + j) + (i == j ? 1e-3 : 0);
+  }
+  const FactorAttempt attempt = factor_dense(G, BddcSchur::crout_iterative, {.pivoting = true}, {});
+  ASSERT_TRUE(attempt.outcome.ok());
+  std::vector<double> b(n, 0.0);
+  std::vector<double> x(n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) b[static_cast<std::size_t>(i)] += G(i, j);
+  }
+  attempt.factor->solve(nullptr, b.data(), x.data());
+  for (const double element : x) EXPECT_NEAR(element, 1, 1e-10);
 }
 
 TEST(BddcFactor, CroutStoppedEarly_IsSymmetric) {
   const Dense<double> dense = to_dense(MatrixRef<double>(generate::poisson_2d<double>(6, 5)));
-  const FactorAttempt attempt = factor_dense(dense, BddcSchur::crout_iterative, 0.1, {});
+  const FactorAttempt attempt = factor_dense(dense, BddcSchur::crout_iterative, {.tolerance = 0.1}, {});
   ASSERT_TRUE(attempt.outcome.ok());
   Dense<double> inverse = zeros(30, 30);
   Dense<double> identity = zeros(30, 30);

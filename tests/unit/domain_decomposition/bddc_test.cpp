@@ -338,6 +338,7 @@ TEST(Bddc, LooseCroutFactors_TakeMoreIterations) {
   const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = 6}));
   std::int64_t before = solve_with(system, {{"schur", "lu"}}).iterations;
   EXPECT_EQ(solve_with(system, {{"schur", "crout-iterative"}}).iterations, before);
+  EXPECT_EQ(solve_with(system, {{"schur", "crout-iterative"}, {"schur_pivoting", true}}).iterations, before);
   for (const double tolerance : {1e-3, 1e-1}) {
     const Report report = solve_with(system, {{"schur", "crout-iterative"}, {"schur_tolerance", tolerance}});
     EXPECT_TRUE(report.solved());

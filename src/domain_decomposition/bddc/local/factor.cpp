@@ -115,6 +115,31 @@ class CroutFactor final : public LocalFactor {
   std::vector<double> scale_;
 };
 
+/// P S G S = L U of Crout's iteration, U with a unit diagonal, and a diagonal S.
+class PivotedCroutFactor final : public LocalFactor {
+ public:
+  PivotedCroutFactor(Dense<double> factors, std::vector<double> scale, std::vector<std::int64_t> pivots)
+      : factors_(std::move(factors)), scale_(std::move(scale)), pivots_(std::move(pivots)) {}
+
+  void solve(Workspace* /*workspace*/, const double* r, double* x) const override {
+    const int n = static_cast<int>(factors_.rows());
+    for (int i = 0; i < n; ++i) x[i] = scale_[i] * r[i];
+    if (n == 0) return;
+    for (int i = 0; i < n; ++i) std::swap(x[i], x[pivots_[i]]);
+    blas::trsm(CblasLower, CblasNoTrans, CblasNonUnit, n, 1, factors_.data(), n, x, n);
+    blas::trsm(CblasUpper, CblasNoTrans, CblasUnit, n, 1, factors_.data(), n, x, n);
+    for (int i = 0; i < n; ++i) x[i] *= scale_[i];
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    return factors_.bytes() + scale_.capacity() * sizeof(double) + pivots_.capacity() * sizeof(std::int64_t);
+  }
+
+ private:
+  Dense<double> factors_;
+  std::vector<double> scale_;
+  std::vector<std::int64_t> pivots_;
+};
+
 Outcome not_definite(std::int64_t column) {
   return {Status::not_spd, "pivot " + std::to_string(column) + " (from 0) is not positive", column};
 }
@@ -134,7 +159,7 @@ FactorAttempt factor_lu(Dense<double> G) {
   return {std::make_unique<LuFactor>(std::move(G), std::move(pivots)), {}};
 }
 
-FactorAttempt factor_crout(Dense<double> G, double tolerance, const CancellationToken& cancel) {
+FactorAttempt factor_crout(Dense<double> G, const CroutSettings& chosen, const CancellationToken& cancel) {
   const std::int64_t n = G.rows();
   std::vector<double> scale(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) {
@@ -148,12 +173,17 @@ FactorAttempt factor_crout(Dense<double> G, double tolerance, const Cancellation
   Dense<double> factors = G;
   Dense<double> next(Device::serial(), n, n);
   std::vector<std::int64_t> pivots(static_cast<std::size_t>(n));
-  const crout::IterationSettings settings{
-      .section_size = crout::default_section_size(n), .tolerance = tolerance, .pivoting = false};
+  const crout::IterationSettings settings{.section_size = crout::default_section_size(n),
+                                          .tolerance = chosen.tolerance,
+                                          .pivoting = chosen.pivoting};
   crout::Iteration<Host, double> iteration(backend, G.view(), factors.view(), next.view(), pivots, settings,
                                            cancel);
-  if (Outcome outcome = crout::outcome_of(iteration.factor(), 0, false); !outcome.ok()) {
+  if (Outcome outcome = crout::outcome_of(iteration.factor(), 0, chosen.pivoting); !outcome.ok()) {
     return {nullptr, std::move(outcome)};
+  }
+  if (chosen.pivoting) {
+    return {std::make_unique<PivotedCroutFactor>(std::move(factors), std::move(scale), std::move(pivots)),
+            {}};
   }
   for (std::int64_t i = 0; i < n; ++i) {
     if (!(factors(i, i) > 0)) return {nullptr, not_definite(i)};
@@ -173,13 +203,13 @@ FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cance
   return {std::make_unique<SparseFactor>(std::move(solver), G.rows()), {}};
 }
 
-FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, double tolerance,
+FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, const CroutSettings& crout,
                            const CancellationToken& cancel) {
   switch (kind) {
     case BddcSchur::lu:
       return factor_lu(std::move(G));
     case BddcSchur::crout_iterative:
-      return factor_crout(std::move(G), tolerance, cancel);
+      return factor_crout(std::move(G), crout, cancel);
     default:
       return factor_cholesky(std::move(G));
   }

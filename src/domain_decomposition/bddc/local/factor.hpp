@@ -41,10 +41,16 @@ struct FactorAttempt {
 /// Sparse Cholesky factor; keeps a reference to G, which must stay in place.
 [[nodiscard]] FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel);
 
-/// Factor of a dense G by one of the dense factorisations. `tolerance` is that of crout-iterative: G is
-/// scaled to a unit diagonal, and of the L and U of the iteration, which has no pivoting, L D^-1 L^T is
-/// taken, D being the diagonal of L, since L U is not symmetric before the iteration has converged.
-[[nodiscard]] FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, double tolerance,
+/// Settings of crout-iterative.
+struct CroutSettings {
+  double tolerance = 0;
+  bool pivoting = false;
+};
+
+/// Factor of a dense G by one of the dense factorisations. Crout's iteration factors G scaled to a unit
+/// diagonal. Without pivoting, L D^-1 L^T is taken of its L and U, D being the diagonal of L, since L U is
+/// not symmetric before the iteration has converged; with pivoting L U itself.
+[[nodiscard]] FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, const CroutSettings& crout,
                                          const CancellationToken& cancel);
 
 }  // namespace echelon::bddc

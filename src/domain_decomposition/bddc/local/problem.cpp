@@ -94,7 +94,7 @@ Outcome LocalProblem::factor_interior(const LocalSettings& settings) {
     attempt = factor_sparse(interior_matrix_, settings.cancel);
   } else {
     const BddcSchur kind = settings.interior == BddcInterior::lu ? BddcSchur::lu : BddcSchur::cholesky;
-    attempt = factor_dense(to_dense(MatrixRef<double>(interior_matrix_)), kind, 0, settings.cancel);
+    attempt = factor_dense(to_dense(MatrixRef<double>(interior_matrix_)), kind, {}, settings.cancel);
   }
   interior_ = std::move(attempt.factor);
   if (!attempt.outcome.ok()) {
@@ -289,7 +289,9 @@ Outcome LocalProblem::factor_free(const LocalSettings& settings) {
     for (std::int64_t j = 0; j < size; ++j) {
       for (std::int64_t i = 0; i < size; ++i) G(i, j) = schur_(free_places_[i], free_places_[j]);
     }
-    attempt = factor_dense(std::move(G), settings.schur, settings.schur_tolerance, settings.cancel);
+    attempt = factor_dense(std::move(G), settings.schur,
+                           {.tolerance = settings.schur_tolerance, .pivoting = settings.schur_pivoting},
+                           settings.cancel);
   } else {
     free_matrix_ = matrix_.principal(free_rows());
     attempt = factor_sparse(free_matrix_, settings.cancel);

@@ -63,6 +63,7 @@ struct LocalSettings {
   BddcInterior interior = BddcInterior::sparse_cholesky;
   BddcSchur schur = BddcSchur::sparse_cholesky;
   double schur_tolerance = 0;
+  bool schur_pivoting = false;
   std::int64_t block_size = 1;
   bool needs_schur_matrix = false;  ///< for deluxe scaling
   bool for_gpu = false;             ///< a GPU factors the interiors and computes S
