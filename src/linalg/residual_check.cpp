@@ -29,13 +29,12 @@ namespace echelon {
 
 namespace {
 
-/// Sum of squares, largest magnitude and first non-finite element, computed in one pass.
+/// Sum of squares and largest magnitude, which is not finite if an element is not, computed in one pass.
 struct VectorSummary {
   double squares = 0;
   Largest largest = {};
-  FirstIndex nonfinite = {};
   friend ECHELON_ANYWHERE VectorSummary combine(VectorSummary a, VectorSummary b) {
-    return {a.squares + b.squares, combine(a.largest, b.largest), combine(a.nonfinite, b.nonfinite)};
+    return {a.squares + b.squares, combine(a.largest, b.largest)};
   }
 };
 
@@ -45,7 +44,7 @@ struct SummariseElement {
   double scale;
   ECHELON_ANYWHERE VectorSummary operator()(std::int64_t i) const {
     const auto value = static_cast<Dot<T>>(x[i]);
-    return {squared_magnitude(value * scale), {magnitude(value)}, {is_finite(value) ? FirstIndex::none : i}};
+    return {squared_magnitude(value * scale), {magnitude(value)}};
   }
 };
 
@@ -492,9 +491,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   }
   /// The sum of a row is not finite if an element is not, and possibly if all are.
   void find_nonfinite(const Csr<T>& A, MatrixFacts& facts) {
-    FirstIndex* const found = &matrix_.data()->nonfinite;
-    backend_.reduce(A.nonzeros(), FindNonfinite<T>{A.values().data()}, Store<FirstIndex>{found});
-    const std::int64_t k = backend_.read(found).value;
+    const std::int64_t k = first_nonfinite(A.nonzeros(), A.values().data());
     if (k == FirstIndex::none) return;
     const std::vector<std::int64_t> offsets = A.row_offsets().to_vector();
     facts.row = std::upper_bound(offsets.begin(), offsets.end(), k) - offsets.begin() - 1;
@@ -529,8 +526,9 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   VectorFacts facts(std::int64_t n, const T* x, VectorSummary summary) {
     double scale = 1;
     // The squares overflowed, or underflowed enough to matter: computed again, scaled by a power of two.
+    const bool finite = std::isfinite(summary.largest.value);
     const bool risky = summary.squares > 1e300 || summary.squares < 1e-280;
-    if (risky && summary.nonfinite.value == FirstIndex::none && summary.largest.value > 0) {
+    if (risky && finite && summary.largest.value > 0) {
       constexpr int largest_power = std::numeric_limits<double>::max_exponent - 1;
       scale = std::exp2(std::min(-std::ilogb(summary.largest.value), largest_power));
       VectorSummary* const again = &summaries_.data()->residual;
@@ -538,8 +536,16 @@ class BackendResidualCheck final : public ResidualCheck<T> {
       summary = backend_.read(again);
     }
     VectorFacts result{std::sqrt(summary.squares) / scale, summary.largest.value};
-    if (summary.nonfinite.value != FirstIndex::none) result.nonfinite = summary.nonfinite.value;
+    if (finite) return result;
+    const std::int64_t first = first_nonfinite(n, x);
+    if (first != FirstIndex::none) result.nonfinite = first;
     return result;
+  }
+
+  std::int64_t first_nonfinite(std::int64_t n, const T* x) {
+    FirstIndex* const found = &matrix_.data()->nonfinite;
+    backend_.reduce(n, FindNonfinite<T>{x}, Store<FirstIndex>{found});
+    return backend_.read(found).value;
   }
 
   void summarise(std::int64_t n, const T* x, double scale, VectorSummary* result) {
