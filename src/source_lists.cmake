@@ -19,7 +19,6 @@ set(sources_of_targets
   krylov/bicgstab.cpp
   krylov/cg.cpp
   krylov/cgls.cpp
-  krylov/cocg.cpp
   krylov/cr.cpp
   krylov/craig.cpp
   krylov/gmres.cpp

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The methods cg and cocg: one recurrence, with two inner products.
 #include "krylov/cg.hpp"
 
-#include "krylov/hermitian.hpp"
 #include "linalg/vector/column_list.hpp"
+#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/cg.hpp>
+#include <echelon/methods/krylov/cocg.hpp>
 
 #include <support/scalar_list.hpp>
 
@@ -23,6 +25,8 @@
 namespace echelon {
 
 namespace {
+
+using krylov::InnerProduct;
 
 template <class B, class T>
 class ConjugateGradients final : public IterativeMethod<B, T> {
@@ -44,6 +48,10 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
       : Base(device, options.stop), flexible_asked_(options.flexible) {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
+  ConjugateGradients(const Device& device, const CocgOptions& options)
+      : Base(device, options.stop), product_(InnerProduct::bilinear) {
+    this->make_preconditioner(options.preconditioner, options.preconditioner_options);
+  }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
@@ -52,18 +60,24 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
 
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
+  [[nodiscard]] bool is_bilinear() const { return product_ == InnerProduct::bilinear; }
   [[nodiscard]] bool flexible() const {
-    return this->preconditioned() &&
+    return this->preconditioned() && !is_bilinear() &&
            (flexible_asked_ || this->preconditioner_operator() != AppliedOperator::symmetric);
   }
   Outcome complete_setup(Outcome outcome) override {
+    if (is_bilinear()) return this->with_operator_warning(std::move(outcome), AppliedOperator::symmetric);
     if (flexible()) outcome.statistics.push_back({"recurrence", std::string("flexible")});
-    return krylov::require_hermitian(this->matrix(), std::move(outcome), Status::not_spd);
+    return require_hermitian(this->matrix(), std::move(outcome), Status::not_spd);
   }
 
   [[nodiscard]] krylov::CgTraits cg_traits() const {
     using krylov::Preconditioning;
-    return {this->preconditioned() ? Preconditioning::any : Preconditioning::none, flexible()};
+    // Without conjugates r^T r is not the r^H r that every step computes.
+    const auto none = is_bilinear() && is_complex<T> ? Preconditioning::diagonal : Preconditioning::none;
+    return {.preconditioning = this->preconditioned() ? Preconditioning::any : none,
+            .flexible = flexible(),
+            .product = product_};
   }
 
   /// Products with A, and with a preconditioner that can, read their matrices once for all columns.
@@ -116,6 +130,7 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   }
 
   void estimate_condition(SolveWorkspace& workspace, const T* /*x*/, Job& job) const override {
+    if (is_bilinear()) return;
     auto& v = static_cast<Vectors&>(workspace);
     double inverse_norm = v.host_state.inverse_norm;
     const RitzRange ritz = v.cg.ritz_values();
@@ -126,11 +141,13 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   }
 
   [[nodiscard]] std::optional<double> relative_curvature(SolveWorkspace& workspace) const override {
+    if (is_bilinear()) return std::nullopt;
     auto& v = static_cast<Vectors&>(workspace);
     return krylov::relative_curvature<B, T>(v.backend, this->matrix(), v.cg.p.data());
   }
 
-  bool flexible_asked_;
+  bool flexible_asked_ = false;
+  InnerProduct product_ = InnerProduct::sesquilinear;
 };
 
 }  // namespace
@@ -140,10 +157,17 @@ struct MethodWith<CgOptions> {
   template <class B, class T>
   using Type = ConjugateGradients<B, T>;
 };
+template <>
+struct MethodWith<CocgOptions> {
+  template <class B, class T>
+  using Type = ConjugateGradients<B, T>;
+};
 
-#define ECHELON_INSTANTIATE(T)                                                                     \
-  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
-                                                                                    const CgOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                         \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&,     \
+                                                                                    const CgOptions&); \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&,     \
+                                                                                    const CocgOptions&);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

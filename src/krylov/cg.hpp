@@ -8,20 +8,21 @@
 ///   r -= alpha q
 ///
 /// S and M are symmetric positive definite, or semidefinite with g in the range of S; complex ones are
-/// Hermitian, and (x, y) = x^H y. For an M that varies or is not symmetric, beta = (r - r_old, z) / (r,
-/// z)_old keeps p conjugate to the last direction (flexible conjugate gradients: Y. Notay, SIAM J. Sci.
-/// Comput. 22, 2000); r - r_old = -alpha q.
+/// Hermitian, and (x, y) = x^H y. With (x, y) = x^T y, S and M are symmetric, and the residuals are
+/// orthogonal in that product (conjugate orthogonal conjugate gradients). For an M that varies or is not
+/// symmetric, beta = (r - r_old, z) / (r, z)_old keeps p conjugate to the last direction (flexible conjugate
+/// gradients: Y. Notay, SIAM J. Sci. Comput. 22, 2000); r - r_old = -alpha q.
 #pragma once
 
 #include "backend/columns.hpp"
 #include "backend/store.hpp"
+#include "krylov/inner_product.hpp"
 #include "krylov/lanczos.hpp"
 #include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
 #include "solver/iteration/state.hpp"
 
 #include <cmath>
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -33,18 +34,6 @@ namespace echelon::krylov {
 /// State of an iteration with vectors of V.
 template <class V>
 using State = IterationStateOf<Dot<V>>;
-
-/// Phase after the computation of a scalar that is positive for symmetric positive definite S and M.
-ECHELON_ANYWHERE inline Phase phase_of(double must_be_positive) {
-  if (must_be_positive > 0) return Phase::running;
-  return must_be_positive <= 0 ? Phase::not_spd : Phase::diverged;  // NaN
-}
-/// An imaginary part below a thousandth of the real one counts as rounding errors of Hermitian S and M: the
-/// residual shows what it does to x.
-inline Phase phase_of(std::complex<double> must_be_positive) {
-  const bool is_real = !(std::fabs(must_be_positive.imag()) > 1e-3 * std::fabs(must_be_positive.real()));
-  return phase_of(is_real ? must_be_positive.real() : 0);
-}
 
 /// Sets the norm of the first residual, which may meet the tolerance already.
 template <class S>
@@ -60,13 +49,14 @@ struct BeginFromResidual {
 /// First direction: p = z; contributes to (r, z).
 template <class V, class Z>
 struct FirstDirection {
+  InnerProduct product;
   const V* r;
   Z z;
   V* p;
   ECHELON_ANYWHERE SumOf<Dot<V>> operator()(std::int64_t i) const {
     const V value = z[i];
     p[i] = value;
-    return {conj(static_cast<Dot<V>>(r[i])) * static_cast<Dot<V>>(value)};
+    return {term(product, r[i], value)};
   }
 };
 
@@ -74,22 +64,35 @@ struct FirstDirection {
 template <class S>
 struct SetRho {
   IterationStateOf<S>* state;
+  InnerProduct product;
   ECHELON_ANYWHERE void operator()(SumOf<S> r_z) const {
     if (!state->running()) return;
     state->rho = r_z.value;
-    state->phase = phase_of(r_z.value);
+    state->phase = phase_of(product, r_z.value);
+  }
+};
+
+/// Contributes to (r, z).
+template <class V, class Z>
+struct ProductWithZ {
+  InnerProduct product;
+  const V* r;
+  Z z;
+  ECHELON_ANYWHERE SumOf<Dot<V>> operator()(std::int64_t i) const {
+    return {term(product, r[i], static_cast<V>(z[i]))};
   }
 };
 
 /// Contributes to (r, z) and (q, z).
 template <class V, class Z>
 struct ProductsWithZ {
+  InnerProduct product;
   const V* r;
   const V* q;
   Z z;
   ECHELON_ANYWHERE TwoSumsOf<Dot<V>> operator()(std::int64_t i) const {
-    const auto value = static_cast<Dot<V>>(z[i]);
-    return {conj(static_cast<Dot<V>>(r[i])) * value, conj(static_cast<Dot<V>>(q[i])) * value};
+    const V value = z[i];
+    return {term(product, r[i], value), term(product, q[i], value)};
   }
 };
 
@@ -98,9 +101,10 @@ struct ProductsWithZ {
 template <class S>
 struct SetFlexibleBeta {
   IterationStateOf<S>* state;
+  InnerProduct product;
   ECHELON_ANYWHERE void operator()(TwoSumsOf<S> r_z_and_q_z) const {
     if (!state->running()) return;
-    state->phase = phase_of(r_z_and_q_z.first);
+    state->phase = phase_of(product, r_z_and_q_z.first);
     state->beta = -state->alpha * r_z_and_q_z.second / state->rho;
     state->betas[state->iteration % IterationStateOf<S>::history_size] = real(r_z_and_q_z.first / state->rho);
     state->rho = r_z_and_q_z.first;
@@ -111,9 +115,10 @@ struct SetFlexibleBeta {
 template <class S>
 struct SetBeta {
   IterationStateOf<S>* state;
+  InnerProduct product;
   ECHELON_ANYWHERE void operator()(SumOf<S> r_z) const {
     if (!state->running()) return;
-    state->phase = phase_of(r_z.value);
+    state->phase = phase_of(product, r_z.value);
     state->beta = r_z.value / state->rho;
     state->rho = r_z.value;
   }
@@ -128,35 +133,37 @@ struct UpdateDirection {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { p[i] = z[i] + static_cast<V>(state->beta) * p[i]; }
 };
 
-/// Contributes to (p, q) and (p, p).
+/// Contributes to (p, q) and p^H p.
 template <class V>
 struct CurvatureAndLength {
+  InnerProduct product;
   const V* p;
   const V* q;
-  double scale;  ///< factor of p in (p, p) that prevents overflow
+  double scale;  ///< factor of p in p^H p that prevents overflow
   ECHELON_ANYWHERE TwoSumsOf<Dot<V>, double> operator()(std::int64_t i) const {
-    const auto value = static_cast<Dot<V>>(p[i]);
-    return {conj(value) * static_cast<Dot<V>>(q[i]), squared_magnitude(scale * value)};
+    return {term(product, p[i], q[i]), squared_magnitude(scale * static_cast<Dot<V>>(p[i]))};
   }
 };
 
-/// alpha = (r, z) / (p, q). As p is a sum of eigenvectors, (p, p) / (p, S p) <= ||S^-1||_2.
+/// alpha = (r, z) / (p, q). As p is a sum of eigenvectors of a Hermitian S, p^H p / p^H S p <= ||S^-1||_2.
 template <class S>
 struct SetAlpha {
   IterationStateOf<S>* state;
+  InnerProduct product;
   double scale;
   bool flexible;
   ECHELON_ANYWHERE void operator()(TwoSumsOf<S, double> sums) const {
     if (!state->running()) return;
-    state->phase = phase_of(sums.first);
+    state->phase = phase_of(product, sums.first);
     state->alpha = state->rho / sums.first;
+    if (product == InnerProduct::bilinear) return;
     if (!flexible) state->betas[state->iteration % IterationStateOf<S>::history_size] = real(state->beta);
     const double inverse_norm = sums.second / scale / real(sums.first) / scale;
     if (inverse_norm > state->inverse_norm) state->inverse_norm = inverse_norm;
   }
 };
 
-/// u += alpha p, r -= alpha q; contributes to (r, r).
+/// u += alpha p, r -= alpha q; contributes to r^H r.
 template <class V>
 struct Advance {
   State<V>* state;
@@ -185,35 +192,37 @@ struct FinishStep {
   }
 };
 
-/// FinishStep, and beta for the next step; without a preconditioner, (r, r) is (r, z).
+/// FinishStep, and beta for the next step; without a preconditioner, r^H r is (r, z).
 template <class S>
 struct FinishStepWithoutPreconditioner {
   FinishStep<S> finish;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
     finish(r_r);
-    SetBeta<S>{finish.state}({r_r.value});
+    SetBeta<S>{finish.state, InnerProduct::sesquilinear}({r_r.value});
   }
 };
 
-/// Advance, for a diagonal M, whose z is computed on access; contributes to (r, r) and (r, z).
+/// Advance, for a diagonal M, whose z is computed on access; contributes to r^H r and (r, z).
 template <class V, class Z>
 struct AdvanceWithDiagonal {
+  InnerProduct product;
   Advance<V> advance;
   Z z;
   ECHELON_ANYWHERE TwoSumsOf<double, Dot<V>> operator()(std::int64_t i) const {
     if (!advance.state->running()) return {};
     const Sum r_r = advance(i);
-    return {r_r.value, conj(static_cast<Dot<V>>(advance.r[i])) * static_cast<Dot<V>>(z[i])};
+    return {r_r.value, term(product, advance.r[i], static_cast<V>(z[i]))};
   }
 };
 
 /// FinishStep, and beta for the next step.
 template <class S>
 struct FinishStepWithDiagonal {
+  InnerProduct product;
   FinishStep<S> finish;
   ECHELON_ANYWHERE void operator()(TwoSumsOf<double, S> r_r_and_r_z) const {
     finish({r_r_and_r_z.first});
-    SetBeta<S>{finish.state}({r_r_and_r_z.second});
+    SetBeta<S>{finish.state, product}({r_r_and_r_z.second});
   }
 };
 
@@ -243,12 +252,12 @@ struct CgColumn {
   V* u;
   V* r;
   std::size_t number = 0;  ///< place among the columns that are iterated together
-  double scale = 1;        ///< factor of p that prevents overflow in (p, p)
+  double scale = 1;        ///< factor of p that prevents overflow in p^H p
 };
 
 /// When z is available, which decides how many passes over the vectors a step takes.
 enum class Preconditioning {
-  none,      ///< z = r
+  none,      ///< z = r, and (r, z) = r^H r
   diagonal,  ///< z_i is a function of r_i, computed on access
   any,
 };
@@ -258,6 +267,7 @@ struct CgTraits {
   Preconditioning preconditioning = Preconditioning::any;
   bool flexible = false;
   double norm_factor = 1;  ///< of the norms that are recorded
+  InnerProduct product = InnerProduct::sesquilinear;
 };
 
 /// Begins from the residuals in r, for several columns at once.
@@ -288,30 +298,37 @@ void set_direction(B& backend, std::int64_t n, std::span<const CgColumn<V>> colu
                    Z z_of) {
   using Column = CgColumn<V>;
   using Vector = decltype(z_of(columns.front()));
+  const InnerProduct product = traits.product;
   if (!columns.front().own->has_direction) {
     for (const Column& c : columns) c.own->has_direction = true;
     reduce_columns(
         backend, n, columns,
         [&](const Column& c) {
-          return FirstDirection<V, Vector>{c.r, z_of(c), c.own->p.data()};
+          return FirstDirection<V, Vector>{product, c.r, z_of(c), c.own->p.data()};
         },
-        [](const Column& c) { return SetRho<Dot<V>>{c.state}; });
+        [&](const Column& c) {
+          return SetRho<Dot<V>>{c.state, product};
+        });
     return;
   }
   if (traits.flexible) {
     reduce_columns(
         backend, n, columns,
         [&](const Column& c) {
-          return ProductsWithZ<V, Vector>{c.r, c.own->q.data(), z_of(c)};
+          return ProductsWithZ<V, Vector>{product, c.r, c.own->q.data(), z_of(c)};
         },
-        [](const Column& c) { return SetFlexibleBeta<Dot<V>>{c.state}; });
+        [&](const Column& c) {
+          return SetFlexibleBeta<Dot<V>>{c.state, product};
+        });
   } else if (traits.preconditioning == Preconditioning::any) {
     reduce_columns(
         backend, n, columns,
         [&](const Column& c) {
-          return Product<V, const V*, Vector>{c.r, z_of(c)};
+          return ProductWithZ<V, Vector>{product, c.r, z_of(c)};
         },
-        [](const Column& c) { return SetBeta<Dot<V>>{c.state}; });
+        [&](const Column& c) {
+          return SetBeta<Dot<V>>{c.state, product};
+        });
   }
   for_each_column(backend, n, columns, [&](const Column& c) {
     return UpdateDirection<V, Vector>{c.state, z_of(c), c.own->p.data()};
@@ -336,9 +353,11 @@ void advance(B& backend, std::int64_t n, std::span<const CgColumn<V>> columns, c
     reduce_columns(
         backend, n, columns,
         [&](const Column& c) {
-          return AdvanceWithDiagonal<V, Vector>{step(c), z_of(c)};
+          return AdvanceWithDiagonal<V, Vector>{traits.product, step(c), z_of(c)};
         },
-        [&](const Column& c) { return FinishStepWithDiagonal<Dot<V>>{finish(c)}; });
+        [&](const Column& c) {
+          return FinishStepWithDiagonal<Dot<V>>{traits.product, finish(c)};
+        });
   }
 }
 
@@ -354,11 +373,11 @@ void step_cg(B& backend, std::int64_t n, std::span<const CgColumn<V>> columns, c
   multiply();
   reduce_columns(
       backend, n, columns,
-      [](const Column& c) {
-        return CurvatureAndLength<V>{c.own->p.data(), c.own->q.data(), c.scale};
+      [&](const Column& c) {
+        return CurvatureAndLength<V>{traits.product, c.own->p.data(), c.own->q.data(), c.scale};
       },
       [&](const Column& c) {
-        return SetAlpha<Dot<V>>{c.state, c.scale, traits.flexible};
+        return SetAlpha<Dot<V>>{c.state, traits.product, c.scale, traits.flexible};
       });
   if (traits.preconditioning == Preconditioning::diagonal) {
     precondition([&](auto z_of) { advance(backend, n, columns, traits, z_of); });

@@ -6,14 +6,21 @@
 ///   t = M^-1 q,   alpha = rho / (q, t)
 ///   x += alpha p,   r -= alpha q,   z -= alpha t
 ///
-/// The directions q are orthogonal in the inner product of M^-1. Rounding errors of M^-1, which may be
-/// computed in float, add up in the recurrence of z: with a preconditioner a cycle ends, and another one
-/// begins from the true residual, once the residual has fallen by four decimal digits.
+/// With (x, y) = x^H y, A and M are Hermitian positive definite, and the directions q are orthogonal in the
+/// inner product of M^-1. With (x, y) = x^T y, A and M are symmetric: conjugate orthogonal conjugate
+/// residuals. Rounding errors of M^-1, which may be computed in float, add up in the recurrence of z: with a
+/// preconditioner a cycle ends, and another one begins from the true residual, once the residual has fallen
+/// by four decimal digits.
+#include "krylov/inner_product.hpp"
 #include "linalg/vector/functors.hpp"
+#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/cr.hpp>
+#include <echelon/methods/krylov/cocr.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <cmath>
 #include <utility>
@@ -22,22 +29,37 @@ namespace echelon {
 
 namespace {
 
-/// Phase after the computation of a scalar that is positive for symmetric positive definite A and M. After
-/// some steps, rounding errors may be the cause, and the next cycle shows whether they are.
-ECHELON_ANYWHERE Phase phase_of_scalar(double must_be_positive, std::int64_t steps) {
-  if (must_be_positive > 0) return Phase::running;
-  if (!(must_be_positive <= 0)) return Phase::diverged;  // NaN
-  return steps > 0 ? Phase::restart : Phase::not_spd;
+using krylov::InnerProduct;
+
+/// Contributes to (x, y).
+template <class T>
+struct InnerProductOf {
+  InnerProduct product;
+  const T* x;
+  const T* y;
+  ECHELON_ANYWHERE SumOf<Dot<T>> operator()(std::int64_t i) const {
+    return {krylov::term(product, x[i], y[i])};
+  }
+};
+
+/// Phase after the computation of (x, S x) for an operator S. After some steps, rounding errors may be why
+/// one of a Hermitian S is not positive, and the next cycle shows whether they are.
+template <class S>
+ECHELON_ANYWHERE Phase phase_after(std::int64_t steps, InnerProduct product, S value) {
+  const Phase phase = krylov::phase_of(product, value);
+  return phase == Phase::not_spd && steps > 0 ? Phase::restart : phase;
 }
 
 /// beta = rho / rho_old, 0 in the first step after a (re)start, whose residual norm omega keeps.
+template <class S>
 struct SetResidualBeta {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum z_w) const {
+  IterationStateOf<S>* state;
+  InnerProduct product;
+  ECHELON_ANYWHERE void operator()(SumOf<S> z_w) const {
     if (!state->running()) return;
-    state->phase = phase_of_scalar(z_w.value, state->inner);
+    state->phase = phase_after(state->inner, product, z_w.value);
     if (state->inner == 0) state->omega = state->residual;
-    state->beta = state->inner > 0 ? z_w.value / state->rho : 0;
+    state->beta = state->inner > 0 ? z_w.value / state->rho : S{0};
     state->rho = z_w.value;
   }
 };
@@ -45,7 +67,7 @@ struct SetResidualBeta {
 /// p = z + beta p, q = w + beta q.
 template <class T>
 struct UpdateDirections {
-  const IterationState* state;
+  const IterationStateOf<Dot<T>>* state;
   const T* z;
   const T* w;
   T* p;
@@ -58,19 +80,21 @@ struct UpdateDirections {
 };
 
 /// alpha = rho / (q, M^-1 q).
+template <class S>
 struct SetResidualStep {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum q_t) const {
+  IterationStateOf<S>* state;
+  InnerProduct product;
+  ECHELON_ANYWHERE void operator()(SumOf<S> q_t) const {
     if (!state->running()) return;
-    state->phase = phase_of_scalar(q_t.value, state->inner);
+    state->phase = phase_after(state->inner, product, q_t.value);
     state->alpha = state->rho / q_t.value;
   }
 };
 
-/// x += alpha p, r -= alpha q, and z -= alpha t if z is not r; contributes to (r, r).
+/// x += alpha p, r -= alpha q, and z -= alpha t if z is not r; contributes to r^H r.
 template <class T>
 struct AdvanceResiduals {
-  IterationState* state;
+  IterationStateOf<Dot<T>>* state;
   const T* p;
   const T* q;
   const T* t;
@@ -83,19 +107,19 @@ struct AdvanceResiduals {
     x[i] += alpha * p[i];
     r[i] -= alpha * q[i];
     if (z != r) z[i] -= alpha * t[i];
-    const double value = static_cast<double>(r[i]);
-    return {value * value};
+    return {squared_magnitude(r[i])};
   }
 };
 
 /// Records ||r||, and ends the cycle once it has fallen below `reduction` times that of the (re)start.
+template <class S>
 struct RecordReduction {
-  IterationState* state;
+  IterationStateOf<S>* state;
   double reduction;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
     if (!state->running()) return;
     state->record(std::sqrt(r_r.value));
-    if (state->running() && state->residual <= reduction * state->omega) state->phase = Phase::restart;
+    if (state->running() && state->residual <= reduction * real(state->omega)) state->phase = Phase::restart;
   }
 };
 
@@ -123,6 +147,10 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
   ConjugateResiduals(const Device& device, const CrOptions& options) : Base(device, options.stop) {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
+  ConjugateResiduals(const Device& device, const CocrOptions& options)
+      : Base(device, options.stop), product_(InnerProduct::bilinear) {
+    this->make_preconditioner(options.preconditioner, options.preconditioner_options);
+  }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
@@ -132,7 +160,9 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
   Outcome complete_setup(Outcome outcome) override {
-    return this->with_operator_warning(std::move(outcome), AppliedOperator::symmetric);
+    outcome = this->with_operator_warning(std::move(outcome), AppliedOperator::symmetric);
+    if (product_ == InnerProduct::bilinear) return outcome;
+    return require_hermitian(this->matrix(), std::move(outcome), Status::not_spd, "cocr");
   }
 
   [[nodiscard]] double reduction_of_cycle() const {
@@ -149,16 +179,20 @@ class ConjugateResiduals final : public IterativeMethod<B, T> {
 
   void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
     auto& v = static_cast<Vectors&>(workspace);
-    IterationState* const state = v.state();
+    IterationStateOf<Dot<T>>* const state = v.state();
     T* const z = this->preconditioned() ? v.z.data() : v.r.data();
     this->apply_operator(v, z, v.w.data());
-    v.backend.reduce(v.n, Product<T>{z, v.w.data()}, SetResidualBeta{state});
+    v.backend.reduce(v.n, InnerProductOf<T>{product_, z, v.w.data()},
+                     SetResidualBeta<Dot<T>>{state, product_});
     v.backend.for_each(v.n, UpdateDirections<T>{state, z, v.w.data(), v.p.data(), v.q.data()});
     const T* const t = this->precondition(v, v.q.data(), v.t.data());
-    v.backend.reduce(v.n, Product<T>{v.q.data(), t}, SetResidualStep{state});
+    v.backend.reduce(v.n, InnerProductOf<T>{product_, v.q.data(), t},
+                     SetResidualStep<Dot<T>>{state, product_});
     v.backend.reduce(v.n, AdvanceResiduals<T>{state, v.p.data(), v.q.data(), t, x, v.r.data(), z},
-                     RecordReduction{state, reduction_of_cycle()});
+                     RecordReduction<Dot<T>>{state, reduction_of_cycle()});
   }
+
+  InnerProduct product_ = InnerProduct::sesquilinear;
 };
 
 }  // namespace
@@ -168,10 +202,18 @@ struct MethodWith<CrOptions> {
   template <class B, class T>
   using Type = ConjugateResiduals<B, T>;
 };
+template <>
+struct MethodWith<CocrOptions> {
+  template <class B, class T>
+  using Type = ConjugateResiduals<B, T>;
+};
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const CrOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const CrOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                         \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&,     \
+                                                                                    const CrOptions&); \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&,     \
+                                                                                    const CocrOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -8,8 +8,8 @@
 ///   r = sine^2 r - (phi_bar cosine / beta) r_2
 ///
 /// C. C. Paige and M. A. Saunders, SIAM J. Numer. Anal. 12 (1975).
-#include "krylov/hermitian.hpp"
 #include "linalg/vector/functors.hpp"
+#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
@@ -255,9 +255,9 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
   Outcome complete_setup(Outcome outcome) override {
-    return krylov::require_hermitian(
-        this->matrix(), this->with_operator_warning(std::move(outcome), AppliedOperator::symmetric),
-        Status::breakdown);
+    return require_hermitian(this->matrix(),
+                             this->with_operator_warning(std::move(outcome), AppliedOperator::symmetric),
+                             Status::breakdown);
   }
 
   void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {

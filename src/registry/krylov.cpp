@@ -8,6 +8,7 @@
 #include <echelon/methods/cr.hpp>
 #include <echelon/methods/gmres.hpp>
 #include <echelon/methods/krylov/cocg.hpp>
+#include <echelon/methods/krylov/cocr.hpp>
 #include <echelon/methods/least_squares/cgls.hpp>
 #include <echelon/methods/least_squares/craig.hpp>
 #include <echelon/methods/least_squares/lsmr.hpp>
@@ -28,6 +29,11 @@ std::vector<Option<CocgOptions>> CocgOptions::table() {
   return with_stop_options(with_preconditioner_options<CocgOptions>({}));
 }
 template Options to_options(CocgOptions);
+
+std::vector<Option<CocrOptions>> CocrOptions::table() {
+  return with_stop_options(with_preconditioner_options<CocrOptions>({}));
+}
+template Options to_options(CocrOptions);
 
 std::vector<Option<CgOptions>> CgOptions::table() {
   return with_stop_options(with_preconditioner_options<CgOptions>(
@@ -124,6 +130,10 @@ std::vector<Method> krylov_methods() {
                       .needs = symmetric_positive_definite,
                       .operators = true}),
       row<CocgOptions>({.summary = "conjugate gradients for complex symmetric matrices",
+                        .kind = iterative,
+                        .needs = symmetric,
+                        .operators = true}),
+      row<CocrOptions>({.summary = "conjugate residuals for complex symmetric matrices",
                         .kind = iterative,
                         .needs = symmetric,
                         .operators = true}),

@@ -514,8 +514,8 @@ TYPED_TEST(ComplexScalars, RealMethods_NameThoseForComplexMatrices) {
     EXPECT_EQ(method.complex, static_cast<bool>(method.template maker<T>())) << method.name;
     if (method.complex) names.push_back(method.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"auto", "bicgstab", "cg", "cocg", "gmres", "jacobi", "lu",
-                                             "minres", "sparse-ldlt", "sparse-lu"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"auto", "bicgstab", "cg", "cocg", "cocr", "cr", "gmres", "jacobi",
+                                             "lu", "minres", "sparse-ldlt", "sparse-lu"}));
   const auto message_of = [](const std::string& method, const Options& options) {
     try {
       static_cast<void>(make_solver<T>(method, Device::serial(), options));

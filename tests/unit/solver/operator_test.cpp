@@ -62,7 +62,7 @@ TEST(Operator, OtherMethods_RefuseAndNameThoseThatDoNot) {
   for (const Method& method : methods()) {
     const bool automatic = method.kind == MethodKind::automatic;
     const bool least_squares = method.kind == MethodKind::iterative && method.needs == MethodNeeds::any_shape;
-    const bool krylov = is_krylov(method.name) || method.name == "cocg";
+    const bool krylov = is_krylov(method.name) || method.name == "cocg" || method.name == "cocr";
     EXPECT_EQ(method.operators, automatic || krylov || least_squares) << method.name;
     if (!method.serial || method.operators) continue;
     SCOPED_TRACE(method.name);
