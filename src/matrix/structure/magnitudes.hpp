@@ -24,6 +24,16 @@ Csr<double> magnitudes_of(const Csr<T>& A) {
                                 std::move(values));
 }
 
+/// Calls f with A if it is real, or else with |A|, for what is found from the magnitudes of elements.
+template <class T, class F>
+auto with_magnitudes(const Csr<T>& A, const F& f) {
+  if constexpr (is_complex<T>) {
+    return f(magnitudes_of(A));
+  } else {
+    return f(A);
+  }
+}
+
 /// |A|, column by column, in host memory.
 template <class T>
 Dense<double> magnitudes_of(const DenseView<const T>& A) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/lu/fronts.hpp"
 
+#include "matrix/structure/magnitudes.hpp"
 #include "sparse_direct/pattern/pattern.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <utility>
 
@@ -23,12 +26,13 @@ void FrontLu<T>::analyze(const Csr<T>& A, LargeDiagonal diagonal, const Ordering
 
 template <class T>
 void FrontLu<T>::adapt_to_values(const Csr<T>& A) {
-  diagonal_.scaling = infinity_norm_scaling(A);
+  diagonal_.scaling =
+      with_magnitudes(A, [](const auto& magnitudes) { return infinity_norm_scaling(magnitudes); });
   diagonal_.kind = ScalingKind::infinity_norm;
 }
 
 template <class T>
-DeterminantProduct FrontLu<T>::determinant() const {
+DeterminantProduct FrontLu<T>::determinant() const requires(!is_complex<T>) {
   DeterminantProduct product = pivot_product(fronts_.factors());
   product.divide_by_all(scaling().rows);
   product.divide_by_all(scaling().columns);
@@ -36,14 +40,15 @@ DeterminantProduct FrontLu<T>::determinant() const {
 }
 
 template <class T>
-MatrixFactors<T> FrontLu<T>::factors() const {
+MatrixFactors<T> FrontLu<T>::factors() const requires(!is_complex<T>) {
   MatrixFactors<T> result = unpack(fronts_.factors());
   result.row_scales = scaling().rows;
   result.column_scales = scaling().columns;
   return result;
 }
 
-template class FrontLu<float>;
-template class FrontLu<double>;
+#define ECHELON_INSTANTIATE(T) template class FrontLu<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

@@ -7,14 +7,25 @@
 #include "sparse_direct/ordering/ordering.hpp"
 
 #include <echelon/matrix/csr.hpp>
+#include <echelon/methods/sparse_lu.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace echelon::sparse_direct {
 
-/// Multifrontal LU factorisation of an A whose rows a matching covers.
+/// Adds facts about fronts that were made after a matching to an outcome with the statistics of the fronts.
+inline void add_front_statistics(Outcome& outcome, const LargeDiagonal& diagonal) {
+  outcome.statistics.insert(outcome.statistics.begin(),
+                            {"factorization", std::string(to_string(LuFactorization::multifrontal))});
+  outcome.statistics.insert(outcome.statistics.end(),
+                            {{"scaling", std::string(to_string(diagonal.kind))},
+                             {"row_exchanges", std::string(diagonal.permuted ? "matching" : "none")}});
+}
+
+/// Multifrontal LU factorisation after a matching of rows to columns.
 template <class T>
 class FrontLu {
  public:
@@ -28,6 +39,7 @@ class FrontLu {
 
   [[nodiscard]] PivotedFactorization<T>& fronts() { return fronts_; }
   [[nodiscard]] const PivotedFactorization<T>& fronts() const { return fronts_; }
+  [[nodiscard]] const PanelLayout& layout() const { return fronts_.layout(); }
   [[nodiscard]] const LargeDiagonal& diagonal() const { return diagonal_; }
   [[nodiscard]] const Scaling& scaling() const { return diagonal_.scaling; }
   [[nodiscard]] const std::vector<std::int32_t>& row_order() const { return fronts_.row_order(); }
@@ -38,8 +50,8 @@ class FrontLu {
     fronts_.substitute(transposed, columns, x, scratch);
   }
 
-  [[nodiscard]] DeterminantProduct determinant() const;
-  [[nodiscard]] MatrixFactors<T> factors() const;
+  [[nodiscard]] DeterminantProduct determinant() const requires(!is_complex<T>);
+  [[nodiscard]] MatrixFactors<T> factors() const requires(!is_complex<T>);
   [[nodiscard]] CostPrediction predicted_cost() const { return fronts_.predicted_cost(); }
   [[nodiscard]] std::size_t bytes() const {
     return fronts_.bytes() + (scaling().rows.size() + scaling().columns.size()) * sizeof(double);

@@ -62,7 +62,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
 
  public:
   SparseLuFactorization(const Device& device, const SparseLuOptions& options)
-      : Base(device, {options.ordering, options.condition, options.condition_of_updates}),
+      : Base(device, SparseOptions::of(options)),
         kind_(options.factorization),
         threshold_(options.threshold),
         factors_(std::in_place_type<FrontLu<T>>, device, options.threshold) {}
@@ -201,14 +201,9 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
       if (std::optional<Outcome> by_blocks = factor_by_blocks_instead(context)) return *std::move(by_blocks);
       return factor_fronts(context, false);
     }
-    const bool doubtful = !trustworthy || this->is_nearly_singular(outcome);
-    const bool proven = this->settle_rank(context, fronts, factors.scaling(), trustworthy, doubtful, outcome);
-    if (outcome.status == Status::cancelled) return outcome;
-    const std::int64_t rank = fronts.facts().rank;
-    this->complete(outcome, fronts, false);
-    add_front_statistics(outcome, fronts, factors.diagonal());
-    if (doubtful || rank < A.rows()) this->add_certainty(outcome, proven);
-    this->add_doubt(outcome, proven, fronts);
+    this->decide_and_complete(
+        context, fronts, factors.scaling(), trustworthy, A.rows(),
+        [&](Outcome& completed) { add_front_statistics(completed, factors.diagonal()); }, outcome);
     return outcome;
   }
 
@@ -240,20 +235,11 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     this->complete(outcome, A.rows(), core.rows_without_pivot(), core.columns_without_pivot(),
                    core.has_structural_rank());
     outcome.statistics = core.fronts().statistics();
-    add_front_statistics(outcome, core.fronts(), core.diagonal());
+    add_front_statistics(outcome, core.diagonal());
+    core.fronts().add_pivot_statistics(outcome);
     outcome.statistics.push_back({"singletons", core.singletons()});
     if (outcome.rank < A.rows()) this->add_certainty(outcome, has_rank(A, *outcome.rank));
     return outcome;
-  }
-
-  static void add_front_statistics(Outcome& outcome, const PivotedFactorization<T>& fronts,
-                                   const LargeDiagonal& diagonal) {
-    outcome.statistics.insert(outcome.statistics.begin(),
-                              {"factorization", std::string(to_string(LuFactorization::multifrontal))});
-    outcome.statistics.insert(outcome.statistics.end(),
-                              {{"scaling", std::string(to_string(diagonal.kind))},
-                               {"row_exchanges", std::string(diagonal.permuted ? "matching" : "none")}});
-    fronts.add_pivot_statistics(outcome);
   }
 
   [[nodiscard]] CostPrediction analyzed_cost() const override {

@@ -4,6 +4,7 @@
 #include "solver/instantiate.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/factorization.hpp"
+#include "sparse_direct/multifrontal/front_factorization.hpp"
 #include "sparse_direct/multifrontal/fronts/pivot_sizes.hpp"
 #include "sparse_direct/multifrontal/fronts/unpack.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
@@ -24,42 +25,41 @@ namespace {
 using namespace sparse_direct;
 
 template <class B, class T>
-class SparseCholeskyFactorization final : public SparseFactorization<B, T> {
-  using Base = SparseFactorization<B, T>;
+class SparseCholeskyFactorization final
+    : public FrontFactorization<SparseFactorization<B, T>, MultifrontalFactorization<T>> {
+  using Base = FrontFactorization<SparseFactorization<B, T>, MultifrontalFactorization<T>>;
   using Context = typename Base::Context;
 
  public:
   SparseCholeskyFactorization(const Device& device, const SparseCholeskyOptions& options)
-      : Base(device, {options.ordering, options.condition, options.condition_of_updates}), fronts_(device) {}
+      : Base(device, SparseOptions::of(options)) {}
 
   [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
-    return pivot_product(fronts_.factors());
+    return pivot_product(this->fronts().factors());
   }
-  [[nodiscard]] Inertia inertia() const { return inertia_of(fronts_.factors()); }
-  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const { return unpack(fronts_.factors()); }
-  [[nodiscard]] std::size_t bytes() const { return fronts_.bytes(); }
+  [[nodiscard]] Inertia inertia() const { return inertia_of(this->fronts().factors()); }
+  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const { return unpack(this->fronts().factors()); }
+  [[nodiscard]] std::size_t bytes() const { return this->fronts().bytes(); }
 
  private:
   void analyze_matrix(const Csr<T>& A, const AnalysisRequest& request) override {
     AnalysisOptions analysis;
     analysis.ordering = request.ordering;
-    fronts_.analyze(analyze_symmetric(A, analysis), FactorKind::cholesky, A);
+    this->fronts().analyze(analyze_symmetric(A, analysis), FactorKind::cholesky, A);
   }
-  [[nodiscard]] CostPrediction analyzed_cost() const override { return fronts_.predicted_cost(); }
-  [[nodiscard]] const SymbolicFactor* analyzed_tree() const override { return &fronts_.layout().tree; }
 
   Outcome factor_values(const Context& context) override {
     const Csr<T>& A = *context.A.csr();
     if (const std::optional<Place> place = find_asymmetry(A, this->device())) return not_symmetric(*place);
-    if (std::optional<Outcome> lack = fronts_.lack_of_memory("the factorisation")) return *lack;
-    const FactorResult result = fronts_.factor({A.values().data()}, {}, context.control);
+    if (std::optional<Outcome> lack = this->fronts().lack_of_memory("the factorisation")) return *lack;
+    const FactorResult result = this->fronts().factor({A.values().data()}, {}, context.control);
     if (result.end == FactorEnd::cancelled) return cancelled_factorization();
     if (result.end == FactorEnd::no_pivot)
       return not_positive(result.failed->column, short_number(*result.failed->value));
     Outcome outcome;
     if (this->options().condition) outcome = assess_condition<T>(condition_of_unit_diagonal(context));
     outcome.rank = A.rows();
-    outcome.statistics = fronts_.statistics();
+    outcome.statistics = this->fronts().statistics();
     return outcome;
   }
 
@@ -67,8 +67,8 @@ class SparseCholeskyFactorization final : public SparseFactorization<B, T> {
   [[nodiscard]] double condition_of_unit_diagonal(const Context& context) {
     const Csr<T>& A = *context.A.csr();
     const std::vector<double> scale = scale_to_unit_diagonal(A);
-    const PivotSizes pivots = pivot_sizes(fronts_.factors(), [&](std::int64_t k) {
-      const double s = scale[fronts_.column_order()[static_cast<std::size_t>(k)]];
+    const PivotSizes pivots = pivot_sizes(this->fronts().factors(), [&](std::int64_t k) {
+      const double s = scale[this->fronts().column_order()[static_cast<std::size_t>(k)]];
       return s * s;
     });
     return this->reciprocal_condition(context, A, {scale, scale}, pivots.ratio());
@@ -88,20 +88,8 @@ class SparseCholeskyFactorization final : public SparseFactorization<B, T> {
     return scale;
   }
 
-  void release_factors() override { fronts_.release_factors(); }
-  [[nodiscard]] const std::vector<std::int32_t>& row_order() const override { return fronts_.row_order(); }
-  [[nodiscard]] const std::vector<std::int32_t>& column_order() const override {
-    return fronts_.column_order();
-  }
   [[nodiscard]] const Scaling& scaling() const override { return no_scaling_; }
-  [[nodiscard]] std::int64_t scratch_size(int columns) const override {
-    return fronts_.scratch_size(columns);
-  }
-  void apply_inverse(bool transposed, int columns, T* x, T* scratch) const override {
-    fronts_.substitute(transposed, columns, x, scratch);
-  }
 
-  MultifrontalFactorization<T> fronts_;
   Scaling no_scaling_;
 };
 

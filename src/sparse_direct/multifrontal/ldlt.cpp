@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse L D L^T factorisation on the host.
+#include "matrix/structure/magnitudes.hpp"
 #include "solver/direct/direct_method.hpp"
+#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
+#include "sparse_direct/multifrontal/front_factorization.hpp"
 #include "sparse_direct/multifrontal/fronts/unpack.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/rank_deciding_factorization.hpp"
 
 #include <echelon/methods/sparse_ldlt.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,48 +27,62 @@ namespace {
 
 using namespace sparse_direct;
 
+/// L D L^T of a symmetric A. Matching, scaling and ordering are those of the magnitudes of the elements. For
+/// a complex symmetric A there are no conjugates, and D has no inertia.
 template <class B, class T>
-class SparseLdltFactorization final : public RankDecidingFactorization<B, T> {
-  using Base = RankDecidingFactorization<B, T>;
+class SparseLdltFactorization final
+    : public FrontFactorization<RankDecidingFactorization<B, T>, PivotedFactorization<T>> {
+  using Base = FrontFactorization<RankDecidingFactorization<B, T>, PivotedFactorization<T>>;
   using Context = typename Base::Context;
 
  public:
   SparseLdltFactorization(const Device& device, const SparseLdltOptions& options)
-      : Base(device, {options.ordering, options.condition, options.condition_of_updates}),
-        fronts_(device, options.threshold) {}
+      : Base(device, SparseOptions::of(options), options.threshold) {}
 
-  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
-    DeterminantProduct product = pivot_product(fronts_.factors());
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const requires(!is_complex<T>) {
+    DeterminantProduct product = pivot_product(this->fronts().factors());
     product.divide_by_all(scaling_.rows);
     product.divide_by_all(scaling_.columns);
     return product;
   }
-  [[nodiscard]] Inertia inertia() const { return inertia_of(fronts_.factors()); }
-  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const {
-    MatrixFactors<T> result = unpack(fronts_.factors());
+  [[nodiscard]] Inertia inertia() const requires(!is_complex<T>) {
+    return inertia_of(this->fronts().factors());
+  }
+  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const requires(!is_complex<T>) {
+    MatrixFactors<T> result = unpack(this->fronts().factors());
     result.row_scales = scaling_.rows;
     result.column_scales = scaling_.columns;
     return result;
   }
   [[nodiscard]] std::size_t bytes() const {
-    return fronts_.bytes() + (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
+    return this->fronts().bytes() + (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
   }
 
  private:
   /// Scales A, and pairs rows without a large diagonal element. The scaling of a structurally singular A is
   /// the one for its largest elements, since the matching does not bound elements outside of it.
   void analyze_matrix(const Csr<T>& A, const AnalysisRequest& request) override {
-    asymmetry_ = find_asymmetry(A, this->device());
+    find_symmetry(A);
     SymmetricMatching matching;
-    if (!asymmetry_) matching = symmetric_matching(A);
+    if (!asymmetry_)
+      matching = with_magnitudes(A, [](const auto& sizes) { return symmetric_matching(sizes); });
     const bool same = request.same_pattern && matching.partner == matching_.partner;
     matching_ = std::move(matching);
     if (matching_.structural_rank < A.rows()) {
-      set_scaling(infinity_norm_scaling(A).rows, ScalingKind::infinity_norm);
+      scale_to_infinity_norm(A);
     } else {
       set_scaling(std::move(matching_.scale), matching_.kind);
     }
     if (!same) lay_out_matrix(A, request);
+  }
+
+  void find_symmetry(const Csr<T>& A) {
+    if constexpr (is_complex<T>) {
+      const auto place = compare_with_mirror(MatrixRef<T>(A)).not_symmetric;
+      asymmetry_ = place ? std::optional(Place{place->row, place->column}) : std::nullopt;
+    } else {
+      asymmetry_ = find_asymmetry(A, this->device());
+    }
   }
 
   void lay_out_matrix(const Csr<T>& A, const AnalysisRequest& request) {
@@ -72,68 +90,58 @@ class SparseLdltFactorization final : public RankDecidingFactorization<B, T> {
     analysis.ordering = request.ordering;
     analysis.ordering.minimum_degree = {};  // of single rows
     analysis.partner = matching_.partner;
-    fronts_.analyze(analyze_symmetric(A, analysis), FactorKind::ldlt, A);
-    fronts_.expect_delays(matching_.unmatched_rows);
+    this->fronts().analyze(analyze_symmetric(A, analysis), FactorKind::ldlt, A);
+    this->fronts().expect_delays(matching_.unmatched_rows);
   }
 
-  [[nodiscard]] CostPrediction analyzed_cost() const override { return fronts_.predicted_cost(); }
-  [[nodiscard]] const SymbolicFactor* analyzed_tree() const override { return &fronts_.layout().tree; }
-
   void adapt_to_values(const Csr<T>& A) override {
-    asymmetry_ = find_asymmetry(A, this->device());
-    set_scaling(infinity_norm_scaling(A).rows, ScalingKind::infinity_norm);
+    find_symmetry(A);
+    scale_to_infinity_norm(A);
   }
 
   Outcome factor_values(const Context& context) override {
-    if (asymmetry_) return not_symmetric(*asymmetry_, Status::breakdown);
-    if (std::optional<Outcome> lack = fronts_.lack_of_memory("the factorisation")) return *lack;
-    Outcome outcome = this->factor_and_assess(context, fronts_, scaling_);
+    if (asymmetry_) return refused();
+    PivotedFactorization<T>& fronts = this->fronts();
+    if (std::optional<Outcome> lack = fronts.lack_of_memory("the factorisation")) return *lack;
+    Outcome outcome = this->factor_and_assess(context, fronts, scaling_);
     if (outcome.status == Status::cancelled) return outcome;
-    const bool trustworthy = this->are_trustworthy(context, fronts_);
-    const bool doubtful = !trustworthy || this->is_nearly_singular(outcome);
-    const bool proven = this->settle_rank(context, fronts_, scaling_, trustworthy, doubtful, outcome);
-    if (outcome.status == Status::cancelled) return outcome;
-    const FactorFacts& facts = fronts_.facts();
-    this->complete(outcome, fronts_, facts.rank == matching_.structural_rank);
-    add_inertia(outcome);
-    outcome.statistics.push_back({"scaling", std::string(to_string(kind_))});
-    outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
-    fronts_.add_pivot_statistics(outcome);
-    if (doubtful || facts.rank < context.A.rows()) this->add_certainty(outcome, proven);
-    this->add_doubt(outcome, proven || facts.rank == matching_.structural_rank, fronts_);
+    this->decide_and_complete(
+        context, fronts, scaling_, this->are_trustworthy(context, fronts), matching_.structural_rank,
+        [this](Outcome& completed) { add_statistics(completed); }, outcome);
+    return outcome;
+  }
+
+  [[nodiscard]] Outcome refused() const {
+    Outcome outcome = not_symmetric(*asymmetry_, Status::breakdown);
+    if (is_complex<T>) outcome.message += "; sparse-lu takes any A";
     return outcome;
   }
 
   /// Adds the inertia, unless pivots were perturbed, since these do not have the signs of eigenvalues of A.
-  void add_inertia(Outcome& outcome) const {
-    const FactorFacts& facts = fronts_.facts();
-    if (facts.perturbed_pivots > 0) return;
-    outcome.statistics.insert(outcome.statistics.end(),
-                              {{"positive_eigenvalues", facts.positive},
-                               {"negative_eigenvalues", facts.negative},
-                               {"zero_eigenvalues", fronts_.factors().n - facts.rank}});
+  void add_statistics(Outcome& outcome) const {
+    const FactorFacts& facts = this->fronts().facts();
+    if (!is_complex<T> && facts.perturbed_pivots == 0) {
+      outcome.statistics.insert(outcome.statistics.end(),
+                                {{"positive_eigenvalues", facts.positive},
+                                 {"negative_eigenvalues", facts.negative},
+                                 {"zero_eigenvalues", this->fronts().factors().n - facts.rank}});
+    }
+    outcome.statistics.push_back({"scaling", std::string(to_string(kind_))});
+    if (!is_complex<T>) outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
   }
 
-  void release_factors() override { fronts_.release_factors(); }
-  [[nodiscard]] const std::vector<std::int32_t>& row_order() const override { return fronts_.row_order(); }
-  [[nodiscard]] const std::vector<std::int32_t>& column_order() const override {
-    return fronts_.column_order();
-  }
   [[nodiscard]] const Scaling& scaling() const override { return scaling_; }
-  [[nodiscard]] std::int64_t scratch_size(int columns) const override {
-    return fronts_.scratch_size(columns);
-  }
-  void apply_inverse(bool transposed, int columns, T* x, T* scratch) const override {
-    fronts_.substitute(transposed, columns, x, scratch);
-  }
 
+  void scale_to_infinity_norm(const Csr<T>& A) {
+    set_scaling(with_magnitudes(A, [](const auto& sizes) { return infinity_norm_scaling(sizes).rows; }),
+                ScalingKind::infinity_norm);
+  }
   void set_scaling(std::vector<double> scale, ScalingKind kind) {
     kind_ = kind;
     scaling_.columns = scale;
     scaling_.rows = std::move(scale);
   }
 
-  PivotedFactorization<T> fronts_;
   Scaling scaling_;
   SymmetricMatching matching_;
   ScalingKind kind_ = ScalingKind::infinity_norm;
@@ -148,9 +156,10 @@ struct MethodWith<SparseLdltOptions> {
   using Type = DirectMethod<B, T, SparseLdltFactorization<B, T>>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(
-    const Device&, const SparseLdltOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
-    const Device&, const SparseLdltOptions&);
+#define ECHELON_INSTANTIATE(T)                                                       \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget>( \
+      const Device&, const SparseLdltOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -86,7 +86,7 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
   [[nodiscard]] bool settle_rank(const Context& context, PivotedFactorization<T>& fronts,
                                  const Scaling& scaling, bool trustworthy, bool doubtful, Outcome& outcome) {
     const std::int64_t found = fronts.facts().rank;
-    const std::optional<std::int64_t> exact = decide_rank(context.A, {found, doubtful});
+    const std::optional<std::int64_t> exact = exact_rank(context, {found, doubtful});
     if (exact == found) return true;
     const bool larger = exact.value_or(order_of(fronts)) > found;
     if (!exact && !larger) return false;
@@ -102,6 +102,26 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
                                double ratio) {
     if (!this->options().condition) return {};
     return assess_condition<T>(this->reciprocal_condition(context, matrix, scaling, ratio));
+  }
+
+  /// Decides the rank of fronts that factor_and_assess() has factored, and completes the outcome; it becomes
+  /// that of a cancelled set-up when this is cancelled. `structural_rank`: of A. add_statistics(outcome) adds
+  /// facts that precede those about the pivots.
+  template <class AddStatistics>
+  void decide_and_complete(const Context& context, PivotedFactorization<T>& fronts, const Scaling& scaling,
+                           bool trustworthy, std::int64_t structural_rank,
+                           const AddStatistics& add_statistics, Outcome& outcome) {
+    const bool doubtful = !trustworthy || is_nearly_singular(outcome);
+    const bool proven = settle_rank(context, fronts, scaling, trustworthy, doubtful, outcome);
+    if (outcome.status == Status::cancelled) return;
+    const std::int64_t rank = fronts.facts().rank;
+    complete(outcome, fronts, rank == structural_rank);
+    add_statistics(outcome);
+    fronts.add_pivot_statistics(outcome);
+    if (doubtful || rank < order_of(fronts)) add_certainty(outcome, proven);
+    add_doubt(outcome, proven || rank == structural_rank, fronts);
+    if (!trustworthy && !proven && !are_trustworthy(context, fronts))
+      outcome.warnings.emplace_back("the factors do not describe A: answers may have large residuals");
   }
 
   /// Completes the outcome of a set-up by fronts that were made of all of A.
@@ -151,6 +171,16 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
  private:
   [[nodiscard]] static PivotSizes sizes_of_pivots(const PivotedFactorization<T>& fronts) {
     return pivot_sizes(fronts.factors(), [](std::int64_t) { return 1.0; });
+  }
+
+  /// The exact rank of A where it decides; that of a complex A is not computed.
+  [[nodiscard]] static std::optional<std::int64_t> exact_rank(const Context& context,
+                                                              const NumericalRank& found) {
+    if constexpr (is_complex<T>) {
+      return std::nullopt;
+    } else {
+      return decide_rank(context.A, found);
+    }
   }
 
   [[nodiscard]] static std::int64_t order_of(const PivotedFactorization<T>& fronts) {

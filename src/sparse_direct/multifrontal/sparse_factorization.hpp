@@ -34,6 +34,11 @@ struct SparseOptions {
   Ordering ordering = Ordering::automatic;
   bool condition = true;
   bool condition_of_updates = false;
+
+  template <class MethodOptions>
+  static SparseOptions of(const MethodOptions& options) {
+    return {options.ordering, options.condition, options.condition_of_updates};
+  }
 };
 
 /// Request for an analysis.
@@ -48,6 +53,7 @@ template <class B, class T>
 class SparseFactorization {
  public:
   using Context = direct::FactorContext<B, T>;
+  using Element = T;
   static constexpr bool keeps_analysis = true;
   static constexpr bool takes_csr = true;
   static constexpr bool applies_columns = true;

@@ -5,6 +5,8 @@
 #include "backend/host/host.hpp"
 #include "solver/factor_status.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -183,8 +185,9 @@ std::optional<Place> find_asymmetry(const Csr<T>& a, const Device& host) {
   return Place{facts.first.value / a.rows(), facts.first.value % a.rows()};
 }
 
-template bool has_symmetric_pattern(const Csr<float>&);
-template bool has_symmetric_pattern(const Csr<double>&);
+#define ECHELON_INSTANTIATE(T) template bool has_symmetric_pattern(const Csr<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 template std::optional<Place> find_asymmetry(const Csr<float>&, const Device&);
 template std::optional<Place> find_asymmetry(const Csr<double>&, const Device&);

@@ -3,6 +3,8 @@
 
 #include "sparse_direct/pattern/chunks.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -75,8 +77,10 @@ PatternStorage symmetrized_pattern(const Csr<T>& a, std::span<const std::int32_t
   return united(rows, columns);
 }
 
-template PatternStorage symmetrized_pattern(const Csr<float>&, std::span<const std::int32_t>);
-template PatternStorage symmetrized_pattern(const Csr<double>&, std::span<const std::int32_t>);
+#define ECHELON_INSTANTIATE(T) \
+  template PatternStorage symmetrized_pattern(const Csr<T>&, std::span<const std::int32_t>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 PatternStorage permuted_pattern(const Pattern& a, std::span<const std::int32_t> permutation, int threads) {
   const std::vector<std::int32_t> inverse = inverse_permutation(permutation, threads);
