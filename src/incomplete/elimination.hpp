@@ -7,13 +7,14 @@
 ///   a_ij = fma(-m, u_kj, a_ij)   for all stored a_ij with j > k (ILU) or j >= i (IC) for which row k stores
 ///   u_kj,
 ///
-/// where the multiplier m is l_ik = a_ik / u_kk for A = L U, and u_ki for A = U^T U. At the end U^T U divides
-/// what is now row i of the upper triangle by the square root of its diagonal element. All products are
-/// subtracted by explicit fma, so contraction by the compiler changes nothing.
+/// where the multiplier m is l_ik = a_ik / u_kk for A = L U, and conj(u_ki) for A = U^H U. At the end U^H U
+/// divides what is now row i of the upper triangle by the square root of its diagonal element. All products
+/// are subtracted by explicit fma, so contraction by the compiler changes nothing.
 #pragma once
 
 #include "incomplete/triangles.hpp"
 #include "relaxation/gauss_seidel/row.hpp"
+#include "support/scalar.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -42,7 +43,7 @@ struct FinishedPivot {
 /// ILU(0), A = L U on the pattern of A, with a unit diagonal in L.
 template <class T>
 struct LuElimination {
-  using Real = T;
+  using Element = T;
   static constexpr int skipped = 1;
   static constexpr bool changes_lower = true;
   static constexpr bool divides_rows = false;
@@ -54,17 +55,16 @@ struct LuElimination {
   }
   [[nodiscard]] ECHELON_ANYWHERE T multiplier(T a_ik, T u_kk) const { return a_ik / u_kk; }
   [[nodiscard]] ECHELON_ANYWHERE bool accepts(T pivot, T /*a_ii*/) const {
-    const T inverse = T{1} / pivot;
-    return pivot - pivot == 0 && inverse - inverse == 0;  // both are finite
+    return is_finite(pivot) && is_finite(T{1} / pivot);
   }
   [[nodiscard]] ECHELON_ANYWHERE FinishedPivot<T> finish(T pivot) const { return {T{1}, T{1}, pivot}; }
 };
 
-/// IC(0), A = U^T U on the pattern of A. The lower triangle provides columns and the diagonal of A; its other
+/// IC(0), A = U^H U on the pattern of A. The lower triangle provides columns and the diagonal of A; its other
 /// values are not used.
 template <class T>
 struct CholeskyElimination {
-  using Real = T;
+  using Element = T;
   static constexpr int skipped = 0;
   static constexpr bool changes_lower = false;
   static constexpr bool divides_rows = true;
@@ -73,17 +73,17 @@ struct CholeskyElimination {
   /// For position e of the lower triangle, element (i, k): the number of elements before (k, i) in row k of
   /// the upper triangle.
   const std::int32_t* transposed;
-  T smallest_pivot;  ///< relative to the diagonal element of A
+  Real<T> smallest_pivot;  ///< relative to the diagonal element of A
 
   [[nodiscard]] ECHELON_ANYWHERE std::int64_t first(std::int64_t e, std::int32_t k) const {
     return triangles.upper_diagonal(k) + transposed[e];
   }
-  [[nodiscard]] ECHELON_ANYWHERE T multiplier(T /*a_ik*/, T u_ki) const { return u_ki; }
+  [[nodiscard]] ECHELON_ANYWHERE T multiplier(T /*a_ik*/, T u_ki) const { return conj(u_ki); }
   [[nodiscard]] ECHELON_ANYWHERE bool accepts(T pivot, T a_ii) const {
-    return pivot > smallest_pivot * a_ii && pivot - pivot == 0;
+    return real_part(pivot) > smallest_pivot * real_part(a_ii) && is_finite(pivot);
   }
   [[nodiscard]] ECHELON_ANYWHERE FinishedPivot<T> finish(T pivot) const {
-    const T root = std::sqrt(pivot);
+    const T root = std::sqrt(real_part(pivot));
     return {root, root, root};
   }
 };
@@ -91,7 +91,7 @@ struct CholeskyElimination {
 /// Ends row i, from which all products have been subtracted; returns whether its pivot is accepted.
 template <class Elimination>
 ECHELON_ANYWHERE bool finish_row(const Elimination& elimination, std::int64_t i) {
-  using T = typename Elimination::Real;
+  using T = typename Elimination::Element;
   const TriangleRows<T> rows = elimination.triangles;
   const std::int64_t lower = rows.lower_diagonal(i);
   const std::int64_t upper = rows.upper_diagonal(i);

@@ -6,6 +6,7 @@
 #include "relaxation/gauss_seidel/host/fma.hpp"
 
 #include <omp.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +26,7 @@ constexpr std::int64_t worthwhile_rows = 1000;
 /// column j, counted from the beginning of the row; before and after the call it is -1 for all columns.
 template <class Elimination>
 bool factor_row(const Elimination& elimination, std::int64_t i, std::span<std::int32_t> position) {
-  using T = typename Elimination::Real;
+  using T = typename Elimination::Element;
   const TriangleRows<T> rows = elimination.triangles;
   const std::int64_t lower = rows.lower_offsets[i];
   const std::int64_t upper = rows.upper_offsets[i];
@@ -79,9 +80,6 @@ RowOrder<Host>::RowOrder(Host& backend, const Csr<T>& lower) {
   levels =
       Levels(lower.rows(), lower.row_offsets().data(), lower.column_indices().data(), false, worthwhile_rows);
 }
-template RowOrder<Host>::RowOrder(Host&, const Csr<float>&);
-template RowOrder<Host>::RowOrder(Host&, const Csr<double>&);
-
 /// Computes the rows level by level. Rows after the first rejected one are omitted. The rows before it depend
 /// on earlier rows only, so the same row is found with any number of threads.
 template <class Elimination>
@@ -109,9 +107,11 @@ FirstIndex factor(Host& backend, RowOrder<Host>& order, const Elimination& elimi
   return {rejected.load()};
 }
 
-template FirstIndex factor(Host&, RowOrder<Host>&, const LuElimination<float>&, std::int64_t);
-template FirstIndex factor(Host&, RowOrder<Host>&, const LuElimination<double>&, std::int64_t);
-template FirstIndex factor(Host&, RowOrder<Host>&, const CholeskyElimination<float>&, std::int64_t);
-template FirstIndex factor(Host&, RowOrder<Host>&, const CholeskyElimination<double>&, std::int64_t);
+#define ECHELON_INSTANTIATE(T)                                                               \
+  template RowOrder<Host>::RowOrder(Host&, const Csr<T>&);                                   \
+  template FirstIndex factor(Host&, RowOrder<Host>&, const LuElimination<T>&, std::int64_t); \
+  template FirstIndex factor(Host&, RowOrder<Host>&, const CholeskyElimination<T>&, std::int64_t);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::incomplete

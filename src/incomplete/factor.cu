@@ -94,7 +94,7 @@ struct RowNumber {
 /// Memory of a factorisation.
 template <class Elimination>
 struct FactorTask {
-  using T = typename Elimination::Real;
+  using T = typename Elimination::Element;
   Elimination elimination;  ///< the upper triangle's values are results, all not_ready at first
   std::int64_t rows;
   const std::int32_t* order;
@@ -122,7 +122,7 @@ struct StagedRow {
 /// A row in work by a group of `lanes` lanes. All members are warp-collective unless they say otherwise.
 template <int lanes, class Elimination>
 class RowInWork {
-  using T = typename Elimination::Real;
+  using T = typename Elimination::Element;
 
  public:
   /// Rows of more elements stay in global memory.
@@ -362,7 +362,7 @@ template RowOrder<Cuda>::RowOrder(Cuda&, const Csr<double>&);
 
 template <class Elimination>
 FirstIndex factor(Cuda& backend, RowOrder<Cuda>& order, const Elimination& elimination, std::int64_t rows) {
-  using T = typename Elimination::Real;
+  using T = typename Elimination::Element;
   if (rows == 0) return {};
   const Device& device = backend.device();
   const CurrentDevice current(device.id());

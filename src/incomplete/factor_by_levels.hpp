@@ -21,7 +21,7 @@ namespace echelon::incomplete {
 /// Computes the rows of a list, whose elements are searched for in their row.
 template <class Elimination>
 struct FactorListed {
-  using T = typename Elimination::Real;
+  using T = typename Elimination::Element;
   const std::int32_t* list;
   Elimination elimination;
   std::int32_t* rejected;  ///< the first row whose pivot is not accepted

@@ -8,7 +8,10 @@
 #include <echelon/matrix/transform.hpp>
 #include <echelon/methods/ic0.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <optional>
 #include <string>
@@ -34,15 +37,24 @@ Outcome no_diagonal(std::int64_t row) {
           "ic0 needs a positive diagonal: element " + place_text(row, row) + " (from 0) is not stored", row};
 }
 
-Outcome not_definite(const NotDefinite& fault) {
+std::string number_text(double number) {
+  return short_number(number);
+}
+std::string number_text(std::complex<double> number) {
+  return short_number(number.real()) + (std::signbit(number.imag()) ? " - " : " + ") +
+         short_number(std::fabs(number.imag())) + "i";
+}
+
+template <class T>
+Outcome not_definite(const NotDefinite<T>& fault) {
   const std::string element =
-      "element " + place_text(fault.row, fault.column) + " (from 0) is " + short_number(fault.element);
+      "element " + place_text(fault.row, fault.column) + " (from 0) is " + number_text(fault.element);
   if (fault.row == fault.column) {
     return {Status::not_spd, "ic0 needs a positive diagonal: " + element, fault.row};
   }
   return {Status::not_spd,
-          "ic0 needs a symmetric matrix: " + element + ", but element " +
-              place_text(fault.column, fault.row) + " is " + short_number(fault.transposed),
+          std::string("ic0 needs a ") + (is_complex<T> ? "Hermitian" : "symmetric") + " matrix: " + element +
+              ", but element " + place_text(fault.column, fault.row) + " is " + number_text(fault.transposed),
           fault.row};
 }
 
@@ -53,8 +65,8 @@ class IncompleteCholesky final : public IncompleteFactorization<B, T> {
  public:
   IncompleteCholesky(const Device& device, const Ic0Options& options) : Base(device), shift_(options.shift) {}
 
-  /// L L^T is its transpose.
-  [[nodiscard]] OperatorTraits traits() const override { return {.is_transposable = true}; }
+  /// L L^T is its transpose; that of L L^H is its conjugate.
+  [[nodiscard]] OperatorTraits traits() const override { return {.is_transposable = !is_complex<T>}; }
 
   Outcome analyze(const MatrixRef<T>& A) override {
     if (!A.is_sparse()) {
@@ -86,8 +98,8 @@ class IncompleteCholesky final : public IncompleteFactorization<B, T> {
   /// A has the pattern of the triangles.
   Outcome factor_shifted(const Csr<T>& A) {
     double shift = shift_.value_or(0);
-    load_values(this->backend_, A, static_cast<T>(1 + shift), this->factors_);
-    const NotDefinite fault = find_fault();
+    load_values(this->backend_, A, static_cast<Real<T>>(1 + shift), this->factors_);
+    const NotDefinite<T> fault = find_fault();
     if (fault.row != FirstIndex::none) return not_definite(fault);
     const std::int64_t limit = shift_ ? 1 : max_attempts;
     for (std::int64_t attempt = 1;; ++attempt) {
@@ -95,22 +107,22 @@ class IncompleteCholesky final : public IncompleteFactorization<B, T> {
       if (rejected.value == FirstIndex::none) return succeeded(shift, attempt);
       if (attempt == limit) return broke_down(shift, rejected.value);
       shift = shift == 0 ? first_shift : shift_growth * shift;
-      load_values(this->backend_, A, static_cast<T>(1 + shift), this->factors_);
+      load_values(this->backend_, A, static_cast<Real<T>>(1 + shift), this->factors_);
     }
   }
 
-  NotDefinite find_fault() {
-    constexpr T epsilon = std::numeric_limits<T>::epsilon();
-    Array<NotDefinite> found(this->device(), 1);
+  NotDefinite<T> find_fault() {
+    constexpr Real<T> epsilon = std::numeric_limits<Real<T>>::epsilon();
+    Array<NotDefinite<T>> found(this->device(), 1);
     this->backend_.reduce(
         this->factors_.rows(),
         FindNotDefinite<T>{TriangleRows<T>(this->factors_), transposed_.data(), std::sqrt(epsilon)},
-        Store<NotDefinite>{found.data()});
+        Store<NotDefinite<T>>{found.data()});
     return this->backend_.read(found.data());
   }
 
   FirstIndex factor_once() {
-    constexpr T epsilon = std::numeric_limits<T>::epsilon();
+    constexpr Real<T> epsilon = std::numeric_limits<Real<T>>::epsilon();
     const CholeskyElimination<T> elimination{TriangleRows<T>(this->factors_), transposed_.data(),
                                              std::sqrt(epsilon)};
     return factor(this->backend_, this->order_, elimination, this->factors_.rows());
@@ -126,7 +138,7 @@ class IncompleteCholesky final : public IncompleteFactorization<B, T> {
 
   Outcome broke_down(double shift, std::int64_t row) {
     const Diagonals<T> diagonal = read_diagonals(this->backend_, this->factors_, row);
-    const double ratio = static_cast<double>(diagonal.upper) / static_cast<double>(diagonal.lower);
+    const double ratio = real(diagonal.upper) / real(diagonal.lower);
     return {Status::breakdown,
             "ic0 broke down with the shift " + short_number(shift) + ": the pivot of row " +
                 std::to_string(row) + " (from 0) is " + short_number(ratio) +
@@ -147,9 +159,10 @@ struct MethodWith<Ic0Options> {
   using Type = IncompleteCholesky<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const Ic0Options&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const Ic0Options&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const Ic0Options&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -4,7 +4,8 @@
 
 #include <echelon/methods/ilu0.hpp>
 
-#include <cmath>
+#include <support/scalar_list.hpp>
+
 #include <string>
 
 namespace echelon {
@@ -38,14 +39,14 @@ class IncompleteLu final : public IncompleteFactorization<B, T> {
   }
 
   Outcome update_values(const MatrixRef<T>& A) override {
-    load_values(this->backend_, *A.csr(), T{1}, this->factors_);
+    load_values(this->backend_, *A.csr(), Real<T>{1}, this->factors_);
     const LuElimination<T> elimination{TriangleRows<T>(this->factors_)};
     const FirstIndex rejected = factor(this->backend_, this->order_, elimination, this->factors_.rows());
     if (rejected.value == FirstIndex::none) return {};
     const T pivot = read_diagonals(this->backend_, this->factors_, rejected.value).upper;
-    return no_pivot(rejected.value, pivot == 0             ? "became zero"
-                                    : std::isfinite(pivot) ? "became so small that its inverse overflows"
-                                                           : "overflowed");
+    return no_pivot(rejected.value, pivot == T{0}      ? "became zero"
+                                    : is_finite(pivot) ? "became so small that its inverse overflows"
+                                                       : "overflowed");
   }
 };
 
@@ -57,9 +58,10 @@ struct MethodWith<Ilu0Options> {
   using Type = IncompleteLu<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const Ilu0Options&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const Ilu0Options&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const Ilu0Options&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "incomplete/triangles.hpp"
+#include "support/scalar.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -41,7 +42,7 @@ bool find_transposed(B& backend, Triangles<T>& triangles, Array<std::int32_t>& t
   return backend.read(missing.data()).value == FirstIndex::none;
 }
 
-/// Makes row i of the lower triangle equal to column i of the upper one.
+/// Makes row i of the lower triangle the adjoint of column i of the upper one.
 template <class T>
 struct CopyTransposed {
   TriangleRows<T> triangles;
@@ -49,42 +50,44 @@ struct CopyTransposed {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     for (std::int64_t e = triangles.lower_offsets[i]; e < triangles.lower_offsets[i + 1]; ++e) {
       const std::int64_t begin = triangles.upper_offsets[triangles.lower_columns[e]];
-      triangles.lower_values[e] = triangles.upper_values[begin + transposed[e]];
+      triangles.lower_values[e] = conj(triangles.upper_values[begin + transposed[e]]);
     }
   }
 };
 
-/// The first pair of elements that a symmetric positive definite matrix cannot have: a diagonal element that
-/// is not positive, or two elements that differ.
+/// The first pair of elements that a symmetric (Hermitian) positive definite matrix cannot have: a diagonal
+/// element that is not positive, or two elements that are not conjugates of each other.
+template <class T>
 struct NotDefinite {
   std::int64_t row = FirstIndex::none;
   std::int64_t column = 0;
-  double element = 0;
-  double transposed = 0;
+  Dot<T> element = 0;
+  Dot<T> transposed = 0;
   friend ECHELON_ANYWHERE NotDefinite combine(const NotDefinite& a, const NotDefinite& b) {
     return a.row < b.row ? a : b;
   }
 };
 
-/// Compares row i of the lower triangle with column i of the upper one. Elements may differ by `tolerance`
-/// sqrt(a_ii a_kk).
+/// Compares row i of the lower triangle with the adjoint of column i of the upper one. Elements may differ by
+/// `tolerance` sqrt(a_ii a_kk), and the diagonal may have imaginary parts of `tolerance` a_ii.
 template <class T>
 struct FindNotDefinite {
   TriangleRows<T> triangles;
   const std::int32_t* transposed;
-  T tolerance;
-  ECHELON_ANYWHERE NotDefinite operator()(std::int64_t i) const {
-    const T a_ii = triangles.upper_values[triangles.upper_diagonal(i)];
-    if (!(a_ii > 0)) return {i, i, static_cast<double>(a_ii), static_cast<double>(a_ii)};
+  Real<T> tolerance;
+  ECHELON_ANYWHERE NotDefinite<T> operator()(std::int64_t i) const {
+    const T diagonal_element = triangles.upper_values[triangles.upper_diagonal(i)];
+    const Real<T> a_ii = real_part(diagonal_element);
+    if (!(a_ii > 0) || magnitude(diagonal_element - conj(diagonal_element)) > 2 * tolerance * a_ii)
+      return {i, i, static_cast<Dot<T>>(diagonal_element), static_cast<Dot<T>>(diagonal_element)};
     for (std::int64_t e = triangles.lower_offsets[i]; e < triangles.lower_diagonal(i); ++e) {
       const std::int32_t k = triangles.lower_columns[e];
       const std::int64_t diagonal = triangles.upper_diagonal(k);
       const T a_ik = triangles.lower_values[e];
       const T a_ki = triangles.upper_values[diagonal + transposed[e]];
-      const T scale = std::sqrt(a_ii) * std::sqrt(triangles.upper_values[diagonal]);
-      if (std::fabs(a_ik - a_ki) > tolerance * scale) {
-        return {i, k, static_cast<double>(a_ik), static_cast<double>(a_ki)};
-      }
+      const Real<T> scale = std::sqrt(a_ii) * std::sqrt(real_part(triangles.upper_values[diagonal]));
+      if (magnitude(a_ik - conj(a_ki)) > tolerance * scale)
+        return {i, k, static_cast<Dot<T>>(a_ik), static_cast<Dot<T>>(a_ki)};
     }
     return {};
   }

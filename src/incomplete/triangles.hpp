@@ -8,12 +8,23 @@
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 namespace echelon::incomplete {
+
+/// Re x, in its precision.
+template <class T>
+ECHELON_ANYWHERE Real<T> real_part(T x) {
+  if constexpr (is_complex<T>) {
+    return x.real();
+  } else {
+    return x;
+  }
+}
 
 /// Factors L and U of an n-by-n matrix, both with their diagonal: the last element of each row of `lower`,
 /// the first of each row of `upper`. Triangular solves are sweeps over them.
@@ -137,7 +148,7 @@ template <class T>
 struct LoadRow {
   const std::int64_t* row_offsets;
   const T* values;
-  T diagonal_factor;
+  Real<T> diagonal_factor;
   TriangleRows<T> triangles;
 
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
@@ -157,7 +168,7 @@ struct LoadRow {
 
 /// Copies the values of A, which has the pattern of the triangles.
 template <class B, class T>
-void load_values(B& backend, const Csr<T>& A, T diagonal_factor, Triangles<T>& triangles) {
+void load_values(B& backend, const Csr<T>& A, Real<T> diagonal_factor, Triangles<T>& triangles) {
   backend.for_each(A.rows(), LoadRow<T>{A.row_offsets().data(), A.values().data(), diagonal_factor,
                                         TriangleRows<T>(triangles)});
 }

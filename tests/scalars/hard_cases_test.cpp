@@ -12,7 +12,8 @@ TYPED_TEST_SUITE(ComplexHardCases, ComplexTypes);
 TYPED_TEST(ComplexHardCases, EmptyAndZeroSystems) {
   using T = TypeParam;
   for (const char* method :
-       {"auto", "bicgstab", "cg", "cocg", "gmres", "jacobi", "lu", "minres", "sparse-lu"}) {
+       {"auto", "banded-lu", "bicgstab", "cg", "cholesky", "cocg", "cocr", "cr", "gauss-seidel", "gmres",
+        "jacobi", "lu", "minres", "sor", "sparse-cholesky", "sparse-ldlt", "sparse-lu", "ssor"}) {
     for (const Device& device : this->devices) {
       Solver<T> solver = this->make(method, device);
       const Csr<T> empty;
@@ -61,7 +62,7 @@ TYPED_TEST(ComplexHardCases, SingularMatrices_AreNamed) {
   for (std::int64_t j = 0; j < 30; ++j) empty_row(9, j) = 0;
   for (const Entries& entries : {dependent, empty_row}) {
     const Csr<T> A = sparse<T>(entries);
-    for (const char* method : {"lu", "sparse-lu"}) {
+    for (const char* method : {"lu", "sparse-lu", "banded-lu"}) {
       Solver<T> solver = this->make(method, Device::serial());
       const Report report = solver.setup(A);
       EXPECT_EQ(report.status, Status::singular) << method << ": " << report.message;
@@ -86,7 +87,7 @@ TYPED_TEST(ComplexHardCases, BadlyScaledSystems_AreSolved) {
   }
   const Csr<T> A = sparse<T>(entries);
   const Vector b = product(entries, Vector(50, Exact(1, 1)));
-  for (const char* method : {"lu", "sparse-lu"}) {
+  for (const char* method : {"lu", "sparse-lu", "banded-lu"}) {
     Solver<T> solver = this->make(method, Device::serial());
     ASSERT_TRUE(solver.setup(A).ready()) << method;
     Dense<T> x(Device(), 50, 1);
@@ -101,7 +102,7 @@ TYPED_TEST(ComplexHardCases, TinyImaginaryParts_AreKept) {
     using T = TypeParam;
     const Csr<T> A = Csr<T>::from_triplets(
         2, 2, {{0, 0, T{1, 0}}, {0, 1, T{0, 1e-300}}, {1, 0, T{0, 1e-300}}, {1, 1, T{0, 1e-300}}});
-    for (const char* method : {"lu", "sparse-lu"}) {
+    for (const char* method : {"lu", "sparse-lu", "banded-lu"}) {
       Solver<T> solver = this->make(method, Device::serial());
       ASSERT_TRUE(solver.setup(A).ready()) << method;
       Dense<T> b(Device(), 2, 1);
@@ -111,6 +112,25 @@ TYPED_TEST(ComplexHardCases, TinyImaginaryParts_AreKept) {
       EXPECT_TRUE(solver.solve(b, x).solved()) << method;
       EXPECT_LT(std::abs(x[0] - T{1, 0}), 1e-15) << method;
       EXPECT_LT(std::abs(x[1]), 1e-15) << method;
+    }
+  }
+}
+
+TYPED_TEST(ComplexHardCases, TinyHermitianParts_AreKept) {
+  if constexpr (std::is_same_v<TypeParam, std::complex<double>>) {
+    using T = TypeParam;
+    const Csr<T> A = Csr<T>::from_triplets(
+        2, 2, {{0, 0, T{1, 0}}, {0, 1, T{0, -1e-300}}, {1, 0, T{0, 1e-300}}, {1, 1, T{1e-300, 0}}});
+    for (const char* method : {"cholesky", "sparse-cholesky", "sparse-ldlt"}) {
+      Solver<T> solver = this->make(method, Device::serial());
+      ASSERT_TRUE(solver.setup(A).ready()) << method;
+      Dense<T> b(Device(), 2, 1);
+      b[0] = T{1, 0};
+      b[1] = T{1e-300, 2e-300};  // of x = (1, 1 + i)
+      Dense<T> x(Device(), 2, 1);
+      EXPECT_TRUE(solver.solve(b, x).solved()) << method;
+      EXPECT_LT(std::abs(x[0] - T{1, 0}), 1e-15) << method;
+      EXPECT_LT(std::abs(x[1] - T{1, 1}), 1e-14) << method;
     }
   }
 }

@@ -116,7 +116,9 @@ TYPED_TEST(ComplexKrylov, KrylovMethodsSolveTheirSystems) {
                         {"bicgstab", symmetric, true},
                         {"minres", indefinite, false},
                         {"minres", random_hermitian(60, 6, 53), true},
-                        {"cocg", symmetric, true}};
+                        {"cr", random_hermitian(60, 6, 54), true},
+                        {"cocg", symmetric, true},
+                        {"cocr", symmetric, true}};
   for (const Device& device : this->devices) {
     for (const Case& c : cases) {
       for (const bool jacobi : {false, true}) {
@@ -159,15 +161,16 @@ TYPED_TEST(ComplexKrylov, Cg_NotHermitian_Refused) {
   Entries imaginary_diagonal = magnetic_laplacian(6, 0.2);
   imaginary_diagonal(8, 8) += Exact(0, 0.5L);
   const Entries symmetric = magnetic_laplacian(6, 0.4, false);
-  for (const char* method : {"cg", "minres"}) {
+  for (const char* method : {"cg", "cr", "minres"}) {
     Solver<T> solver = this->make(method, Device::serial());
     const Csr<T> A = sparse<T>(imaginary_diagonal);
     const Report report = solver.setup(A);
-    EXPECT_EQ(report.status, method == std::string("cg") ? Status::not_spd : Status::breakdown);
+    EXPECT_EQ(report.status, method == std::string("minres") ? Status::breakdown : Status::not_spd);
     EXPECT_EQ(report.row, 8);
     EXPECT_NE(report.message.find("not Hermitian"), std::string::npos) << report.message;
     const Dense<T> S = dense<T>(symmetric);
-    EXPECT_NE(solver.setup(S.view()).message.find("cocg"), std::string::npos);
+    const char* const other = method == std::string("cr") ? "cocr" : "cocg";
+    EXPECT_NE(solver.setup(S.view()).message.find(other), std::string::npos);
   }
 }
 
@@ -184,14 +187,43 @@ TYPED_TEST(ComplexKrylov, Cg_OperatorThatIsNotHermitian_IsNotSolved) {
   EXPECT_EQ(report.status, Status::not_spd) << report.message;
 }
 
-TYPED_TEST(ComplexKrylov, Cocg_WhereTheProductVanishes_BreaksDown) {
+TYPED_TEST(ComplexKrylov, SymmetricRecurrences_WhereTheProductVanishes_BreakDown) {
   using T = TypeParam;
-  const Csr<T> A = Csr<T>::from_triplets(2, 2, {{0, 0, T{1, 0}}, {1, 1, T{2, 0}}});
-  Solver<T> cocg = this->make("cocg", Device::serial());
-  ASSERT_TRUE(cocg.setup(A).ready());
-  Dense<T> x(Device(), 2, 1);
-  const Report report = this->solve(cocg, {Exact(1, 0), Exact(0, 1)}, x);  // r^T r = 1 + i^2
-  EXPECT_EQ(report.status, Status::breakdown) << report.message;
+  const Csr<T> of_cocg = Csr<T>::from_triplets(2, 2, {{0, 0, T{1, 0}}, {1, 1, T{2, 0}}});
+  const Csr<T> of_cocr = Csr<T>::from_triplets(2, 2, {{0, 0, T{2, 0}}, {1, 1, T{2, 0}}});
+  for (const char* preconditioner : {"none", "jacobi"}) {
+    for (const char* method : {"cocg", "cocr"}) {
+      const bool is_cocg = method == std::string("cocg");
+      if (is_cocg && preconditioner == std::string("jacobi")) continue;
+      Solver<T> solver = this->make(method, Device::serial(), {{"preconditioner", preconditioner}});
+      ASSERT_TRUE(solver.setup(is_cocg ? of_cocg : of_cocr).ready());
+      Dense<T> x(Device(), 2, 1);
+      const Report report = this->solve(solver, {Exact(1, 0), Exact(0, 1)}, x);  // r^T r = 1 + i^2
+      EXPECT_EQ(report.status, Status::breakdown) << method << ": " << report.message;
+    }
+  }
+}
+
+TYPED_TEST(ComplexKrylov, SymmetricRecurrences_SeveralColumns_Converge) {
+  using T = TypeParam;
+  const Entries entries = damped_helmholtz(9, 1.5, 0.5);
+  const Csr<T> A = sparse<T>(entries);
+  for (const char* method : {"cocg", "cocr"}) {
+    Solver<T> solver = this->make(method, Device::openmp(2), {{"preconditioner", "jacobi"}});
+    ASSERT_TRUE(solver.setup(A).ready());
+    Dense<T> B(Device(), 81, 3);
+    Dense<T> X(Device(), 81, 3);
+    std::vector<Vector> b;
+    for (std::int64_t c = 0; c < 3; ++c) {
+      b.push_back(Random(static_cast<unsigned>(c)).vector(81));
+      for (std::int64_t i = 0; i < 81; ++i) B(i, c) = rounded<T>(b.back()[static_cast<std::size_t>(i)]);
+    }
+    ASSERT_TRUE(solver.solve(B, X, {.rtol = this->rtol}).solved());
+    for (std::int64_t c = 0; c < 3; ++c) {
+      const Vector exact = solution(entries, b[static_cast<std::size_t>(c)]);
+      EXPECT_LT(relative_error(X.view().column(c), exact), this->largest_error) << method;
+    }
+  }
 }
 
 }  // namespace

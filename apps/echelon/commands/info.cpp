@@ -262,7 +262,7 @@ MatrixSummary describe(const InfoRequest& request, const MatrixFile<T>& file) {
   summary.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
   summary.structure = analyze_structure(A);
   summary.structural_rank = structural_rank(A);
-  if (!is_complex<T> || A.rows() == A.columns()) summary.candidates = choose(A);
+  summary.candidates = choose(A);
   return summary;
 }
 

@@ -26,6 +26,7 @@ constexpr std::array<EnumWord<BandOrdering>, 3> words_of(BandOrdering) {
 struct ECHELON_API BandedLuOptions {
   static constexpr std::string_view name = "banded-lu";
   static constexpr Targets targets = Targets::both;
+  static constexpr bool takes_complex = true;
   /// Numbering of rows and columns.
   BandOrdering ordering = BandOrdering::automatic;
   /// Largest number of steps of iterative refinement, 0 to 10.
@@ -45,8 +46,8 @@ struct ECHELON_API BandedLuOptions {
 /// then the interfaces between neighbouring partitions are eliminated. Rows and columns are scaled by powers
 /// of two if their magnitudes differ much, and renumbered if that narrows a wide band. About 2 n kl (kl + ku)
 /// flops and 8 n (2 kl + ku) bytes in one or two partitions (double), up to four times the flops in more; 4 n
-/// (kl + ku) flops a right-hand side. The report has an estimate of the reciprocal condition number; below
-/// the machine epsilon the status is `singular`.
+/// (kl + ku) flops a right-hand side. A complex A is factored in one piece, by LAPACK's gbtrf. The report has
+/// an estimate of the reciprocal condition number; below the machine epsilon the status is `singular`.
 template <class T>
 class ECHELON_API BandedLu : public SolverOf<T, BandedLuOptions> {
  public:

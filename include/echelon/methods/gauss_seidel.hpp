@@ -14,6 +14,7 @@ namespace echelon {
 struct ECHELON_API GaussSeidelOptions {
   static constexpr std::string_view name = "gauss-seidel";
   static constexpr Targets targets = Targets::all;
+  static constexpr bool takes_complex = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Order of the rows.

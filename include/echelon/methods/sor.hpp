@@ -14,6 +14,7 @@ namespace echelon {
 struct ECHELON_API SorOptions {
   static constexpr std::string_view name = "sor";
   static constexpr Targets targets = Targets::all;
+  static constexpr bool takes_complex = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Relaxation factor, 0 < omega < 2; 1 is Gauss-Seidel.

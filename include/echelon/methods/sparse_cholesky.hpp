@@ -14,6 +14,7 @@ namespace echelon {
 struct ECHELON_API SparseCholeskyOptions {
   static constexpr std::string_view name = "sparse-cholesky";
   static constexpr Targets targets = Targets::both;
+  static constexpr bool takes_complex = true;
   /// Order of elimination, which determines the fill.
   Ordering ordering = Ordering::automatic;
   /// Largest number of steps of iterative refinement, 0 to 20.
@@ -29,13 +30,13 @@ struct ECHELON_API SparseCholeskyOptions {
   static std::vector<Option<SparseCholeskyOptions>> table();
 };
 
-/// A = L L^T for sparse symmetric positive definite A: a fill-reducing ordering, then a multifrontal Cholesky
-/// factorisation by dense blocks. A stores both triangles. If a pivot is not positive, the status is
-/// `not_spd` and the message names its column and value; a matrix that is not symmetric gives the same
-/// status. The analysis of a pattern is kept: further set-ups with the same pattern only factor. A dense A is
-/// converted.
-/// I. Duff, J. Reid, The multifrontal solution of indefinite sparse symmetric linear systems, ACM Trans.
-/// Math. Softw. 9 (1983); J. Liu, The multifrontal method for sparse matrix solution, SIAM Review 34 (1992).
+/// A = L L^T for sparse symmetric positive definite A, or L L^H for a Hermitian one: a fill-reducing
+/// ordering, then a multifrontal Cholesky factorisation by dense blocks. A stores both triangles. If a pivot
+/// is not positive, the status is `not_spd` and the message names its column and value; a matrix that is not
+/// symmetric, or not Hermitian, gives the same status. The analysis of a pattern is kept: further set-ups
+/// with the same pattern only factor. A dense A is converted. I. Duff, J. Reid, The multifrontal solution of
+/// indefinite sparse symmetric linear systems, ACM Trans. Math. Softw. 9 (1983); J. Liu, The multifrontal
+/// method for sparse matrix solution, SIAM Review 34 (1992).
 template <class T>
 using SparseCholesky = SolverOf<T, SparseCholeskyOptions>;
 

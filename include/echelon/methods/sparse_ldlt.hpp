@@ -33,12 +33,13 @@ struct ECHELON_API SparseLdltOptions {
   static std::vector<Option<SparseLdltOptions>> table();
 };
 
-/// P S A S P^T = L D L^T for sparse symmetric A that need not be definite: rows and columns are scaled alike
-/// (S), P keeps the fill small, and a multifrontal factorisation with pivots of order one and two eliminates
-/// dense fronts. Zeros on the diagonal are allowed: a matching pairs their rows beforehand. Columns without a
-/// large enough pivot in their front are delayed to the parent. The report counts positive, negative and zero
-/// eigenvalues. For a singular A, every right-hand side is reported as `underdetermined`, with a solution, or
-/// `inconsistent`, with a row that says so. Both triangles of A are given; an A that is not symmetric ends as
+/// P S A S P^T = L D L^T for sparse symmetric A, or L D L^H for Hermitian A, that need not be definite: rows
+/// and columns are scaled alike (S), P keeps the fill small, and a multifrontal factorisation with pivots of
+/// order one and two eliminates dense fronts. Zeros on the diagonal are allowed: a matching pairs their rows
+/// beforehand. Columns without a large enough pivot in their front are delayed to the parent. The report
+/// counts positive, negative and zero eigenvalues, excluding those of a complex symmetric A. For a singular
+/// A, every right-hand side is reported as `underdetermined`, with a solution, or `inconsistent`, with a row
+/// that says so. Both triangles of A are given; an A that is neither symmetric nor Hermitian ends as
 /// `breakdown`. The analysis is kept for update_values. A dense A is converted.
 ///
 /// On a GPU, pivots are searched within fronts. The largest multiplier is reported, and answers are refined

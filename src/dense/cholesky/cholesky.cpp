@@ -7,9 +7,13 @@
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/direct/direct_method.hpp"
+#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/methods/dense/cholesky.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +25,7 @@ namespace echelon {
 
 namespace {
 
-/// A = L L^T, scaled by powers of two.
+/// A = L L^H, scaled by powers of two.
 template <class B, class T>
 class CholeskyFactorization {
  public:
@@ -31,7 +35,7 @@ class CholeskyFactorization {
   CholeskyFactorization(const Device&, const CholeskyOptions& options)
       : equilibrate_(options.equilibrate), checks_symmetry_(options.factor_precision == Precision::working) {}
 
-  /// Whether A is symmetric.
+  /// Whether A is symmetric, or Hermitian.
   static Outcome check_matrix(B& /*backend*/, const MatrixRef<T>& A) {
     const Dense<T> converted = A.is_sparse() ? to_dense(A) : Dense<T>();
     return check_symmetry(A.is_sparse() ? converted.view() : A.dense());
@@ -52,25 +56,29 @@ class CholeskyFactorization {
     if (end.cancelled) return cancelled_factorization();
     if (end.not_positive == 0) return {};
     const int column = end.not_positive - 1;
-    return not_positive(column, short_number(static_cast<double>(factors_(column, column))));
+    return not_positive(column, short_number(real(factors_(column, column))));
   }
 
-  void substitute(direct::Operation /*of a symmetric matrix*/, B& /*backend*/, direct::NoSpace& /*space*/,
+  /// The transpose of A is its conjugate.
+  void substitute(direct::Operation operation, B& /*backend*/, direct::NoSpace& /*space*/,
                   DenseView<T> X) const {
+    const bool conjugated = is_complex<T> && operation == direct::Operation::transpose;
     const int n = static_cast<int>(X.rows());
-    for (const CBLAS_TRANSPOSE transpose : {CblasNoTrans, CblasTrans}) {
+    if (conjugated) conjugate(X);
+    for (const CBLAS_TRANSPOSE transpose : {CblasNoTrans, CblasConjTrans}) {
       blas::trsm(CblasLower, transpose, CblasNonUnit, n, static_cast<int>(X.columns()), factors_.data(), n,
                  X.data(), blas::dimension(X.leading()));
     }
+    if (conjugated) conjugate(X);
   }
 
-  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const requires(!is_complex<T>) {
     DeterminantProduct product;
     for (int side = 0; side < 2; ++side) multiply_by_diagonal(product, factors_);
     return product;
   }
   [[nodiscard]] Inertia inertia() const { return {.positive = factors_.rows()}; }
-  [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
+  [[nodiscard]] MatrixFactors<T> factors(B& backend) const requires(!is_complex<T>) {
     MatrixFactors<T> result;
     result.form = FactorForm::cholesky;
     result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = false});
@@ -82,15 +90,22 @@ class CholeskyFactorization {
  private:
   static Outcome check_symmetry(DenseView<const T> A) {
     const auto place = dense_symmetric::find_asymmetry<T>(A);
-    return place ? not_symmetric(place->first, place->second, Status::not_spd) : Outcome{};
+    if (!place) return {};
+    if constexpr (is_complex<T>)
+      return require_hermitian(MatrixRef<T>(A), {}, Status::not_spd, "sparse-ldlt", "lu");
+    return not_symmetric(place->first, place->second, Status::not_spd);
+  }
+
+  static void conjugate(DenseView<T> X) {
+    for (std::int64_t j = 0; j < X.columns(); ++j)
+      std::transform(X.column(j), X.column(j) + X.rows(), X.column(j), [](T x) { return conj(x); });
   }
 
   /// Scales the diagonal elements to about 1. A diagonal that is not positive is reported by the
   /// factorisation.
   Scales<T> equilibrate() {
     std::vector<double> diagonal;
-    for (std::int64_t i = 0; i < factors_.rows(); ++i)
-      diagonal.push_back(static_cast<double>(factors_(i, i)));
+    for (std::int64_t i = 0; i < factors_.rows(); ++i) diagonal.push_back(real(factors_(i, i)));
     if (*std::min_element(diagonal.begin(), diagonal.end()) <= 0) return {};
     std::vector<T> scales;
     dense_symmetric::scale_symmetrically(factors_.view(), diagonal, scales);
@@ -100,7 +115,7 @@ class CholeskyFactorization {
   bool equilibrate_;
   bool checks_symmetry_;  // false if symmetry was checked before A was rounded
   Dense<T> factors_;
-  T norm_ = 0;
+  Real<T> norm_ = 0;
 };
 
 template <class B, class T>
@@ -121,5 +136,14 @@ std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
     const Device& device, const CholeskyOptions& options) {
   return make_in_factor_precision<DenseCholesky, MixedPrecisionCholesky, double>(device, options);
 }
+
+#define ECHELON_INSTANTIATE(T)                                                                               \
+  template <>                                                                                                \
+  std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget>(const Device& device,             \
+                                                                           const CholeskyOptions& options) { \
+    return make_in_working_precision<DenseCholesky<Host, T>>(device, options);                               \
+  }
+ECHELON_FOR_EACH_COMPLEX(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

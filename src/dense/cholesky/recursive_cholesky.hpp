@@ -6,6 +6,8 @@
 #include "linalg/blas/lapack.hpp"
 #include "support/setup_control.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
 #include <algorithm>
 #include <cstddef>
 
@@ -16,7 +18,7 @@ struct CholeskyEnd {
   bool cancelled = false;
 };
 
-/// Factors A = L L^T in place of the lower triangle of the column-major n-by-n matrix a. The rows are halved
+/// Factors A = L L^H in place of the lower triangle of the column-major n-by-n matrix a. The rows are halved
 /// recursively, so that most of the n^3 / 3 flops are done by large products, between which `control` is
 /// checked.
 template <class T>
@@ -55,7 +57,7 @@ class RecursiveCholesky {
     return factor(first, middle) && update(first, middle, last) && factor(middle, last);
   }
 
-  /// Computes L21 = A21 L11^-T and the lower triangle of A22 - L21 L21^T.
+  /// Computes L21 = A21 L11^-H and the lower triangle of A22 - L21 L21^H.
   bool update(int first, int middle, int last) {
     const int width = middle - first;
     const int chunk = std::max(panel, static_cast<int>(step_flops / (2.0 * width * (last - middle))));
@@ -64,11 +66,11 @@ class RecursiveCholesky {
       if (end_.cancelled) return false;
       const int rows = std::min(chunk, last - i);
       count_flops(rows, width, 2.0 * (i - middle) + rows + width);
-      blas::trsm_right(CblasLower, CblasTrans, CblasNonUnit, rows, width, at(first, first), n_, at(i, first),
-                       n_);
-      blas::gemm(CblasNoTrans, CblasTrans, rows, i - middle, width, T{-1}, at(i, first), n_,
+      blas::trsm_right(CblasLower, CblasConjTrans, CblasNonUnit, rows, width, at(first, first), n_,
+                       at(i, first), n_);
+      blas::gemm(CblasNoTrans, CblasConjTrans, rows, i - middle, width, T{-1}, at(i, first), n_,
                  at(middle, first), n_, T{1}, at(i, middle), n_);
-      blas::syrk(CblasLower, rows, width, T{-1}, at(i, first), n_, T{1}, at(i, i), n_);
+      blas::herk(CblasLower, rows, width, Real<T>{-1}, at(i, first), n_, Real<T>{1}, at(i, i), n_);
     }
     return true;
   }

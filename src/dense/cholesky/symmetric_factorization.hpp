@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Common part of the factorisations of dense symmetric matrices on the host.
+/// Common part of the factorisations of dense symmetric and Hermitian matrices on the host.
 #pragma once
 
 #include "solver/direct/scales.hpp"
 #include "solver/factor_status.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -19,8 +20,8 @@
 
 namespace echelon::dense_symmetric {
 
-/// First place (row > column), column by column, at which a_ij and a_ji differ by more than rounding. Squares
-/// that fit into the cache are compared with their mirror images.
+/// First place (row >= column), column by column, at which a_ij and the conjugate of a_ji differ by more than
+/// rounding. Squares that fit into the cache are compared with their mirror images.
 template <class T>
 std::optional<std::pair<std::int64_t, std::int64_t>> find_asymmetry(DenseView<const T> A) {
   constexpr std::int64_t side = 32;
@@ -28,11 +29,11 @@ std::optional<std::pair<std::int64_t, std::int64_t>> find_asymmetry(DenseView<co
   for (std::int64_t first = 0; first < n; first += side) {
     for (std::int64_t top = first; top < n; top += side) {
       for (std::int64_t j = first; j < std::min(first + side, n); ++j) {
-        for (std::int64_t i = std::max(top, j + 1); i < std::min(top + side, n); ++i) {
-          const auto below = static_cast<double>(A(i, j));
-          const auto above = static_cast<double>(A(j, i));
-          const double allowed = symmetry_tolerance<T> * std::max(std::fabs(below), std::fabs(above));
-          if (std::fabs(below - above) > allowed) return std::pair(i, j);
+        for (std::int64_t i = std::max(top, j); i < std::min(top + side, n); ++i) {
+          const auto below = static_cast<Dot<T>>(A(i, j));
+          const auto above = static_cast<Dot<T>>(A(j, i));
+          const double allowed = symmetry_tolerance<T> * std::max(magnitude(below), magnitude(above));
+          if (magnitude(below - conj(above)) > allowed) return std::pair(i, j);
         }
       }
     }
@@ -51,7 +52,8 @@ template <class T>
 void multiply_by_roots(DenseView<T> A, const std::vector<double>& sizes, std::vector<T>& scales) {
   std::vector<T> factors;
   factors.reserve(sizes.size());
-  for (const double size : sizes) factors.push_back(static_cast<T>(std::ldexp(1.0, -std::ilogb(size) / 2)));
+  for (const double size : sizes)
+    factors.push_back(static_cast<Real<T>>(std::ldexp(1.0, -std::ilogb(size) / 2)));
   for (std::int64_t j = 0; j < A.columns(); ++j) {
     T* const column = A.column(j);
     for (std::int64_t i = 0; i < A.rows(); ++i) {
@@ -66,7 +68,7 @@ void multiply_by_roots(DenseView<T> A, const std::vector<double>& sizes, std::ve
 template <class T>
 void scale_symmetrically(DenseView<T> A, const std::vector<double>& sizes, std::vector<T>& scales) {
   const auto [least, largest] = std::minmax_element(sizes.begin(), sizes.end());
-  constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  constexpr double small = std::numeric_limits<Real<T>>::min() / std::numeric_limits<Real<T>>::epsilon();
   if (!are_uneven(sizes) && *least >= small && *largest <= 1 / small) return;
   scales.assign(sizes.size(), T{1});
   multiply_by_roots(A, sizes, scales);
@@ -79,7 +81,7 @@ std::vector<double> largest_of_rows(DenseView<const T> A) {
   for (std::int64_t j = 0; j < A.columns(); ++j) {
     for (std::int64_t i = 0; i < A.rows(); ++i) {
       double& row = largest[static_cast<std::size_t>(i)];
-      row = std::max(row, std::fabs(static_cast<double>(A(i, j))));
+      row = std::max(row, magnitude(A(i, j)));
     }
   }
   return largest;

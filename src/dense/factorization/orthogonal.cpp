@@ -5,6 +5,9 @@
 #include "linalg/blas/lapack.hpp"
 #include "linalg/vector/column_exponents.hpp"
 #include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,14 +17,14 @@ namespace echelon::lu {
 
 namespace {
 
-/// A as a column-major matrix in host memory, or its transpose.
+/// A as a column-major matrix in host memory, or its adjoint.
 template <class T>
-Dense<T> host_copy(const MatrixRef<T>& A, bool transposed) {
+Dense<T> host_copy(const MatrixRef<T>& A, bool adjoint) {
   Dense<T> given = to_dense(A).to(Device::serial());
-  if (!transposed) return given;
+  if (!adjoint) return given;
   Dense<T> result(Device::serial(), A.columns(), A.rows());
   for (std::int64_t j = 0; j < given.columns(); ++j) {
-    for (std::int64_t i = 0; i < given.rows(); ++i) result(j, i) = given(i, j);
+    for (std::int64_t i = 0; i < given.rows(); ++i) result(j, i) = conj(given(i, j));
   }
   return result;
 }
@@ -39,14 +42,15 @@ DenseView<T> top(DenseView<T> Y, std::int64_t rows) {
   return {Y.data(), rows, Y.columns(), Y.leading(), Y.device()};
 }
 
-/// The triangle R of S = Q R, or its transpose, as a full matrix.
+/// The triangle R of S = Q R, or its adjoint, as a full matrix.
 template <class T>
-Dense<T> triangle_of(const Dense<T>& outer, bool transposed) {
+Dense<T> triangle_of(const Dense<T>& outer, bool adjoint) {
   const std::int64_t n = outer.columns();
   const std::vector<T> zeros(static_cast<std::size_t>(n * n), T{0});
   Dense<T> core(n, n, Array<T>(Device::serial(), std::span<const T>(zeros)));
   for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = 0; i <= j; ++i) (transposed ? core(j, i) : core(i, j)) = outer(i, j);
+    for (std::int64_t i = 0; i <= j; ++i)
+      (adjoint ? core(j, i) : core(i, j)) = adjoint ? conj(outer(i, j)) : outer(i, j);
   }
   return core;
 }
@@ -58,15 +62,15 @@ lapack::Reflections<T> reflections(const Dense<T>& vectors, std::int64_t count, 
 }
 
 template <class T>
-void multiply_by_q(bool transposed, const Dense<T>& vectors, const Array<T>& tau, DenseView<T> Y) {
-  lapack::multiply_by_q(transposed, blas::dimension(vectors.rows()), blas::dimension(Y.columns()),
+void multiply_by_q(bool adjoint, const Dense<T>& vectors, const Array<T>& tau, DenseView<T> Y) {
+  lapack::multiply_by_q(adjoint, blas::dimension(vectors.rows()), blas::dimension(Y.columns()),
                         reflections(vectors, tau.size(), tau), Y.data(), blas::dimension(Y.leading()));
 }
 
-/// X = R^-1 X, or R^-T X, for the leading triangle of order n of `core`.
+/// X = R^-1 X, or R^-H X, for the leading triangle of order n of `core`.
 template <class T>
-void solve_triangle(bool transposed, std::int64_t n, const Dense<T>& core, DenseView<T> X) {
-  blas::trsm(CblasUpper, transposed ? CblasTrans : CblasNoTrans, CblasNonUnit, blas::dimension(n),
+void solve_triangle(bool adjoint, std::int64_t n, const Dense<T>& core, DenseView<T> X) {
+  blas::trsm(CblasUpper, adjoint ? CblasConjTrans : CblasNoTrans, CblasNonUnit, blas::dimension(n),
              blas::dimension(X.columns()), core.data(), blas::dimension(core.rows()), X.data(),
              blas::dimension(X.leading()));
 }
@@ -98,7 +102,7 @@ bool OrthogonalDecomposition<T>::factor(const Device& device, const MatrixRef<T>
   exponents_ = column_exponents(S.data(), m, static_cast<std::size_t>(S.columns()));
   for (std::size_t j = 0; j < exponents_.size(); ++j) {
     for (std::size_t i = j * m; i < (j + 1) * m; ++i)
-      S.data()[i] = static_cast<T>(std::ldexp(S.data()[i], -exponents_[j]));
+      S.data()[i] = scaled_by_power(S.data()[i], -exponents_[j]);
   }
   const blas::Threads threads(device, std::max(rows_, columns_));
   if (control.stops_at(0)) return false;
@@ -140,12 +144,12 @@ void OrthogonalDecomposition<T>::decide_rank(std::optional<double> tolerance, st
   constexpr double clear_gap = 1000;
   const double epsilon = machine_epsilon<T>;
   rank_.tolerance = tolerance.value_or(static_cast<double>(larger_side) * epsilon);
-  largest_pivot_ = std::abs(static_cast<double>(core_(0, 0)));
+  largest_pivot_ = magnitude(core_(0, 0));
   const double largest = largest_pivot_;
   const std::int64_t full = core_tau_.size();
   if (!(largest > 0)) return;
   while (rank_.rank < full) {
-    const double pivot = std::abs(static_cast<double>(core_(rank_.rank, rank_.rank))) / largest;
+    const double pivot = magnitude(core_(rank_.rank, rank_.rank)) / largest;
     if (!(pivot > rank_.tolerance)) {
       rank_.largest_rejected = pivot;
       break;
@@ -162,7 +166,7 @@ void OrthogonalDecomposition<T>::scale_rows(DenseView<T> Y) const {
   for (std::size_t i = 0; i < exponents_.size(); ++i) {
     for (std::int64_t j = 0; j < Y.columns(); ++j) {
       T& element = Y(static_cast<std::int64_t>(i), j);
-      element = static_cast<T>(std::ldexp(element, -exponents_[i]));
+      element = scaled_by_power(element, -exponents_[i]);
     }
   }
 }
@@ -200,9 +204,9 @@ template <class T>
 void OrthogonalDecomposition<T>::solve_normal_core(DenseView<T> Y) const {
   const DenseView<T> unknowns = top(Y, core_.columns());
   permute(unknowns, false);
-  const auto multiply_by_z = [&](bool transposed) {
+  const auto multiply_by_z = [&](bool adjoint) {
     if (z_tau_.size() == 0) return;
-    lapack::multiply_by_z(transposed, blas::dimension(unknowns.rows()), blas::dimension(Y.columns()),
+    lapack::multiply_by_z(adjoint, blas::dimension(unknowns.rows()), blas::dimension(Y.columns()),
                           reflections(core_, z_tau_.size(), z_tau_), Y.data(), blas::dimension(Y.leading()));
   };
   multiply_by_z(false);
@@ -246,7 +250,8 @@ void OrthogonalDecomposition<T>::solve_normal(DenseView<const T> G, DenseView<T>
   copy_rows<T>(Y.view(), D);
 }
 
-template class OrthogonalDecomposition<float>;
-template class OrthogonalDecomposition<double>;
+#define ECHELON_INSTANTIATE(T) template class OrthogonalDecomposition<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::lu

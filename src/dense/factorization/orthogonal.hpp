@@ -24,8 +24,8 @@ struct DecomposedRank {
   bool doubtful = false;         ///< no gap of 1000 between accepted and rejected pivots, or the tolerance
 };
 
-/// With S = A E for a tall A, or S = A^T E for a wide one, where E scales columns of S by powers of two if
-/// their sizes differ much: S = Q R, and for the core C = R, or C = R^T,
+/// With S = A E for a tall A, or S = A^H E for a wide one, where E scales columns of S by powers of two if
+/// their sizes differ much: S = Q R, and for the core C = R, or C = R^H,
 ///
 ///   C P = U [ T11 T12 ],   [ T11 T12 ] = [ L 0 ] Z
 ///           [  0   0  ]
@@ -44,7 +44,7 @@ class OrthogonalDecomposition {
   /// X = A^+ B, on the host, for column-major views: the columns have the least ||b - A x||, and of these the
   /// least norm, or are basic.
   void solve(DenseView<const T> B, DenseView<T> X) const;
-  /// D = (A^T A)^+ G for a tall A, or for any A of which the basic solution is computed.
+  /// D = (A^H A)^+ G for a tall A, or for any A of which the basic solution is computed.
   void solve_normal(DenseView<const T> G, DenseView<T> D) const;
 
   [[nodiscard]] const DecomposedRank& rank() const { return rank_; }
@@ -70,7 +70,7 @@ class OrthogonalDecomposition {
   void permute(DenseView<T> Y, bool back) const;
 
   Device device_ = Device::serial();
-  bool wide_ = false;   // S = A^T
+  bool wide_ = false;   // S = A^H
   bool basic_ = false;  // no Z
   std::int64_t rows_ = 0, columns_ = 0;
   Dense<T> outer_;  // R above the vectors of Q; empty if C is A E

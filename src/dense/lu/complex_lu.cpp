@@ -2,6 +2,7 @@
 // Dense LU with partial pivoting of complex matrices, by LAPACK.
 #include "backend/host/host.hpp"
 #include "dense/factorization/blocked_lu.hpp"
+#include "dense/mixed_precision/solver.hpp"
 #include "linalg/balancing_scale.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
@@ -10,7 +11,6 @@
 #include "solver/instantiate.hpp"
 #include "support/scalar.hpp"
 
-#include <echelon/error.hpp>
 #include <echelon/methods/dense/lu.hpp>
 
 #include <support/scalar_list.hpp>
@@ -163,22 +163,14 @@ class ComplexLuFactorization {
   double norm_one_ = 0;
 };
 
-template <class T>
-std::unique_ptr<SolverImplementation<T>> make_complex_lu(const Device& device, const LuOptions& options) {
-  if (options.factor_precision != Precision::working) {
-    throw BadOption("factor_precision",
-                    "complex matrices are factored in their own precision: leave factor_precision out");
-  }
-  return std::make_unique<DirectMethod<Host, T, ComplexLuFactorization<Host, T>>>(device, options);
-}
-
 }  // namespace
 
 #define ECHELON_INSTANTIATE(T)                                                                         \
   template <>                                                                                          \
   std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget>(const Device& device,       \
                                                                            const LuOptions& options) { \
-    return make_complex_lu<T>(device, options);                                                        \
+    return make_in_working_precision<DirectMethod<Host, T, ComplexLuFactorization<Host, T>>>(device,   \
+                                                                                             options); \
   }
 ECHELON_FOR_EACH_COMPLEX(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE

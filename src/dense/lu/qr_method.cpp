@@ -14,17 +14,21 @@
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 #include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/methods/dense/qr.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -67,11 +71,10 @@ class QrFactorization {
   ScaledNorms norms_;
 };
 
-/// Solves with a square A by its QR factors, and with any other by a complete orthogonal decomposition.
-template <class B, class T>
-class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
-  using Square = DirectMethod<B, T, QrFactorization<B, T>>;
-
+/// Solves by a complete orthogonal decomposition of A, on the host: in the sense of least squares, with the
+/// rank.
+template <class T>
+class DecompositionMethod final : public SolverImplementation<T> {
   /// Vectors of the refinement of a right-hand side.
   struct RefinementVectors : Workspace {
     RefinementVectors(const Device& device, std::int64_t m, std::int64_t n)
@@ -84,15 +87,16 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
     [[nodiscard]] std::size_t bytes() const override { return r.bytes() + 4 * g.bytes(); }
     std::unique_ptr<ResidualCheck<T>> check;
     std::vector<T> zero;
-    Dense<T> r, g, d, candidate;  // b - A x, A^T r, the correction, x + d
+    Dense<T> r, g, d, candidate;  // b - A x, A^H r, the correction, x + d
   };
 
  public:
-  QrMethod(const Device& device, const QrOptions& options) : Square(device, options), options_(options) {}
+  DecompositionMethod(const Device& device, const QrOptions& options)
+      : SolverImplementation<T>(device), options_(options) {}
 
   [[nodiscard]] bool takes_any_shape() const override { return true; }
-  [[nodiscard]] bool takes_any_rank() const override { return decomposes_; }
-  [[nodiscard]] bool minimizes_residual() const override { return decomposes_; }
+  [[nodiscard]] bool takes_any_rank() const override { return true; }
+  [[nodiscard]] bool minimizes_residual() const override { return true; }
   [[nodiscard]] double truncation() const override { return options_.tolerance.value_or(0); }
   [[nodiscard]] std::string_view solution_kind() const override {
     if (options_.solution == QrSolution::basic) return "a basic one";
@@ -101,45 +105,6 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
   }
 
   Outcome setup(const MatrixRef<T>& A) override {
-    decomposes_ = A.rows() != A.columns();
-    decomposition_ = {};
-    return decomposes_ ? decompose(A) : Square::setup(A);
-  }
-  Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    if (!decomposes_) return Square::make_workspace();
-    return std::make_unique<RefinementVectors>(this->device(), A_.rows(), A_.columns());
-  }
-  [[nodiscard]] std::size_t bytes() const override {
-    return decomposes_ ? decomposition_.bytes() + transpose_.bytes() : Square::bytes();
-  }
-  [[nodiscard]] std::unique_ptr<SolverImplementation<T>> transposed() const override {
-    return decomposes_ ? nullptr : Square::transposed();
-  }
-  [[nodiscard]] MatrixRef<T> factored_matrix() const override {
-    return decomposes_ ? A_ : Square::factored_matrix();
-  }
-  [[nodiscard]] Determinant determinant() const override {
-    if (decomposes_) throw DimensionMismatch("only a square matrix has a determinant");
-    return Square::determinant();
-  }
-
-  void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
-             std::vector<Job>& jobs) const override {
-    if (!decomposes_) return Square::solve(workspace, rhs, X, jobs);
-    decomposition_.solve(rhs, X);
-    for (Job& job : jobs) {
-      if (job.control->cancel.stop_requested()) {
-        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
-      } else {
-        improve(static_cast<RefinementVectors&>(workspace), rhs.column(job.number), X.column(job.number),
-                job);
-      }
-    }
-  }
-
- private:
-  Outcome decompose(const MatrixRef<T>& A) {
     A_ = A;
     transpose_.form(A);
     const bool basic = options_.solution == QrSolution::basic;
@@ -163,15 +128,50 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
     if (found.doubtful) outcome.statistics.push_back({"doubtful", std::int64_t{1}});
     return outcome;
   }
+  Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<RefinementVectors>(this->device(), A_.rows(), A_.columns());
+  }
+  [[nodiscard]] std::size_t bytes() const override { return decomposition_.bytes() + transpose_.bytes(); }
+  [[nodiscard]] MatrixRef<T> factored_matrix() const override { return A_; }
 
-  /// Computes the correction d of x: (A^T A)^+ A^T r for a tall A, which shows the part of the error that
+  void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
+             std::vector<Job>& jobs) const override {
+    decomposition_.solve(rhs, X);
+    for (Job& job : jobs) {
+      if (job.control->cancel.stop_requested()) {
+        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
+      } else {
+        improve(static_cast<RefinementVectors&>(workspace), rhs.column(job.number), X.column(job.number),
+                job);
+      }
+    }
+  }
+
+  void apply(Workspace& /*workspace*/, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    const std::int64_t m = A_.rows();
+    const std::int64_t n = A_.columns();
+    for (int c = 0; c < r.columns(); ++c)
+      decomposition_.solve({r[c], m, 1, m, this->device()}, {z[c], n, 1, n, this->device()});
+  }
+
+ private:
+  /// Computes the correction d of x: (A^H A)^+ A^H r for a tall A, which shows the part of the error that
   /// grows with the square of the condition, and A^+ r for a wide one.
   void compute_correction(RefinementVectors& own, const T* b, const T* x) const {
     own.check->accurate_residual(A_, b, x, own.r.data());
     if (decomposition_.wide()) return decomposition_.solve(own.r.view(), own.d.view());
+    // A^H r is the conjugate of A^T conj(r).
+    conjugate(own.r);
     own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
-    for (std::int64_t j = 0; j < own.g.rows(); ++j) own.g[j] = -own.g[j];
+    conjugate(own.r);
+    for (std::int64_t j = 0; j < own.g.rows(); ++j) own.g[j] = -conj(own.g[j]);
     decomposition_.solve_normal(own.g.view(), own.d.view());
+  }
+  static void conjugate(Dense<T>& y) {
+    if constexpr (is_complex<T>)
+      std::transform(y.data(), y.data() + y.rows(), y.data(), [](T value) { return std::conj(value); });
   }
   /// The change of x by rounding errors of the residual in own.r, relative to x: corrections do not show it.
   double rounding_error(RefinementVectors& own, const T* x) const {
@@ -216,10 +216,62 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
   }
 
   QrOptions options_;
-  bool decomposes_ = false;
   MatrixRef<T> A_;
   TransposedMatrix<T> transpose_;
   OrthogonalDecomposition<T> decomposition_;
+};
+
+/// Solves with a square A by its QR factors, and with any other by a complete orthogonal decomposition.
+template <class B, class T>
+class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
+  using Square = DirectMethod<B, T, QrFactorization<B, T>>;
+
+ public:
+  QrMethod(const Device& device, const QrOptions& options) : Square(device, options), options_(options) {}
+
+  [[nodiscard]] bool takes_any_shape() const override { return true; }
+  [[nodiscard]] bool takes_any_rank() const override { return decomposes(); }
+  [[nodiscard]] bool minimizes_residual() const override { return decomposes(); }
+  [[nodiscard]] double truncation() const override { return options_.tolerance.value_or(0); }
+  [[nodiscard]] std::string_view solution_kind() const override {
+    return decomposes() ? decomposed_->solution_kind() : Square::solution_kind();
+  }
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    decomposed_.reset();
+    if (A.rows() == A.columns()) return Square::setup(A);
+    decomposed_.emplace(this->device(), options_);
+    decomposed_->set_control(this->control());
+    return decomposed_->setup(A);
+  }
+  Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return decomposes() ? decomposed_->make_workspace() : Square::make_workspace();
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    return decomposes() ? decomposed_->bytes() : Square::bytes();
+  }
+  [[nodiscard]] std::unique_ptr<SolverImplementation<T>> transposed() const override {
+    return decomposes() ? nullptr : Square::transposed();
+  }
+  [[nodiscard]] MatrixRef<T> factored_matrix() const override {
+    return decomposes() ? decomposed_->factored_matrix() : Square::factored_matrix();
+  }
+  [[nodiscard]] Determinant determinant() const override {
+    if (decomposes()) throw DimensionMismatch("only a square matrix has a determinant");
+    return Square::determinant();
+  }
+  void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
+             std::vector<Job>& jobs) const override {
+    if (decomposes()) return decomposed_->solve(workspace, rhs, X, jobs);
+    Square::solve(workspace, rhs, X, jobs);
+  }
+
+ private:
+  [[nodiscard]] bool decomposes() const { return decomposed_.has_value(); }
+
+  QrOptions options_;
+  std::optional<DecompositionMethod<T>> decomposed_;  // of an A that is not square
 };
 
 }  // namespace lu
@@ -234,5 +286,14 @@ template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTa
                                                                                       const QrOptions&);
 template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
                                                                                        const QrOptions&);
+
+#define ECHELON_INSTANTIATE(T)                                                                         \
+  template <>                                                                                          \
+  std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget>(const Device& device,       \
+                                                                           const QrOptions& options) { \
+    return std::make_unique<lu::DecompositionMethod<T>>(device, options);                              \
+  }
+ECHELON_FOR_EACH_COMPLEX(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

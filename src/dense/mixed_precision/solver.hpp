@@ -355,4 +355,14 @@ std::unique_ptr<SolverImplementation<T>> make_in_factor_precision(const Device& 
   });
 }
 
+/// The method for complex matrices, which are factored in their own precision. Throws BadOption.
+template <class Implementation, class MethodOptions>
+std::unique_ptr<Implementation> make_in_working_precision(const Device& device,
+                                                          const MethodOptions& options) {
+  if (options.factor_precision != Precision::working)
+    throw BadOption("factor_precision",
+                    "complex matrices are factored in their own precision: leave factor_precision out");
+  return std::make_unique<Implementation>(device, options);
+}
+
 }  // namespace echelon

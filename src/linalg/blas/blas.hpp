@@ -105,14 +105,35 @@ inline void trsm_right(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG di
               leading_b);
 }
 
-/// C = alpha A A^T + beta C for one triangle of C, n by n; A is n by `terms`.
-inline void syrk(CBLAS_UPLO part, int n, int terms, float alpha, const float* a, int leading_a, float beta,
+inline void trsm_right(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
+                       const std::complex<float>* a, int leading_a, std::complex<float>* b, int leading_b) {
+  const std::complex<float> one = 1;
+  cblas_ctrsm(CblasColMajor, CblasRight, part, transpose, diagonal, rows, columns, &one, a, leading_a, b,
+              leading_b);
+}
+inline void trsm_right(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
+                       const std::complex<double>* a, int leading_a, std::complex<double>* b, int leading_b) {
+  const std::complex<double> one = 1;
+  cblas_ztrsm(CblasColMajor, CblasRight, part, transpose, diagonal, rows, columns, &one, a, leading_a, b,
+              leading_b);
+}
+
+/// C = alpha A A^H + beta C for one triangle of a Hermitian C, n by n; A is n by `terms`.
+inline void herk(CBLAS_UPLO part, int n, int terms, float alpha, const float* a, int leading_a, float beta,
                  float* c, int leading_c) {
   cblas_ssyrk(CblasColMajor, part, CblasNoTrans, n, terms, alpha, a, leading_a, beta, c, leading_c);
 }
-inline void syrk(CBLAS_UPLO part, int n, int terms, double alpha, const double* a, int leading_a, double beta,
+inline void herk(CBLAS_UPLO part, int n, int terms, double alpha, const double* a, int leading_a, double beta,
                  double* c, int leading_c) {
   cblas_dsyrk(CblasColMajor, part, CblasNoTrans, n, terms, alpha, a, leading_a, beta, c, leading_c);
+}
+inline void herk(CBLAS_UPLO part, int n, int terms, float alpha, const std::complex<float>* a, int leading_a,
+                 float beta, std::complex<float>* c, int leading_c) {
+  cblas_cherk(CblasColMajor, part, CblasNoTrans, n, terms, alpha, a, leading_a, beta, c, leading_c);
+}
+inline void herk(CBLAS_UPLO part, int n, int terms, double alpha, const std::complex<double>* a,
+                 int leading_a, double beta, std::complex<double>* c, int leading_c) {
+  cblas_zherk(CblasColMajor, part, CblasNoTrans, n, terms, alpha, a, leading_a, beta, c, leading_c);
 }
 
 /// Sets the number of threads of BLAS within a scope; OpenBLAS over OpenMP takes it from the calling thread's

@@ -51,6 +51,13 @@ double norm_one(int n, const double* a) {
   return LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, nullptr);
 }
 
+float norm_one(int n, const std::complex<float>* a) {
+  return LAPACKE_clange_work(LAPACK_COL_MAJOR, '1', n, n, lapack_numbers(a), n, nullptr);
+}
+double norm_one(int n, const std::complex<double>* a) {
+  return LAPACKE_zlange_work(LAPACK_COL_MAJOR, '1', n, n, lapack_numbers(a), n, nullptr);
+}
+
 float norm_max(int n, const float* a) {
   return LAPACKE_slange_work(LAPACK_COL_MAJOR, 'M', n, n, a, n, nullptr);
 }
@@ -122,6 +129,12 @@ void sytrs_rook(int n, int columns, const float* ldl, const int* pivots, float* 
 int potrf(int n, double* a, int leading) {
   return checked_info(LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a, leading), "dpotrf");
 }
+int potrf(int n, std::complex<float>* a, int leading) {
+  return checked_info(LAPACKE_cpotrf_work(LAPACK_COL_MAJOR, 'L', n, lapack_numbers(a), leading), "cpotrf");
+}
+int potrf(int n, std::complex<double>* a, int leading) {
+  return checked_info(LAPACKE_zpotrf_work(LAPACK_COL_MAJOR, 'L', n, lapack_numbers(a), leading), "zpotrf");
+}
 SymmetricStep lasyf_rook(int n, int block, double* a, int leading, int* pivots, double* work) {
   SymmetricStep step{};
   LAPACK_GLOBAL(dlasyf_rook, DLASYF_ROOK)
@@ -146,8 +159,9 @@ template <class T, class F>
 int with_workspace(const F& f) {
   T size = 0;
   if (const int info = f(&size, -1); info != 0) return info;
-  std::vector<T> work(static_cast<std::size_t>(size));
-  return f(work.data(), static_cast<int>(size));
+  const auto elements = static_cast<std::size_t>(std::real(size));
+  std::vector<T> work(elements);
+  return f(work.data(), static_cast<int>(elements));
 }
 
 }  // namespace
@@ -165,18 +179,17 @@ void geqrf(int rows, int columns, double* a, int leading, double* tau) {
   checked_info(with_workspace<double>(factor), "dgeqrf");
 }
 
-void multiply_by_q(bool transposed, int n, int columns, const Reflections<float>& q, float* b, int leading) {
+void multiply_by_q(bool adjoint, int n, int columns, const Reflections<float>& q, float* b, int leading) {
   const auto multiply = [&](float* work, int size) {
-    return LAPACKE_sormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, q.count, q.vectors,
+    return LAPACKE_sormqr_work(LAPACK_COL_MAJOR, 'L', adjoint ? 'T' : 'N', n, columns, q.count, q.vectors,
                                q.leading, q.tau, b, leading, work, size);
   };
   checked_info(with_workspace<float>(multiply), "sormqr");
 }
 
-void multiply_by_q(bool transposed, int n, int columns, const Reflections<double>& q, double* b,
-                   int leading) {
+void multiply_by_q(bool adjoint, int n, int columns, const Reflections<double>& q, double* b, int leading) {
   const auto multiply = [&](double* work, int size) {
-    return LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, q.count, q.vectors,
+    return LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', adjoint ? 'T' : 'N', n, columns, q.count, q.vectors,
                                q.leading, q.tau, b, leading, work, size);
   };
   checked_info(with_workspace<double>(multiply), "dormqr");
@@ -237,10 +250,10 @@ void tzrzf(int rows, int columns, float* a, int leading, float* tau) {
   };
   checked_info(with_workspace<float>(factor), "stzrzf");
 }
-void multiply_by_z(bool transposed, int n, int columns, const Reflections<float>& z, float* b, int leading) {
+void multiply_by_z(bool adjoint, int n, int columns, const Reflections<float>& z, float* b, int leading) {
   const auto multiply = [&](float* work, int size) {
-    return LAPACKE_sormrz_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, z.count,
-                               n - z.count, z.vectors, z.leading, z.tau, b, leading, work, size);
+    return LAPACKE_sormrz_work(LAPACK_COL_MAJOR, 'L', adjoint ? 'T' : 'N', n, columns, z.count, n - z.count,
+                               z.vectors, z.leading, z.tau, b, leading, work, size);
   };
   checked_info(with_workspace<float>(multiply), "sormrz");
 }
@@ -266,11 +279,10 @@ void tzrzf(int rows, int columns, double* a, int leading, double* tau) {
   };
   checked_info(with_workspace<double>(factor), "dtzrzf");
 }
-void multiply_by_z(bool transposed, int n, int columns, const Reflections<double>& z, double* b,
-                   int leading) {
+void multiply_by_z(bool adjoint, int n, int columns, const Reflections<double>& z, double* b, int leading) {
   const auto multiply = [&](double* work, int size) {
-    return LAPACKE_dormrz_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, z.count,
-                               n - z.count, z.vectors, z.leading, z.tau, b, leading, work, size);
+    return LAPACKE_dormrz_work(LAPACK_COL_MAJOR, 'L', adjoint ? 'T' : 'N', n, columns, z.count, n - z.count,
+                               z.vectors, z.leading, z.tau, b, leading, work, size);
   };
   checked_info(with_workspace<double>(multiply), "dormrz");
 }
@@ -283,5 +295,83 @@ double triangular_reciprocal_condition(int n, const double* r, int leading) {
                "dtrcon");
   return static_cast<double>(result);
 }
+
+int gbtrf(int n, int lower, int upper, std::complex<float>* band, int* pivots) {
+  return checked_info(LAPACKE_cgbtrf_work(LAPACK_COL_MAJOR, n, n, lower, upper, lapack_numbers(band),
+                                          2 * lower + upper + 1, pivots),
+                      "cgbtrf");
+}
+int gbtrf(int n, int lower, int upper, std::complex<double>* band, int* pivots) {
+  return checked_info(LAPACKE_zgbtrf_work(LAPACK_COL_MAJOR, n, n, lower, upper, lapack_numbers(band),
+                                          2 * lower + upper + 1, pivots),
+                      "zgbtrf");
+}
+void gbtrs(bool transposed, int n, int lower, int upper, int columns, const std::complex<float>* band,
+           const int* pivots, std::complex<float>* b) {
+  checked_info(LAPACKE_cgbtrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, lower, upper, columns,
+                                   lapack_numbers(band), 2 * lower + upper + 1, pivots, lapack_numbers(b), n),
+               "cgbtrs");
+}
+void gbtrs(bool transposed, int n, int lower, int upper, int columns, const std::complex<double>* band,
+           const int* pivots, std::complex<double>* b) {
+  checked_info(LAPACKE_zgbtrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, lower, upper, columns,
+                                   lapack_numbers(band), 2 * lower + upper + 1, pivots, lapack_numbers(b), n),
+               "zgbtrs");
+}
+
+/// The routines of orthogonal factorisations for complex numbers, with LAPACK's letter of their precision.
+#define ECHELON_COMPLEX_ORTHOGONAL(T, letter)                                                               \
+  void geqrf(int rows, int columns, T* a, int leading, T* tau) {                                            \
+    const auto factor = [&](T* work, int size) {                                                            \
+      return LAPACKE_##letter##geqrf_work(LAPACK_COL_MAJOR, rows, columns, lapack_numbers(a), leading,      \
+                                          lapack_numbers(tau), lapack_numbers(work), size);                 \
+    };                                                                                                      \
+    checked_info(with_workspace<T>(factor), #letter "geqrf");                                               \
+  }                                                                                                         \
+  void multiply_by_q(bool adjoint, int n, int columns, const Reflections<T>& q, T* b, int leading) {        \
+    const auto multiply = [&](T* work, int size) {                                                          \
+      return LAPACKE_##letter##unmqr_work(LAPACK_COL_MAJOR, 'L', adjoint ? 'C' : 'N', n, columns, q.count,  \
+                                          lapack_numbers(q.vectors), q.leading, lapack_numbers(q.tau),      \
+                                          lapack_numbers(b), leading, lapack_numbers(work), size);          \
+    };                                                                                                      \
+    checked_info(with_workspace<T>(multiply), #letter "unmqr");                                             \
+  }                                                                                                         \
+  void geqp3(int rows, int columns, T* a, int leading, int* pivots, T* tau) {                               \
+    std::vector<T::value_type> reals(2 * static_cast<std::size_t>(columns));                                \
+    const auto factor = [&](T* work, int size) {                                                            \
+      return LAPACKE_##letter##geqp3_work(LAPACK_COL_MAJOR, rows, columns, lapack_numbers(a), leading,      \
+                                          pivots, lapack_numbers(tau), lapack_numbers(work), size,          \
+                                          reals.data());                                                    \
+    };                                                                                                      \
+    checked_info(with_workspace<T>(factor), #letter "geqp3");                                               \
+  }                                                                                                         \
+  void tzrzf(int rows, int columns, T* a, int leading, T* tau) {                                            \
+    const auto factor = [&](T* work, int size) {                                                            \
+      return LAPACKE_##letter##tzrzf_work(LAPACK_COL_MAJOR, rows, columns, lapack_numbers(a), leading,      \
+                                          lapack_numbers(tau), lapack_numbers(work), size);                 \
+    };                                                                                                      \
+    checked_info(with_workspace<T>(factor), #letter "tzrzf");                                               \
+  }                                                                                                         \
+  void multiply_by_z(bool adjoint, int n, int columns, const Reflections<T>& z, T* b, int leading) {        \
+    const auto multiply = [&](T* work, int size) {                                                          \
+      return LAPACKE_##letter##unmrz_work(LAPACK_COL_MAJOR, 'L', adjoint ? 'C' : 'N', n, columns, z.count,  \
+                                          n - z.count, lapack_numbers(z.vectors), z.leading,                \
+                                          lapack_numbers(z.tau), lapack_numbers(b), leading,                \
+                                          lapack_numbers(work), size);                                      \
+    };                                                                                                      \
+    checked_info(with_workspace<T>(multiply), #letter "unmrz");                                             \
+  }                                                                                                         \
+  double triangular_reciprocal_condition(int n, const T* r, int leading) {                                  \
+    std::vector<T> work(2 * static_cast<std::size_t>(n));                                                   \
+    std::vector<T::value_type> reals(static_cast<std::size_t>(n));                                          \
+    T::value_type result = 0;                                                                               \
+    checked_info(LAPACKE_##letter##trcon_work(LAPACK_COL_MAJOR, '1', 'U', 'N', n, lapack_numbers(r),        \
+                                              leading, &result, lapack_numbers(work.data()), reals.data()), \
+                 #letter "trcon");                                                                          \
+    return static_cast<double>(result);                                                                     \
+  }
+ECHELON_COMPLEX_ORTHOGONAL(std::complex<float>, c)
+ECHELON_COMPLEX_ORTHOGONAL(std::complex<double>, z)
+#undef ECHELON_COMPLEX_ORTHOGONAL
 
 }  // namespace echelon::lapack

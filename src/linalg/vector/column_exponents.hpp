@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/matrix/scalar.hpp>
+
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -18,7 +21,7 @@ template <class T>
   int smallest = std::numeric_limits<int>::max();
   int largest = std::numeric_limits<int>::min();
   for (std::size_t j = 0; j < n; ++j) {
-    T size = 0;
+    Real<T> size = 0;
     for (std::size_t i = j * m; i < (j + 1) * m; ++i) size = std::max(size, std::abs(A[i]));
     if (size == 0) continue;
     exponents[j] = std::ilogb(size);

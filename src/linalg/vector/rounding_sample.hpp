@@ -3,6 +3,8 @@
 
 #include "support/machine_epsilon.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
 #include <cstdint>
 
 namespace echelon {
@@ -13,7 +15,7 @@ void sample_rounding(std::int64_t n, T* r) {
   std::uint32_t state = 1;
   for (std::int64_t i = 0; i < n; ++i) {
     state = state * 1664525U + 1013904223U;
-    r[i] *= static_cast<T>((state >> 31U) != 0 ? machine_epsilon<T> : -machine_epsilon<T>);
+    r[i] *= static_cast<Real<T>>((state >> 31U) != 0 ? machine_epsilon<T> : -machine_epsilon<T>);
   }
 }
 

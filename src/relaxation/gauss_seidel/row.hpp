@@ -18,14 +18,17 @@
 /// The part subtracted first never depends on rows of the same sweep. After the last value that a row waits
 /// for there remain one fma, a subtraction, and a multiplication or fma. A row whose a_ii is zero or not
 /// stored keeps its x_i. Every NaN is written as the quiet NaN of std::numeric_limits. All products are added
-/// by explicit fma, so contraction by the compiler changes nothing.
+/// by explicit fma, those of complex numbers by two for each part, so contraction by the compiler changes
+/// nothing.
 #pragma once
 
 #include "backend/lower_bound.hpp"
 
 #include <echelon/annotate.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 
@@ -40,6 +43,13 @@ ECHELON_ANYWHERE inline float multiply_add(float a, float b, float c) {
 }
 ECHELON_ANYWHERE inline double multiply_add(double a, double b, double c) {
   return ::fma(a, b, c);
+}
+
+/// a b + c for complex numbers, each part by two roundings.
+template <class R>
+std::complex<R> multiply_add(std::complex<R> a, std::complex<R> b, std::complex<R> c) {
+  return {multiply_add(a.real(), b.real(), multiply_add(-a.imag(), b.imag(), c.real())),
+          multiply_add(a.real(), b.imag(), multiply_add(a.imag(), b.real(), c.imag()))};
 }
 
 /// One side of a row. Element e < count, counted from the far end, is stored at first + e * step.
@@ -170,10 +180,14 @@ struct Relaxation {
 template <class T>
 inline constexpr T canonical_nan = std::numeric_limits<T>::quiet_NaN();
 
-/// Replaces every NaN by canonical_nan.
+/// Replaces every NaN, that of a part of a complex number too, by canonical_nan.
 template <class T>
 ECHELON_ANYWHERE T canonical(T value) {
-  return value == value ? value : canonical_nan<T>;
+  if constexpr (is_complex<T>) {
+    return {canonical(value.real()), canonical(value.imag())};
+  } else {
+    return value == value ? value : canonical_nan<T>;
+  }
 }
 
 }  // namespace echelon::gauss_seidel

@@ -7,6 +7,8 @@
 #include <echelon/methods/sor.hpp>
 #include <echelon/methods/ssor.hpp>
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 namespace {
@@ -29,11 +31,11 @@ class RelaxationSolver final : public gauss_seidel::SweepSolver<B, T> {
   RelaxationSolver(const Device& device, const SorOptions& options)
       : Base(device, options.stop, options.residual_every),
         kind_(options.sweep),
-        omega_(static_cast<T>(options.omega)) {}
+        omega_(static_cast<Real<T>>(options.omega)) {}
   RelaxationSolver(const Device& device, const SsorOptions& options)
       : Base(device, options.stop, options.residual_every),
         kind_(SweepKind::symmetric),
-        omega_(static_cast<T>(options.omega)),
+        omega_(static_cast<Real<T>>(options.omega)),
         applied_sweeps_(options.sweeps) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -52,12 +54,13 @@ class RelaxationSolver final : public gauss_seidel::SweepSolver<B, T> {
   }
 
  private:
-  void sweep(SweepWorkspace& workspace, const IterationState* state, const T* b, T* x) const override {
+  void sweep(SweepWorkspace& workspace, const IterationStateOf<Dot<T>>* state, const T* b,
+             T* x) const override {
     run(static_cast<RelaxationWorkspace&>(workspace), state, 1, b, x);
   }
 
-  void run(RelaxationWorkspace& workspace, const IterationState* state, std::int64_t sweeps, const T* b,
-           T* x) const {
+  void run(RelaxationWorkspace& workspace, const IterationStateOf<Dot<T>>* state, std::int64_t sweeps,
+           const T* b, T* x) const {
     gauss_seidel::sweep(workspace.backend,
                         gauss_seidel::Sweeps<T>{.A = &this->sparse(),
                                                 .right_hand_sides = 1,
@@ -95,17 +98,14 @@ struct MethodWith<SsorOptions> {
   using Type = RelaxationSolver<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(
-    const Device&, const GaussSeidelOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
-    const Device&, const GaussSeidelOptions&);
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const SorOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const SorOptions&);
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const SsorOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const SsorOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                          \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(                    \
+      const Device&, const GaussSeidelOptions&);                                                        \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&,      \
+                                                                                    const SorOptions&); \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&,      \
+                                                                                    const SsorOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

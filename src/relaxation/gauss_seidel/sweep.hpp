@@ -5,6 +5,7 @@
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/sweep.hpp>
 
 #include <cstddef>
@@ -43,7 +44,7 @@ struct Sweeps {
   std::int64_t sweeps;
   T omega;
   /// Unless null, the sweeps change nothing once the iteration has stopped.
-  const IterationState* state = nullptr;
+  const IterationStateOf<Dot<T>>* state = nullptr;
   /// Unless null, receives the rows skipped by one sweep (all sweeps skip the same). Not written if sweeps ==
   /// 0, if there is no right-hand side, or if the iteration has stopped.
   SkippedRows* skipped = nullptr;
@@ -136,7 +137,7 @@ void sweep(Host& backend, const Sweeps<T>& sweeps, SweepWorkspace<Host, T>& scra
 /// Sweeps on the calling thread; sweep() calls it where several threads do not pay off.
 template <class T>
 void sweep_on_one_thread(const Sweeps<T>& sweeps);
-/// Sweeps on all threads whatever the size; sweep() calls it where it pays off.
+/// Sweeps on all threads whatever the size, for real numbers; sweep() calls it where it pays off.
 template <class T>
 void sweep_in_parallel(Host& backend, const Sweeps<T>& sweeps, SweepWorkspace<Host, T>& scratch);
 /// Two kernels for each forward or backward sweep: the sweep, and one that clears a vector (after an odd

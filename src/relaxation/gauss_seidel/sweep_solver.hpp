@@ -26,8 +26,9 @@ struct InspectDiagonal {
 };
 
 /// Counts a sweep without computing its residual; it is recorded with the previous one.
+template <class S>
 struct CountSweep {
-  IterationState* state;
+  IterationStateOf<S>* state;
   ECHELON_ANYWHERE void operator()(std::int64_t) const {
     if (state->running()) state->record(state->residual);
   }
@@ -72,7 +73,8 @@ class SweepSolver : public IterativeMethod<B, T> {
   };
 
   /// Queues one sweep over x, which changes nothing if `state` is not null and the iteration has stopped.
-  virtual void sweep(SweepWorkspace& workspace, const IterationState* state, const T* b, T* x) const = 0;
+  virtual void sweep(SweepWorkspace& workspace, const IterationStateOf<Dot<T>>* state, const T* b,
+                     T* x) const = 0;
 
   [[nodiscard]] const Csr<T>& sparse() const { return *sparse_; }
 
@@ -85,13 +87,13 @@ class SweepSolver : public IterativeMethod<B, T> {
     auto& own = static_cast<SweepWorkspace&>(workspace);
     sweep(own, own.state(), b, x);
     if (++own.since_residual < residual_every_) {
-      own.backend.for_each(1, CountSweep{own.state()});
+      own.backend.for_each(1, CountSweep<Dot<T>>{own.state()});
       return;
     }
     own.since_residual = 0;
     own.backend.copy(own.n, b, own.r.data());
     multiply(own.backend, T{-1}, this->matrix(), x, T{1}, own.r.data());
-    own.backend.reduce(own.n, Product<T>{own.r.data(), own.r.data()}, RecordResidual{own.state()});
+    own.backend.reduce(own.n, SquaredMagnitude{own.r.data()}, RecordResidual{own.state()});
   }
 
   std::int64_t residual_every_;

@@ -3,6 +3,7 @@
 
 #include "solver/direct/refinement.hpp"
 #include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -50,8 +51,8 @@ class NormalCorrections {
     double change = 0;
     double length = 0;
     for (std::int64_t j = 0; j < n_; ++j) {
-      change = std::max(change, std::abs(static_cast<double>(d_[j])));
-      length = std::max(length, std::abs(static_cast<double>(x[j])));
+      change = std::max(change, magnitude(d_[j]));
+      length = std::max(length, magnitude(x[j]));
     }
     return change > 0 ? change / length : 0;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/selection/direct_cost.hpp"
 #include "solver/selection/method_selection.hpp"
+#include "solver/selection/rectangular.hpp"
 
 #include <fmt/format.h>
 
@@ -23,6 +24,12 @@ std::string kind_of_symmetry(const Structure& structure) {
   return structure.symmetric_values ? "complex symmetric" : "complex and unsymmetric";
 }
 
+/// Whether A is Hermitian and may be positive definite.
+bool plausibly_definite(const Structure& structure) {
+  return structure.hermitian_values && structure.positive_diagonals == structure.rows &&
+         structure.definiteness != Definiteness::indefinite;
+}
+
 /// Krylov methods in the order of their work in an iteration.
 void add_iterations(const MethodSelection& selection, const std::string& kind, std::vector<Candidate>& list) {
   const Structure& structure = selection.structure;
@@ -30,9 +37,7 @@ void add_iterations(const MethodSelection& selection, const std::string& kind, s
     list.push_back({method, selection.device, std::move(parameters), std::move(reason)});
   };
   const bool full_diagonal = structure.zero_diagonals == 0;
-  const bool positive = structure.positive_diagonals == structure.rows;
-  const bool indefinite = structure.definiteness == Definiteness::indefinite;
-  if (structure.hermitian_values && positive && !indefinite)
+  if (plausibly_definite(structure))
     add("cg", {{"preconditioner", "jacobi"}}, fmt::format("A is {} with a positive diagonal: CG", kind));
   if (structure.hermitian_values)
     add("minres", {{"max_iterations", 3000}}, fmt::format("A is {}: MINRES, which keeps few vectors", kind));
@@ -53,6 +58,7 @@ void add_iterations(const MethodSelection& selection, const std::string& kind, s
 
 std::vector<Candidate> complex_candidates(const MethodSelection& selection) {
   const Structure& structure = selection.structure;
+  if (structure.rows != structure.columns) return rectangular_candidates(selection);
   const std::string kind = kind_of_symmetry(structure);
   std::vector<Candidate> direct;
   double seconds = 0;
@@ -63,18 +69,23 @@ std::vector<Candidate> complex_candidates(const MethodSelection& selection) {
       const auto add = [&](const char* method, const std::string& how) {
         direct.push_back({method, selection.device, {}, fmt::format("A is {}: {}", kind, how), seconds});
       };
-      if (selection.is_complex_symmetric()) add("sparse-ldlt", "a factorisation with half of the work of LU");
+      const char* const half = "a factorisation with half of the work of LU";
+      if (plausibly_definite(structure)) add("sparse-cholesky", half);
+      if (structure.hermitian_values || structure.symmetric_values) add("sparse-ldlt", half);
       add("sparse-lu", "a factorisation is certain");
     }
   } else if (dense_fits(selection)) {
     seconds = flops_ratio * dense_seconds(structure.rows, selection.device);
     const char* const why = selection.sparse ? "small" : "dense";
-    direct.push_back(
-        {"lu",
-         selection.device,
-         {},
-         fmt::format("A is {} and {} (n = {}): LU with partial pivoting", kind, why, structure.rows),
-         seconds});
+    const auto add = [&](const char* method, const char* how, double share) {
+      direct.push_back({method,
+                        selection.device,
+                        {},
+                        fmt::format("A is {} and {} (n = {}): {}", kind, why, structure.rows, how),
+                        share * seconds});
+    };
+    if (plausibly_definite(structure)) add("cholesky", "Cholesky, half of the work of LU", 0.5);
+    add("lu", "LU with partial pivoting", 1);
   }
   std::vector<Candidate> list;
   if (seconds <= first_seconds) list = std::exchange(direct, {});

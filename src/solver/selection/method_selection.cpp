@@ -191,14 +191,9 @@ ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 template <class T>
 MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device) {
   require(device);
-  if (A.rows() != A.columns()) {
-    throw DimensionMismatch(
-        fmt::format("A is complex and {} by {}: complex systems are solved for a square A, and least squares "
-                    "for real ones",
-                    A.rows(), A.columns()));
-  }
   MethodSelection selection{device, analyze_structure(A), sizeof(T), A.is_sparse()};
   selection.complex = true;
+  if (A.rows() != A.columns()) return selection;
   if (!A.is_sparse() || A.rows() <= dense_complex_rows) return selection;
   AnalyzedSolver<T> found =
       analyze_factorization(selection.is_complex_symmetric() ? "sparse-ldlt" : "sparse-lu", *A.csr(), device);

@@ -55,6 +55,7 @@ std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) 
   const Candidate direct{
       "qr", dense.device, {}, shape + ", by a decomposition that tells the rank" + where, dense.seconds};
   const Candidate iterative{"lsmr", selection.device, {}, shape + ", by products with A and its transpose"};
+  if (selection.complex) return {direct};  // what takes complex matrices of any shape
   std::vector<Candidate> list = {iterative};
   if (selection.factor) {
     const DirectCost cost = sparse_cost(selection, dense.device);

@@ -4,6 +4,8 @@
 #include "sparse_direct/ordering/cuthill_mckee.hpp"
 #include "sparse_direct/pattern/pattern.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -26,7 +28,9 @@ void BandOrder::number_originally(std::vector<std::int64_t>& numbers) const {
   std::sort(numbers.begin(), numbers.end());
 }
 
-template BandOrder BandOrder::reverse_cuthill_mckee(const Csr<float>&, const Device&);
-template BandOrder BandOrder::reverse_cuthill_mckee(const Csr<double>&, const Device&);
+#define ECHELON_INSTANTIATE(T) \
+  template BandOrder BandOrder::reverse_cuthill_mckee(const Csr<T>&, const Device&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::banded

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse Cholesky factorisation on the host.
 #include "solver/direct/direct_method.hpp"
+#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/factorization.hpp"
@@ -11,6 +12,8 @@
 #include "sparse_direct/multifrontal/sparse_factorization.hpp"
 
 #include <echelon/methods/sparse_cholesky.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -34,11 +37,13 @@ class SparseCholeskyFactorization final
   SparseCholeskyFactorization(const Device& device, const SparseCholeskyOptions& options)
       : Base(device, SparseOptions::of(options)) {}
 
-  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const requires(!is_complex<T>) {
     return pivot_product(this->fronts().factors());
   }
   [[nodiscard]] Inertia inertia() const { return inertia_of(this->fronts().factors()); }
-  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const { return unpack(this->fronts().factors()); }
+  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const requires(!is_complex<T>) {
+    return unpack(this->fronts().factors());
+  }
   [[nodiscard]] std::size_t bytes() const { return this->fronts().bytes(); }
 
  private:
@@ -50,7 +55,7 @@ class SparseCholeskyFactorization final
 
   Outcome factor_values(const Context& context) override {
     const Csr<T>& A = *context.A.csr();
-    if (const std::optional<Place> place = find_asymmetry(A, this->device())) return not_symmetric(*place);
+    if (Outcome symmetry = require_symmetry(A); !symmetry.ok()) return symmetry;
     if (std::optional<Outcome> lack = this->fronts().lack_of_memory("the factorisation")) return *lack;
     const FactorResult result = this->fronts().factor({A.values().data()}, {}, context.control);
     if (result.end == FactorEnd::cancelled) return cancelled_factorization();
@@ -61,6 +66,15 @@ class SparseCholeskyFactorization final
     outcome.rank = A.rows();
     outcome.statistics = this->fronts().statistics();
     return outcome;
+  }
+
+  [[nodiscard]] Outcome require_symmetry(const Csr<T>& A) const {
+    if constexpr (is_complex<T>) {
+      return require_hermitian(MatrixRef<T>(A), {}, Status::not_spd, "sparse-ldlt", "sparse-lu");
+    } else {
+      const std::optional<Place> place = find_asymmetry(A, this->device());
+      return place ? not_symmetric(*place) : Outcome();
+    }
   }
 
   /// 1 / condition number of A scaled to a diagonal near 1.
@@ -80,8 +94,7 @@ class SparseCholeskyFactorization final
     for (std::int64_t i = 0; i < A.rows(); ++i) {
       for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
         if (A.column_indices()[k] == i) {
-          scale[static_cast<std::size_t>(i)] =
-              std::ldexp(1.0, -std::ilogb(static_cast<double>(A.values()[k])) / 2);
+          scale[static_cast<std::size_t>(i)] = std::ldexp(1.0, -std::ilogb(real(A.values()[k])) / 2);
         }
       }
     }
@@ -101,9 +114,10 @@ struct MethodWith<SparseCholeskyOptions> {
   using Type = DirectMethod<B, T, SparseCholeskyFactorization<B, T>>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(
-    const Device&, const SparseCholeskyOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
-    const Device&, const SparseCholeskyOptions&);
+#define ECHELON_INSTANTIATE(T)                                                       \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget>( \
+      const Device&, const SparseCholeskyOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -98,6 +98,7 @@ DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, const Ord
     case FactorKind::cholesky:
       return analyze_cholesky(A, ordering);
     case FactorKind::ldlt:
+    case FactorKind::hermitian_ldlt:
       return analyze_ldlt(A, ordering);
     case FactorKind::lu:
       return analyze_lu(A, ordering);

@@ -11,6 +11,7 @@
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/rank_deciding_factorization.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/methods/sparse_ldlt.hpp>
 
 #include <support/scalar_list.hpp>
@@ -45,7 +46,8 @@ class SparseLdltFactorization final
     product.divide_by_all(scaling_.columns);
     return product;
   }
-  [[nodiscard]] Inertia inertia() const requires(!is_complex<T>) {
+  [[nodiscard]] Inertia inertia() const {
+    if (!has_inertia()) throw Error("a complex symmetric matrix has no inertia: a Hermitian one has");
     return inertia_of(this->fronts().factors());
   }
   [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const requires(!is_complex<T>) {
@@ -66,7 +68,8 @@ class SparseLdltFactorization final
     SymmetricMatching matching;
     if (!asymmetry_)
       matching = with_magnitudes(A, [](const auto& sizes) { return symmetric_matching(sizes); });
-    const bool same = request.same_pattern && matching.partner == matching_.partner;
+    const bool same = request.same_pattern && matching.partner == matching_.partner &&
+                      this->fronts().layout().kind == factor_kind_;
     matching_ = std::move(matching);
     if (matching_.structural_rank < A.rows()) {
       scale_to_infinity_norm(A);
@@ -76,13 +79,20 @@ class SparseLdltFactorization final
     if (!same) lay_out_matrix(A, request);
   }
 
+  /// Finds the kind of symmetry. A real A in complex numbers is Hermitian.
   void find_symmetry(const Csr<T>& A) {
     if constexpr (is_complex<T>) {
-      const auto place = compare_with_mirror(MatrixRef<T>(A)).not_symmetric;
-      asymmetry_ = place ? std::optional(Place{place->row, place->column}) : std::nullopt;
+      const MirrorComparison found = compare_with_mirror(MatrixRef<T>(A));
+      factor_kind_ = found.not_hermitian ? FactorKind::ldlt : FactorKind::hermitian_ldlt;
+      asymmetry_.reset();
+      if (found.not_hermitian && found.not_symmetric)
+        asymmetry_ = Place{found.not_symmetric->row, found.not_symmetric->column};
     } else {
       asymmetry_ = find_asymmetry(A, this->device());
     }
+  }
+  [[nodiscard]] bool has_inertia() const {
+    return !is_complex<T> || factor_kind_ == FactorKind::hermitian_ldlt;
   }
 
   void lay_out_matrix(const Csr<T>& A, const AnalysisRequest& request) {
@@ -90,12 +100,14 @@ class SparseLdltFactorization final
     analysis.ordering = request.ordering;
     analysis.ordering.minimum_degree = {};  // of single rows
     analysis.partner = matching_.partner;
-    this->fronts().analyze(analyze_symmetric(A, analysis), FactorKind::ldlt, A);
+    this->fronts().analyze(analyze_symmetric(A, analysis), factor_kind_, A);
     this->fronts().expect_delays(matching_.unmatched_rows);
   }
 
   void adapt_to_values(const Csr<T>& A) override {
     find_symmetry(A);
+    if (this->fronts().layout().kind != factor_kind_)
+      return analyze_matrix(A, this->request(this->options().ordering, true));
     scale_to_infinity_norm(A);
   }
 
@@ -113,21 +125,21 @@ class SparseLdltFactorization final
 
   [[nodiscard]] Outcome refused() const {
     Outcome outcome = not_symmetric(*asymmetry_, Status::breakdown);
-    if (is_complex<T>) outcome.message += "; sparse-lu takes any A";
+    if (is_complex<T>) outcome.message += ", nor is it Hermitian; sparse-lu takes any A";
     return outcome;
   }
 
   /// Adds the inertia, unless pivots were perturbed, since these do not have the signs of eigenvalues of A.
   void add_statistics(Outcome& outcome) const {
     const FactorFacts& facts = this->fronts().facts();
-    if (!is_complex<T> && facts.perturbed_pivots == 0) {
+    if (has_inertia() && facts.perturbed_pivots == 0) {
       outcome.statistics.insert(outcome.statistics.end(),
                                 {{"positive_eigenvalues", facts.positive},
                                  {"negative_eigenvalues", facts.negative},
                                  {"zero_eigenvalues", this->fronts().factors().n - facts.rank}});
     }
-    outcome.statistics.push_back({"scaling", std::string(to_string(kind_))});
-    if (!is_complex<T>) outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
+    outcome.statistics.push_back({"scaling", std::string(to_string(scaling_kind_))});
+    if (has_inertia()) outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
   }
 
   [[nodiscard]] const Scaling& scaling() const override { return scaling_; }
@@ -137,14 +149,15 @@ class SparseLdltFactorization final
                 ScalingKind::infinity_norm);
   }
   void set_scaling(std::vector<double> scale, ScalingKind kind) {
-    kind_ = kind;
+    scaling_kind_ = kind;
     scaling_.columns = scale;
     scaling_.rows = std::move(scale);
   }
 
   Scaling scaling_;
   SymmetricMatching matching_;
-  ScalingKind kind_ = ScalingKind::infinity_norm;
+  ScalingKind scaling_kind_ = ScalingKind::infinity_norm;
+  FactorKind factor_kind_ = FactorKind::ldlt;
   std::optional<Place> asymmetry_;
 };
 

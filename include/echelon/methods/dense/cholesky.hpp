@@ -13,6 +13,7 @@ namespace echelon {
 struct ECHELON_API CholeskyOptions {
   static constexpr std::string_view name = "cholesky";
   static constexpr Targets targets = Targets::both;
+  static constexpr bool takes_complex = true;
   /// Scale rows and columns symmetrically first if their magnitudes differ by more than a factor of ten.
   bool equilibrate = true;
   /// Largest number of steps of iterative refinement, 0 to 10.
@@ -26,11 +27,12 @@ struct ECHELON_API CholeskyOptions {
   static std::vector<Option<CholeskyOptions>> table();
 };
 
-/// Dense Cholesky factorisation A = L L^T for symmetric positive definite A, by LAPACK's potrf on the host
-/// and by a kernel of tiles on a GPU; a sparse A is densified. 1/3 n^3 flops, half of those of LU, and n^2
-/// elements for the factor, on a GPU 192 n more; 2 n^2 flops a right-hand side (twice that with a step of
-/// refinement). The status is `not_spd` with the first column whose pivot is not positive. The report carries
-/// an estimate of the reciprocal condition number; below the machine epsilon the status is `singular`.
+/// Dense Cholesky factorisation A = L L^T for symmetric positive definite A, or L L^H for a Hermitian one, by
+/// LAPACK's potrf on the host and by a kernel of tiles on a GPU; a sparse A is densified. 1/3 n^3 flops, half
+/// of those of LU, and n^2 elements for the factor, on a GPU 192 n more; 2 n^2 flops a right-hand side (twice
+/// that with a step of refinement). The status is `not_spd` with the first column whose pivot is not
+/// positive. The report carries an estimate of the reciprocal condition number; below the machine epsilon the
+/// status is `singular`.
 template <class T>
 using Cholesky = SolverOf<T, CholeskyOptions>;
 

@@ -25,6 +25,7 @@ constexpr std::array<EnumWord<QrSolution>, 2> words_of(QrSolution) {
 struct ECHELON_API QrOptions {
   static constexpr std::string_view name = "qr";
   static constexpr Targets targets = Targets::host;
+  static constexpr bool takes_complex = true;
   /// Scale rows and columns first where their sizes differ by more than a factor of ten.
   bool equilibrate = true;
   /// Largest number of steps of iterative refinement, 0 to 10.
@@ -45,7 +46,7 @@ struct ECHELON_API QrOptions {
 /// for m > n, and the same with m and n exchanged otherwise. A square A, by LAPACK's geqrf: 4/3 n^3 flops and
 /// n^2 + n elements for the factor, 4 n^2 flops a right-hand side, and 6 n^2 with a step of refinement. The
 /// report carries an estimate of the reciprocal condition number; below the machine epsilon the status is
-/// `singular`.
+/// `singular`. A complex A is always solved by the orthogonal decomposition.
 template <class T>
 using Qr = SolverOf<T, QrOptions>;
 

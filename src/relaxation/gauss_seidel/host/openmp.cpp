@@ -29,6 +29,7 @@
 #include "solver/iteration/iterative_method.hpp"
 
 #include <omp.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <array>
@@ -409,18 +410,21 @@ bool parallel_pays_off(int threads, const Sweeps<T>& sweeps) {
   return threads > 2 || plan_chunks<SweepDirection::forward>(half_sweep(sweeps, 0)).defer;
 }
 
+/// An element of a complex X cannot be its own flag, since a processor does not read it in one piece: complex
+/// sweeps are on one thread.
 template <class T>
 void sweep(Host& backend, const Sweeps<T>& sweeps, SweepWorkspace<Host, T>& scratch) {
-  if (!backend.is_throttled() && parallel_pays_off(backend.threads(), sweeps)) {
-    sweep_in_parallel(backend, sweeps, scratch);
-  } else {
-    sweep_on_one_thread(sweeps);
+  if constexpr (!is_complex<T>) {
+    if (!backend.is_throttled() && parallel_pays_off(backend.threads(), sweeps))
+      return sweep_in_parallel(backend, sweeps, scratch);
   }
+  sweep_on_one_thread(sweeps);
 }
 
 template void sweep_in_parallel(Host&, const Sweeps<float>&, SweepWorkspace<Host, float>&);
 template void sweep_in_parallel(Host&, const Sweeps<double>&, SweepWorkspace<Host, double>&);
-template void sweep(Host&, const Sweeps<float>&, SweepWorkspace<Host, float>&);
-template void sweep(Host&, const Sweeps<double>&, SweepWorkspace<Host, double>&);
+#define ECHELON_INSTANTIATE(T) template void sweep(Host&, const Sweeps<T>&, SweepWorkspace<Host, T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::gauss_seidel

@@ -80,11 +80,24 @@ struct ReadX {
 /// condition ? a : b without a branch.
 template <class T>
 T select(bool condition, T a, T b) {
-  using Values [[gnu::vector_size(16)]] = T;
-  using Bits [[gnu::vector_size(16)]] = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
-  const Bits mask{condition ? -1 : 0};
-  const Bits selected = (std::bit_cast<Bits>(Values{a}) & mask) | (std::bit_cast<Bits>(Values{b}) & ~mask);
-  return std::bit_cast<Values>(selected)[0];
+  if constexpr (is_complex<T>) {
+    return {select(condition, a.real(), b.real()), select(condition, a.imag(), b.imag())};
+  } else {
+    using Values [[gnu::vector_size(16)]] = T;
+    using Bits [[gnu::vector_size(16)]] = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+    const Bits mask{condition ? -1 : 0};
+    const Bits selected = (std::bit_cast<Bits>(Values{a}) & mask) | (std::bit_cast<Bits>(Values{b}) & ~mask);
+    return std::bit_cast<Values>(selected)[0];
+  }
+}
+
+template <class T>
+bool has_finite_parts(T x) {
+  if constexpr (is_complex<T>) {
+    return std::isfinite(x.real()) && std::isfinite(x.imag());
+  } else {
+    return std::isfinite(x);
+  }
 }
 
 /// Sum of a lower part that is followed by its diagonal element. With unpredictable row lengths a
@@ -179,7 +192,7 @@ T relax_row(const Relaxation<T>& relax, const RowSums<T>& sums, T b, std::int64_
   const T first = direction == SweepDirection::forward ? sums.upper : sums.lower;
   const T second = direction == SweepDirection::forward ? sums.lower : sums.upper;
   const T x = relax(b, first, second, sums.diagonal, relax.omega == T{1} ? T{0} : old_x(i));
-  if (std::isfinite(x))
+  if (has_finite_parts(x))
       [[likely]]  // one test finds NaNs, overflow and zero diagonals, whose inverse is infinite
     return x;
   skip = sums.diagonal == T{0};

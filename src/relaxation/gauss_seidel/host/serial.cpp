@@ -5,6 +5,8 @@
 #include "relaxation/gauss_seidel/sweep.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <array>
 
 namespace echelon::gauss_seidel {
@@ -70,7 +72,8 @@ void sweep_on_one_thread(const Sweeps<T>& sweeps) {
   });
 }
 
-template void sweep_on_one_thread(const Sweeps<float>&);
-template void sweep_on_one_thread(const Sweeps<double>&);
+#define ECHELON_INSTANTIATE(T) template void sweep_on_one_thread(const Sweeps<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::gauss_seidel

@@ -24,9 +24,9 @@ struct FrontRecord {
   std::int32_t first_pivot = 0;  ///< number of the first
 };
 
-/// P A Q = L U, L L^T or L D L^T, without the rows and columns of a border. The panel of a front holds
-/// `lower`, size by pivots, then, for LU, `upper`, size - pivots by pivots, or, for LDL^T, two elements of D
-/// for each pivot; see the fronts' types.
+/// P A Q = L U, L L^H, L D L^T or L D L^H, without the rows and columns of a border. The panel of a front
+/// holds `lower`, size by pivots, then, for LU, `upper`, size - pivots by pivots, or, where there is D, two
+/// elements of it for each pivot; see the fronts' types.
 template <class T>
 struct MultifrontalFactors {
   FactorKind kind = FactorKind::cholesky;

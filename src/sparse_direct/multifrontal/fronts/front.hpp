@@ -4,9 +4,32 @@
 
 #include <echelon/matrix/scalar.hpp>
 
+#include <complex>
 #include <cstdint>
 
 namespace echelon::sparse_direct {
+
+/// How the upper triangle of a matrix follows from the lower one.
+struct TriangleMirror {
+  bool conjugates = false;  ///< the matrix is Hermitian
+
+  /// Element (j, i), given element (i, j).
+  template <class T>
+  [[nodiscard]] T operator()(T element) const {
+    if constexpr (is_complex<T>) {
+      if (conjugates) return std::conj(element);
+    }
+    return element;
+  }
+  /// A diagonal element without the imaginary part that rounding errors leave in a Hermitian matrix.
+  template <class T>
+  [[nodiscard]] T on_diagonal(T element) const {
+    if constexpr (is_complex<T>) {
+      if (conjugates) return element.real();
+    }
+    return element;
+  }
+};
 
 /// Front of an unsymmetric factorisation. Its leading `pivots` rows and columns are fully summed: eliminated
 /// here, or else passed to the parent. All arrays are column-major.
@@ -22,7 +45,7 @@ struct UnsymmetricFront {
   std::int32_t* exchanges;   ///< result: the row that was exchanged with row p when it became pivot p
 };
 
-/// Front of a symmetric factorisation: the lower triangles of the same arrays.
+/// Front of a symmetric or Hermitian factorisation: the lower triangles of the same arrays.
 template <class T>
 struct SymmetricFront {
   int size;           ///< rows and columns of the front
@@ -33,6 +56,7 @@ struct SymmetricFront {
   /// Result, two elements a pivot: its diagonal element of D, and that below it, which differs from zero in
   /// the first column of a pivot of order two.
   T* diagonal;
+  TriangleMirror mirror = {};  ///< how the upper triangles follow
 };
 
 /// Outcome of a kernel for a front.
@@ -59,7 +83,7 @@ struct FactoredFront {
   int pivots;      ///< its fully summed columns
   int eliminated;  ///< those that were eliminated there
   const T* lower;  ///< size by pivots: L and, in an unsymmetric factorisation, U above its diagonal
-  const T* right;  ///< LU: size - pivots by pivots, the transpose of U to the right of the pivots; LDL^T: D
+  const T* right;  ///< LU: size - pivots by pivots, the transpose of U to the right of the pivots; else D
 };
 
 }  // namespace echelon::sparse_direct

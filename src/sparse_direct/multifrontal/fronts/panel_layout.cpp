@@ -25,6 +25,7 @@ std::int64_t entries_of_panel(FactorKind kind, std::int64_t pivots, std::int64_t
     case FactorKind::cholesky:
       return pivots * (pivots + rows_below);
     case FactorKind::ldlt:
+    case FactorKind::hermitian_ldlt:
       return pivots * (pivots + rows_below + 2);  // and two elements of D for each pivot
     case FactorKind::lu:
       return pivots * (pivots + 2 * rows_below);

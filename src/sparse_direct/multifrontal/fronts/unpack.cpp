@@ -4,6 +4,8 @@
 #include <echelon/error.hpp>
 #include <echelon/matrix/csr.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -86,7 +88,7 @@ DeterminantProduct pivot_product(const MultifrontalFactors<T>& factors) {
   DeterminantProduct product;
   bool second = false;  // of a pivot of order two
   for_pivots(factors, [&](const FrontRecord& /*record*/, const FactoredFront<T>& front, std::int32_t p) {
-    if (factors.kind != FactorKind::ldlt) {
+    if (!has_block_diagonal(factors.kind)) {
       const auto pivot = static_cast<double>(front.lower[p + std::int64_t{front.size} * p]);
       product.multiply(pivot);
       if (factors.kind == FactorKind::cholesky) product.multiply(pivot);
@@ -133,6 +135,7 @@ MatrixFactors<T> unpack(const MultifrontalFactors<T>& factors) {
       result.form = FactorForm::cholesky;
       break;
     case FactorKind::ldlt:
+    case FactorKind::hermitian_ldlt:
       result.form = FactorForm::ldlt;
       for_pivots(factors, [&](const FrontRecord& /*record*/, const FactoredFront<T>& front, std::int32_t p) {
         result.diagonal.push_back(front.right[2 * p]);
@@ -145,8 +148,9 @@ MatrixFactors<T> unpack(const MultifrontalFactors<T>& factors) {
 
 template DeterminantProduct pivot_product(const MultifrontalFactors<float>&);
 template DeterminantProduct pivot_product(const MultifrontalFactors<double>&);
-template Inertia inertia_of(const MultifrontalFactors<float>&);
-template Inertia inertia_of(const MultifrontalFactors<double>&);
+#define ECHELON_INSTANTIATE(T) template Inertia inertia_of(const MultifrontalFactors<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 template MatrixFactors<float> unpack(const MultifrontalFactors<float>&);
 template MatrixFactors<double> unpack(const MultifrontalFactors<double>&);
 

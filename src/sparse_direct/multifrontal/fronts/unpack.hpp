@@ -13,7 +13,7 @@ namespace echelon::sparse_direct {
 template <class T>
 [[nodiscard]] DeterminantProduct pivot_product(const MultifrontalFactors<T>& factors);
 
-/// Inertia of a symmetric matrix. O(1). Throws Error after perturbed pivots.
+/// Inertia of a real symmetric or a Hermitian matrix. O(1). Throws Error after perturbed pivots.
 template <class T>
 [[nodiscard]] Inertia inertia_of(const MultifrontalFactors<T>& factors);
 

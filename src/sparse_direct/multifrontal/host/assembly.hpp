@@ -2,6 +2,7 @@
 /// Assembly of fronts: elements of A and update matrices of children are added.
 #pragma once
 
+#include "sparse_direct/multifrontal/fronts/front.hpp"
 #include "sparse_direct/multifrontal/fronts/panel_layout.hpp"
 
 #include <algorithm>
@@ -23,6 +24,7 @@ struct FrontMemory {
   T* update = nullptr;
   std::int32_t* row_ids = nullptr;
   std::int32_t* column_ids = nullptr;
+  TriangleMirror mirror;  ///< of a symmetric factorisation
   [[nodiscard]] std::int64_t below() const { return size - pivots; }
   [[nodiscard]] std::int64_t delayed_in() const { return pivots - own_pivots; }
 };
@@ -151,7 +153,7 @@ void add_delayed(std::span<const std::int32_t> positions, const FrontMemory<T>& 
       if (positions[i] >= parent.own_pivots) {
         column[positions[i] + shift] = element;
       } else if (symmetric) {
-        parent.lower[at + j + positions[i] * parent.size] = element;
+        parent.lower[at + j + positions[i] * parent.size] = parent.mirror(element);
       } else {
         column[positions[i]] = element;
       }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 namespace echelon::sparse_direct {
@@ -86,7 +87,8 @@ std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t elim
 
 namespace complete_pivoting_detail {
 
-/// Root front of a symmetric matrix, of which the lower triangle is stored. Rows below are those of a border.
+/// Root front of a symmetric or Hermitian matrix, of which the lower triangle is stored. Rows below are those
+/// of a border.
 template <class T>
 class SymmetricRoot {
  public:
@@ -97,6 +99,7 @@ class SymmetricRoot {
         update_(front.update),
         d_(diagonal),
         ids_(front.column_ids),
+        mirror_(front.mirror),
         cancel_(cancel) {}
 
   /// Eliminates from pivot `first` on. Returns the total number of eliminated pivots.
@@ -136,7 +139,8 @@ class SymmetricRoot {
       for (std::int64_t p = first; p < last; ++p) {
         T v = at(n_ + j, p) * d_[2 * p];
         if (d_[2 * p + 1] != T{0}) v += at(n_ + j, p + 1) * d_[2 * p + 1];
-        if (p > first && d_[2 * p - 1] != T{0}) v += at(n_ + j, p - 1) * d_[2 * p - 1];
+        if (p > first && d_[2 * p - 1] != T{0}) v += at(n_ + j, p - 1) * mirror_(d_[2 * p - 1]);
+        v = mirror_(v);
         for (std::int64_t i = n_ + j; i < size_; ++i) column[i] -= at(i, p) * v;
       }
     }
@@ -164,16 +168,20 @@ class SymmetricRoot {
     if (i == j) return;
     for (std::int64_t k = 0; k < i; ++k) std::swap(at(i, k), at(j, k));
     std::swap(at(i, i), at(j, j));
-    for (std::int64_t k = i + 1; k < j; ++k) std::swap(at(k, i), at(j, k));
+    for (std::int64_t k = i + 1; k < j; ++k) {
+      const T below = std::exchange(at(k, i), mirror_(at(j, k)));
+      at(j, k) = mirror_(below);
+    }
+    at(j, i) = mirror_(at(j, i));
     for (std::int64_t k = j + 1; k < size_; ++k) std::swap(at(k, i), at(k, j));
     std::swap(ids_[i], ids_[j]);
   }
 
   void eliminate_single(std::int64_t p) const {
-    const T pivot = at(p, p);
+    const T pivot = mirror_.on_diagonal(at(p, p));
     d_[2 * p] = pivot, d_[2 * p + 1] = 0;
     for (std::int64_t j = p + 1; j < n_; ++j) {
-      const T l = at(j, p) / pivot;
+      const T l = mirror_(at(j, p)) / pivot;
       for (std::int64_t i = j; i < size_; ++i) at(i, j) -= at(i, p) * l;
     }
     for (std::int64_t i = p + 1; i < size_; ++i) at(i, p) /= pivot;
@@ -181,23 +189,28 @@ class SymmetricRoot {
 
   /// Eliminates a pivot of order two, whose off-diagonal element is its largest.
   void eliminate_pair(std::int64_t p) const {
+    const T a11 = mirror_.on_diagonal(at(p, p));
     const T a21 = at(p + 1, p);
-    const T first = at(p, p) / a21;
-    const T second = at(p + 1, p + 1) / a21;
+    const T a22 = mirror_.on_diagonal(at(p + 1, p + 1));
+    const T phase = mirror_.conjugates ? a21 / mirror_(a21) : T{1};
+    const T first = a11 / a21;
+    const T second = a22 / mirror_(a21);
     const T determinant = first * second - T{1};
-    d_[2 * p] = at(p, p), d_[2 * p + 1] = a21, d_[2 * p + 2] = at(p + 1, p + 1), d_[2 * p + 3] = 0;
+    d_[2 * p] = a11, d_[2 * p + 1] = a21, d_[2 * p + 2] = a22, d_[2 * p + 3] = 0;
     at(p + 1, p) = 0;
+    // (x, y) times the inverse of the pivot.
+    const auto divided = [&](T x, T y) {
+      y *= phase;
+      return std::pair((second * x - y) / determinant / a21, (first * y - x) / determinant / a21);
+    };
     for (std::int64_t j = p + 2; j < n_; ++j) {
-      const T l1 = (second * at(j, p) - at(j, p + 1)) / determinant / a21;
-      const T l2 = (first * at(j, p + 1) - at(j, p)) / determinant / a21;
-      for (std::int64_t i = j; i < size_; ++i) at(i, j) -= at(i, p) * l1 + at(i, p + 1) * l2;
+      const auto [l1, l2] = divided(at(j, p), at(j, p + 1));
+      const T u1 = mirror_(l1);
+      const T u2 = mirror_(l2);
+      for (std::int64_t i = j; i < size_; ++i) at(i, j) -= at(i, p) * u1 + at(i, p + 1) * u2;
     }
-    for (std::int64_t i = p + 2; i < size_; ++i) {
-      const T x = at(i, p);
-      const T y = at(i, p + 1);
-      at(i, p) = (second * x - y) / determinant / a21;
-      at(i, p + 1) = (first * y - x) / determinant / a21;
-    }
+    for (std::int64_t i = p + 2; i < size_; ++i)
+      std::tie(at(i, p), at(i, p + 1)) = divided(at(i, p), at(i, p + 1));
   }
 
   std::int64_t n_;
@@ -206,6 +219,7 @@ class SymmetricRoot {
   T* update_;
   T* d_;
   std::int32_t* ids_;
+  TriangleMirror mirror_;
   const CancellationToken& cancel_;
 };
 

@@ -86,9 +86,8 @@ class Factorization {
     for (const Worker<T>& worker : workers_) add_facts(worker.facts);
     if (has_border()) factors_.border = std::move(separate_.back());
     storage_.number_pivots();
-    if constexpr (!is_complex<T>) {
-      if (delays() && layout_.symmetric()) count_signs(factors_);
-    }
+    const bool has_signs = layout_.kind == FactorKind::hermitian_ldlt || !is_complex<T>;
+    if (has_signs && has_block_diagonal(layout_.kind)) count_signs(factors_);
     return {};
   }
 
@@ -297,10 +296,8 @@ class Factorization {
   /// on, since its elements of their columns are those of the children, where no threshold allowed them.
   std::int32_t eliminate(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
     if (front.pivots == 0 || layout_.collects(s)) return 0;
-    if (layout_.kind == FactorKind::ldlt) return eliminate_ldlt(s, front, worker);
-    if constexpr (!is_complex<T>) {  // which has no Cholesky factorisation
-      if (layout_.kind == FactorKind::cholesky) return eliminate_cholesky(s, front, worker);
-    }
+    if (has_block_diagonal(layout_.kind)) return eliminate_ldlt(s, front, worker);
+    if (layout_.kind == FactorKind::cholesky) return eliminate_cholesky(s, front, worker);
     return eliminate_lu(s, front, worker);
   }
 
@@ -311,7 +308,8 @@ class Factorization {
                                       front.lower,
                                       front.update,
                                       front.column_ids,
-                                      diagonal};
+                                      diagonal,
+                                      front.mirror};
     const std::int32_t eliminated =
         taken(kernels_.factor_ldlt(worker.pack, worker.scratch, symmetric, thresholds_for(s, front)), worker);
     if (!decides_rank(s) && !is_border(s)) return eliminated;
@@ -386,14 +384,15 @@ class Factorization {
   }
 
   std::int32_t eliminate_cholesky(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
-    const int eliminated = kernels_.factor_cholesky(
-        worker.pack, static_cast<int>(front.size), static_cast<int>(front.pivots), front.lower, front.update);
+    const int eliminated =
+        kernels_.factor_cholesky(worker.pack, worker.scratch, static_cast<int>(front.size),
+                                 static_cast<int>(front.pivots), front.lower, front.update);
     if (eliminated < front.pivots) {
       const std::lock_guard lock(mutex_);
       if (!failed_ || s < failed_supernode_) {
         failed_supernode_ = s;
         failed_ = FailedPivot{tree_.permutation[tree_.supernode_begin[s] + eliminated],
-                              static_cast<double>(front.lower[eliminated + eliminated * front.size])};
+                              real(front.lower[eliminated + eliminated * front.size])};
       }
     }
     return eliminated;

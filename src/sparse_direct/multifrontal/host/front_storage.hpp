@@ -66,6 +66,7 @@ class FrontStorage {
     front.own_pivots = tree_.pivots(s);
     front.pivots = record.pivots;
     front.eliminated = record.eliminated;
+    front.mirror = {is_hermitian(layout_.kind)};
     front.lower = factors_.values.data() + record.values;
     if (LargerFront* larger = larger_[s].get()) {
       front.lower = larger->values.data();

@@ -12,32 +12,18 @@
 
 namespace echelon::sparse_direct {
 
-/// The kernels of the Cholesky factorisation, which complex matrices do not have.
-template <class Isa, class T>
-constexpr FrontKernels<T> cholesky_kernels() {
-  FrontKernels<T> kernels{};
-  if constexpr (!is_complex<T>) {
-    kernels.factor_cholesky = factor_cholesky_front<Isa, T>;
-    kernels.lower = {solve_lower<Isa, false, T>, solve_all_lower<Isa, false, T>,
-                     solve_divided_lower<Isa, false, T>};
-    kernels.lower_transposed = {solve_lower_transposed<Isa, false, T>,
-                                solve_all_lower_transposed<Isa, false, T>,
-                                solve_divided_lower_transposed<Isa, false, T>};
-  }
-  return kernels;
-}
-
 template <class Isa, class T>
 const FrontKernels<T>* kernels_of() {
-  static constexpr FrontKernels<T> cholesky = cholesky_kernels<Isa, T>();
   static constexpr FrontKernels<T> kernels{
-      .factor_cholesky = cholesky.factor_cholesky,
+      .factor_cholesky = factor_cholesky_front<Isa, T>,
       .factor_lu = factor_lu_front<Isa, T>,
       .factor_ldlt = factor_ldlt_front<Isa, T>,
-      .lower = cholesky.lower,
+      .lower = {solve_lower<Isa, false, T>, solve_all_lower<Isa, false, T>,
+                solve_divided_lower<Isa, false, T>},
       .unit_lower = {solve_lower<Isa, true, T>, solve_all_lower<Isa, true, T>,
                      solve_divided_lower<Isa, true, T>},
-      .lower_transposed = cholesky.lower_transposed,
+      .lower_transposed = {solve_lower_transposed<Isa, false, T>, solve_all_lower_transposed<Isa, false, T>,
+                           solve_divided_lower_transposed<Isa, false, T>},
       .unit_lower_transposed = {solve_lower_transposed<Isa, true, T>,
                                 solve_all_lower_transposed<Isa, true, T>,
                                 solve_divided_lower_transposed<Isa, true, T>},

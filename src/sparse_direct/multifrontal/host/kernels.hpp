@@ -48,7 +48,7 @@ struct TriangleKernels {
 /// factorisations do.
 template <class T>
 struct FrontKernels {
-  int (*factor_cholesky)(PackBuffers<T>&, int size, int pivots, T* panel, T* update);
+  int (*factor_cholesky)(PackBuffers<T>&, std::vector<T>& scratch, int size, int pivots, T* panel, T* update);
   FrontResult<T> (*factor_lu)(PackBuffers<T>&, const UnsymmetricFront<T>&, const PivotThresholds<T>&);
   FrontResult<T> (*factor_ldlt)(PackBuffers<T>&, std::vector<T>& scratch, const SymmetricFront<T>&,
                                 const PivotThresholds<T>&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Partial L D L^T factorisation of a symmetric indefinite front with threshold partial pivoting.
+/// Partial L D L^T or L D L^H factorisation of an indefinite front with threshold partial pivoting.
 #pragma once
 
 #include "sparse_direct/multifrontal/fronts/front.hpp"
@@ -50,10 +50,10 @@ Real<T> largest_magnitude(int rows, const T* a) {
   return S::largest(largest);
 }
 
-/// Inverse [[d11, d21], [d21, d22]] of a pivot of order two.
+/// Inverse [[d11, d12], [d21, d22]] of a pivot of order two.
 template <class T>
 struct InversePair {
-  T d11, d21, d22;
+  T d11, d12, d21, d22;
 };
 
 /// The factorisation in progress of a front. Rows and columns of eliminated pivots come first.
@@ -65,6 +65,7 @@ class LdltFront {
       : buffers_(buffers),
         scratch_(scratch),
         front_(front),
+        mirror_(front.mirror),
         thresholds_(thresholds),
         size_(front.size),
         columns_(front.pivots) {}
@@ -86,7 +87,7 @@ class LdltFront {
 
  private:
   [[nodiscard]] T* at(int i, int j) const { return front_.lower + i + static_cast<std::int64_t>(j) * size_; }
-  [[nodiscard]] T& element(int i, int j) const { return i >= j ? *at(i, j) : *at(j, i); }
+  [[nodiscard]] T element(int i, int j) const { return i >= j ? *at(i, j) : mirror_(*at(j, i)); }
 
   /// Eliminates columns [first, last), to which all pivots before have been applied, with pivots from `first`
   /// on. Returns how many; the columns that failed come last, with all pivots applied.
@@ -178,7 +179,7 @@ class LdltFront {
     const Real<T> largest = std::max({pivot_size(a11), pivot_size(a21), pivot_size(a22)});
     if (!(largest > 0) || !std::isfinite(in_i + in_j)) return false;
     const T diagonal = product(a11 / largest, a22);
-    const T off_diagonal = product(a21 / largest, a21);
+    const T off_diagonal = product(a21 / largest, mirror_(a21));
     const T determinant = diagonal - off_diagonal;
     const Real<T> size = pivot_size(determinant);
     if (!(size >= std::max(pivot_size(diagonal), pivot_size(off_diagonal)) / 2)) return false;
@@ -189,11 +190,12 @@ class LdltFront {
     return thresholds_.column * std::max(first, second) <= 1;
   }
 
-  static InversePair<T> invert(T a11, T a21, T a22) {
+  [[nodiscard]] InversePair<T> invert(T a11, T a21, T a22) const {
     const Real<T> largest = std::max({pivot_size(a11), pivot_size(a21), pivot_size(a22)});
-    const T determinant = product(a11 / largest, a22) - product(a21 / largest, a21);
-    return {quotient(a22 / largest, determinant), quotient(-(a21 / largest), determinant),
-            quotient(a11 / largest, determinant)};
+    const T determinant =
+        mirror_.on_diagonal(product(a11 / largest, a22) - product(a21 / largest, mirror_(a21)));
+    const T d21 = quotient(-(a21 / largest), determinant);
+    return {quotient(a22 / largest, determinant), mirror_(d21), d21, quotient(a11 / largest, determinant)};
   }
 
   /// Replaces a pivot that satisfies no threshold.
@@ -201,15 +203,17 @@ class LdltFront {
     const Real<T> in_column = largest_magnitude<Isa>(size_ - p - 1, at(p + 1, p));
     const Real<T> least = thresholds_.perturbation * std::max(Real<T>{1}, in_column);
     T& pivot = *at(p, p);
+    pivot = mirror_.on_diagonal(pivot);
     if (pivot_size(pivot) < least) pivot = of_size(least, pivot);
     ++perturbed_;
   }
 
   void eliminate_single(int p, int last) {
-    const T pivot = *at(p, p);
+    const T pivot = mirror_.on_diagonal(*at(p, p));
     largest_ = std::max(largest_, pivot_size(pivot));
     T* l = at(0, p);
-    before_.assign(l + p, l + last);
+    before_.clear();
+    append_mirrored(l + p, l + last);
     front_.diagonal[2 * p] = pivot;
     front_.diagonal[2 * p + 1] = 0;
     for (int i = p + 1; i < size_; ++i) l[i] = quotient(l[i], pivot);
@@ -220,15 +224,16 @@ class LdltFront {
   }
 
   void eliminate_pair(int p, int last) {
-    const T a11 = *at(p, p);
+    const T a11 = mirror_.on_diagonal(*at(p, p));
     const T a21 = *at(p + 1, p);
-    const T a22 = *at(p + 1, p + 1);
+    const T a22 = mirror_.on_diagonal(*at(p + 1, p + 1));
     const InversePair<T> inverse = invert(a11, a21, a22);
     largest_ = std::max({largest_, pivot_size(a11), pivot_size(a21), pivot_size(a22)});
     T* l1 = at(0, p);
     T* l2 = at(0, p + 1);
-    before_.assign(l1 + p, l1 + last);
-    before_.insert(before_.end(), l2 + p, l2 + last);
+    before_.clear();
+    append_mirrored(l1 + p, l1 + last);
+    append_mirrored(l2 + p, l2 + last);
     const T* first = before_.data();
     const T* second = first + (last - p);
     T* d = front_.diagonal + 2 * p;
@@ -238,11 +243,18 @@ class LdltFront {
       const T x = l1[i];
       const T y = l2[i];
       l1[i] = product(x, inverse.d11) + product(y, inverse.d21);
-      l2[i] = product(x, inverse.d21) + product(y, inverse.d22);
+      l2[i] = product(x, inverse.d12) + product(y, inverse.d22);
     }
     for (int j = p + 2; j < last; ++j) {
       subtract_multiples<Isa>(size_ - j, l1 + j, first[j - p], l2 + j, second[j - p], at(j, j));
     }
+  }
+
+  /// Keeps elements of a pivot's column before their division: those of its row.
+  void append_mirrored(const T* begin, const T* end) {
+    before_.insert(before_.end(), begin, end);
+    if (mirror_.conjugates)
+      std::transform(before_.end() - (end - begin), before_.end(), before_.end() - (end - begin), mirror_);
   }
 
   /// Exchanges rows and columns i < j of the symmetric matrix; rows in columns from `first_column` on only.
@@ -250,7 +262,11 @@ class LdltFront {
     if (i == j) return;
     for (int k = first_column; k < i; ++k) std::swap(*at(i, k), *at(j, k));
     std::swap(*at(i, i), *at(j, j));
-    for (int k = i + 1; k < j; ++k) std::swap(*at(k, i), *at(j, k));
+    for (int k = i + 1; k < j; ++k) {
+      const T below = std::exchange(*at(k, i), mirror_(*at(j, k)));
+      *at(j, k) = mirror_(below);
+    }
+    *at(j, i) = mirror_(*at(j, i));
     std::swap_ranges(at(j + 1, i), at(0, i) + size_, at(j + 1, j));
     std::swap(front_.ids[i], front_.ids[j]);
   }
@@ -268,8 +284,15 @@ class LdltFront {
     }
   }
 
-  /// Computes V = L D for rows [begin, end) of L and pivots [first, last), column-major without padding.
+  /// Computes V = L D, or its conjugate for a Hermitian front, for rows [begin, end) of L and pivots
+  /// [first, last), column-major without padding: L V^T is to be subtracted.
   const T* scaled_rows(int first, int last, int begin, int end) const {
+    multiply_by_pivots(first, last, begin, end);
+    if (mirror_.conjugates) std::transform(scratch_.begin(), scratch_.end(), scratch_.begin(), mirror_);
+    return scratch_.data();
+  }
+
+  void multiply_by_pivots(int first, int last, int begin, int end) const {
     const int rows = end - begin;
     scratch_.resize(static_cast<std::size_t>(rows) * (last - first));
     T* v = scratch_.data();
@@ -283,12 +306,11 @@ class LdltFront {
       const T* next = at(begin, p + 1);
       for (int i = 0; i < rows; ++i) {
         v[i] = product(l[i], d[0]) + product(next[i], d[1]);
-        v[i + rows] = product(l[i], d[1]) + product(next[i], d[2]);
+        v[i + rows] = product(l[i], mirror_(d[1])) + product(next[i], d[2]);
       }
       ++p;
       v += rows;
     }
-    return scratch_.data();
   }
 
   /// Applies pivots [first, last) to columns [begin, end).
@@ -314,22 +336,23 @@ class LdltFront {
   PackBuffers<T>& buffers_;
   std::vector<T>& scratch_;
   const SymmetricFront<T>& front_;
+  TriangleMirror mirror_;
   const PivotThresholds<T>& thresholds_;
   int size_;
   int columns_;
   std::vector<std::pair<int, int>> exchanges_;
   Real<T> largest_ = 0;  // in the pivots
   int perturbed_ = 0;
-  std::vector<T> before_;  // pivot columns before their division
+  std::vector<T> before_;  // pivot rows
 };
 
 }  // namespace ldlt_detail
 
-/// Eliminates the leading columns of a symmetric front with pivots of order one and two, as far as the
-/// thresholds allow. Rows and columns are exchanged so that those eliminated come first. On
-/// return the columns of `lower` hold L (unit diagonal, not stored), and `diagonal` D; the remaining columns,
-/// and `update`, hold the Schur complement. The tests are those of I. Duff, J. Reid (ACM Trans. Math. Softw.
-/// 9, 1983): |l_ij| <= 1 / threshold.
+/// Eliminates the leading columns of a symmetric or Hermitian front with pivots of order one and two, as far
+/// as the thresholds allow. Rows and columns are exchanged so that those eliminated come first. On return the
+/// columns of `lower` hold L (unit diagonal, not stored), and `diagonal` D; the remaining columns, and
+/// `update`, hold the Schur complement. The tests are those of I. Duff, J. Reid (ACM Trans. Math. Softw. 9,
+/// 1983): |l_ij| <= 1 / threshold.
 template <class Isa, class T>
 FrontResult<T> factor_ldlt_front(PackBuffers<T>& buffers, std::vector<T>& scratch,
                                  const SymmetricFront<T>& front, const PivotThresholds<T>& thresholds) {

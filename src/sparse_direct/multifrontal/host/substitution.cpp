@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -197,6 +198,7 @@ class VectorSubstitution {
 /// Computes X = D^-1 X for pivots of order one and two.
 template <class T>
 void divide_by_pivots(const MultifrontalFactors<T>& factors, int columns, T* x) {
+  const TriangleMirror mirror{is_hermitian(factors.kind)};
   for (const FrontRecord& record : factors.fronts) {
     const T* d = factors.front(record).right;
     for (int p = 0; p < record.eliminated; ++p) {
@@ -208,21 +210,29 @@ void divide_by_pivots(const MultifrontalFactors<T>& factors, int columns, T* x) 
       // Elements are scaled by the off-diagonal one, which is the largest of the three up to the pivot
       // threshold.
       const T off_diagonal = d[2 * p + 1];
+      const T mirrored = mirror(off_diagonal);
+      const T phase = mirror.conjugates ? off_diagonal / mirrored : T{1};
       const T first = d[2 * p] / off_diagonal;
-      const T second = d[2 * p + 2] / off_diagonal;
+      const T second = d[2 * p + 2] / mirrored;
       const T determinant = first * second - T{1};
       for (int c = 0; c < columns; ++c) {
         const T b1 = row[c] / off_diagonal;
         const T b2 = row[columns + c] / off_diagonal;
         row[c] = (second * b1 - b2) / determinant;
-        row[columns + c] = (first * b2 - b1) / determinant;
+        row[columns + c] = (first * b2 - b1) / determinant * phase;
       }
       ++p;
     }
   }
 }
 
-/// Substitutes with the triangles of the factors: `forward(triangle, numbers)`, then `backward`.
+template <class T>
+void conjugate(std::int64_t count, T* x) {
+  if constexpr (is_complex<T>) std::transform(x, x + count, x, [](T value) { return std::conj(value); });
+}
+
+/// Substitutes with the triangles of the factors: `forward(triangle, numbers)`, then `backward`. With L^H, or
+/// with the transpose of a Hermitian matrix, which is its conjugate, conjugates of X are solved for.
 template <class T, class Method>
 void substitute_with(const MultifrontalFactors<T>& factors, bool transposed, int columns, T* x,
                      SubstitutionHalves halves, Method& method) {
@@ -231,15 +241,19 @@ void substitute_with(const MultifrontalFactors<T>& factors, bool transposed, int
   const std::int32_t* column_numbers = factors.column_numbers.data();
   const bool forward = halves != SubstitutionHalves::backward;
   const bool backward = halves != SubstitutionHalves::forward;
+  const bool hermitian = is_complex<T> && is_hermitian(factors.kind);
+  const std::int64_t count = factors.n * columns;
+  if (hermitian && transposed) conjugate(count, x);
   if (forward && factors.kind == FactorKind::lu) {
     method.forward(transposed ? kernels.upper_transposed : kernels.unit_lower,
                    transposed ? column_numbers : rows);
   } else if (forward) {
     method.forward(factors.kind == FactorKind::cholesky ? kernels.lower : kernels.unit_lower, rows);
-    if (factors.kind == FactorKind::ldlt) divide_by_pivots(factors, columns, x);
+    if (has_block_diagonal(factors.kind)) divide_by_pivots(factors, columns, x);
   }
+  if (backward && forward) std::fill(x + factors.facts.rank * columns, x + count, T{0});
+  if (hermitian && (transposed || backward)) conjugate(count, x);
   if (!backward) return;
-  if (forward) std::fill(x + factors.facts.rank * columns, x + factors.n * columns, T{0});
   if (factors.kind == FactorKind::lu) {
     method.backward(transposed ? kernels.unit_lower_transposed : kernels.upper,
                     transposed ? rows : column_numbers);
@@ -247,6 +261,7 @@ void substitute_with(const MultifrontalFactors<T>& factors, bool transposed, int
     method.backward(
         factors.kind == FactorKind::cholesky ? kernels.lower_transposed : kernels.unit_lower_transposed,
         rows);
+    if (hermitian && !transposed) conjugate(count, x);
   }
 }
 

@@ -120,7 +120,9 @@ TYPED_TEST(FrontKernelsTest, Cholesky_ReproducesTheFront) {
       for (int i = 0; i < size; ++i) m(i, i) = 4.0 * size;
       Parts<T> f(m, pivots);
       PackBuffers<T> buffers;
-      ASSERT_EQ(kernels->factor_cholesky(buffers, size, pivots, f.lower.data(), f.update.data()), pivots);
+      std::vector<T> scratch;
+      ASSERT_EQ(kernels->factor_cholesky(buffers, scratch, size, pivots, f.lower.data(), f.update.data()),
+                pivots);
       double worst = 0;
       for (int j = 0; j < size; ++j) {
         for (int i = j; i < size; ++i) {
@@ -143,7 +145,8 @@ TYPED_TEST(FrontKernelsTest, CholeskyOfIndefinite_NamesColumnAndPivot) {
       for (int i = 0; i < 50; ++i) m(i, i) = i == bad ? -2 : 4;
       Parts<T> f(m, 45);
       PackBuffers<T> buffers;
-      EXPECT_EQ(kernels->factor_cholesky(buffers, 50, 45, f.lower.data(), f.update.data()), bad);
+      std::vector<T> scratch;
+      EXPECT_EQ(kernels->factor_cholesky(buffers, scratch, 50, 45, f.lower.data(), f.update.data()), bad);
       EXPECT_EQ(f.in_lower(bad, bad), -2);
     }
   }
@@ -427,7 +430,8 @@ TYPED_TEST(FrontKernelsTest, Cancelled_EliminatesNothing) {
     std::vector<T> scratch;
     Parts<T> f(m, 300);
     const std::vector<T> update = f.update;
-    EXPECT_EQ(kernels->factor_cholesky(buffers, f.size, f.pivots, f.lower.data(), f.update.data()), 0);
+    EXPECT_EQ(kernels->factor_cholesky(buffers, scratch, f.size, f.pivots, f.lower.data(), f.update.data()),
+              0);
     const UnsymmetricFront<T> unsymmetric{
         f.size,          f.pivots,         f.lower.data(),      f.upper.data(),
         f.update.data(), f.row_ids.data(), f.column_ids.data(), f.exchanges.data()};
