@@ -86,14 +86,15 @@ enum {
   ECHELON_INTERNAL = -99
 };
 
-/* Types of elements. Complex ones are reserved: ECHELON_NOT_BUILT. */
+/* Types of elements. Complex ones are a real and an imaginary part, as C's double complex, on the host.
+ * ECHELON_COMPLEX_FLOAT is reserved: ECHELON_NOT_BUILT. */
 enum { ECHELON_FLOAT = 1, ECHELON_DOUBLE = 2, ECHELON_COMPLEX_FLOAT = 3, ECHELON_COMPLEX_DOUBLE = 4 };
 /* Types of indices and offsets. */
 enum { ECHELON_INT32 = 32, ECHELON_INT64 = 64 };
 /* Orders of the elements of a matrix: CSR, or a dense row-major one; CSC, or a dense column-major one. */
 enum { ECHELON_BY_ROWS = 1, ECHELON_BY_COLUMNS = 2 };
 /* Elements that the arrays of a sparse matrix hold: all, the lower or upper triangle of a symmetric matrix,
- * or all of one that is stated to be symmetric. */
+ * or all of one that is stated to be symmetric. Symmetric means A = A^T for complex elements, too. */
 enum { ECHELON_FULL = 0, ECHELON_LOWER = 1, ECHELON_UPPER = 2, ECHELON_SYMMETRIC = 3 };
 /* Flags of echelon_solve, which may be added. */
 enum {

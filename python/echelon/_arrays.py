@@ -168,9 +168,11 @@ def _product(function: Any, dtype: np.dtype[Any]) -> Any:
 
 def _operator(A: Any, dtype: np.dtype[Any]) -> Any:
     rows, columns = A.shape
-    transposed = getattr(A, "rmatvec", None)
-    return core_of(dtype).Matrix.linear_operator(rows, columns, _product(A.matvec, dtype),
-                                                 _product(transposed, dtype) if callable(transposed) else None)
+    adjoint = getattr(A, "rmatvec", None)
+    transposed = None
+    if callable(adjoint):
+        transposed = _product((lambda x: np.conj(adjoint(np.conj(x)))) if dtype == COMPLEX128 else adjoint, dtype)
+    return core_of(dtype).Matrix.linear_operator(rows, columns, _product(A.matvec, dtype), transposed)
 
 
 def as_matrix(A: Any, dtype: np.dtype[Any]) -> Any:

@@ -3,6 +3,7 @@
 
 They differ in this: a singular matrix raises `echelon.SingularMatrix`, a numpy.linalg.LinAlgError, rather than giving NaN
 with a warning; gmres preconditions from the right, so that its residuals are those of A; and spilu factors without fill-in.
+Matrices and right-hand sides may be complex, excluding those of lsqr and lsmr; complex64 is computed in complex128.
 
 Examples
 --------
@@ -41,8 +42,18 @@ def _ordering(permc_spec: str | None) -> dict[str, Any]:
     return _ORDERINGS[permc_spec]
 
 
+def _widened(a: Any) -> Any:
+    """The same in complex128 for complex64, which the library has no numbers for."""
+    if getattr(a, "dtype", None) != np.complex64:
+        return a
+    if not is_operator(a):
+        return a.astype(np.complex128)
+    from scipy.sparse.linalg import LinearOperator
+    return LinearOperator(a.shape, a.matvec, rmatvec=getattr(a, "rmatvec", None), dtype=np.complex128)
+
+
 def _square_sparse(A: Any) -> Any:
-    type_of_matrix(A)  # raises for complex numbers
+    A = _widened(A)
     if not is_sparse(A):
         from scipy.sparse import csr_array
         A = csr_array(np.asarray(A))
@@ -64,7 +75,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
         Has no effect.
     """
     A = _square_sparse(A)
-    rhs = dense_array(b, "b")
+    rhs = _widened(dense_array(b, "b"))
     is_vector = rhs.ndim == 1 or rhs.shape[1] == 1
     if is_vector:
         rhs = rhs.reshape(-1)
@@ -83,7 +94,7 @@ class LU:
         Elements of the factors.
     L, U : csc_array
         Triangles with ``L @ U == (Pr @ A) @ Pc`` up to rounding errors, where the permutations are those of `perm_r` and
-        `perm_c`. They are formed when they are asked for.
+        `perm_c`. They are formed when they are asked for; those of a complex A are not given out.
     perm_r, perm_c : array of int
         Row i of A is row ``perm_r[i]`` of L, and column j of A is column ``perm_c[j]`` of U.
     """
@@ -96,7 +107,7 @@ class LU:
 
     def solve(self, rhs: NDArray[Any], trans: str = "N") -> NDArray[Any]:
         """Solve with A ("N"), its transpose ("T") or its adjoint ("H")."""
-        x: NDArray[Any] = self._solver.solve(rhs, trans=trans)
+        x: NDArray[Any] = self._solver.solve(_widened(rhs), trans=trans)
         return x
 
     @cached_property
@@ -163,14 +174,14 @@ def splu(A: Any, permc_spec: str | None = None, diag_pivot_thresh: float | None 
 def factorized(A: Any) -> Callable[[NDArray[Any]], NDArray[Any]]:
     """A function that solves ``A @ x = b`` for a b, with factors of A."""
     solver = factor(_square_sparse(A))
-    return lambda b: solver.solve(b)
+    return lambda b: solver.solve(_widened(b))
 
 
 class _IncompleteLU(LU):
     def solve(self, rhs: NDArray[Any], trans: str = "N") -> NDArray[Any]:
         if trans != "N":
             raise BadOption("an incomplete factorisation solves with A only: trans='N'", "trans")
-        return self._solver.apply(rhs)
+        return self._solver.apply(_widened(rhs))
 
     @property
     def _triangles(self) -> tuple[Any, Any]:
@@ -233,12 +244,13 @@ def _iterate(method: str, A: Any, b: Any, x0: Any, rtol: float, atol: Any, maxit
              callback: _Callback | None, **options: Any) -> tuple[NDArray[Any], int]:
     """x, and 0 if it meets the tolerance, or else the number of iterations."""
     atol = _absolute_tolerance(atol)
-    rhs = dense_array(b, "b")
+    rhs = _widened(dense_array(b, "b"))
     if rhs.ndim == 2 and rhs.shape[1] == 1:
         rhs = rhs.reshape(-1)
-    dtype = common_type(type_of_matrix(A), scalar_type(rhs.dtype, "b"))
     if M is None and hasattr(A, "psolve"):  # SciPy takes it as the preconditioner
         M = A.psolve
+    A, x0 = _widened(A), _widened(x0)
+    dtype = common_type(type_of_matrix(A, complex_too=True), scalar_type(rhs.dtype, "b", complex_too=True))
     guess = _first_guess(x0, M, rhs.astype(dtype, copy=False))
     A = A if is_sparse(A) or is_operator(A) else np.asarray(A)
     if np.isinf(max(rtol, atol)):  # any x will do
@@ -258,7 +270,7 @@ def _each_iterate(callback: Callable[[Any], Any] | None) -> _Callback | None:
 
 def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None,
        callback: Any = None) -> tuple[NDArray[Any], int]:
-    """Conjugate gradients for a symmetric positive definite A: (x, info), where info is 0 if x meets the tolerance
+    """Conjugate gradients for a symmetric (Hermitian) positive definite A: (x, info), where info is 0 if x meets the tolerance
     ``norm(b - A @ x) <= max(rtol * norm(b), atol)``, or else the number of iterations. `callback` is called with x after
     each iteration."""
     return _iterate("cg", A, b, x0, rtol, atol, maxiter, M, _each_iterate(callback))
@@ -274,7 +286,7 @@ def _shifted(A: Any, shift: float) -> Any:
     """A - shift I."""
     if is_operator(A):
         from scipy.sparse.linalg import LinearOperator
-        return LinearOperator(A.shape, lambda x: A.matvec(x) - shift * x, dtype=type_of_matrix(A))
+        return LinearOperator(A.shape, lambda x: A.matvec(x) - shift * x, dtype=type_of_matrix(A, complex_too=True))
     if is_sparse(A):
         from scipy.sparse import eye
         return (A - shift * eye(A.shape[0], dtype=A.dtype)).tocsr()
@@ -282,20 +294,24 @@ def _shifted(A: Any, shift: float) -> Any:
 
 
 def _check_symmetry(A: Any) -> None:
-    """ValueError unless two products show A to be symmetric up to rounding errors."""
+    """ValueError unless two products show A to be symmetric (Hermitian) up to rounding errors."""
     product = A.matvec if is_operator(A) else lambda x: A @ x
     generator = np.random.default_rng(0)
     x, y = generator.standard_normal((2, A.shape[0]))
+    dtype = type_of_matrix(A, complex_too=True)
+    is_complex = np.issubdtype(dtype, np.complexfloating)
+    if is_complex:
+        x, y = x + 1j * generator.standard_normal(x.shape), y + 1j * generator.standard_normal(y.shape)
     Ax, Ay = product(x), product(y)
-    tolerance = np.finfo(type_of_matrix(A)).eps ** (1 / 3) * np.linalg.norm(Ax) * np.linalg.norm(y)
-    if abs(y @ Ax - x @ Ay) > tolerance:
-        raise ValueError("A is not symmetric")
+    tolerance = np.finfo(dtype).eps ** (1 / 3) * np.linalg.norm(Ax) * np.linalg.norm(y)
+    if abs(np.vdot(y, Ax) - np.vdot(Ay, x)) > tolerance:
+        raise ValueError(f"A is not {'Hermitian' if is_complex else 'symmetric'}")
 
 
 def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float = 0.0, maxiter: int | None = None,
            M: Any = None, callback: Any = None, show: bool = False, check: bool = False) -> tuple[NDArray[Any], int]:
-    """MINRES for a symmetric A, or for ``A - shift * I``: (x, info) as in `cg`. With `check`, an A that is not symmetric
-    raises ValueError. `show` has no effect."""
+    """MINRES for a symmetric (Hermitian) A, or for ``A - shift * I``: (x, info) as in `cg`. With `check`, an A that is not
+    symmetric raises ValueError. `show` has no effect."""
     A = A if is_sparse(A) or is_operator(A) else np.asarray(A)
     if check:
         _check_symmetry(A)

@@ -2,7 +2,9 @@
 /// Many sparse systems with one pattern.
 #include "c/handles.hpp"
 
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/methods/sparse_batch.hpp>
+#include <echelon/solver/any_solver.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -66,12 +68,16 @@ std::int32_t echelon_batch_create(echelon_matrix A, echelon_batch* batch) {
     *batch = nullptr;
     std::visit(
         [&]<class T>(const std::shared_ptr<c::HeldMatrix<T>>& held) {
-          const echelon::Csr<T>& pattern = c::pattern_of(*held);
-          auto made = std::make_unique<echelon_batch_object>(echelon::SparseBatchSolver<T>(pattern));
-          made->rows = pattern.rows();
-          made->nonzeros = pattern.nonzeros();
-          made->device = pattern.device();
-          *batch = made.release();
+          if constexpr (echelon::is_complex<T>) {
+            throw c::Refusal(ECHELON_NOT_BUILT, "batches are for real matrices");
+          } else {
+            const echelon::Csr<T>& pattern = c::pattern_of(*held);
+            auto made = std::make_unique<echelon_batch_object>(echelon::SparseBatchSolver<T>(pattern));
+            made->rows = pattern.rows();
+            made->nonzeros = pattern.nonzeros();
+            made->device = pattern.device();
+            *batch = made.release();
+          }
         },
         c::object(A, "A").held);
     return ECHELON_SOLVED;

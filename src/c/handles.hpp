@@ -8,13 +8,14 @@
 #include "c/held_solver.hpp"
 
 #include <echelon/report.hpp>
-#include <echelon/solver/any_solver.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 
 namespace echelon::c {
 
@@ -66,16 +67,28 @@ void free_object(Object* handle) noexcept {
   });
 }
 
+/// Object<T> for one of the element types of the interface.
+template <template <class> class Object>
+using OfAnyScalar = std::variant<Object<float>, Object<double>, Object<std::complex<double>>>;
+
 /// Calls f.operator()<T>() for the element type that `scalar` names.
 template <class F>
 decltype(auto) with_scalar(std::int32_t scalar, const F& f) {
-  if (scalar == ECHELON_COMPLEX_FLOAT || scalar == ECHELON_COMPLEX_DOUBLE)
-    throw Refusal(ECHELON_NOT_BUILT, "complex elements are not supported");
-  if (scalar != ECHELON_FLOAT && scalar != ECHELON_DOUBLE) {
-    throw Refusal(ECHELON_BAD_ARGUMENT,
-                  "scalar is " + std::to_string(scalar) + ": use ECHELON_FLOAT or ECHELON_DOUBLE");
+  switch (scalar) {
+    case ECHELON_FLOAT:
+      return f.template operator()<float>();
+    case ECHELON_DOUBLE:
+      return f.template operator()<double>();
+    case ECHELON_COMPLEX_DOUBLE:
+      return f.template operator()<std::complex<double>>();
+    case ECHELON_COMPLEX_FLOAT:
+      throw Refusal(ECHELON_NOT_BUILT,
+                    "complex elements in float are not supported: use ECHELON_COMPLEX_DOUBLE");
+    default:
+      throw Refusal(ECHELON_BAD_ARGUMENT,
+                    "scalar is " + std::to_string(scalar) +
+                        ": use ECHELON_FLOAT, ECHELON_DOUBLE or ECHELON_COMPLEX_DOUBLE");
   }
-  return echelon::with_scalar(scalar == ECHELON_FLOAT ? Scalar::float32 : Scalar::float64, f);
 }
 
 /// The device of a name; null and empty: the host.
@@ -98,13 +111,13 @@ template <class T>
 
 struct echelon_matrix_object {
   echelon::c::Tag<echelon::c::HandleKind::matrix> tag;
-  echelon::OfAnyScalar<echelon::c::SharedMatrix> held;
+  echelon::c::OfAnyScalar<echelon::c::SharedMatrix> held;
 };
 
 struct echelon_solver_object {
   echelon::c::Tag<echelon::c::HandleKind::solver> tag;
   echelon::c::SolverSettings settings;
-  echelon::OfAnyScalar<echelon::c::SharedSolver> held;
+  echelon::c::OfAnyScalar<echelon::c::SharedSolver> held;
 };
 
 template <class T>

@@ -5,6 +5,7 @@
 #include "c/call.hpp"
 
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <utility>
 #include <variant>

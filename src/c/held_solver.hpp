@@ -165,7 +165,7 @@ class HeldSolver {
   void make(const SolverSettings& settings) {
     auto made = std::make_shared<PreparedSolver<T>>(
         make_solver<T>(settings.method, settings.device, settings.options));
-    if (settings.near_null_space) set_near_null_space(made->solver, *settings.near_null_space);
+    if (settings.near_null_space) take_near_null_space(made->solver, *settings.near_null_space);
     if (product_ != nullptr) {
       made->solver.set_preconditioner(
           Preconditioner<T>(product_function<T>(product_, product_user_), settings.device));
@@ -176,6 +176,14 @@ class HeldSolver {
     }
     prepared_ = std::move(made);
     changes_ = settings.changes;
+  }
+
+  static void take_near_null_space(Solver<T>& solver, const Dense<double>& vectors) {
+    if constexpr (is_complex<T>) {
+      throw Refusal(ECHELON_BAD_ARGUMENT, "near null spaces are for real matrices");
+    } else {
+      set_near_null_space(solver, vectors);
+    }
   }
 
   /// Calls a step of the Solver that makes it refer to A. If the step throws, or is an analysis, the solver

@@ -53,6 +53,12 @@ std::int32_t set_option(echelon_solver solver, const char* option, const auto& m
   });
 }
 
+/// Throws Refusal unless the method takes complex matrices.
+void require_complex(const std::string& method) {
+  if (!find_method(method).complex)
+    throw Refusal(ECHELON_NOT_BUILT, "method '" + method + "' is for real matrices");
+}
+
 /// View of right-hand sides or solutions in the caller's array.
 template <class T, class Pointer>
 DenseView<T> vectors(const char* name, Pointer data, std::int64_t rows, std::int64_t columns,
@@ -122,7 +128,7 @@ SolveOptions solve_options(const std::string& words) {
 }
 
 /// A handle's object with a copy of the matrix; null for none.
-std::unique_ptr<echelon_matrix_object> matrix_object(const OfAnyScalar<Matrix>* factor) {
+std::unique_ptr<echelon_matrix_object> matrix_object(const echelon::OfAnyScalar<Matrix>* factor) {
   if (factor == nullptr) return nullptr;
   auto made = std::make_unique<echelon_matrix_object>();
   std::visit(
@@ -151,7 +157,10 @@ std::int32_t echelon_create(const char* method, std::int32_t scalar, const char*
     made->settings.device = c::device_of(device);
     echelon::require(made->settings.device);
     echelon::find_method(method).check_options(made->settings.device, {});
-    c::with_scalar(scalar, [&]<class T>() { made->held = std::make_shared<c::HeldSolver<T>>(); });
+    c::with_scalar(scalar, [&]<class T>() {
+      if (echelon::is_complex<T>) c::require_complex(method);
+      made->held = std::make_shared<c::HeldSolver<T>>();
+    });
     *solver = made.release();
     return ECHELON_SOLVED;
   });
@@ -299,8 +308,15 @@ std::int32_t echelon_factors(echelon_solver solver, const char* names, echelon_m
       throw c::Refusal(ECHELON_BAD_ARGUMENT, "there is no factor '" + std::string(1, letters[unknown]) +
                                                  "': the letters are P, R, C, Q, L, U, D and F");
     }
-    const echelon::FactorMatrices all =
-        std::visit([](const auto& held) { return echelon::factor_matrices(held->factors()); }, made.held);
+    const echelon::FactorMatrices all = std::visit(
+        []<class T>(const std::shared_ptr<c::HeldSolver<T>>& held) -> echelon::FactorMatrices {
+          if constexpr (echelon::is_complex<T>) {
+            throw c::Refusal(ECHELON_NOT_BUILT, "factors of complex matrices are not given out");
+          } else {
+            return echelon::factor_matrices(held->factors());
+          }
+        },
+        made.held);
     std::vector<std::unique_ptr<echelon_matrix_object>> copies;
     for (const char letter : letters)
       copies.push_back(c::matrix_object(all.find(std::string_view(&letter, 1))));

@@ -110,6 +110,60 @@ static void test_triangle(void) {
   echelon_matrix_free(A);
 }
 
+/* i times the matrix of make_matrix(), whose solutions are (1 2 3 4) for i b. */
+static int32_t product_by_i(void* user, const void* x, void* y) {
+  const double* in = x;
+  double* out = y;
+  int row;
+  (void)user;
+  for (row = 0; row < n; ++row) {
+    int k;
+    out[2 * row] = out[2 * row + 1] = 0;
+    for (k = offsets[row]; k < offsets[row + 1]; ++k) {
+      out[2 * row] -= values[k] * in[2 * columns[k] + 1];
+      out[2 * row + 1] += values[k] * in[2 * columns[k]];
+    }
+  }
+  return 0;
+}
+
+static void test_complex_elements(void) {
+  static const char* const methods[] = {"auto", "lu", "sparse-lu", "gmres"};
+  double elements[20] = {0}, rhs[2 * n] = {0}, x[2 * n];
+  echelon_matrix A = NULL;
+  echelon_matrix product = NULL;
+  echelon_solver solver = NULL;
+  size_t m;
+  int flags, i;
+  for (i = 0; i < 10; ++i) elements[2 * i + 1] = values[i];
+  CHECK(echelon_compressed(ECHELON_BY_ROWS, ECHELON_COMPLEX_DOUBLE, n, n, 10, ECHELON_INT32, offsets,
+                           ECHELON_INT32, columns, elements, 0, ECHELON_FULL, NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_operator(ECHELON_COMPLEX_DOUBLE, n, n, product_by_i, NULL, NULL, NULL, &product) ==
+        ECHELON_SOLVED);
+  for (m = 0; m < sizeof methods / sizeof methods[0]; ++m) {
+    CHECK(echelon_create(methods[m], ECHELON_COMPLEX_DOUBLE, NULL, &solver) == ECHELON_SOLVED);
+    CHECK(echelon_set_real(solver, "rtol", 1e-13) == ECHELON_SOLVED);
+    CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+    for (flags = 0; flags <= ECHELON_ADJOINT; ++flags) {
+      for (i = 0; i < n; ++i) {
+        rhs[2 * i + 1] = flags == 0 ? b[i] : flags == ECHELON_TRANSPOSED ? b_transposed[i] : -b_transposed[i];
+      }
+      CHECK(echelon_solve(solver, 1, rhs, n, x, n, flags, NULL) == ECHELON_SOLVED);
+      for (i = 0; i < n; ++i) CHECK(fabs(x[2 * i] - (i + 1)) < 1e-11 && fabs(x[2 * i + 1]) < 1e-11);
+    }
+    echelon_free(solver);
+  }
+  for (i = 0; i < n; ++i) rhs[2 * i + 1] = b[i];
+  CHECK(echelon_solve_once(product, 1, rhs, n, x, n, "method=gmres rtol=1e-13", NULL) == ECHELON_SOLVED);
+  for (i = 0; i < n; ++i) CHECK(fabs(x[2 * i] - (i + 1)) < 1e-11 && fabs(x[2 * i + 1]) < 1e-11);
+  CHECK_REFUSED(echelon_create("amg", ECHELON_COMPLEX_DOUBLE, NULL, &solver), ECHELON_NOT_BUILT, "real");
+  solver = make_solver("lu");
+  CHECK_REFUSED(echelon_setup(solver, A, NULL), ECHELON_BAD_ARGUMENT, "scalar");
+  echelon_free(solver);
+  echelon_matrix_free(A);
+  echelon_matrix_free(product);
+}
+
 static void test_triplets_are_summed(void) {
   static const int64_t rows[] = {1, 1, 2, 2};
   static const int64_t width[] = {1, 1, 2, 1};
@@ -526,7 +580,7 @@ static void test_misuse_of_matrices(void) {
   echelon_matrix A = (echelon_matrix)(void*)&failures;
   CHECK_REFUSED_WITH(order, 3, ECHELON_BAD_ARGUMENT, "order");
   CHECK_REFUSED_WITH(scalar, 9, ECHELON_BAD_ARGUMENT, "scalar");
-  CHECK_REFUSED_WITH(scalar, ECHELON_COMPLEX_DOUBLE, ECHELON_NOT_BUILT, "complex");
+  CHECK_REFUSED_WITH(scalar, ECHELON_COMPLEX_FLOAT, ECHELON_NOT_BUILT, "complex");
   CHECK_REFUSED_WITH(rows, -1, ECHELON_BAD_ARGUMENT, "negative");
   CHECK_REFUSED_WITH(columns, -1, ECHELON_BAD_ARGUMENT, "negative");
   CHECK_REFUSED_WITH(entries, -1, ECHELON_BAD_ARGUMENT, "negative");
@@ -837,6 +891,7 @@ int main(int argc, char** argv) {
       {"compressed_forms", test_compressed_forms},
       {"triangle", test_triangle},
       {"triplets_are_summed", test_triplets_are_summed},
+      {"complex_elements", test_complex_elements},
       {"dense_and_new_values", test_dense_and_new_values},
       {"factor_and_reuse", test_factor_and_reuse},
       {"reports", test_reports},

@@ -61,7 +61,46 @@ class ComplexSystems(unittest.TestCase):
         H = A + A.conj().T
         np.testing.assert_allclose(H @ echelon.solve(H, b, method="cg", rtol=1e-12), b, atol=1e-9)
         with self.assertRaisesRegex(echelon.NotBuilt, "real matrices"):
-            echelon.solve(A, b, method="cholesky")
+            echelon.solve(A, b, method="amg")
+        for method in ("cholesky", "sparse-cholesky", "sparse-ldlt"):
+            np.testing.assert_allclose(H @ echelon.solve(H, b, method=method), b, atol=1e-11)
+        for method in ("gauss-seidel", "ssor"):
+            np.testing.assert_allclose(H @ echelon.solve(H, b, method=method, rtol=1e-12), b, atol=1e-9)
+        for M in ("ilu0", "ic0", "ssor"):
+            x = echelon.solve(sp.csr_array(H), b, method="cg" if M != "ilu0" else "gmres", preconditioner=M, rtol=1e-12)
+            np.testing.assert_allclose(H @ x, b, atol=1e-9)
+
+    def test_inertia_of_a_hermitian_matrix(self):
+        A = random_matrix(50, 6)
+        A += A.conj().T
+        negative = int(np.sum(np.linalg.eigvalsh(A) < 0))
+        found = echelon.factor(sp.csr_array(A), method="sparse-ldlt").inertia()
+        self.assertEqual((found.negative, found.positive, found.zero), (negative, 50 - negative, 0))
+
+    def test_scipy_signatures(self):
+        from echelon import linalg
+        A = sp.csc_array(sp.random(80, 80, 0.05, random_state=3) * (1 + 2j) + sp.eye(80) * (6 - 3j))
+        b = random_vector(80)
+        B = np.column_stack([b, 1j * b])
+        np.testing.assert_allclose(A @ linalg.spsolve(A, b), b, atol=1e-12)
+        np.testing.assert_allclose(A @ linalg.spsolve(A, B), B, atol=1e-12)
+        np.testing.assert_allclose(A @ linalg.factorized(A)(b), b, atol=1e-12)
+        lu = linalg.splu(A)
+        for trans, matrix in (("N", A), ("T", A.T), ("H", A.conj().T)):
+            np.testing.assert_allclose(matrix @ lu.solve(b, trans), b, atol=1e-12)
+        M = sp.linalg.LinearOperator(A.shape, linalg.spilu(A).solve, dtype=complex)
+        H = sp.csr_array(A + A.conj().T)
+        for function, matrix, preconditioner in ((linalg.gmres, A, M), (linalg.bicgstab, A, M), (linalg.bicgstab, A, None),
+                                                 (linalg.cg, H, None), (linalg.minres, H, None)):
+            with self.subTest(function.__name__):
+                x, info = function(matrix, b, M=preconditioner, rtol=1e-12)
+                self.assertEqual((info, x.dtype), (0, np.complex128))
+                np.testing.assert_allclose(matrix @ x, b, atol=1e-9)
+        linalg.minres(H, b, check=True)
+        with self.assertRaisesRegex(ValueError, "Hermitian"):
+            linalg.minres(A, b, check=True)
+        x, info = linalg.cg(sp.eye(80, format="csr") * 2.0, b)  # of a real matrix
+        np.testing.assert_allclose(2 * x, b)
 
     def test_operator_and_first_guess(self):
         class Operator:
