@@ -300,6 +300,7 @@ MatrixFile<T> from_petsc(TextSource& source, const std::string& name, PetscScala
   result.info = describe(FileFormat::petsc, MatrixRef<T>(result.matrix));
   result.info.stored_entries += file.duplicate_entries;
   result.info.duplicate_entries = file.duplicate_entries;
+  if (file.complex) result.info.field = "complex";
   return result;
 }
 
@@ -313,7 +314,7 @@ MatrixFile<T> from_harwell_boeing(TextSource& source, const std::string& name) {
   return result;
 }
 
-/// Reads a file of a format that is read for real numbers only, or a Matrix Market file of these.
+/// Reads a file of a format that has real numbers only.
 template <class T>
 MatrixFile<T> from_real_format(FileFormat format, TextSource& source, const std::string& name,
                                const ReadFileOptions& options) {
@@ -322,14 +323,8 @@ MatrixFile<T> from_real_format(FileFormat format, TextSource& source, const std:
       return from_text<T>(source, name);
     case FileFormat::metis:
       return from_metis<T>(source, name);
-    case FileFormat::edge_list:
-      return from_edge_list<T>(source, name, options.edge_list);
-    case FileFormat::petsc:
-      return from_petsc<T>(source, name, options.petsc_scalar);
-    case FileFormat::harwell_boeing:
-      return from_harwell_boeing<T>(source, name);
     default:
-      return from_matrix_market<T>(source, name);
+      return from_edge_list<T>(source, name, options.edge_list);
   }
 }
 
@@ -374,10 +369,8 @@ void write_real_format(const std::string& path, FileFormat format, const MatrixR
       graph.adjacency = sparse_on_host(matrix);
       return write_metis(path, graph);
     }
-    case FileFormat::edge_list:
-      return write_edge_list(path, sparse_on_host(matrix), options.directed, options.labels);
     default:
-      return write_petsc(path, matrix, options.petsc);
+      return write_edge_list(path, sparse_on_host(matrix), options.directed, options.labels);
   }
 }
 
@@ -388,13 +381,23 @@ MatrixFile<T> read_matrix_source(TextSource& source, const std::string& name,
                                  const ReadFileOptions& options) {
   const FileFormat format =
       options.format == FileFormat::automatic ? find_format(source, name, options.role) : options.format;
-  if (format == FileFormat::npy) return from_npy<T>(source, name);
-  if (format == FileFormat::npz) return from_npz<T>(source, name, options);
-  if constexpr (!is_complex<T>) {
-    return from_real_format<T>(format, source, name, options);
-  } else {
-    if (format == FileFormat::matrix_market) return from_matrix_market<T>(source, name);
-    return to_complex(from_real_format<Real<T>>(format, source, name, options));
+  switch (format) {
+    case FileFormat::npy:
+      return from_npy<T>(source, name);
+    case FileFormat::npz:
+      return from_npz<T>(source, name, options);
+    case FileFormat::matrix_market:
+      return from_matrix_market<T>(source, name);
+    case FileFormat::petsc:
+      return from_petsc<T>(source, name, options.petsc_scalar);
+    case FileFormat::harwell_boeing:
+      return from_harwell_boeing<T>(source, name);
+    default:
+      if constexpr (is_complex<T>) {
+        return to_complex(from_real_format<Real<T>>(format, source, name, options));
+      } else {
+        return from_real_format<T>(format, source, name, options);
+      }
   }
 }
 
@@ -427,14 +430,15 @@ void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileO
   }
   if (format == FileFormat::matrix_market) return write_matrix_market(path, matrix);
   if (format == FileFormat::npz) return write_npz(path, matrix);
+  if (format == FileFormat::petsc) return write_petsc(path, matrix, options.petsc);
   if (format == FileFormat::npy) {
     if (!matrix.is_sparse()) return write_npy<T>(path, matrix.dense());
     return write_npy<T>(path, io::densified(matrix, options.dense_limit));
   }
   if constexpr (is_complex<T>) {
     throw InvalidMatrix(fmt::format(
-        "'{}': {} files hold real numbers; complex ones are written as matrix-market, npy and npz", path,
-        to_string(format)));
+        "'{}': {} files hold real numbers; complex ones are written as matrix-market, npy, npz and petsc",
+        path, to_string(format)));
   } else {
     io::write_real_format<T>(path, format, matrix, options);
   }

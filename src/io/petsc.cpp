@@ -7,9 +7,13 @@
 #include "io/support/sources.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
+#include <algorithm>
+#include <complex>
 #include <limits>
 #include <utility>
 
@@ -23,13 +27,14 @@ constexpr std::endian big = std::endian::big;
 constexpr std::int32_t matrix_id = 1211216;
 constexpr std::int32_t vector_id = 1211214;
 constexpr std::int64_t dense_marker = -1;
+constexpr std::int64_t complex_bytes = 16;
 constexpr std::int64_t most_columns = std::numeric_limits<std::int32_t>::max();
 
 template <class T>
 class PetscReader {
  public:
   PetscReader(TextSource& source, const std::string& name, PetscScalar scalar)
-      : reader_(source, name), scalar_bytes_(scalar == PetscScalar::real32 ? 4 : 8), scalar_(scalar) {}
+      : reader_(source, name), scalar_bytes_(bytes_of(scalar)), scalar_(scalar) {}
 
   PetscFile<T> read() {
     const std::int32_t id = read_first_id();
@@ -44,10 +49,16 @@ class PetscReader {
       read_scalars(rows, [&](std::int64_t k, T value) { first[k] = value; });
       file.matrix = read_vectors(rows, &first);
     }
+    file.complex = scalar_bytes_ == complex_bytes;
     return file;
   }
 
  private:
+  static std::int64_t bytes_of(PetscScalar scalar) {
+    if (scalar == PetscScalar::complex128) return complex_bytes;
+    return scalar == PetscScalar::real32 ? 4 : 8;
+  }
+
   std::int64_t read_integer() {
     return index_bytes_ == 8 ? reader_.read_one<std::int64_t>(big) : reader_.read_one<std::int32_t>(big);
   }
@@ -91,33 +102,50 @@ class PetscReader {
     }
   }
 
-  /// Whether the rest of the file is `count` scalars of `bytes` each, followed by whole vectors of `length`
-  /// elements.
-  [[nodiscard]] bool fits(std::int64_t count, std::int64_t length, std::int64_t bytes) const {
+  /// Whether the rest of the file is `count` scalars of `bytes` each, and nothing else if `alone`, or else
+  /// whole vectors of `length` elements.
+  [[nodiscard]] bool fits(std::int64_t count, std::int64_t length, std::int64_t bytes, bool alone) const {
     if (count > reader_.left() / bytes) return false;
     const std::int64_t rest = reader_.left() - count * bytes;
+    if (alone) return rest == 0;
     return rest == 0 || (length <= rest / bytes && rest % (2 * index_bytes_ + length * bytes) == 0);
+  }
+
+  /// Width of scalars that agrees with the file's length: that of T in double precision, or else another one,
+  /// without vectors after the matrix before with them. Those of T if none does.
+  [[nodiscard]] std::int64_t width_by_length(std::int64_t count, std::int64_t length) const {
+    const std::int64_t own = is_complex<T> ? complex_bytes : 8;
+    if (fits(count, length, own, false)) return own;
+    for (const bool alone : {true, false}) {
+      for (const std::int64_t other : {std::int64_t{8}, std::int64_t{4}, complex_bytes}) {
+        if (fits(count, length, other, alone)) return other;
+      }
+    }
+    return own;
   }
 
   /// Determines the width of scalars, of which `count` come next.
   void find_scalar(std::int64_t count, std::int64_t length) {
-    constexpr std::int64_t complex_bytes = 16;
-    if (scalar_ == PetscScalar::automatic && !fits(count, length, 8)) {
-      if (fits(count, length, 4)) {
-        scalar_bytes_ = 4;
-      } else if (fits(count, length, complex_bytes)) {
-        reader_.fail("the file's length indicates complex scalars; only real ones are read");
-      }
-    }
+    if (scalar_ == PetscScalar::automatic) scalar_bytes_ = width_by_length(count, length);
+    if (!is_complex<T> && scalar_bytes_ == complex_bytes) reader_.fail_complex(reader_.position());
     reader_.require(count, scalar_bytes_, "scalars");
   }
 
   template <class Use>
   void read_scalars(std::int64_t count, Use use) {
-    if (scalar_bytes_ == 4) {
-      read_values<T, float>(reader_, count, big, use);
-    } else {
-      read_values<T, double>(reader_, count, big, use);
+    using R = Real<T>;
+    const auto use_real = [&](std::int64_t k, R value) { use(k, T{value}); };
+    if (scalar_bytes_ == 4) return read_values<R, float>(reader_, count, big, use_real);
+    if (scalar_bytes_ == 8) return read_values<R, double>(reader_, count, big, use_real);
+    if constexpr (is_complex<T>) {
+      R real_part = 0;
+      read_values<R, double>(reader_, 2 * count, big, [&](std::int64_t k, R value) {
+        if (k % 2 == 0) {
+          real_part = value;
+        } else {
+          use(k / 2, T{real_part, value});
+        }
+      });
     }
   }
 
@@ -242,6 +270,11 @@ class BinaryWriter {
     }
     put(static_cast<std::int32_t>(value));
   }
+  template <class R>
+  void scalar(std::complex<R> value) {
+    put(static_cast<double>(value.real()));
+    put(static_cast<double>(value.imag()));
+  }
   template <class T>
   void scalar(T value) {
     if (options_.scalar != PetscScalar::real32) return put(static_cast<double>(value));
@@ -317,10 +350,11 @@ void write_petsc_sink(TextSink& sink, MatrixRef<T> matrix, const PetscOptions& o
   writer.flush();
 }
 
-template PetscFile<float> read_petsc_source(TextSource&, const std::string&, PetscScalar);
-template PetscFile<double> read_petsc_source(TextSource&, const std::string&, PetscScalar);
-template void write_petsc_sink(TextSink&, MatrixRef<float>, const PetscOptions&);
-template void write_petsc_sink(TextSink&, MatrixRef<double>, const PetscOptions&);
+#define ECHELON_INSTANTIATE(T)                                                           \
+  template PetscFile<T> read_petsc_source(TextSource&, const std::string&, PetscScalar); \
+  template void write_petsc_sink(TextSink&, MatrixRef<T>, const PetscOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace io
 
@@ -338,9 +372,10 @@ void write_petsc(const std::string& path, MatrixRef<T> matrix, const PetscOption
   io::write_file(path, [&](io::TextSink& file) { io::write_petsc_sink(file, matrix, options); });
 }
 
-template PetscFile<float> read_petsc(const std::string&, PetscScalar);
-template PetscFile<double> read_petsc(const std::string&, PetscScalar);
-template void write_petsc(const std::string&, MatrixRef<float>, const PetscOptions&);
-template void write_petsc(const std::string&, MatrixRef<double>, const PetscOptions&);
+#define ECHELON_INSTANTIATE(T)                                       \
+  template PetscFile<T> read_petsc(const std::string&, PetscScalar); \
+  template void write_petsc(const std::string&, MatrixRef<T>, const PetscOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -717,21 +717,32 @@ class ComplexSystems(ToolTest):
         self.assertEqual(report["precision"], "complex double")
         self.assertIn(b"'<c16'", pathlib.Path(out).read_bytes())
 
+    def test_least_squares(self):
+        tall = self.file("tall.mtx", self.HEADER + "general\n3 1 3\n1 1 1 0\n2 1 0 1\n3 1 1 0\n")
+        b = self.file("b.mtx", "%%MatrixMarket matrix array complex general\n3 1\n1 0\n0 1\n0 0\n")
+        out = str(self.folder / "x.mtx")
+        report = self.report(tall, "--rhs", b, "-o", out, "--quiet")
+        self.assertEqual((report["status"], report["method"]), ("least_squares", "qr"))
+        real, imaginary = map(float, pathlib.Path(out).read_text().split("\n")[-2].split())
+        self.assertAlmostEqual(complex(real, imaginary), 2 / 3)
+
     def test_conversion_keeps_the_numbers(self):
         path = self.helmholtz()
         texts = []
-        for name in ("A.npz", "B.mtx", "C.npy", "D.mtx"):
+        for name in ("A.npz", "B.mtx", "C.npy", "D.mtx", "E.petsc", "F.mtx"):
             target = str(self.folder / name)
             self.run_tool("convert", path, target, "--sparse" if name == "D.mtx" else "--quiet", "--quiet")
             path = target
             if name.endswith(".mtx"):
                 texts.append([line for line in pathlib.Path(target).read_text().split("\n") if not line.startswith("%")])
         self.assertEqual(texts[0], texts[1])
+        self.assertEqual(texts[0], texts[2])
         self.assertIn("real numbers", self.error("convert", path, str(self.folder / "A.txt"), code=BAD_INPUT))
 
     def test_refusals(self):
         path = self.helmholtz()
-        self.assertIn("'cholesky' is for real matrices", self.error("solve", path, "--method", "cholesky", code=RESOURCES))
+        self.assertIn("'amg' is for real matrices", self.error("solve", path, "--method", "amg", code=RESOURCES))
+        self.assertIn("sparse-ldlt", self.report(path, "--method", "cholesky", "--quiet", code=NO_SOLUTION)["message"])
         self.assertIn("--certify", self.error("solve", path, "--certify", code=USAGE))
         self.assertIn("complex", self.error("solve", path, "--precision", "float", code=BAD_INPUT))
         self.assertIn("cocg", self.report(path, "--method", "cg", "--quiet", code=NO_SOLUTION)["message"])

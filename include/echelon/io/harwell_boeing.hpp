@@ -24,15 +24,15 @@ struct ECHELON_API HarwellBoeingFile {
   Dense<T> right_hand_sides;
 };
 
-/// Reads assembled real, integer and pattern (all ones) matrices, unsymmetric, rectangular, symmetric (also
-/// as Hermitian) and skew-symmetric, plain or gzip. Fields have the columns of the file's Fortran formats,
-/// which may have groups, repeat counts, scale factors and skipped columns and lines, so numbers need no
-/// blanks between them; as in Fortran, the format gives the position of an omitted decimal point, and the
-/// scale factor P applies to numbers without an exponent. A line that does not match the format's columns, as
-/// SciPy's hb_write may write it, is split at its blanks. Complex and elemental matrices, sparse right-hand
-/// sides, NaN, Inf and numbers that overflow T are refused. Duplicates are summed in file order. A symmetric
-/// file stores one triangle, either one. Peak memory: twice the matrix. Throws ParseError with line and
-/// column; OutOfMemory.
+/// Reads assembled real, integer, pattern (all ones) and, for a complex T, complex matrices, unsymmetric,
+/// rectangular, symmetric, Hermitian and skew-symmetric, plain or gzip. Fields have the columns of the file's
+/// Fortran formats, which may have groups, repeat counts, scale factors and skipped columns and lines, so
+/// numbers need no blanks between them; as in Fortran, the format gives the position of an omitted decimal
+/// point, and the scale factor P applies to numbers without an exponent. A line that does not match the
+/// format's columns, as SciPy's hb_write may write it, is split at its blanks. Elemental matrices, sparse
+/// right-hand sides, NaN, Inf and numbers that overflow T are refused. Duplicates are summed in file order. A
+/// symmetric file stores one triangle, either one. Peak memory: twice the matrix. Throws ParseError with line
+/// and column; OutOfMemory.
 template <class T>
 [[nodiscard]] ECHELON_API HarwellBoeingFile<T> read_harwell_boeing(const std::string& path);
 

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
 #include "io/harwell_boeing/fortran_format.hpp"
+#include "io/support/complex_numbers.hpp"
 #include "io/support/csr_assembly.hpp"
 #include "io/support/sources.hpp"
 #include "io/text/line_blocks.hpp"
 #include "io/text/numbers.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace echelon {
@@ -24,8 +28,8 @@ namespace {
 struct HarwellBoeingHeader {
   std::string title;
   std::string key;
-  char field = 'R';     ///< R, I, P
-  char symmetry = 'U';  ///< U, R, S, Z
+  char field = 'R';     ///< R, I, P, C
+  char symmetry = 'U';  ///< U, R, S, Z, H
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t entries = 0;
@@ -105,11 +109,9 @@ void parse_type(std::string_view text, HarwellBoeingHeader& header) {
     }
     return static_cast<char>(std::toupper(static_cast<unsigned char>(type[k])));
   };
-  header.field = letter(0, "rip",
-                        type[0] == 'c' ? "complex matrices are not supported, only real ones"
-                                       : "the first letter should be R, I or P");
+  header.field = letter(0, "ripc", "the first letter should be R, I, P or C");
   header.symmetry = letter(1, "usrzh", "the second letter should be U, S, H, Z or R");
-  if (header.symmetry == 'H') header.symmetry = 'S';  // a real Hermitian matrix is symmetric
+  if (header.symmetry == 'H' && header.field != 'C') header.symmetry = 'S';
   static_cast<void>(letter(2, "a",
                            type[2] == 'e' ? "elemental matrices are not supported, only assembled ones"
                                           : "the third letter should be A"));
@@ -301,9 +303,9 @@ void for_each_field(LineReader& lines, const FortranFormat& format, std::int64_t
   }
 }
 
-template <class T>
-T parse_value(std::string_view text, const FortranField& field) {
-  return field.kind == 'I' ? static_cast<T>(parse_fortran_integer(text)) : parse_fortran_real<T>(text, field);
+template <class R>
+R parse_value(std::string_view text, const FortranField& field) {
+  return field.kind == 'I' ? static_cast<R>(parse_fortran_integer(text)) : parse_fortran_real<R>(text, field);
 }
 
 /// The matrix by columns, as stored in the file.
@@ -318,18 +320,18 @@ template <class T>
 class HarwellBoeingReader {
  public:
   HarwellBoeingReader(TextSource& source, const std::string& name)
-      : name_(name), lines_(source, name), header_(read_header(lines_)) {}
+      : name_(name), lines_(source, name), header_(read_header(lines_)) {
+    constexpr std::int64_t line_of_type = 3;
+    if (!is_complex<T> && header_.field == 'C') throw ComplexNumbers(name, line_of_type, 1);
+  }
 
   HarwellBoeingFile<T> read() {
     StoredColumns<T> columns;
     read_pointers(columns);
     read_rows(columns);
-    if (header_.field != 'P') {
-      for_each_field(lines_, header_.values, header_.entries, "values",
-                     [&](std::string_view text, const FortranField& field) {
-                       columns.values.push_back(parse_value<T>(text, field));
-                     });
-    }
+    if (header_.field != 'P')
+      for_each_value(header_.values, header_.entries, "values",
+                     [&](T value) { columns.values.push_back(value); });
     HarwellBoeingFile<T> file;
     file.right_hand_sides = read_right_hand_sides();
     check_end();
@@ -341,6 +343,23 @@ class HarwellBoeingReader {
   }
 
  private:
+  /// Calls `use` for `count` values; complex ones are a real and an imaginary part in two fields.
+  template <class Use>
+  void for_each_value(const FortranFormat& format, std::int64_t count, const char* what, Use use) {
+    using R = Real<T>;
+    std::optional<R> real_part;
+    const bool pairs = header_.field == 'C';
+    for_each_field(lines_, format, pairs ? 2 * count : count, what,
+                   [&](std::string_view text, const FortranField& field) {
+                     const R number = parse_value<R>(text, field);
+                     if (!pairs) return use(T{number});
+                     if constexpr (is_complex<T>) {
+                       if (real_part) use(T{*real_part, number});
+                       real_part = real_part ? std::nullopt : std::optional<R>(number);
+                     }
+                   });
+  }
+
   void read_pointers(StoredColumns<T>& columns) {
     std::int64_t previous = 1;
     const auto take = [&](std::string_view text, const FortranField&) {
@@ -391,9 +410,7 @@ class HarwellBoeingReader {
     const std::int64_t count = header_.rows * header_.right_hand_side_count;
     std::vector<T> values;
     const auto read_block = [&](const char* what, auto use) {
-      for_each_field(
-          lines_, header_.right_hand_sides, count, what,
-          [&](std::string_view text, const FortranField& field) { use(parse_value<T>(text, field)); });
+      for_each_value(header_.right_hand_sides, count, what, use);
     };
     if (count == 0) return Dense<T>(Device(), header_.rows, 0);
     read_block("values of right-hand sides", [&](T value) { values.push_back(value); });
@@ -410,14 +427,22 @@ class HarwellBoeingReader {
     }
   }
 
-  [[nodiscard]] bool mirrored() const { return header_.symmetry == 'S' || header_.symmetry == 'Z'; }
+  [[nodiscard]] bool mirrored() const { return header_.symmetry != 'U' && header_.symmetry != 'R'; }
+  [[nodiscard]] T mirror(T value) const {
+    if (header_.symmetry == 'H') return conj(value);
+    return header_.symmetry == 'Z' ? -value : value;
+  }
 
   [[nodiscard]] FileInfo describe() const {
     FileInfo info;
     info.format = FileFormat::harwell_boeing;
-    info.field = header_.field == 'R' ? "real" : header_.field == 'I' ? "integer" : "pattern";
+    info.field = header_.field == 'R'   ? "real"
+                 : header_.field == 'I' ? "integer"
+                 : header_.field == 'C' ? "complex"
+                                        : "pattern";
     info.symmetry = header_.symmetry == 'S'   ? "symmetric"
                     : header_.symmetry == 'Z' ? "skew-symmetric"
+                    : header_.symmetry == 'H' ? "hermitian"
                                               : "general";
     info.rows = header_.rows;
     info.columns = header_.columns;
@@ -434,7 +459,7 @@ class HarwellBoeingReader {
         const std::int32_t row = columns.rows[static_cast<std::size_t>(k)];
         const T value = columns.values.empty() ? T{1} : columns.values[static_cast<std::size_t>(k)];
         use(row, column, value);
-        if (mirrored() && row != column) use(column, row, header_.symmetry == 'Z' ? -value : value);
+        if (mirrored() && row != column) use(column, row, mirror(value));
       }
     }
   }
@@ -442,11 +467,10 @@ class HarwellBoeingReader {
   Csr<T> assemble(const StoredColumns<T>& columns, FileInfo& info) const {
     CsrAssembly<T> assembly(header_.rows, header_.columns);
     for_each_element(columns, [&](std::int32_t row, std::int32_t column, T value) {
-      if (row == column && header_.symmetry == 'Z' && value != 0) {
+      if (row == column && mirror(value) != value) {
         throw ParseError(name_, 0, 0,
-                         fmt::format("element ({}, {}) is {}: the diagonal of a skew-symmetric matrix is "
-                                     "zero",
-                                     row + 1, column + 1, value));
+                         fmt::format("element ({}, {}): the diagonal of a {} matrix is {}", row + 1,
+                                     column + 1, info.symmetry, header_.symmetry == 'Z' ? "zero" : "real"));
       }
       assembly.count(row);
     });
@@ -477,8 +501,10 @@ HarwellBoeingFile<T> read_harwell_boeing_source(TextSource& source, const std::s
   return HarwellBoeingReader<T>(source, name).read();
 }
 
-template HarwellBoeingFile<float> read_harwell_boeing_source(TextSource&, const std::string&);
-template HarwellBoeingFile<double> read_harwell_boeing_source(TextSource&, const std::string&);
+#define ECHELON_INSTANTIATE(T) \
+  template HarwellBoeingFile<T> read_harwell_boeing_source(TextSource&, const std::string&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace io
 
@@ -487,7 +513,8 @@ HarwellBoeingFile<T> read_harwell_boeing(const std::string& path) {
   return at_api_boundary([&] { return io::read_harwell_boeing_source<T>(*io::open_text(path), path); });
 }
 
-template HarwellBoeingFile<float> read_harwell_boeing(const std::string&);
-template HarwellBoeingFile<double> read_harwell_boeing(const std::string&);
+#define ECHELON_INSTANTIATE(T) template HarwellBoeingFile<T> read_harwell_boeing(const std::string&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -133,7 +133,7 @@ TEST(PetscFault, Message) {
             "the rows have 0 nonzeros, not the announced 1"},
            {ints({1211216, 1, 2, 1, 1, 2}) + std::string(8, '\0'), "at byte 20: column 2 of a matrix with 2"},
            {ints({1211216, 1, 2, 1, 1, -1}) + std::string(8, '\0'), "at byte 20: column -1"},
-           {ints({1211216, 2, 2, 2, 1, 1, 0, 1}) + bytes_of<double>({1, 0, 1, 0}), "complex scalars"},
+           {ints({1211216, 2, 2, 2, 1, 1, 0, 1}) + bytes_of<double>({1, 0, 1, 0}), "the numbers are complex"},
            {ints({1211216, 1, 2, 1, 1, 0}) + bytes_of<double>({NAN}), "at byte 24: nan"},
            {ints({1211216, 1, 2, 1, 1, 0}) + bytes_of<double>({1}) + "x", "1 bytes follow"},
            {ints({1211216, 1, 2, 1, 1, 0}) + bytes_of<double>({1}) + ints({7, 1}) + bytes_of<double>({1}),
