@@ -2,11 +2,11 @@
 #include "backend/host/host.hpp"
 #include "dense/cholesky/symmetric_factorization.hpp"
 #include "dense/factorization/packed_factors.hpp"
+#include "dense/factorization/zero_diagonal.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/instantiate.hpp"
-#include "support/machine_epsilon.hpp"
 #include "support/setup_control.hpp"
 
 #include <echelon/methods/dense/ldlt.hpp>
@@ -51,7 +51,11 @@ class LdltFactorization {
     const T largest = lapack::norm_max(n, a);
     int zero = 0;
     if (!factor_blocks(n, a, zero, context.control)) return cancelled_factorization();
-    Outcome outcome = zero > 0 ? replace_zero_pivots(zero - 1, largest) : Outcome{};
+    Outcome outcome;
+    if (zero > 0) {
+      replace_zero_pivots(largest);
+      outcome = lu::replaced_pivots_outcome(context.A, zero - 1, zero_pivots_);
+    }
     outcome.statistics = pivot_statistics(largest);
     return outcome;
   }
@@ -125,19 +129,13 @@ class LdltFactorization {
     scales = dense_symmetric::symmetric_scales(factors);
   }
 
-  /// Replaces pivots that are exactly zero, as are their columns of the Schur complement, by a rounding error
-  /// of the largest element, as another order of summation leaves it there. Returns the outcome for a
-  /// singular A. `first`: the first of them.
-  Outcome replace_zero_pivots(std::int64_t first, T largest) {
+  /// Replaces pivots that are exactly zero, as are their columns of the Schur complement.
+  void replace_zero_pivots(T largest) {
     for_pivots([&](std::int64_t k, bool pair) {
       if (pair || factors_(k, k) != T{0}) return;
-      factors_(k, k) = static_cast<T>(machine_epsilon<T>) * largest;
+      factors_(k, k) = lu::zero_pivot_replacement<T>(static_cast<double>(largest));
       ++zero_pivots_;
     });
-    Outcome outcome = zero_pivot(first);
-    outcome.row.reset();
-    outcome.rank = factors_.rows() - zero_pivots_;
-    return outcome;
   }
 
   /// Factors like LAPACK's sytrf_rook: blocks of columns are factored and applied to the rest of the lower

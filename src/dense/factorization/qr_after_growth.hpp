@@ -27,15 +27,17 @@ class QrAfterGrowth {
   [[nodiscard]] std::size_t bytes() const { return tau_.bytes(); }
 
   /// Factors the scaled A again, which is backward stable for every A, at twice the flops of LU, after
-  /// elements grew by `growth`. The substitution of the context has to be the one below from here on.
-  Outcome factor(const direct::FactorContext<B, T>& context, Dense<T>& factors, double growth) {
+  /// elements grew by `growth`. `largest`: magnitude of an element of the scaled A. The substitution of the
+  /// context has to be the one below from here on.
+  Outcome factor(const direct::FactorContext<B, T>& context, Dense<T>& factors, double growth,
+                 double largest) {
     restore_scaled(context, factors);
     tau_ = Array<T>(context.backend.device(), factors.rows());
     if (!factor_qr<T>(context.backend, factors.view(), tau_.data(), context.control))
       return cancelled_factorization();
-    if (const std::int64_t zero = first_zero_on_diagonal(context.backend, factors); zero >= 0)
-      return zero_pivot(zero);
-    Outcome outcome = assess_condition<T>(context.reciprocal_condition());
+    const std::int64_t zero = first_zero_on_diagonal(context.backend, factors);
+    Outcome outcome = zero >= 0 ? replace_zero_pivots(context.backend, context.A, factors, zero, largest)
+                                : assess_condition<T>(context.reciprocal_condition());
     outcome.warnings.push_back(growth_warning(growth));
     outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
     return outcome;

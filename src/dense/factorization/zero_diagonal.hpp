@@ -51,10 +51,28 @@ struct ReplaceZeroPivot {
   }
 };
 
-/// Replaces pivots of P A = L U that are exactly zero by a rounding error of the largest element of A, as
-/// another order of summation leaves it in their place: systems are solved, and answers accepted, alike
-/// whatever kernels round. `first`: the first of them. Returns the outcome for a singular A, without a rank
-/// where the exact one is full: rounding errors cancelled. Waits.
+/// Takes the place of a pivot that is exactly zero: a rounding error of the largest element of A, as another
+/// order of summation leaves it there. Systems are solved, and answers accepted, alike whatever kernels
+/// round.
+template <class T>
+T zero_pivot_replacement(double largest) {
+  return static_cast<T>(machine_epsilon<T> * largest);
+}
+
+/// Outcome for a singular A after some pivots, `first` the first of them, were replaced. Its rank is the
+/// exact one where that is known, else the number of the other pivots, which is at most the rank; none where
+/// the exact one is full: rounding errors cancelled.
+template <class T>
+Outcome replaced_pivots_outcome(const MatrixRef<T>& A, std::int64_t first, std::int64_t replaced) {
+  const std::int64_t n = A.rows();
+  Outcome outcome = zero_pivot(first);
+  outcome.row.reset();
+  const std::int64_t rank = decide_rank(A, {n - replaced, true}).value_or(n - replaced);
+  if (rank != n) outcome.rank = rank;
+  return outcome;
+}
+
+/// Replaces zeros on the diagonal of a triangular factor, `first` the first of them, as pivots. Waits.
 template <class B, class T>
 Outcome replace_zero_pivots(B& backend, const MatrixRef<T>& A, Dense<T>& factors, std::int64_t first,
                             double largest) {
@@ -62,12 +80,8 @@ Outcome replace_zero_pivots(B& backend, const MatrixRef<T>& A, Dense<T>& factors
   Array<Sum> count(backend.device(), 1);
   backend.reduce(n, ZeroOnDiagonal<T>{factors.data(), n}, Store<Sum>{count.data()});
   const auto zeros = static_cast<std::int64_t>(backend.read(count.data()).value);
-  const auto pivot = static_cast<T>(machine_epsilon<T> * largest);
-  backend.for_each(n, ReplaceZeroPivot<T>{factors.data(), n, pivot});
-  Outcome outcome = zero_pivot(first);
-  outcome.row.reset();
-  if (decide_rank(A, {n - zeros, true}) != n) outcome.rank = n - zeros;
-  return outcome;
+  backend.for_each(n, ReplaceZeroPivot<T>{factors.data(), n, zero_pivot_replacement<T>(largest)});
+  return replaced_pivots_outcome(A, first, zeros);
 }
 
 }  // namespace echelon::lu

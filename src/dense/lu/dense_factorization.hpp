@@ -217,9 +217,9 @@ class DenseFactorization {
     tau_ = Array<T>(context.backend.device(), order());
     if (!factor_qr<T>(context.backend, factors_.view(), tau_.data(), context.control))
       return cancelled_factorization();
-    if (const std::int64_t zero = first_zero_on_diagonal(context.backend, factors_); zero >= 0)
-      return zero_pivot(zero);
+    const std::int64_t zero = first_zero_on_diagonal(context.backend, factors_);
     Outcome outcome;
+    if (zero >= 0) outcome = replace_zero_pivots(context.backend, context.A, factors_, zero, norms_.largest);
     outcome.warnings.push_back(failure +
                                ", nor did random butterfly transformations help: factored by QR instead");
     return outcome;

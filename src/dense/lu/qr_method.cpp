@@ -48,7 +48,8 @@ class QrFactorization {
     if (!factor_qr<T>(context.backend, factors_.view(), tau_.data(), context.control))
       return cancelled_factorization();
     const std::int64_t zero = first_zero_on_diagonal(context.backend, factors_);
-    return zero >= 0 ? zero_pivot(zero) : Outcome();
+    if (zero < 0) return {};
+    return replace_zero_pivots(context.backend, context.A, factors_, zero, norms_.largest);
   }
 
   void substitute(direct::Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {

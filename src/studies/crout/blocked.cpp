@@ -67,9 +67,9 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
   Outcome eliminate(const direct::FactorContext<B, T>& context, int first, int last) {
     const crout::EliminationResult end =
         crout::eliminate<B, T>(context.backend, section(first, last), section_pivots(first, last),
-                               context.control.without_progress());
-    if (end.cancelled) return cancelled_factorization();
-    return end.zero_pivot < 0 ? Outcome{} : zero_pivot(first + end.zero_pivot);
+                               this->zero_pivot(), context.control.without_progress());
+    this->add_replaced(end, first);
+    return end.cancelled ? cancelled_factorization() : Outcome{};
   }
 
   Outcome iterate(const direct::FactorContext<B, T>& context, int first, int last) {
@@ -80,10 +80,14 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
       backend.copy(factors.rows(), factors.column(j), matrix.view().column(j));
     }
     Dense<T> next(backend.device(), factors.rows(), factors.columns());
-    crout::Iteration<B, T> iteration(
-        backend, matrix.view(), factors, next.view(), section_pivots(first, last),
-        {.section_size = last - first, .tolerance = options_.tolerance}, context.control);
+    crout::Iteration<B, T> iteration(backend, matrix.view(), factors, next.view(),
+                                     section_pivots(first, last),
+                                     {.section_size = last - first,
+                                      .tolerance = options_.tolerance,
+                                      .zero_pivot = static_cast<double>(this->zero_pivot())},
+                                     context.control);
     const auto result = iteration.factor();
+    this->add_replaced(result, first);
     counts_ += iteration.counts();
     return crout::outcome_of(result, first, true);
   }

@@ -5,8 +5,10 @@
 #include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/qr_after_growth.hpp"
 #include "dense/factorization/scaling.hpp"
+#include "dense/factorization/zero_diagonal.hpp"
 #include "linalg/blas/blas.hpp"
 #include "solver/direct/factorization.hpp"
+#include "studies/crout/elimination.hpp"
 #include "studies/crout/growth.hpp"
 
 #include <cmath>
@@ -39,7 +41,7 @@ class CroutFactorization {
   /// Factors by QR where growth of elements spoilt the factors.
   direct::Factored conclude(const direct::FactorContext<B, T>& context, Outcome assessed) {
     const bool spoilt = !qr_.serves() && is_spoilt<T>(assessed, growth_, factors_.rows());
-    return spoilt ? qr_.factor(context, factors_, growth_) : std::move(assessed);
+    return spoilt ? qr_.factor(context, factors_, growth_, norms_.largest) : std::move(assessed);
   }
   [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     DeterminantProduct product;
@@ -72,29 +74,40 @@ class CroutFactorization {
   Outcome factor_scaled(const direct::FactorContext<B, T>& context, const FactorInPlace& factor_in_place) {
     pivots_.clear();
     qr_.clear();
+    replaced_ = {};
     if (Outcome scaled = lu::copy_scaled(context, equilibrate_, factors_, norms_); !scaled.ok())
       return scaled;
     const std::int64_t n = factors_.rows();
     pivots_.resize(static_cast<std::size_t>(n));
     Outcome outcome = factor_in_place();
-    const bool zero_pivot = outcome.status == Status::singular;
-    if (!outcome.ok() && !zero_pivot) return outcome;
-    growth_ = largest_eliminated(zero_pivot ? outcome.row.value() + 1 : n) / norms_.largest;
-    if (is_spoilt<T>(outcome, growth_, n)) return qr_.factor(context, factors_, growth_);
+    if (!outcome.ok()) return outcome;
+    growth_ = largest_eliminated() / norms_.largest;
+    if (replaced_.replaced > 0) {
+      Outcome singular = lu::replaced_pivots_outcome(context.A, replaced_.first_replaced, replaced_.replaced);
+      singular.statistics = std::move(outcome.statistics);
+      outcome = std::move(singular);
+    }
+    if (is_spoilt<T>(outcome, growth_, n)) return qr_.factor(context, factors_, growth_, norms_.largest);
     outcome.statistics.push_back({"pivot_growth", growth_});
     return outcome;
   }
 
   [[nodiscard]] Dense<T>& packed() { return factors_; }
   [[nodiscard]] std::vector<std::int64_t>& pivots() { return pivots_; }
+  /// Value in place of a pivot that is exactly zero.
+  [[nodiscard]] T zero_pivot() const { return lu::zero_pivot_replacement<T>(norms_.largest); }
+  /// Adds the replaced pivots of columns from `first` on.
+  void add_replaced(const EliminationResult& section, std::int64_t first) {
+    if (replaced_.replaced == 0) replaced_.first_replaced = first + section.first_replaced;
+    replaced_.replaced += section.replaced;
+  }
 
  private:
-  /// The largest magnitude l_ii u_ij of an element that elimination has left in the upper triangle of the
-  /// first columns.
-  [[nodiscard]] double largest_eliminated(std::int64_t columns) const {
+  /// The largest magnitude l_ii u_ij of an element that elimination has left in the upper triangle.
+  [[nodiscard]] double largest_eliminated() const {
     const Dense<T>& lu = factors_;
     Largest largest;
-    for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t j = 0; j < lu.columns(); ++j) {
       for (std::int64_t i = 0; i <= j; ++i) {
         const T element = i < j ? lu(i, i) * lu(i, j) : lu(j, j);
         largest = combine(largest, {std::fabs(static_cast<double>(element))});
@@ -126,7 +139,8 @@ class CroutFactorization {
   lu::ScaledNorms norms_;
   std::vector<std::int64_t> pivots_;
   lu::QrAfterGrowth<B, T> qr_;
-  double growth_ = 0;  // of elements in the factorisation
+  double growth_ = 0;           // of elements in the factorisation
+  EliminationResult replaced_;  // pivots that were exactly zero
 };
 
 }  // namespace echelon::crout

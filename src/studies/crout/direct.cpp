@@ -28,10 +28,10 @@ class DirectFactorization final : public crout::CroutFactorization<B, T> {
  private:
   Outcome factor_in_place(const direct::FactorContext<B, T>& context) {
     B& backend = context.backend;
-    const crout::EliminationResult end =
-        crout::eliminate<B, T>(backend, this->packed().view(), this->pivots(), context.control);
-    if (end.cancelled) return cancelled_factorization();
-    return end.zero_pivot < 0 ? Outcome{} : zero_pivot(end.zero_pivot);
+    const crout::EliminationResult end = crout::eliminate<B, T>(
+        backend, this->packed().view(), this->pivots(), this->zero_pivot(), context.control);
+    this->add_replaced(end, 0);
+    return end.cancelled ? cancelled_factorization() : Outcome{};
   }
 };
 

@@ -25,7 +25,8 @@ struct IterationSettings {
   double tolerance = 0;           ///< an element has converged if a sweep changes it by no more than this
   bool pivoting = true;
   double pivot_threshold =
-      1;  ///< a diagonal element of this multiple of the largest below it stays the pivot
+      1;                  ///< a diagonal element of this multiple of the largest below it stays the pivot
+  double zero_pivot = 0;  ///< with pivoting, takes the place of a pivot that is exactly zero; 0: ends there
 };
 
 /// The section size of the published method: a tenth of the rows, from 256 to 1024.
@@ -55,19 +56,22 @@ struct IterationCounts {
 };
 
 /// Moves an element to the factors. Reports max(i, j) if the sweep changed it by more than the tolerance: NaN
-/// has not converged.
+/// has not converged. A zero on the diagonal of the first `final_columns` is replaced.
 template <class T>
 struct AcceptElement {
   Region region;
   Factor part;
   double tolerance;
+  std::int64_t final_columns;
+  T zero_pivot;
   DenseView<const T> next;
   DenseView<T> factors;
   ECHELON_ANYWHERE FirstIndex operator()(std::int64_t e) const {
     const std::int64_t i = region.row_begin + e % region.rows();
     const std::int64_t j = region.column_begin + e / region.rows();
     if (factor_at(i, j) != part) return {};
-    const T value = next.data()[j * next.leading() + i];
+    T value = next.data()[j * next.leading() + i];
+    if (i == j && j < final_columns && value == T{0}) value = zero_pivot;
     T& element = factors.data()[j * factors.leading() + i];
     const double change = std::fabs(static_cast<double>(value) - static_cast<double>(element));
     element = value;
@@ -95,7 +99,8 @@ class Iteration {
         unconverged_(backend.device(), 1) {}
 
   struct Result : EliminationResult {
-    bool converged = true;  ///< false: too many sweeps, because elements overflowed
+    std::int64_t zero_pivot = -1;  ///< a zero on the diagonal that ended the iteration
+    bool converged = true;         ///< false: too many sweeps, because elements overflowed
   };
 
   /// `pivots[j]` is the row that was exchanged with row j.
@@ -136,15 +141,26 @@ class Iteration {
         }
         exchange = settings_.pivoting && pivot(j);
         exchanged += exchange ? 1 : 0;
-        if (backend_.read(factors_.data() + j * (factors_.leading() + 1)) == 0) {
-          result_.zero_pivot = j;
-          return false;
-        }
+        if (!accept_pivot(j)) return false;
         if (!exchange) pivots_[static_cast<std::size_t>(j)] = j;
       }
     }
     counts_.diagonal_sweeps += sweeps;
     counts_.most_diagonal_sweeps = std::max(counts_.most_diagonal_sweeps, sweeps);
+    return true;
+  }
+
+  /// Makes column j final, and replaces its pivot if that is zero; false if it is not to be replaced.
+  bool accept_pivot(std::int64_t j) {
+    T* const pivot = factors_.data() + j * (factors_.leading() + 1);
+    final_columns_ = j + 1;
+    if (backend_.read(pivot) != T{0}) return true;
+    if (!settings_.pivoting || settings_.zero_pivot == 0) {
+      result_.zero_pivot = j;
+      return false;
+    }
+    backend_.write(static_cast<T>(settings_.zero_pivot), pivot);
+    result_.add_replaced(j);
     return true;
   }
 
@@ -188,8 +204,10 @@ class Iteration {
   /// A synchronous sweep; returns the least max(i, j) of an element that it changed.
   std::int64_t sweep(const Region& region, Factor part) {
     evaluate_formulas<B, T>(backend_, region, part, A_, factors_, next_);
-    backend_.reduce(region.elements(), AcceptElement<T>{region, part, settings_.tolerance, next_, factors_},
-                    Store<FirstIndex>{unconverged_.data()});
+    const AcceptElement<T> accept{
+        region, part,    settings_.tolerance, final_columns_, static_cast<T>(settings_.zero_pivot),
+        next_,  factors_};
+    backend_.reduce(region.elements(), accept, Store<FirstIndex>{unconverged_.data()});
     counts_.elements += region.elements();
     return backend_.read(unconverged_.data()).value;
   }
@@ -199,6 +217,7 @@ class Iteration {
   std::span<std::int64_t> pivots_;
   IterationSettings settings_;
   const CancellationToken& cancel_;
+  std::int64_t final_columns_ = 0;
   Array<LargestElement> largest_;
   Array<FirstIndex> unconverged_;
   Result result_ = {};

@@ -32,10 +32,12 @@ class IterativeFactorization final : public crout::CroutFactorization<B, T> {
         .section_size = options_.section_size > 0 ? options_.section_size : crout::default_section_size(n),
         .tolerance = options_.tolerance,
         .pivoting = options_.pivoting,
-        .pivot_threshold = options_.pivot_threshold};
+        .pivot_threshold = options_.pivot_threshold,
+        .zero_pivot = static_cast<double>(this->zero_pivot())};
     crout::Iteration<B, T> iteration(backend, matrix.view(), this->packed().view(), next.view(),
                                      this->pivots(), settings, context.control);
     const auto result = iteration.factor();
+    this->add_replaced(result, 0);
     Outcome outcome = crout::outcome_of(result, 0, options_.pivoting);
     outcome.statistics = crout::statistics_of(iteration.counts());
     return outcome;

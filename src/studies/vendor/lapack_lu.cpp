@@ -42,7 +42,7 @@ class LapackFactorization {
     const BlockedLuResult lu = factor_blocked_lu(n, a, pivots_.data(), context.control);
     if (lu.cancelled) return cancelled_factorization();
     const double growth = static_cast<double>(lapack::upper_norm_max(n, a)) / norms_.largest;
-    if (!(growth <= acceptable_growth<T>(n))) return qr_.factor(context, factors_, growth);
+    if (!(growth <= acceptable_growth<T>(n))) return qr_.factor(context, factors_, growth, norms_.largest);
     if (lu.zero_pivot > 0)
       return lu::replace_zero_pivots(context.backend, context.A, factors_, lu.zero_pivot - 1, norms_.largest);
     Outcome outcome = assess_condition<T>(lapack::reciprocal_condition(n, a, static_cast<T>(norms_.one)));

@@ -93,7 +93,7 @@ class CudaFactorization {
   /// Factors by QR where growth of elements spoilt the factors.
   direct::Factored conclude(const direct::FactorContext<B, T>& context, Outcome assessed) {
     const bool spoilt = !qr_.serves() && is_spoilt<T>(assessed, growth_, factors_.rows());
-    return spoilt ? qr_.factor(context, factors_, growth_) : std::move(assessed);
+    return spoilt ? qr_.factor(context, factors_, growth_, norms_.largest) : std::move(assessed);
   }
   [[nodiscard]] double norm() const { return norms_.one; }
   [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + permutation_.bytes() + qr_.bytes(); }
@@ -116,7 +116,7 @@ class CudaFactorization {
     const bool zero_pivot = outcome.status == Status::singular;
     if (!outcome.ok() && !zero_pivot) return outcome;
     growth_ = largest_eliminated(zero_pivot ? outcome.row.value() + 1 : n) / norms_.largest;
-    if (is_spoilt<T>(outcome, growth_, n)) return qr_.factor(context, factors_, growth_);
+    if (is_spoilt<T>(outcome, growth_, n)) return qr_.factor(context, factors_, growth_, norms_.largest);
     if (!zero_pivot) keep_permutation(pivots);
     outcome.statistics.push_back({"pivot_growth", growth_});
     return outcome;
