@@ -2,6 +2,8 @@
 /// Exact ranks of matrices that are small enough, to decide what rounding errors leave open.
 #pragma once
 
+#include "exact/inspection/regular.hpp"
+
 #include <echelon/matrix/matrix.hpp>
 
 #include <algorithm>
@@ -36,12 +38,12 @@ struct NumericalRank {
 /// The exact rank of a finite A, with its elements as they are stored, where it decides: if A is triangular,
 /// or the rank found is doubtful or not full. Empty: the rank found stands, to working precision.
 ///
-/// A square triangular A without a zero on its diagonal has full rank. Otherwise the exact rank is the larger
-/// one modulo two primes near 2^31, or of one where that is full. It is at most the rank over the rational
-/// numbers, so that full rank is proven. A rank that is not full is too small only if both primes divide all
-/// minors of the next order, which has a probability below 1e-9 for primes that were chosen without regard to
-/// A. It is not computed if that takes more than `most_exact_operations`; `operations`: estimate for an
-/// elimination.
+/// An A that is_regular_by_inspection() has full rank, whatever gap its pivots show. Otherwise the exact rank
+/// is the larger one modulo two primes near 2^31, or of one where that is full. It is at most the rank over
+/// the rational numbers, so that full rank is proven. A rank that is not full is too small only if both
+/// primes divide all minors of the next order, which has a probability below 1e-9 for primes that were chosen
+/// without regard to A. It is not computed if that takes more than `most_exact_operations`; `operations`:
+/// estimate for an elimination.
 ///
 /// A rank that is not doubtful also stands if it is less than the exact rank. Rounding errors of A's elements
 /// make a product of smaller rank, or a matrix with measured elements, one of full rank.
@@ -52,10 +54,6 @@ template <class T>
 [[nodiscard]] std::optional<std::int64_t> decide_rank(const MatrixRef<T>& A, const NumericalRank& found) {
   return decide_rank(A, found, dense_operations(A.rows(), A.columns()));
 }
-
-/// Whether A is square and triangular without a zero on its diagonal. A copy is made of one on a GPU.
-template <class T>
-[[nodiscard]] bool is_regular_triangle(const MatrixRef<T>& A);
 
 /// A copy of A for `decide_rank`, for an elimination in place: empty if that would not compute an exact rank,
 /// or if A is a large matrix on a GPU.

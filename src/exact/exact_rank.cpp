@@ -2,6 +2,9 @@
 #include "exact/exact_rank.hpp"
 
 #include "exact/decide_rank.hpp"
+#include "exact/inspection/regular.hpp"
+#include "exact/inspection/triangular_shape.hpp"
+#include "matrix/host_copy.hpp"
 
 #include <echelon/matrix/csr.hpp>
 #include <echelon/rank_modulo.hpp>
@@ -17,54 +20,6 @@
 namespace echelon {
 
 namespace {
-
-/// Triangles that hold all nonzeros seen, and the number of nonzeros on the diagonal.
-struct TriangularShape {
-  bool lower = true;
-  bool upper = true;
-  std::int64_t on_diagonal = 0;
-
-  void add(std::int64_t i, std::int64_t j) {
-    lower = lower && j <= i;
-    upper = upper && j >= i;
-    on_diagonal += i == j ? 1 : 0;
-  }
-  [[nodiscard]] bool possible() const { return lower || upper; }
-};
-
-template <class T>
-TriangularShape triangles_of(const DenseView<const T>& A) {
-  TriangularShape triangles;
-  for (std::int64_t j = 0; j < A.columns() && triangles.possible(); ++j) {
-    for (std::int64_t i = 0; i < A.rows() && triangles.possible(); ++i) {
-      if (A(i, j) != 0) triangles.add(i, j);
-    }
-  }
-  return triangles;
-}
-
-template <class T>
-TriangularShape triangles_of(const Csr<T>& A) {
-  TriangularShape triangles;
-  for (std::int64_t i = 0; i < A.rows() && triangles.possible(); ++i) {
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      if (A.values()[k] != 0) triangles.add(i, A.column_indices()[k]);
-    }
-  }
-  return triangles;
-}
-
-/// Calls f with a reference to A, or to a copy in host memory.
-template <class T, class F>
-auto on_host(const MatrixRef<T>& A, const F& f) {
-  if (A.device().on_host()) return f(A);
-  if (A.is_sparse()) {
-    const Csr<T> copy = A.csr()->to(Device());
-    return f(MatrixRef<T>(copy));
-  }
-  const Dense<T> copy = to_dense(A).to(Device());
-  return f(MatrixRef<T>(copy));
-}
 
 /// The larger rank modulo two primes; modulo the first one if that exceeds `enough`.
 template <class T>
@@ -114,22 +69,24 @@ Csr<T> augmented(const Csr<T>& A, const std::vector<T>& b) {
                 Array<T>(host, std::span<const T>(values)));
 }
 
-}  // namespace
-
+/// Whether b is not zero in a row of zeros.
 template <class T>
-bool is_regular_triangle(const MatrixRef<T>& A) {
-  if (A.rows() != A.columns()) return false;
-  return on_host(A, [](const MatrixRef<T>& host) {
-    const TriangularShape triangles =
-        host.is_sparse() ? triangles_of(*host.csr()) : triangles_of(host.dense());
-    return triangles.possible() && triangles.on_diagonal == host.rows();
-  });
+bool contradicts_zero_row(const Csr<T>& A, const std::vector<T>& b) {
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    const T* const begin = A.values().data() + A.row_offsets()[i];
+    const T* const end = A.values().data() + A.row_offsets()[i + 1];
+    const bool is_zero = std::all_of(begin, end, [](T value) { return value == T{0}; });
+    if (is_zero && b[static_cast<std::size_t>(i)] != T{0}) return true;
+  }
+  return false;
 }
+
+}  // namespace
 
 template <class T>
 Dense<T> copy_for_exact_rank(DenseView<const T> A) {
   const bool cheap = dense_operations(A.rows(), A.columns()) <= most_exact_operations;
-  const bool decides = cheap || (A.device().on_host() && is_regular_triangle(MatrixRef<T>(A)));
+  const bool decides = cheap || (A.device().on_host() && is_regular_by_inspection(MatrixRef<T>(A)));
   return decides ? to_dense(MatrixRef<T>(A)) : Dense<T>();
 }
 
@@ -139,15 +96,16 @@ std::optional<std::int64_t> decide_rank(const MatrixRef<T>& A, const NumericalRa
   const std::int64_t full = std::min(A.rows(), A.columns());
   const bool decided = found.rank == full && !found.doubtful;
   if (decided && !A.device().on_host()) return std::nullopt;
-  return on_host(A, [&](const MatrixRef<T>& host) -> std::optional<std::int64_t> {
-    if (is_regular_triangle(host)) return full;
-    if (decided || operations > most_exact_operations) return std::nullopt;
-    const Csr<T> copy = host.is_sparse() ? Csr<T>() : to_csr(host);
-    const MatrixRef<T> sparse = host.is_sparse() ? host : MatrixRef<T>(copy);
-    const std::int64_t exact = rank_modulo_primes(sparse, found.doubtful ? full - 1 : found.rank);
-    if (exact > found.rank && !found.doubtful) return std::nullopt;
-    return exact;
-  });
+  const HostCopy<T> host(A);
+  if (is_regular_triangle(host.matrix())) return full;
+  if (decided) return std::nullopt;
+  if (is_chained_dominant(host.matrix())) return full;
+  if (operations > most_exact_operations) return std::nullopt;
+  const Csr<T> copy = A.is_sparse() ? Csr<T>() : to_csr(host.matrix());
+  const MatrixRef<T> sparse = A.is_sparse() ? host.matrix() : MatrixRef<T>(copy);
+  const std::int64_t exact = rank_modulo_primes(sparse, found.doubtful ? full - 1 : found.rank);
+  if (exact > found.rank && !found.doubtful) return std::nullopt;
+  return exact;
 }
 
 template <class T>
@@ -156,10 +114,8 @@ std::optional<std::int64_t> ExactRank<T>::find_rank() {
   const bool small = dense_operations(A_.rows(), A_.columns() + 1) <= most_exact_operations;
   if (!small && !A_.is_sparse()) return std::nullopt;
   Csr<T> host = (A_.is_sparse() ? *A_.csr() : to_csr(A_)).to(Device::serial());
-  const TriangularShape triangles = triangles_of(host);
-  const bool regular = is_regular_triangle(MatrixRef<T>(host));
-  upper_triangle_ = regular && triangles.upper;
-  if (regular) return A_.rows();
+  upper_triangle_ = is_regular_triangle(MatrixRef<T>(host)) && triangular_shape(MatrixRef<T>(host)).upper;
+  if (upper_triangle_ || inspect(MatrixRef<T>(host))) return A_.rows();
   if (!small && !has_small_band(host)) return std::nullopt;
   host_ = std::move(host);
   return rank_modulo_primes(MatrixRef<T>(host_), order() - 1);
@@ -181,6 +137,23 @@ bool ExactRank<T>::upper_triangle() {
 }
 
 template <class T>
+bool ExactRank<T>::regular_by_inspection() {
+  const std::lock_guard lock(mutex_);
+  return inspect(A_);
+}
+
+template <class T>
+bool ExactRank<T>::inspect(const MatrixRef<T>& A) {
+  if (!regular_by_inspection_) regular_by_inspection_ = is_regular_by_inspection(A);
+  return *regular_by_inspection_;
+}
+
+template <class T>
+bool ExactRank<T>::definite_by_inspection() const {
+  return is_definite_by_inspection(A_);
+}
+
+template <class T>
 std::optional<std::int64_t> ExactRank<T>::known() {
   const std::lock_guard lock(mutex_);
   return rank_;
@@ -188,6 +161,7 @@ std::optional<std::int64_t> ExactRank<T>::known() {
 
 template <class T>
 bool ExactRank<T>::contradicts(const std::vector<T>& b) {
+  if (A_.is_sparse() && contradicts_zero_row(*HostCopy<T>(A_).matrix().csr(), b)) return true;
   const std::optional<std::int64_t> known = rank();
   if (!known || *known == A_.rows()) return false;
   const std::lock_guard lock(mutex_);
@@ -195,8 +169,6 @@ bool ExactRank<T>::contradicts(const std::vector<T>& b) {
   return rank_modulo_primes(MatrixRef<T>(with_b), *known) > *known;
 }
 
-template bool is_regular_triangle(const MatrixRef<float>&);
-template bool is_regular_triangle(const MatrixRef<double>&);
 template Dense<float> copy_for_exact_rank(DenseView<const float>);
 template Dense<double> copy_for_exact_rank(DenseView<const double>);
 template std::optional<std::int64_t> decide_rank(const MatrixRef<float>&, const NumericalRank&, double);

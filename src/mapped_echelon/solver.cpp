@@ -44,6 +44,9 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
     return std::visit(
         [](const auto& system) -> std::unique_ptr<Workspace> { return system.make_workspace(); }, system_);
   }
+  [[nodiscard]] double column_spread() const override {
+    return std::visit([](const auto& system) { return system.column_spread(); }, system_);
+  }
   [[nodiscard]] std::size_t bytes() const override {
     return copy_.bytes() + std::visit([](const auto& system) { return system.bytes(); }, system_);
   }

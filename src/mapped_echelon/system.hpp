@@ -144,6 +144,9 @@ class MappedSystem {
     }
   }
 
+  /// Ratio of the largest to the smallest factor of a column.
+  [[nodiscard]] double column_spread() const { return spread_of(matrix_.scales().columns.to_vector()); }
+
   [[nodiscard]] std::vector<Statistic> statistics() const {
     const Facts& facts = form_->facts();
     std::vector<Statistic> statistics = {{"rounds", facts.rounds},
@@ -207,7 +210,7 @@ class MappedSystem {
         decide_rank(MatrixRef<T>(matrix_.given()), {rank(), is_doubtful()}, estimated_operations());
     proven_ = exact == rank();
     if (!exact || proven_) return warn_of_small_pivots(outcome);
-    const bool may_have_gap = *exact > rank() && !is_regular_triangle(MatrixRef<T>(matrix_.given()));
+    const bool may_have_gap = *exact > rank() && !is_regular_by_inspection(MatrixRef<T>(matrix_.given()));
     if (may_have_gap && eliminate_with_gap(cancel, outcome)) return;
     double tolerance = 0;
     for (int k = 0; k < most_eliminations; ++k) {

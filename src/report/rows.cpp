@@ -67,7 +67,8 @@ std::string outcome_text(const Report& report) {
     case Status::inconsistent:
       return "the system is inconsistent, no solution exists";
     case Status::underdetermined:
-      return fmt::format("{}, one of many solutions", method);
+      return fmt::format("{}, one of many solutions{}", method,
+                         report.certainty == Certainty::proven ? "" : " to working precision");
     case Status::not_a_number:
       return "NaN or infinity in A, b or x";
     case Status::not_spd:

@@ -69,6 +69,7 @@ struct Job {
   double right_hand_side_norm = 0;      ///< ||b||_2
   double right_hand_side_norm_inf = 0;  ///< ||b||_inf
   double matrix_norm = 0;               ///< ||A||_inf
+  double relative_tolerance = 0;        ///< rtol of an iterative method
   double tolerance = 0;                 ///< on ||b - A x||_2
   std::int64_t max_iterations = 0;
   const Control* control = nullptr;
@@ -190,6 +191,9 @@ class SolverImplementation {
   /// Singular values, relative to the largest, that the method takes for zero although rounding does not
   /// explain them: x then minimises the residual of a nearby A.
   [[nodiscard]] virtual double truncation() const { return 0; }
+  /// Ratio of the largest to the smallest factor by which the last set-up multiplied columns of A: that of
+  /// elements of x and of the unknowns of its factors.
+  [[nodiscard]] virtual double column_spread() const { return 1; }
   /// Which x of least residual the method computes where there are several.
   [[nodiscard]] virtual std::string_view solution_kind() const { return "the one of least norm"; }
   /// Whether the method needs nothing but products with A.

@@ -37,11 +37,17 @@ template <class T>
 }
 
 /// Tolerance for the residual of the part of b in the range of A, with which b - A x meets that of the job:
-/// the part outside the range, if b is consistent, remains in the residual.
+/// the part outside the range, if b is consistent, remains in the residual. Where an x of least residual is
+/// asked for, that part is the residual to which the tolerance is relative, down to rounding errors of b.
 template <class T>
 [[nodiscard]] double tolerance_in_range(const OutsideRange& outside, std::int64_t n, const Job& job) {
   const double part = outside.norm();
-  if (is_outside_range<T>(outside, n, job) || part >= job.tolerance) return job.tolerance;
+  if (is_outside_range<T>(outside, n, job)) {
+    const double rounding = machine_epsilon<T> * std::sqrt(static_cast<double>(n)) * job.right_hand_side_norm;
+    const bool minimizes = job.control != nullptr && job.control->least_squares && job.tolerance > rounding;
+    return minimizes ? std::max(job.tolerance * (part / job.right_hand_side_norm), rounding) : job.tolerance;
+  }
+  if (part >= job.tolerance) return job.tolerance;
   return std::sqrt((job.tolerance - part) * (job.tolerance + part));
 }
 

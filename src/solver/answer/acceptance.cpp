@@ -43,8 +43,11 @@ template <class T>
 void accept_satisfying(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome) {
   if (outcome.status == Status::underdetermined) {
     // Rounding errors of its elements can make a matrix of low numerical rank nonsingular.
-    if (answer.proves_rank && exact.rank() == outcome.rank) outcome.certainty = Certainty::proven;
-    return;
+    if (!exact.regular_by_inspection()) {
+      if (answer.proves_rank && exact.rank() == outcome.rank) outcome.certainty = Certainty::proven;
+      return;
+    }
+    outcome.message = "A is nonsingular, but singular to working precision";
   }
   const bool doubtful = !outcome.ok();
   const std::optional<std::int64_t> rank = doubtful ? exact.rank() : std::nullopt;
@@ -74,13 +77,14 @@ void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns,
             Outcome& outcome) {
   const std::string residual = "||b - A x|| / ||b|| = " + relative(r, answer.b);
   const std::optional<std::int64_t> rank = exact.rank();
-  if (rank && exact.contradicts(answer.host_rhs())) {
+  if (exact.contradicts(answer.host_rhs())) {
     const std::string named = outcome.status == Status::inconsistent ? outcome.message + "; " : "";
+    const std::string proof =
+        rank ? fmt::format("A has rank {} and [A b] rank {}, in exact arithmetic", *rank, *rank + 1)
+             : "a row of A is zero where b is not";
     outcome.status = Status::inconsistent;
-    outcome.message = fmt::format(
-        "{}A has rank {} and [A b] rank {}, in exact arithmetic: no x satisfies the equations; {}", named,
-        *rank, *rank + 1, residual);
-    outcome.rank = rank;
+    outcome.message = fmt::format("{}{}: no x satisfies the equations; {}", named, proof, residual);
+    if (rank) outcome.rank = rank;
     outcome.certainty = Certainty::proven;
     return;
   }
@@ -101,7 +105,7 @@ void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns,
   outcome.status = Status::singular;
   outcome.row.reset();
   // Rounding errors of its elements can make a matrix of low numerical rank nonsingular.
-  if (rank && (!outcome.rank || *rank < *outcome.rank)) outcome.rank = rank;
+  if (rank && (!outcome.rank || *rank < *outcome.rank || exact.regular_by_inspection())) outcome.rank = rank;
   outcome.certainty =
       rank && rank == outcome.rank && *rank < columns ? Certainty::proven : Certainty::working_precision;
   outcome.message = reason +
@@ -123,10 +127,11 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
   if (!is_answer(outcome) || !check_finite(answer.x, outcome)) return;
   VectorFacts r = answer.r;
   if (!satisfies<T>(answer.b, r)) r = answer.accurate_residual();
-  if (satisfies<T>(answer.b, r)) return accept_satisfying(answer, columns, exact, outcome);
-  if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) return;
+  const bool satisfied = satisfies<T>(answer.b, r);
   const bool stable = answer.backward_error <= acceptable_backward_error<T>;
-  if (!stable && outcome.ok()) {
+  if (satisfied && stable) return accept_satisfying(answer, columns, exact, outcome);
+  if (outcome.status == Status::inconsistent && outcome.certainty == Certainty::proven) return;
+  if (!stable && (outcome.ok() || satisfied)) {
     outcome.status = Status::breakdown;
     outcome.message = fmt::format("the backward error of the answer is {:.1e}, too large to call it solved",
                                   answer.backward_error);
@@ -148,6 +153,15 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
     return;
   }
   refuse(answer, r, columns, exact, outcome);
+}
+
+template <class T>
+void correct_definiteness(const ExactRank<T>& exact, Outcome& outcome) {
+  if (outcome.status != Status::not_spd || !exact.definite_by_inspection()) return;
+  outcome.status = Status::breakdown;
+  outcome.message =
+      "A is positive definite, by its dominant diagonal, and so close to a singular matrix that rounding "
+      "errors of the method exceed its smallest eigenvalue";
 }
 
 template <class T>
@@ -201,8 +215,7 @@ bool accept_least_squares(const Answer<T>& answer, Job& job, bool stable) {
   const NormalResidual normal = answer.normal_residual();
   const double scale = normal.matrix_norm * answer.r.norm2;
   job.normal_residual = scale > 0 ? normal.norm2 / scale : normal.norm2;
-  // The tolerance of an iterative method is that for the part of b in the range of A.
-  const double most = std::max(satisfying_residual<T> * answer.r.norm2, job.tolerance);
+  const double most = std::max(satisfying_residual<T>, job.relative_tolerance) * answer.r.norm2;
   const bool truncated = normal.norm2 <= answer.truncation * normal.matrix_norm * answer.r.norm2;
   const bool small = normal.largest <= most || truncated;
   // x = 0 has the residual b.
@@ -254,7 +267,7 @@ void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& proble
     return;
   }
   const Outcome before = outcome;
-  if (accept_least_squares(answer, job, !iterative)) {
+  if (accept_least_squares(answer, job, true)) {
     // The message of the method gives way to the one below.
     std::erase(outcome.warnings, before.message);
     outcome.message =
@@ -275,6 +288,7 @@ void accept_minimizer(const Answer<T>& answer, const LeastSquaresProblem& proble
 #define ECHELON_INSTANTIATE(T)                                                          \
   template bool satisfies<T>(const VectorFacts&, const VectorFacts&);                   \
   template void accept_direct(const Answer<T>&, std::int64_t, ExactRank<T>&, Outcome&); \
+  template void correct_definiteness(const ExactRank<T>&, Outcome&);                    \
   template void accept_iterative(const Answer<T>&, ExactRank<T>&, Job&);                \
   template bool accept_least_squares(const Answer<T>&, Job&, bool);                     \
   template void accept_minimizer(const Answer<T>&, const LeastSquaresProblem&, bool, Job&);

@@ -46,11 +46,16 @@ template <class T>
 /// Decides on the answer of a direct method. It is solved if its backward error is small and x satisfies the
 /// equations, or else if the measured error of x is below a half, or A is proven nonsingular where the error
 /// was not measured; `underdetermined` if x satisfies the equations and the rank that the method found is not
-/// full. Otherwise the system is `inconsistent` if that is proven, a `breakdown` if A is far from singular by
-/// the condition number that the method found, or proven nonsingular where it found none, and else A is
-/// `singular` to working precision. `columns`: of A.
+/// full, unless inspection proves A nonsingular. Otherwise the system is `inconsistent` if that is proven, a
+/// `breakdown` if A is far from singular by the condition number that the method found, or proven nonsingular
+/// where it found none, and else A is `singular` to working precision. `columns`: of A.
 template <class T>
 void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome);
+
+/// Makes the `not_spd` of a set-up a `breakdown` where A is proven positive definite by inspection, which
+/// rounding errors hide.
+template <class T>
+void correct_definiteness(const ExactRank<T>& exact, Outcome& outcome);
 
 /// Decides on the answer of an iterative method, which is converged only if its true residual meets the
 /// tolerance or is at the level of rounding. A system that the method calls inconsistent without a proof is
@@ -66,9 +71,11 @@ void accept_iterative(const Answer<T>& answer, ExactRank<T>& exact, Job& job);
 
 /// Makes the x of a refused system, or of an iteration that ended, the answer with the status
 /// `least_squares`, if its residual is orthogonal to the columns of A, and returns whether it is. The caller
-/// asked for such an x. `stable`: the method minimises the residual of an A that differs by rounding errors,
-/// so that A^T r may be as large as those of x make it, however large x is, with a warning where they may
-/// make the residual larger than the least one; not where x = 0 has a smaller residual.
+/// asked for such an x. Orthogonal: |a^T r| is at most satisfying_residual ||a|| ||r||, or rtol ||a|| ||r||
+/// for an iterative method with a larger rtol. `stable`: the method minimises the residual of an A that
+/// differs by rounding errors, so that A^T r may be as large as those of x make it, however large x is, with
+/// a warning where they may make the residual larger than the least one; not where x = 0 has a smaller
+/// residual.
 template <class T>
 [[nodiscard]] bool accept_least_squares(const Answer<T>& answer, Job& job, bool stable = false);
 

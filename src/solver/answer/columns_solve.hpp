@@ -58,10 +58,7 @@ class ColumnsSolve {
     make_jobs();
     if (has_factor(state_.setup)) {
       compute(scaled, X);
-      if (leaves_range()) {
-        scaled = bring_into_range(scaled);
-        solve_and_measure(scaled, scaled, X);
-      }
+      if (!is_iterative() && !has_null_space()) solve_in_range(scaled, X);
     } else {
       describe_zero(X);
     }
@@ -94,23 +91,21 @@ class ColumnsSolve {
   /// Solves for right-hand sides without their parts along null vectors, and measures X with B.
   void solve_and_measure(DenseView<const T> B, DenseView<const T> consistent, DenseView<T> X) {
     implementation_.solve(*own_.method, consistent, X, jobs_);
+    for (std::size_t j = 0; j < asked_tolerances_.size(); ++j) jobs_[j].tolerance = asked_tolerances_[j];
     project_answers(X);
     for (std::size_t j = 0; j < jobs_.size(); ++j) scaling_.round_to_unscaled(X, j);
     measure(B, X);
   }
 
-  /// Whether A x of an answer of a direct method leaves the range of T.
-  [[nodiscard]] bool leaves_range() const {
-    return !is_iterative() && !has_null_space() && scaling_.leaves_range(columns_);
-  }
-
-  /// Multiplies right-hand sides by powers of two that bring A x into the range of T. Forgets the answers.
-  DenseView<const T> bring_into_range(DenseView<const T> B) {
-    B = scaling_.bring_into_range(B, columns_, b_facts_);
+  /// Solves once more where x, or A x, has left the range of T, for right-hand sides times powers of two.
+  void solve_in_range(DenseView<const T>& B, DenseView<T> X) {
+    const std::vector<int> exponents = scaling_.range_exponents(B, columns_, b_facts_);
+    if (std::ranges::all_of(exponents, [](int exponent) { return exponent == 0; })) return;
+    B = scaling_.bring_into_range(B, exponents, b_facts_);
     columns_.clear();
     jobs_.clear();
     make_jobs();
-    return B;
+    solve_and_measure(B, B, X);
   }
 
   /// Makes X zero, for a method without factors.
@@ -170,6 +165,7 @@ class ColumnsSolve {
         continue;
       }
       const double rtol = control_.rtol.value_or(stop_->relative_tolerance(std::is_same_v<Real<T>, float>));
+      job.relative_tolerance = rtol;
       job.tolerance =
           std::max(rtol * b.norm2, std::ldexp(control_.atol.value_or(stop_->atol), scaling_.exponent(j)));
       job.max_iterations = control_.max_iterations.value_or(stop_->max_iterations);
@@ -179,8 +175,8 @@ class ColumnsSolve {
 
   [[nodiscard]] bool has_null_space() const { return state_.null_space.dimension() > 0; }
 
-  /// Removes the part of each column along null vectors, in a copy, and tightens the tolerances by it.
-  /// Returns B or the copy.
+  /// Removes the part of each column along null vectors, in a copy, and tightens the tolerances of the
+  /// method by it. Returns B or the copy.
   DenseView<const T> project_rhs(DenseView<const T> B) {
     if (!has_null_space()) return B;
     if (!own_.projection) own_.projection = make_projection<T>(implementation_.device());
@@ -190,6 +186,7 @@ class ColumnsSolve {
       check_.copy(B.rows(), B.column(column_number(j)), b);
       check_.synchronize();
       outside_.push_back(own_.projection->remove(state_.null_space, b));
+      asked_tolerances_.push_back(jobs_[j].tolerance);
       if (is_iterative()) jobs_[j].tolerance = tolerance_in_range<T>(outside_[j], B.rows(), jobs_[j]);
     }
     return own_.consistent;
@@ -223,6 +220,15 @@ class ColumnsSolve {
         dimension == 1 ? "any multiple of it" : "any combination of them");
   }
 
+  /// Whether corrections by the factors are right to a few digits in the largest element of x, although it
+  /// may be a small one of the unknowns of the scaled A: with a relative error of corrections of `error`,
+  /// that of x after one is error^2 of the largest unknown, and at most a rounding error of the smallest.
+  [[nodiscard]] bool tells_small_unknowns(double error) const {
+    constexpr double moderate = 16;
+    const double spread = implementation_.column_spread();
+    return spread <= moderate || error * error * spread <= epsilon();
+  }
+
   /// Whether the factors of a direct method are good enough to measure errors; sets `trusted` if corrections
   /// by them need no test. Factors of a matrix that is singular to working precision have a smallest singular
   /// value that rounding made, and hide errors, unless they contract every error or are those of an upper
@@ -238,12 +244,13 @@ class ColumnsSolve {
     }
     const std::optional<double>& known = setup.reciprocal_condition;
     if (setup.ok() && known && *known >= doubtful_condition<T> && !has_null_space()) {
-      trusted = *known >= trusted_condition * epsilon();
+      trusted = *known >= trusted_condition * epsilon() && tells_small_unknowns(epsilon() / *known);
       return true;
     }
     std::optional<Contraction>& found = own_.contraction;
     if (!found) found = measurement.contraction(implementation_.device(), n);
-    trusted = ((setup.ok() && !known) || has_null_space()) && found->first * trusted_condition <= 1;
+    trusted = ((setup.ok() && !known) || has_null_space()) && found->first * trusted_condition <= 1 &&
+              tells_small_unknowns(found->first);
     if (!found->failed || (!setup.ok() && state_.exact->upper_triangle())) return true;
     // Corrections that shrink tell a nonsingular A from one with a null vector, but may miss a part of the
     // error.
@@ -559,8 +566,9 @@ class ColumnsSolve {
   Report& report_;
   const Stop* stop_;
   Stopwatch stopwatch_;
-  std::vector<VectorFacts> b_facts_;   // of the scaled right-hand sides
-  std::vector<OutsideRange> outside_;  // parts of the right-hand sides along null vectors
+  std::vector<VectorFacts> b_facts_;      // of the scaled right-hand sides
+  std::vector<OutsideRange> outside_;     // parts of the right-hand sides along null vectors
+  std::vector<double> asked_tolerances_;  // where the method has others, because of these parts
   std::vector<Job> jobs_;
   std::vector<MeasuredColumn> columns_;
   bool measured_ = false;

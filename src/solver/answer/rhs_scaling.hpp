@@ -50,21 +50,24 @@ class RhsScaling {
     return B;
   }
 
-  /// Whether A x of a column leaves the range of T, although a power of two brings it there.
-  [[nodiscard]] bool leaves_range(const std::vector<MeasuredColumn>& columns) const {
-    return !state_.matrix.is_operator() &&
-           std::any_of(columns.begin(), columns.end(),
-                       [this](const MeasuredColumn& column) { return range_exponent(column) != 0; });
+  /// Exponents of the powers of two that bring x and A x of each column into the range of T; 0 where they are
+  /// in it, or where none does. `columns`: the answers, `facts`: of B.
+  [[nodiscard]] std::vector<int> range_exponents(DenseView<const T> B,
+                                                 const std::vector<MeasuredColumn>& columns,
+                                                 const std::vector<VectorFacts>& facts) const {
+    std::vector<int> exponents(columns.size(), 0);
+    for (std::size_t j = 0; j < columns.size() && !state_.matrix.is_operator(); ++j) {
+      exponents[j] = columns[j].x.nonfinite ? exponent_after_overflow(B, j, facts[j].norm_inf)
+                                            : exponent_of_product(columns[j]);
+    }
+    return exponents;
   }
 
-  /// Multiplies right-hand sides, in a copy, by powers of two that bring A x into the range of T: rows of A,
-  /// and elements of b, that differ by many orders of magnitude can have an x for which it is not. Elements
-  /// of b that vanish are of no consequence beside A x. `columns`: the answers.
-  DenseView<const T> bring_into_range(DenseView<const T> B, const std::vector<MeasuredColumn>& columns,
+  /// Multiplies right-hand sides, in a copy, by powers of two with the exponents of range_exponents().
+  DenseView<const T> bring_into_range(DenseView<const T> B, const std::vector<int>& exponents,
                                       std::vector<VectorFacts>& facts) {
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-      const int exponent = range_exponent(columns[j]);
-      if (exponent != 0) B = multiply(B, j, exponent, facts[j]);
+    for (std::size_t j = 0; j < exponents.size(); ++j) {
+      if (exponents[j] != 0) B = multiply(B, j, exponents[j], facts[j]);
     }
     return B;
   }
@@ -99,13 +102,25 @@ class RhsScaling {
     return B;
   }
 
+  /// Exponent of the power of two that brings b to the lower end of T's range without loss of bits, after x
+  /// has overflowed: the x of the scaled A can be much larger than that of A.
+  [[nodiscard]] int exponent_after_overflow(DenseView<const T> B, std::size_t j, double norm) const {
+    using Limits = std::numeric_limits<Real<T>>;
+    constexpr int lower_end = Limits::min_exponent + Limits::digits;
+    int exponent = norm > 0 ? std::min(lower_end - std::ilogb(norm), 0) : 0;
+    while (exponent != 0 && !check_.scales_exactly(B.rows(), exponent, B.column(column_number(j))))
+      exponent /= 2;
+    return exponent;
+  }
+
   /// Exponent of the power of two that brings A x to the upper end of T's range, where it overflows, or where
   /// rows of it are so small that residuals lose digits; 0 where neither is so, or where all rows fit at no
-  /// exponent.
-  [[nodiscard]] int range_exponent(const MeasuredColumn& column) const {
+  /// exponent. Rows of A, and elements of b, that differ by many orders of magnitude can have such an x.
+  /// Elements of b that vanish are of no consequence beside A x.
+  [[nodiscard]] int exponent_of_product(const MeasuredColumn& column) const {
     using Limits = std::numeric_limits<Real<T>>;
     constexpr int smallest = Limits::min_exponent + 2 * Limits::digits;
-    if (!(column.x.norm_inf > 0) || column.x.nonfinite) return 0;
+    if (!(column.x.norm_inf > 0)) return 0;
     const int size = std::ilogb(column.x.norm_inf);
     const bool overflows = !std::isfinite(column.r.norm2);
     const bool underflows = state_.smallest_row > 0 && std::ilogb(state_.smallest_row) + size < smallest;

@@ -4,6 +4,7 @@
 
 #include "backend/check_same_memory.hpp"
 #include "matrix/assign.hpp"
+#include "solver/answer/acceptance.hpp"
 #include "solver/answer/rhs_scaling.hpp"
 #include "solver/answer/solver_state.hpp"
 #include "solver/column_report.hpp"
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -90,7 +92,8 @@ bool may_be_singular(const SolverState<T>& state, const std::optional<ProductWit
 }
 
 /// The null space that solves project out: that of a sparse A, for methods that do not find it, do not take
-/// matrices of any rank, and are not made for Laplacians.
+/// matrices of any rank, and are not made for Laplacians. Vectors that A maps to zero up to rounding do not
+/// count where inspection proves A nonsingular.
 template <class T>
 NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const SolverState<T>& state,
                                         const std::optional<ProductWithOnes>& ones) {
@@ -109,7 +112,9 @@ NullSpaceBasis<T> null_space_to_project(SolverImplementation<T>& method, const S
                         method_with(method, [](const auto& m) { return m.finds_null_space(); }) != nullptr ||
                         find_method(method.name()).needs == MethodNeeds::diagonally_dominant;
   if (knows_it) return {};
-  return make_projection<T>(method.device())->find(*state.matrix.csr(), candidates);
+  NullSpaceBasis<T> found = make_projection<T>(method.device())->find(*state.matrix.csr(), candidates);
+  const bool is_regular = found.dimension() > found.proven && state.exact->regular_by_inspection();
+  return is_regular ? NullSpaceBasis<T>() : std::move(found);
 }
 
 /// Sets a method up for A, or for new values of A in its pattern.
@@ -150,6 +155,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   } else {
     method.set_control(reported.control());
     state.setup = update ? method.update_values(state.matrix) : method.setup(state.matrix);
+    correct_definiteness(*state.exact, state.setup);
     method.set_control({});
   }
   const bool square_iterative = method.stop() != nullptr && A.rows() == A.columns();

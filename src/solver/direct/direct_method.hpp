@@ -92,6 +92,7 @@ class TransposedMethod final : public SolverImplementation<T> {
 ///   check(backend, space)          called at the end of a solve;
 ///   determinant(backend)           of the matrix that substitute() inverts, from complete factors; waits;
 ///   inertia()                      of a symmetric A, from complete factors;
+///   column_spread()                see SolverImplementation, where F scales A itself;
 ///   known_inertia()                the same where pivots are not copied, or nothing;
 ///   factors(backend)               copies of them: without scales, unless F scales itself, and without a
 ///                                  permutation where it is the identity;
@@ -319,6 +320,10 @@ class DirectMethod : public SolverImplementation<T> {
     for_matrices(r, z, together, this->device(), [&](DenseView<const T> R, DenseView<T> Z) {
       substitute(operation, static_cast<SolveWorkspace&>(workspace), R, Z);
     });
+  }
+  [[nodiscard]] double column_spread() const override {
+    if constexpr (requires { factorization_.column_spread(); }) return factorization_.column_spread();
+    return spread_of(scales_.columns.to_vector());
   }
   [[nodiscard]] OperatorTraits traits() const override {
     bool by_factors = true;

@@ -5,12 +5,16 @@
 #include "backend/backend.hpp"
 #include "linalg/balancing_scale.hpp"
 #include "linalg/vector/functors.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 namespace echelon {
 
@@ -21,6 +25,20 @@ struct Scales {
   [[nodiscard]] std::size_t bytes() const { return rows.bytes() + columns.bytes(); }
   Array<T> rows, columns;
 };
+
+/// Ratio of the largest to the smallest factor other than zero; 1 without factors.
+template <class Number>
+[[nodiscard]] double spread_of(const std::vector<Number>& factors) {
+  double smallest = std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (const Number factor : factors) {
+    const double size = magnitude(factor);
+    if (size == 0) continue;
+    smallest = std::min(smallest, size);
+    largest = std::max(largest, size);
+  }
+  return largest > 0 ? largest / smallest : 1;
+}
 
 /// Scales to(i, j) = from(i, j) rows[i] columns[j] for column-major views and element i + j m; null: 1.
 template <class T>

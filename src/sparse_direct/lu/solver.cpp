@@ -173,7 +173,8 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     const Csr<T>& matrix = blocks.matrix(A);
     Outcome outcome = this->assess(context, matrix, blocks.matrix_scaling(), blocks.pivot_ratio());
     const bool doubtful = this->is_nearly_singular(outcome);
-    if (outcome.status == Status::singular && !is_regular_triangle(MatrixRef<T>(matrix))) return std::nullopt;
+    if (outcome.status == Status::singular && !is_regular_by_inspection(MatrixRef<T>(matrix)))
+      return std::nullopt;
     const std::optional<std::int64_t> exact = decide_rank(MatrixRef<T>(matrix), {A.rows(), doubtful});
     const bool proven = exact == A.rows();
     if (exact && !proven) return std::nullopt;

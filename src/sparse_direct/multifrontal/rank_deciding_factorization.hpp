@@ -39,7 +39,7 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
   /// Factors with every pivot that is not exactly zero at first. If the factors make A singular to working
   /// precision, a second factorisation delays columns at the level of rounding errors to the root, where they
   /// decide the rank; so does one after perturbed pivots that were not accurate enough. Such pivots give no
-  /// estimate of the condition number of A.
+  /// estimate of the condition number of A. An A that is proven nonsingular by inspection keeps all pivots.
   Outcome factor_and_assess(const Context& context, PivotedFactorization<T>& fronts, const Scaling& scaling) {
     const Csr<T>& A = *context.A.csr();
     rank_description_.clear();
@@ -49,6 +49,7 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
     Outcome outcome;
     if (facts.rank == A.rows() && !perturbed) {
       outcome = assess(context, A, scaling, sizes_of_pivots(fronts).ratio());
+      if (outcome.status == Status::singular && is_regular_by_inspection(context.A)) return outcome;
     }
     if (outcome.status == Status::singular || facts.rank < A.rows() ||
         (perturbed && !(test_factors(context) <= acceptable_test_error))) {
@@ -90,8 +91,9 @@ class RankDecidingFactorization : public SparseFactorization<B, T> {
     if (exact == found) return true;
     const bool larger = exact.value_or(order_of(fronts)) > found;
     if (!exact && !larger) return false;
-    if (larger && trustworthy && has_gap(fronts)) return false;
-    if (larger && factor_with_gap(context, fronts, scaling)) return false;
+    const bool may_have_gap = larger && !is_regular_by_inspection(context.A);
+    if (may_have_gap && trustworthy && has_gap(fronts)) return false;
+    if (may_have_gap && factor_with_gap(context, fronts, scaling)) return false;
     if (!exact || !factor_with_rank(context, fronts, scaling, *exact))
       outcome = factor_and_assess(context, fronts, scaling);
     return exact == fronts.facts().rank;

@@ -4,6 +4,7 @@
 
 #include "matrix/column_range.hpp"
 #include "solver/direct/factorization.hpp"
+#include "solver/direct/scales.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
 #include "sparse_direct/matching/scaling.hpp"
@@ -73,6 +74,8 @@ class SparseFactorization {
   Outcome analyze(const Csr<T>& A, const CancellationToken& cancel) {
     return guarded([&] { return analyze_by(A, pattern_key(A), options_.ordering, cancel); });
   }
+
+  [[nodiscard]] double column_spread() const { return spread_of(scaling().columns); }
 
   /// Predicts by AMD in place of an automatic ordering, of which a set-up computes the tree again where
   /// dissection may save its own time.

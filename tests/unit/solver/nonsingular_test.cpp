@@ -150,6 +150,52 @@ TYPED_TEST(NonsingularOf, ScaledWithoutPivoting_IsNotSingular) {
   }
 }
 
+/// Rows and columns scaled over most of the range of float: the x of the matrix with moderate elements, which
+/// methods factor, may overflow where that of the given one does not.
+TEST(Nonsingular, ScaledOverTheRangeOfFloat_IsSolved) {
+  constexpr int most = 50;
+  int solved = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto n = static_cast<std::int64_t>(5 + seed % 20);
+    const auto exponents = [&] {
+      std::vector<int> all(static_cast<std::size_t>(n));
+      for (int& e : all) e = static_cast<int>(random() % (2 * most)) - most;
+      return all;
+    };
+    const std::vector<int> rows = exponents();
+    const std::vector<int> columns = exponents();
+    Dense<float> A(Device::serial(), n, n);
+    Dense<double> exact(Device::serial(), n, n);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double element = static_cast<double>(random() % 19) - 9 + (i == j ? 60 : 0);
+        const int scale = rows[static_cast<std::size_t>(i)] + columns[static_cast<std::size_t>(j)];
+        A(i, j) = static_cast<float>(std::ldexp(element, scale));
+        exact(i, j) = std::ldexp(element, scale);
+      }
+    }
+    std::vector<float> b(static_cast<std::size_t>(n));
+    for (float& element : b) element = static_cast<float>(random() % 19) - 9;
+    const std::vector<double> wide(b.begin(), b.end());
+    const auto expected = solve(exact, wide, {.method = "lu"}).x;
+    double size = 0;
+    for (std::int64_t i = 0; i < n; ++i) size = std::max(size, std::abs(expected.data()[i]));
+    if (!(size < 1e38 && size > 1e-30)) continue;
+    for (const std::string method : {"auto", "lu", "qr", "gauss-jordan", "lapack-lu", "crout", "sparse-lu"}) {
+      SCOPED_TRACE(method + ", seed " + std::to_string(seed));
+      const auto [x, report] = solve(A, b, {.method = method});
+      EXPECT_EQ(report.status, Status::direct) << report;
+      double error = 0;
+      for (std::int64_t i = 0; i < n; ++i)
+        error = std::max(error, std::abs(static_cast<double>(x.data()[i]) - expected.data()[i]) / size);
+      EXPECT_LE(error, 1e-5) << report;
+      ++solved;
+    }
+  }
+  EXPECT_GE(solved, 100);
+}
+
 /// A tridiagonal matrix, whose solution for elements of b near the largest number overflows.
 TYPED_TEST(NonsingularOf, SolutionBeyondTheLargestNumber_IsReported) {
   using T = TypeParam;

@@ -513,5 +513,51 @@ TEST(Rectangular, GaussJordanAndSquareSystems_RemainInconsistent) {
   }
 }
 
+/// An iteration that ends before A^T r is small has no x of least residual, however small r is beside b.
+TEST(Rectangular, EndedIterations_AreJudgedByTheirResidual) {
+  using namespace rectangular;
+  constexpr std::int64_t m = 200;
+  constexpr std::int64_t n = 60;
+  int refused = 0;
+  for (const double noise : {1e-2, 1e-4, 1e-6}) {
+    Dense<double> A = random_matrix(m, n, 3);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < m; ++i) A(i, j) *= std::pow(10.0, -static_cast<double>(i % 3));
+    }
+    std::vector<double> b = random_vector(m, 5);
+    for (double& element : b) element *= noise;
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < m; ++i) b[static_cast<std::size_t>(i)] += A(i, j);
+    }
+    for (const std::string method : {"lsqr", "lsmr", "cgls"}) {
+      for (const std::int64_t most : {3, 6, 12, 24, 48, 1000}) {
+        SCOPED_TRACE(method + ", noise " + std::to_string(noise) + ", " + std::to_string(most) +
+                     " iterations");
+        const auto [x, report] = solve(A, b, {.method = method, .max_iterations = most});
+        std::vector<double> r = b;
+        double square = 0;
+        for (std::int64_t j = 0; j < n; ++j) {
+          for (std::int64_t i = 0; i < m; ++i) r[static_cast<std::size_t>(i)] -= A(i, j) * x.data()[j];
+        }
+        for (const double element : r) square += element * element;
+        double largest = 0;
+        for (std::int64_t j = 0; j < n; ++j) {
+          double product = 0;
+          double length = 0;
+          for (std::int64_t i = 0; i < m; ++i) {
+            product += A(i, j) * r[static_cast<std::size_t>(i)];
+            length += A(i, j) * A(i, j);
+          }
+          largest = std::max(largest, std::abs(product) / std::sqrt(length * square));
+        }
+        EXPECT_EQ(report.status == Status::least_squares, largest <= 1e-8) << largest << ", " << report;
+        EXPECT_TRUE(most < 1000 || report.status == Status::least_squares) << report;
+        refused += report.solved() ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_GE(refused, 9);
+}
+
 }  // namespace
 }  // namespace echelon::test
