@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The methods cg and cocg: one recurrence, with two inner products.
-#include "krylov/cg.hpp"
-
-#include "linalg/vector/column_list.hpp"
+#include "krylov/cg_method.hpp"
 #include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/iteration/iterative_method.hpp"
 
 #include <echelon/methods/cg.hpp>
 #include <echelon/methods/krylov/cocg.hpp>
@@ -29,19 +26,13 @@ namespace {
 using krylov::InnerProduct;
 
 template <class B, class T>
-class ConjugateGradients final : public IterativeMethod<B, T> {
-  using Base = IterativeMethod<B, T>;
+class ConjugateGradients final : public krylov::CgMethod<ConjugateGradients<B, T>, B, T> {
+  using Base = krylov::CgMethod<ConjugateGradients<B, T>, B, T>;
+  friend Base;
+  using typename Base::Column;
   using typename Base::IteratedColumn;
   using typename Base::SolveWorkspace;
-
-  using Column = krylov::CgColumn<T>;
-
-  struct Vectors : SolveWorkspace {
-    Vectors(const Device& device, std::int64_t size, bool stores_z)
-        : SolveWorkspace(device, size), cg(device, size, stores_z) {}
-    [[nodiscard]] std::size_t bytes() const override { return SolveWorkspace::bytes() + cg.bytes(); }
-    krylov::CgVectors<T> cg;
-  };
+  using typename Base::Vectors;
 
  public:
   ConjugateGradients(const Device& device, const CgOptions& options)
@@ -59,7 +50,6 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   }
 
  private:
-  [[nodiscard]] bool supports_scaling() const override { return true; }
   [[nodiscard]] bool is_bilinear() const { return product_ == InnerProduct::bilinear; }
   [[nodiscard]] bool flexible() const {
     return this->preconditioned() && !is_bilinear() &&
@@ -83,50 +73,20 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   /// Products with A, and with a preconditioner that can, read their matrices once for all columns.
   [[nodiscard]] bool iterates_together() const override { return this->matrix().is_sparse(); }
 
-  void start(SolveWorkspace& workspace, const T* b, T* x) const override {
-    const IteratedColumn column{&workspace, b, x};
-    start_together({&column, 1});
+  void multiply_directions(std::span<const IteratedColumn> columns) const {
+    if (columns.size() == 1) {
+      Vectors& v = Base::of(columns.front());
+      return this->apply_operator(v, v.cg.p.data(), v.cg.q.data());
+    }
+    this->apply_operator(
+        columns, [](const IteratedColumn& column) { return Base::of(column).cg.p.data(); },
+        [](const IteratedColumn& column) { return Base::of(column).cg.q.data(); });
   }
-  void start_together(std::span<const IteratedColumn> columns) const override {
-    krylov::start_cg(cg_columns(columns).span());
-  }
-  void step(SolveWorkspace& workspace, const T* b, T* x) const override {
-    const IteratedColumn column{&workspace, b, x};
-    step_with({&column, 1}, [&] {
-      Vectors& v = of(column);
-      this->apply_operator(v, v.cg.p.data(), v.cg.q.data());
-    });
-  }
-  void step_together(std::span<const IteratedColumn> columns) const override {
-    step_with(columns, [&] {
-      this->apply_operator(
-          columns, [](const IteratedColumn& column) { return of(column).cg.p.data(); },
-          [](const IteratedColumn& column) { return of(column).cg.q.data(); });
-    });
-  }
-  template <class Multiply>
-  void step_with(std::span<const IteratedColumn> columns, Multiply multiply) const {
-    Vectors& first = of(columns.front());
-    krylov::step_cg(first.backend, first.n, cg_columns(columns).span(), cg_traits(), multiply, [&](auto use) {
-      this->use_preconditioned(
-          columns, [](const IteratedColumn& column) { return of(column).cg.z.data(); },
-          [&](auto z_of) { use([&](const Column& column) { return z_of(column.number); }); });
-    });
-  }
-
-  /// The columns as those of the recurrence.
-  static ColumnList<Column> cg_columns(std::span<const IteratedColumn> columns) {
-    return {columns.size(), [&](std::size_t c) {
-              Vectors& v = of(columns[c]);
-              return Column{v.state(),  &v.cg, columns[c].x,
-                            v.r.data(), c,     std::ldexp(1.0, v.scale.preconditioned)};
-            }};
-  }
-
-  static Vectors& of(const IteratedColumn& column) { return static_cast<Vectors&>(*column.workspace); }
-
-  void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {
-    static_cast<Vectors&>(workspace).cg.collect(workspace.host_state, place);
+  template <class Use>
+  void precondition_residuals(std::span<const IteratedColumn> columns, Use use) const {
+    this->use_preconditioned(
+        columns, [](const IteratedColumn& column) { return Base::of(column).cg.z.data(); },
+        [&](auto z_of) { use([&](const Column& column) { return z_of(column.number); }); });
   }
 
   void estimate_condition(SolveWorkspace& workspace, const T* /*x*/, Job& job) const override {
@@ -141,9 +101,7 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   }
 
   [[nodiscard]] std::optional<double> relative_curvature(SolveWorkspace& workspace) const override {
-    if (is_bilinear()) return std::nullopt;
-    auto& v = static_cast<Vectors&>(workspace);
-    return krylov::relative_curvature<B, T>(v.backend, this->matrix(), v.cg.p.data());
+    return is_bilinear() ? std::nullopt : Base::relative_curvature(workspace);
   }
 
   bool flexible_asked_ = false;

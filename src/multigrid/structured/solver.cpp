@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conjugate gradients with multigrid for matrices that are stencils on a grid: `structured-multigrid`.
-#include "krylov/cg.hpp"
+#include "krylov/cg_method.hpp"
 #include "linalg/vector/float_vector.hpp"
 #include "matrix/stencil/find_grid.hpp"
 #include "matrix/stencil/find_stencil.hpp"
@@ -8,7 +8,6 @@
 #include "multigrid/null_space.hpp"
 #include "multigrid/structured/cycle.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/iteration/iterative_method.hpp"
 #include "solver/null_space.hpp"
 #include "support/stopwatch.hpp"
 
@@ -57,18 +56,14 @@ struct MultiplyStencil {
 };
 
 template <class B, class T>
-class StructuredMultigridMethod final : public IterativeMethod<B, T> {
-  using Base = IterativeMethod<B, T>;
+class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultigridMethod<B, T>, B, T> {
+  using Base = krylov::CgMethod<StructuredMultigridMethod<B, T>, B, T>;
+  friend Base;
+  using typename Base::Column;
   using typename Base::IteratedColumn;
   using typename Base::SolveWorkspace;
-  using Column = krylov::CgColumn<T>;
+  using typename Base::Vectors;
 
-  struct Vectors : SolveWorkspace {
-    Vectors(const Device& device, std::int64_t size, bool stores_z)
-        : SolveWorkspace(device, size), cg(device, size, stores_z) {}
-    [[nodiscard]] std::size_t bytes() const override { return SolveWorkspace::bytes() + cg.bytes(); }
-    krylov::CgVectors<T> cg;
-  };
   /// Memory of apply(), in the workspace's `preconditioner`.
   struct Application final : Workspace {
     Application(const Device& device, std::int64_t size, std::int64_t null_space, std::int64_t weak_modes)
@@ -348,33 +343,16 @@ class StructuredMultigridMethod final : public IterativeMethod<B, T> {
   }
 
   // The iteration: conjugate gradients whose products are those of the stencil.
-  [[nodiscard]] bool supports_scaling() const override { return true; }
   [[nodiscard]] bool iterates_together() const override { return true; }
 
   [[nodiscard]] krylov::CgTraits cg_traits() const {
-    return {krylov::Preconditioning::any, !(traits().kind == AppliedOperator::symmetric)};
-  }
-  void start(SolveWorkspace& workspace, const T* b, T* x) const override {
-    const IteratedColumn column{&workspace, b, x};
-    start_together({&column, 1});
-  }
-  void start_together(std::span<const IteratedColumn> columns) const override {
-    krylov::start_cg(cg_columns(columns).span());
-  }
-  void step(SolveWorkspace& workspace, const T* b, T* x) const override {
-    const IteratedColumn column{&workspace, b, x};
-    step_together({&column, 1});
-  }
-  void step_together(std::span<const IteratedColumn> columns) const override {
-    Vectors& first = of(columns.front());
-    krylov::step_cg(
-        first.backend, first.n, cg_columns(columns).span(), cg_traits(),
-        [&] { multiply_directions(columns); }, [&](auto use) { precondition_residuals(columns, use); });
+    return {.preconditioning = krylov::Preconditioning::any,
+            .flexible = traits().kind != AppliedOperator::symmetric};
   }
   /// q = A p for the direction p of each column.
   void multiply_directions(std::span<const IteratedColumn> columns) const {
     for (const IteratedColumn& column : columns) {
-      Vectors& v = of(column);
+      Vectors& v = Base::of(column);
       if (other_) {
         this->apply_operator(v, v.cg.p.data(), v.cg.q.data());
         continue;
@@ -389,15 +367,15 @@ class StructuredMultigridMethod final : public IterativeMethod<B, T> {
   }
   template <class Use>
   void precondition_residuals(std::span<const IteratedColumn> columns, Use use) const {
-    Vectors& first = of(columns.front());
+    Vectors& first = Base::of(columns.front());
     Application& own = application_of(first);
     MultiVector<const T> r(first.n);
     MultiVector<T> z(first.n);
     MultiVector<const double> norms(1);
     for (const IteratedColumn& column : columns) {
-      r.add(of(column).r.data());
-      z.add(of(column).cg.z.data());
-      norms.add(&of(column).state()->residual);
+      r.add(Base::of(column).r.data());
+      z.add(Base::of(column).cg.z.data());
+      norms.add(&Base::of(column).state()->residual);
     }
     if (leaves_floats()) {
       const WidenedVectors<T> widened = cycle_in_float(first.backend, own, r, norms);
@@ -408,30 +386,12 @@ class StructuredMultigridMethod final : public IterativeMethod<B, T> {
     }
   }
 
-  /// The columns as those of the recurrence.
-  static ColumnList<Column> cg_columns(std::span<const IteratedColumn> columns) {
-    return {columns.size(), [&](std::size_t c) {
-              Vectors& v = of(columns[c]);
-              return Column{v.state(),  &v.cg, columns[c].x,
-                            v.r.data(), c,     std::ldexp(1.0, v.scale.preconditioned)};
-            }};
-  }
-  static Vectors& of(const IteratedColumn& column) { return static_cast<Vectors&>(*column.workspace); }
-
-  void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {
-    static_cast<Vectors&>(workspace).cg.collect(workspace.host_state, place);
-  }
   void estimate_condition(SolveWorkspace& workspace, const T* /*x*/, Job& job) const override {
     auto& v = static_cast<Vectors&>(workspace);
     const RitzRange ritz = v.cg.ritz_values();
     this->add_condition(v, v.host_state.inverse_norm, ritz.smallest > 0 ? ritz.largest / ritz.smallest : 0,
                         job);
   }
-  [[nodiscard]] std::optional<double> relative_curvature(SolveWorkspace& workspace) const override {
-    auto& v = static_cast<Vectors&>(workspace);
-    return krylov::relative_curvature<B, T>(v.backend, this->matrix(), v.cg.p.data());
-  }
-
   StructuredMultigridOptions options_;
   B backend_;
   std::optional<Grid> grid_;
