@@ -507,8 +507,8 @@ TEST(MappedEchelon, Cancelled_BetweenRounds) {
 
 TEST(MappedEchelon, Tolerance_DecidesTheRank) {
   const Csr<double> A =
-      Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1 + 1e-10}});
-  const Dense<double> b = column<double>({2, 2 + 1e-10});
+      Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 2}, {1, 0, 1}, {1, 1, 2 + 1e-10}});
+  const Dense<double> b = column<double>({3, 3 + 1e-10});
   EXPECT_EQ(solve_mapped<double>(Device::serial(), A, b).report.rank, 2);
   EXPECT_EQ(solve_mapped<double>(Device::serial(), A, b, {.tolerance = 1e-9}).report.rank, 1);
 }

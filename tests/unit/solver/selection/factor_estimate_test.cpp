@@ -71,11 +71,11 @@ TEST(ChoosingCost, Stencils_AreNotLookedForOnRequest) {
   const Csr<double> A = generated("poisson-2d", {{"nx", 220}, {"ny", 210}});
   const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
   SolveOptions options;
-  EXPECT_EQ(solve(A, b, options).report.method, "structured-multigrid");
+  EXPECT_TRUE(solve(A, b, options).report.method.starts_with("structured-multigrid"));
   options.parameters.set("stencils", false);
   const Report report = solve(A, b, options).report;
   EXPECT_TRUE(report.solved());
-  EXPECT_NE(report.method, "structured-multigrid");
+  EXPECT_FALSE(report.method.starts_with("structured-multigrid"));
   EXPECT_TRUE(report.attempts.empty());
 }
 
