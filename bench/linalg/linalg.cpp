@@ -380,7 +380,7 @@ std::string column_name(int column) {
     case two_cores:
       return "2 cores";
     case all_cores:
-      return fmt::format("{} cores", omp_get_max_threads());
+      return fmt::format("all {} {}", omp_get_max_threads(), omp_get_max_threads() == 1 ? "core" : "cores");
     case gpu:
       return "GPU";
     default:
