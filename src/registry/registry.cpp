@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +38,7 @@ std::vector<Method> all_methods() {
 }
 
 /// Words that the option `preconditioner` takes.
-std::vector<std::string> names_of_preconditioners(const std::vector<Method>& methods) {
+std::vector<std::string> names_of_preconditioners(std::span<const Method> methods) {
   std::vector<std::string> names = {"none"};
   for (const Method& method : methods) {
     if (method.usable_as_preconditioner) names.push_back(method.name);
@@ -102,11 +103,12 @@ const Method* find_preconditioner(const std::string& name, const Options& option
     throw BadOption("preconditioner." + options.entries().front().first,
                     "options are given for a preconditioner, but there is none");
   }
-  const std::vector<std::string> names =
-      registry::names_of_preconditioners({methods().begin(), methods().end()});
+  for (const Method& method : methods()) {
+    if (method.name == name && method.usable_as_preconditioner) return &method;
+  }
+  const std::vector<std::string> names = registry::names_of_preconditioners(methods());
   for (const Method& method : methods()) {
     if (method.name != name) continue;
-    if (method.usable_as_preconditioner) return &method;
     throw BadOption("preconditioner", fmt::format("method '{}' cannot be used as a preconditioner: {} can",
                                                   name, fmt::join(names.begin() + 1, names.end(), ", ")));
   }

@@ -27,6 +27,7 @@ namespace {
 std::atomic<bool> counts = false;
 std::atomic<long> counted = 0;
 std::atomic<long> failing = -1;
+std::atomic<std::size_t> least = 0;  // bytes of an allocation that counts
 
 /// Code of a library whose allocations succeed.
 struct Code {
@@ -49,8 +50,8 @@ int find_spared(dl_phdr_info* info, std::size_t /*size*/, void* count) {
   return 0;
 }
 
-bool fails(const void* caller) {
-  if (!counts) return false;
+bool fails(const void* caller, std::size_t bytes) {
+  if (!counts || bytes < least) return false;
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
   for (const Code& code : spared) {
     if (code.begin <= address && address < code.end) return false;
@@ -66,8 +67,14 @@ void fail_allocation(long k) {
   std::size_t found = 0;
   if (spared.front().end == 0) dl_iterate_phdr(find_spared, &found);
   failing = k;
+  least = 0;
   counted = 0;
   counts = true;
+}
+
+void count_allocations(std::size_t bytes) {
+  fail_allocation(-1);
+  least = bytes;
 }
 
 long stop_failing() {
@@ -82,22 +89,23 @@ using echelon::faults::fails;
 // NOLINTBEGIN(cppcoreguidelines-no-malloc, cppcoreguidelines-owning-memory)
 extern "C" {
 void* malloc(std::size_t bytes) {
-  return fails(__builtin_return_address(0)) ? nullptr : __libc_malloc(bytes);
+  return fails(__builtin_return_address(0), bytes) ? nullptr : __libc_malloc(bytes);
 }
 void* calloc(std::size_t count, std::size_t size) {
-  return fails(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, size);
+  return fails(__builtin_return_address(0), count * size) ? nullptr : __libc_calloc(count, size);
 }
 void* realloc(void* pointer, std::size_t bytes) {
-  return fails(__builtin_return_address(0)) ? nullptr : __libc_realloc(pointer, bytes);
+  return fails(__builtin_return_address(0), bytes) ? nullptr : __libc_realloc(pointer, bytes);
 }
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  return fails(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
+  return fails(__builtin_return_address(0), bytes) ? nullptr : __libc_memalign(alignment, bytes);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return fails(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
+  return fails(__builtin_return_address(0), bytes) ? nullptr : __libc_memalign(alignment, bytes);
 }
 int posix_memalign(void** pointer, std::size_t alignment, std::size_t bytes) {
-  void* const memory = fails(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
+  void* const memory =
+      fails(__builtin_return_address(0), bytes) ? nullptr : __libc_memalign(alignment, bytes);
   if (memory == nullptr) return ENOMEM;
   *pointer = memory;
   return 0;

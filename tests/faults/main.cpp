@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Faults inside the library: `faults allocations SECONDS [NAME]...` lets every k-th allocation of each
 /// method and entry point fail, with a stride that fits the time; `faults parsers FOLDER...` reads every file
-/// there in every format, with little memory. Each case runs in a process of its own.
+/// there in every format, with little memory; `faults repetitions [METHOD]...` counts the allocations of
+/// vectors in repeated updates and solves. Each case runs in a process of its own.
 #include "faults/case.hpp"
 #include "faults/failing_allocation.hpp"
 #include "support/problems.hpp"
@@ -228,12 +229,72 @@ bool test_parsers(const std::vector<std::string>& folders) {
   return passed && files > 0;
 }
 
+/// Allocations of half a vector or more in the third of three updates, and of three solves, of a method.
+struct Repetition {
+  long update = 0;
+  long solve = 0;
+};
+
+/// A system in which methods take a few milliseconds.
+constexpr std::int64_t repeated_rows = 1025;
+
+Repetition repeat(const Method& method, const MatrixRef<double>& A) {
+  constexpr std::size_t half_a_vector = repeated_rows * sizeof(double) / 2;
+  const Dense<double> b(std::vector<double>(static_cast<std::size_t>(A.rows()), 1.0));
+  Dense<double> x(Device(), A.rows(), 1);
+  Options options;
+  if (method.kind == MethodKind::iterative) options.set("rtol", 1e-6);
+  Solver<double> solver = make_solver<double>(method.name, Device::openmp(2), options);
+  solver.setup(A);
+  Repetition counts;
+  for (int k = 0; k < 3; ++k) {
+    count_allocations(half_a_vector);
+    solver.update_values(A);
+    counts.update = stop_failing();
+  }
+  for (int k = 0; k < 3; ++k) {
+    count_allocations(half_a_vector);
+    const Report report = solver.solve(b, x, {.measure_error = false});
+    counts.solve = stop_failing();
+    if (!report.solved()) std::printf("  %s\n", report.message.c_str());
+  }
+  return counts;
+}
+
+/// Methods whose solves still allocate work arrays, such as those of LAPACK's getrs and ormqr.
+bool needs_work_arrays(const Method& method) {
+  return method.name == "banded-lu" || method.name == "lu" || method.name == "qr";
+}
+
+bool test_repetitions(const std::vector<std::string>& names) {
+  bool passed = true;
+  for (const Method& method : methods()) {
+    if (!method.openmp || method.kind == MethodKind::preconditioner || method.kind == MethodKind::automatic)
+      continue;
+    if (!names.empty() && std::find(names.begin(), names.end(), method.name) == names.end()) continue;
+    const test::Problem problem = test::system_for(method, repeated_rows, 6, 1);
+    const Csr<double> sparse = problem.csr<double>();
+    const Dense<double> dense = method.sparse ? Dense<double>() : problem.dense<double>();
+    passed &= in_own_process(method.name, [&](long& progress) {
+      const Repetition counts =
+          repeat(method, method.sparse ? MatrixRef<double>(sparse) : MatrixRef<double>(dense));
+      std::printf("%-24s update %3ld, solve %3ld\n", method.name.c_str(), counts.update, counts.solve);
+      progress = counts.update + counts.solve;
+      return counts.solve == 0 || needs_work_arrays(method) ? 0 : 1;
+    });
+  }
+  return passed;
+}
+
 }  // namespace
 
 }  // namespace echelon::faults
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) return 2;
+  if (arguments.front() == "repetitions")
+    return echelon::faults::test_repetitions({arguments.begin() + 1, arguments.end()}) ? 0 : 1;
   if (arguments.size() < 2) return 2;
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (arguments.front() == "parsers") return echelon::faults::test_parsers(rest) ? 0 : 1;

@@ -69,14 +69,63 @@ inline void gemm(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int r
               leading_b, &beta, c, leading_c);
 }
 
-/// Solves op(A) X = B in place for a triangular A, which stands on the left.
+/// Sum of the products of two vectors, in four partial sums.
+template <class T>
+T small_dot(int n, const T* x, const T* y) {
+  T partial[4] = {};
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (int k = 0; k < 4; ++k) partial[k] += x[i + k] * y[i + k];
+  }
+  for (; i < n; ++i) partial[0] += x[i] * y[i];
+  return (partial[0] + partial[1]) + (partial[2] + partial[3]);
+}
+
+/// Solves op(A) x = b in place for a small triangular A, in which calls of BLAS take longer than arithmetic.
+template <class T>
+void solve_small_triangle(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int n, const T* a,
+                          int leading, T* x) {
+  const bool lower = part == CblasLower;
+  const bool transposed = transpose != CblasNoTrans;
+  for (int k = 0; k < n; ++k) {
+    const int j = lower != transposed ? k : n - 1 - k;
+    const T* const column = a + static_cast<std::int64_t>(j) * leading;
+    const int begin = lower ? j + 1 : 0;
+    const int end = lower ? n : j;
+    if (transposed) x[j] -= small_dot(end - begin, column + begin, x + begin);
+    if (diagonal == CblasNonUnit) x[j] /= column[j];
+    if (transposed) continue;
+    const T value = x[j];
+    for (int i = begin; i < end; ++i) x[i] -= value * column[i];
+  }
+}
+
+/// Rows up to which solve_small_triangle() takes less time than BLAS.
+inline constexpr int small_triangle = 64;
+
+/// Solves op(A) x = b in place for a triangular A.
+inline void trsv(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, const float* a,
+                 int leading, float* x) {
+  if (rows <= small_triangle) return solve_small_triangle(part, transpose, diagonal, rows, a, leading, x);
+  cblas_strsv(CblasColMajor, part, transpose, diagonal, rows, a, leading, x, 1);
+}
+inline void trsv(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, const double* a,
+                 int leading, double* x) {
+  if (rows <= small_triangle) return solve_small_triangle(part, transpose, diagonal, rows, a, leading, x);
+  cblas_dtrsv(CblasColMajor, part, transpose, diagonal, rows, a, leading, x, 1);
+}
+
+/// Solves op(A) X = B in place for a triangular A, which stands on the left. One real column is solved by
+/// trsv, which does not copy A.
 inline void trsm(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
                  const float* a, int leading_a, float* b, int leading_b) {
+  if (columns == 1) return trsv(part, transpose, diagonal, rows, a, leading_a, b);
   cblas_strsm(CblasColMajor, CblasLeft, part, transpose, diagonal, rows, columns, 1, a, leading_a, b,
               leading_b);
 }
 inline void trsm(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
                  const double* a, int leading_a, double* b, int leading_b) {
+  if (columns == 1) return trsv(part, transpose, diagonal, rows, a, leading_a, b);
   cblas_dtrsm(CblasColMajor, CblasLeft, part, transpose, diagonal, rows, columns, 1, a, leading_a, b,
               leading_b);
 }

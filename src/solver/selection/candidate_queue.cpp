@@ -34,7 +34,10 @@ CandidateQueue<T>::CandidateQueue(const MatrixRef<T>& A, const std::optional<Dev
     if (selection_->deficient_rank) {
       stage_ = Stage::end;
     } else {
-      list(*selection_);
+      // Most systems are solved by the first candidate; the texts of all take longer than small systems.
+      list_ = selection_->candidates(1);
+      analyzed_ = selection_->take_analyzed<T>();
+      is_complete_ = false;
     }
   }
   seconds_ = stopwatch.seconds();
@@ -96,6 +99,10 @@ std::optional<double> CandidateQueue<T>::ignored_asymmetry() const {
 template <class T>
 bool CandidateQueue<T>::list_more() {
   if (stage_ == Stage::end) return false;
+  if (!std::exchange(is_complete_, true)) {
+    list_ = selection_->candidates();
+    return true;
+  }
   const Stopwatch stopwatch;
   stage_ = static_cast<Stage>(static_cast<int>(stage_) + 1);
   list_.clear();

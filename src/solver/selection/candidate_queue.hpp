@@ -66,6 +66,7 @@ class CandidateQueue {
   std::optional<MethodSelection> others_;     // for an SDDM matrix, without the methods for graphs
   Stage stage_ = Stage::listed;
   std::vector<Candidate> list_;  // of one stage
+  bool is_complete_ = true;      // whether the list has all candidates of its stage
   std::size_t next_ = 0;
   bool has_given_ = false;  // a candidate of the kind
   std::optional<std::vector<Candidate>> singular_;

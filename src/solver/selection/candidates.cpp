@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -89,7 +90,9 @@ class Candidates {
         factor_deferred_(selection.factor_deferred),
         ordering_seconds_(ordering_seconds(selection)) {}
 
-  std::vector<Candidate> take() {
+  /// At least the first `enough`.
+  std::vector<Candidate> take(std::size_t enough) {
+    enough_ = enough;
     list_methods();
     return std::move(list_);
   }
@@ -115,6 +118,8 @@ class Candidates {
   }
 
  private:
+  [[nodiscard]] bool is_enough() const { return list_.size() >= enough_; }
+
   void list_methods() {
     if (is_stencil_) {
       add("structured-multigrid", {{"max_iterations", structured_iterations}},
@@ -124,7 +129,7 @@ class Candidates {
     if (trial_) trial();
     if (!sparse_) {
       dense("A is dense");
-      krylov();
+      if (!is_enough()) krylov();
       return;
     }
     if (graph_ != DominanceKind::none) {
@@ -134,6 +139,7 @@ class Candidates {
     }
     if (band_) banded();
     if (!iterative_first_ && !factor_deferred_) factor_first();
+    if (is_enough()) return;
     if (factor_deferred_ && band_) return;
     if (iterative_first_ || !factor_deferred_) {
       if (plausibly_spd_) {
@@ -161,7 +167,7 @@ class Candidates {
     if ((full_matrix && dense_fits(selection_)) || has_full_factor(selection_)) {
       dense("A is small: elimination is certain and quick");
     }
-    if (affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
+    if (!is_enough() && affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
   }
 
   /// Adds a Krylov method that is given up unless it converges in a small part of the time of a
@@ -400,15 +406,16 @@ class Candidates {
   bool trial_;
   bool factor_deferred_;
   double ordering_seconds_;
+  std::size_t enough_ = 0;
   std::vector<Candidate> list_;
 };
 
 }  // namespace
 
-std::vector<Candidate> MethodSelection::candidates() const {
+std::vector<Candidate> MethodSelection::candidates(std::size_t enough) const {
   if (complex) return complex_candidates(*this);
   if (structure.rows != structure.columns) return rectangular_candidates(*this);
-  return Candidates(*this).take();
+  return Candidates(*this).take(enough);
 }
 std::vector<Candidate> MethodSelection::singular_candidates() const {
   if (complex || structure.rows != structure.columns) return {};

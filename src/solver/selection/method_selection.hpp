@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,8 +111,9 @@ struct MethodSelection {
   [[nodiscard]] bool is_complex_symmetric() const {
     return structure.symmetric_values && !structure.hermitian_values;
   }
-  /// Candidates in the order in which to try them.
-  [[nodiscard]] std::vector<Candidate> candidates() const;
+  /// Candidates in the order in which to try them; at least the first `enough`, if there are that many.
+  [[nodiscard]] std::vector<Candidate> candidates(
+      std::size_t enough = std::numeric_limits<std::size_t>::max()) const;
   /// Candidates for a square A that is known to be singular: Krylov methods that find a solution of a
   /// consistent system, then, if n^3 flops are affordable, elimination with a rank decision.
   [[nodiscard]] std::vector<Candidate> singular_candidates() const;
