@@ -5,8 +5,12 @@
 /// Hundreds of systems with one pattern: the first one is analysed and factored, the others take new values.
 #include "model.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <string>
+#include <vector>
 
 namespace ec = echelon;
 
@@ -59,12 +63,18 @@ int run(std::int32_t side, int steps) {
   return EXIT_SUCCESS;
 }
 
+/// The number at a place among the arguments; 0 if there is none.
+std::int32_t number_at(const std::vector<std::string>& arguments, std::size_t place) {
+  return place < arguments.size() ? std::atoi(arguments[place].c_str()) : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
-    const std::int32_t side = argc > 1 ? std::atoi(argv[1]) : 0;
-    const int steps = argc > 2 ? std::atoi(argv[2]) : 0;
+    const std::int32_t side = number_at(arguments, 0);
+    const int steps = number_at(arguments, 1);
     return run(side >= 10 ? side : 60, steps > 0 ? steps : 50);
   } catch (const ec::Error& error) {
     std::cerr << error.what() << '\n';

@@ -143,7 +143,7 @@ struct GridTransfer {
     const float weight = varying_weight(axis, at);
     return k == 0 && own.begin > 0 ? 1 - weight : weight;
   }
-  /// What a cell has along an axis.
+  /// Neighbours of a cell along an axis.
   struct Cell {
     bool coarsens;
     bool has_coarse[2];

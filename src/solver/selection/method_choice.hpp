@@ -31,7 +31,7 @@ struct Singularity {
   void describe(Report& report) const;
 };
 
-/// What the options of `auto` say.
+/// Limits that the options of `auto` set.
 [[nodiscard]] inline ChoiceLimits limits_of(const AutoOptions& options) {
   ChoiceLimits limits{.kind = {}, .stencils = options.stencils};
   if (options.methods == MethodSet::direct) limits.kind = MethodKind::direct;
