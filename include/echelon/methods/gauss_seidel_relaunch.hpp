@@ -20,8 +20,8 @@ struct ECHELON_API GaussSeidelRelaunchOptions {
   SweepKind sweep = SweepKind::forward;
   /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
-  /// Passes over a row in a launch: 2, first over the flags of its dependencies and then over its elements; 1,
-  /// as published, over both at once until a dependency is unfinished. The bits are the same.
+  /// Passes over a row in a launch: 2, first over the flags of its dependencies and then over its elements;
+  /// 1, as published, over both at once until a dependency is unfinished. The bits are the same.
   std::int64_t row_passes = 2;
 
   /// Describes each option.
