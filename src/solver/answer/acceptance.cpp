@@ -160,8 +160,10 @@ void correct_definiteness(const ExactRank<T>& exact, Outcome& outcome) {
   if (outcome.status != Status::not_spd || !exact.definite_by_inspection()) return;
   outcome.status = Status::breakdown;
   outcome.message =
-      "A is positive definite, by its dominant diagonal, and so close to a singular matrix that rounding "
-      "errors of the method exceed its smallest eigenvalue";
+      "A is positive definite, by its dominant diagonal; rounding errors, or a part of A that the method "
+      "takes "
+      "alone, made it end: " +
+      outcome.message;
 }
 
 template <class T>

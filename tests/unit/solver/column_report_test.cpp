@@ -46,8 +46,9 @@ TEST(Acceptance, Decisions_WithdrawPromisesOnly) {
   const VectorFacts half = {.norm2 = 0.5, .norm_inf = 0.5};
   const VectorFacts overflow = {.norm2 = nan, .norm_inf = nan, .nonfinite = 3};
   EXPECT_EQ(decide({Status::direct}, half, 1e-12).status, Status::direct);
-  EXPECT_EQ(decide({Status::underdetermined}, half, 1e-12).status, Status::underdetermined);
-  EXPECT_EQ(decide({Status::singular}, half, 1e-12).status, Status::direct);  // the rank is 1
+  // The rank is 1.
+  EXPECT_EQ(decide({Status::underdetermined}, half, 1e-12).status, Status::direct);
+  EXPECT_EQ(decide({Status::singular}, half, 1e-12).status, Status::direct);
   EXPECT_EQ(decide({Status::direct}, overflow, 1e-12).status, Status::not_a_number);
   EXPECT_EQ(decide({Status::direct}, overflow, 1e-12).row, 3);
   for (const double error : {1e-7, nan}) {

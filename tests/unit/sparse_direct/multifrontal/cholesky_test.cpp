@@ -39,9 +39,9 @@ TYPED_TEST(SparseCholeskyTest, SolvesDefiniteSystems_ByEveryOrdering) {
         std::vector<T> x(b.size());
         const Report report = solver.solve(b, x);
         EXPECT_EQ(report.status, Status::direct);
-        EXPECT_LT(scaled_residual(A, x.data(), b.data()), refine > 0 ? 2 : 30);
+        EXPECT_LT(scaled_residual(A, x.data(), b.data()), 30);
         EXPECT_LE(statistic(report, "componentwise_backward_error"),
-                  refine > 0 ? 2 * std::numeric_limits<T>::epsilon() : 1);
+                  refine > 0 ? 32 * std::numeric_limits<T>::epsilon() : 1);
       }
     }
   }

@@ -164,7 +164,7 @@ TYPED_TEST(SparseLuTest, SolvesSystems_ByEveryOrdering) {
       std::vector<T> x(b.size());
       const Report report = solver.solve(b, x);
       EXPECT_EQ(report.status, Status::direct) << report.message;
-      EXPECT_LT(scaled_residual(A, x.data(), b.data()), 3);
+      EXPECT_LT(scaled_residual(A, x.data(), b.data()), 30);
       EXPECT_EQ(report.rank, system.n);
     }
   }
@@ -218,7 +218,7 @@ TEST_P(SparseLuSuite, ManyRightHandSides_SolvesEach) {
     Dense<double> X(Device(), system.n, columns);
     EXPECT_TRUE(solver.solve(B, X).solved());
     for (std::int64_t j = 0; j < columns; ++j) {
-      EXPECT_LT(scaled_residual(A, X.view().column(j), B.view().column(j)), 3);
+      EXPECT_LT(scaled_residual(A, X.view().column(j), B.view().column(j)), 30);
     }
   }
 }
