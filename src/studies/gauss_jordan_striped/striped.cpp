@@ -87,7 +87,7 @@ class StripedHostMatrix {
   /// The first pass, for the pivots in stripe I.
   Outcome eliminate_below(StripeRange I) {
     for (std::int64_t p = I.begin; p < I.end; ++p) {
-      if (row(p)[p] == 0) return zero_pivot(p);
+      if (row(p)[p] == 0) return zero_without_exchanges(p);
       update_right({p + 1, I.end}, p, I);
     }
 #pragma omp parallel for num_threads(elements_.device().threads()) schedule(dynamic)

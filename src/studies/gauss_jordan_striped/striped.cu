@@ -267,7 +267,7 @@ class StripedMatrixOnGpu {
     Array<FirstIndex> first(elements_.device(), 1);
     backend.reduce(pivots(), ZeroPivot<T>{elements_.data(), n_}, Store<FirstIndex>{first.data()});
     const std::int64_t row = backend.read(first.data()).value;
-    return row == FirstIndex::none ? Outcome{} : zero_pivot(row);
+    return row == FirstIndex::none ? Outcome{} : zero_without_exchanges(row);
   }
 
   std::int64_t stripe_ = 1;

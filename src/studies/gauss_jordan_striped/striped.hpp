@@ -29,7 +29,7 @@ struct StripedForm {
 template <class Target, class T>
 [[nodiscard]] StripedForm<T> reduce_striped_on(const Dense<T>& A, const GaussJordanStripedOptions& options);
 
-inline Outcome zero_pivot(std::int64_t row) {
+inline Outcome zero_without_exchanges(std::int64_t row) {
   return {
       Status::breakdown,
       "without pivoting, every diagonal element has to differ from zero when it becomes the pivot: that of "

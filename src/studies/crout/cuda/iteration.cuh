@@ -39,8 +39,8 @@ template <class T>
 class CudaIteration {
  public:
   struct Result : EliminationResult {
-    bool converged =
-        true;  ///< false: too many sweeps, or infinite elements of L, because elements overflowed
+    std::int64_t zero_pivot = -1;  ///< a zero on the diagonal that ended the iteration
+    bool converged = true;         ///< false: too many sweeps, or infinite elements of L by overflow
   };
 
   CudaIteration(Cuda& backend, DenseView<T> A, std::int64_t* pivots, const IterationSettings& settings);
