@@ -44,8 +44,7 @@ class ExactRank {
   /// rank() if it was computed before, else empty.
   [[nodiscard]] std::optional<std::int64_t> known();
   /// Whether b is not zero in a row of zeros of a sparse A, or rank() is known and [A b] has a larger rank:
-  /// then no x satisfies A x = b. `b`: A.rows() finite
-  /// elements in host memory.
+  /// then no x satisfies A x = b. `b`: A.rows() finite elements in host memory.
   [[nodiscard]] bool contradicts(const std::vector<T>& b);
 
  private:

@@ -161,8 +161,7 @@ void correct_definiteness(const ExactRank<T>& exact, Outcome& outcome) {
   outcome.status = Status::breakdown;
   outcome.message =
       "A is positive definite, by its dominant diagonal; rounding errors, or a part of A that the method "
-      "takes "
-      "alone, made it end: " +
+      "takes alone, made it end: " +
       outcome.message;
 }
 

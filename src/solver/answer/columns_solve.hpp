@@ -225,7 +225,7 @@ class ColumnsSolve {
   /// that of x after one is error^2 of the largest unknown, and at most a rounding error of the smallest.
   [[nodiscard]] bool tells_small_unknowns(double error) const {
     constexpr double moderate = 16;
-    const double spread = implementation_.column_spread();
+    const double spread = state_.column_spread;
     return spread <= moderate || error * error * spread <= epsilon();
   }
 

@@ -8,6 +8,7 @@
 #include "solver/answer/rhs_scaling.hpp"
 #include "solver/answer/solver_state.hpp"
 #include "solver/column_report.hpp"
+#include "solver/has_factor.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/progress.hpp"
@@ -156,6 +157,7 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
     method.set_control(reported.control());
     state.setup = update ? method.update_values(state.matrix) : method.setup(state.matrix);
     correct_definiteness(*state.exact, state.setup);
+    state.column_spread = has_factor(state.setup) ? method.column_spread() : 1;
     method.set_control({});
   }
   const bool square_iterative = method.stop() != nullptr && A.rows() == A.columns();

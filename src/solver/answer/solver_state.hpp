@@ -106,7 +106,8 @@ struct SolverState {
   Outcome setup;
   std::optional<std::int64_t> nonfinite_column;
   double norm_inf = 0;
-  double smallest_row = 0;  ///< sum of magnitudes other than zero; 0: unknown
+  double smallest_row = 0;   ///< sum of magnitudes other than zero; 0: unknown
+  double column_spread = 1;  ///< of the method's scales
   double analysis_seconds = 0;
   double setup_seconds = 0;
   std::unique_ptr<ResidualCheck<T>> residual_check;  // for setup
