@@ -28,6 +28,11 @@ struct StripedForm {
 
 template <class Target, class T>
 [[nodiscard]] StripedForm<T> reduce_striped_on(const Dense<T>& A, const GaussJordanStripedOptions& options);
+// A file that is compiled together with the host's definition would instantiate that one for CUDA as well.
+extern template StripedForm<float> reduce_striped_on<CudaTarget>(const Dense<float>&,
+                                                                 const GaussJordanStripedOptions&);
+extern template StripedForm<double> reduce_striped_on<CudaTarget>(const Dense<double>&,
+                                                                  const GaussJordanStripedOptions&);
 
 inline Outcome zero_without_exchanges(std::int64_t row) {
   return {
