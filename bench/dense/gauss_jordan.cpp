@@ -13,7 +13,6 @@
 
 #include <lapacke.h>
 #include <omp.h>
-#include <time.h>
 
 #include <cmath>
 #include <cstdio>
@@ -40,9 +39,8 @@ class Stopwatch {
 
  private:
   static double now() {
-    timespec time{};
-    clock_gettime(omp_get_max_threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    using ec::bench::Clock;
+    return ec::bench::seconds(omp_get_max_threads() == 1 ? Clock::thread : Clock::wall);
   }
   double start_ = now();
 };

@@ -19,7 +19,6 @@
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
 #include <cstdio>
-#include <ctime>
 #include <map>
 #include <random>
 #include <string>
@@ -73,12 +72,6 @@ std::vector<Problem> problems() {
     }
   }
   return list;
-}
-
-double seconds(bool processor) {
-  std::timespec time{};
-  clock_gettime(processor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 /// The Laplacian with weights 1 of the pattern of a matrix.
@@ -214,19 +207,20 @@ Times measure(const Candidate& candidate, const Wanted& wanted, std::int64_t col
   ec::Dense<double> b(device, A.rows(), columns);
   ec::Dense<double> x(device, A.rows(), columns);
   ec::multiply<double>(1, matrix, solution, 0, b);
-  const bool processor = device == ec::Device::serial();
+  const ec::bench::Clock clock =
+      device == ec::Device::serial() ? ec::bench::Clock::thread : ec::bench::Clock::wall;
   std::vector<double> setups;
   std::vector<double> solves;
   ec::Report report;
   for (std::int64_t run = 0; run < wanted.runs; ++run) {
     ec::Solver<double> solver = ec::make_solver<double>(candidate.method, device, candidate.options);
-    double start = seconds(processor);
+    double start = ec::bench::seconds(clock);
     const ec::Report setup = solver.setup(matrix);
-    setups.push_back(seconds(processor) - start);
+    setups.push_back(ec::bench::seconds(clock) - start);
     if (!setup.ready()) return {0, 0, std::string(to_string(setup.status)), 0};
-    start = seconds(processor);
+    start = ec::bench::seconds(clock);
     report = solver.solve(b, x);
-    solves.push_back(seconds(processor) - start);
+    solves.push_back(ec::bench::seconds(clock) - start);
     if (wanted.levels && run + 1 == wanted.runs && candidate.method == "lamg") print_levels(solver);
   }
   return {ec::bench::median(setups), ec::bench::median(solves),

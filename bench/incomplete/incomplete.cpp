@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,12 +19,7 @@ namespace ec = echelon;
 
 namespace {
 
-/// Processor time of the calling thread in milliseconds.
-double processor_time() {
-  std::timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
+using ec::bench::Clock;
 
 struct Measured {
   ec::Report report;
@@ -42,10 +36,10 @@ Measured solve(const ec::Csr<double>& A, const char* preconditioner) {
   Measured measured;
   std::vector<double> times;
   for (int run = 0; run < 5; ++run) {
-    const double start = processor_time();
+    const double start = ec::bench::milliseconds(Clock::thread);
     measured.report = cg.setup(A);
     if (measured.report.ready()) measured.report = cg.solve(b, x);
-    times.push_back(processor_time() - start);
+    times.push_back(ec::bench::milliseconds(Clock::thread) - start);
   }
   measured.milliseconds = ec::bench::median(std::move(times));
   return measured;

@@ -16,7 +16,6 @@
 #include <echelon/echelon.hpp>
 
 #include <cstdio>
-#include <ctime>
 #include <random>
 #include <string>
 #include <variant>
@@ -26,13 +25,9 @@ namespace ec = echelon;
 
 namespace {
 
+using ec::bench::Clock;
+using ec::bench::milliseconds;
 using ec::bench::split;
-
-double milliseconds(bool processor) {
-  std::timespec time{};
-  clock_gettime(processor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
 
 void set_options(ec::Options& options, const std::string& prefix, const std::vector<std::string>& pairs) {
   for (const std::string& pair : pairs) {
@@ -145,22 +140,22 @@ Measurement measure(const Settings& settings, const ec::Csr<double>& A, ec::Solv
   ec::Dense<double> b(settings.device, A.rows(), settings.columns);
   ec::Dense<double> x(settings.device, A.rows(), settings.columns);
   ec::multiply<double>(1, matrix, solution, 0, b);
-  const bool processor = settings.device == ec::Device::serial();
+  const Clock clock = settings.device == ec::Device::serial() ? Clock::thread : Clock::wall;
   Measurement m;
   for (std::int64_t run = 0; run < settings.runs; ++run) {
-    double start = milliseconds(processor);
+    double start = milliseconds(clock);
     m.setup = solver.setup(matrix);
-    m.setups.push_back(milliseconds(processor) - start);
+    m.setups.push_back(milliseconds(clock) - start);
     if (!m.setup.ready()) return m;
-    start = milliseconds(processor);
+    start = milliseconds(clock);
     m.solution = solver.solve(b, x);
-    m.solves.push_back(milliseconds(processor) - start);
+    m.solves.push_back(milliseconds(clock) - start);
   }
   m.setup_megabytes = static_cast<double>(solver.bytes()) / 1e6;
   for (std::int64_t run = 0; run < settings.runs && m.setup.ready(); ++run) {
-    const double start = milliseconds(processor);
+    const double start = milliseconds(clock);
     m.setup = solver.update_values(matrix);
-    m.updates.push_back(milliseconds(processor) - start);
+    m.updates.push_back(milliseconds(clock) - start);
   }
   m.update_megabytes = static_cast<double>(solver.bytes()) / 1e6;
   if (m.setup.ready()) m.hierarchy = ec::describe_hierarchy<double>(solver);

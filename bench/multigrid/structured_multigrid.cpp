@@ -13,7 +13,6 @@
 #include <echelon/echelon.hpp>
 
 #include <cstdio>
-#include <ctime>
 #include <random>
 #include <string>
 #include <variant>
@@ -23,14 +22,10 @@ namespace ec = echelon;
 
 namespace {
 
+using ec::bench::Clock;
 using ec::bench::median;
+using ec::bench::milliseconds;
 using ec::bench::split;
-
-double milliseconds(bool processor) {
-  std::timespec time{};
-  clock_gettime(processor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
 
 /// A problem by its name, rows and options.
 ec::Csr<double> make_problem(const std::string& text) {
@@ -85,7 +80,7 @@ struct Settings {
 
 void print_row(const Settings& settings, const std::string& problem, const ec::Csr<double>& A,
                const std::string& method, double speed) {
-  const bool processor = settings.device == ec::Device::serial();
+  const Clock clock = settings.device == ec::Device::serial() ? Clock::thread : Clock::wall;
   ec::Options options;
   if (method == "cg") options.set("preconditioner", "amg");
   ec::Solver<double> solver = ec::make_solver<double>(method, settings.device, options);
@@ -102,18 +97,18 @@ void print_row(const Settings& settings, const std::string& problem, const ec::C
   ec::Report setup;
   ec::Report solution;
   for (std::int64_t run = 0; run <= settings.runs; ++run) {
-    double start = milliseconds(processor);
+    double start = milliseconds(clock);
     setup = solver.setup(matrix);
-    const double of_setup = milliseconds(processor) - start;
-    start = milliseconds(processor);
+    const double of_setup = milliseconds(clock) - start;
+    start = milliseconds(clock);
     static_cast<void>(solver.update_values(matrix));
-    const double of_update = milliseconds(processor) - start;
-    start = milliseconds(processor);
+    const double of_update = milliseconds(clock) - start;
+    start = milliseconds(clock);
     solution = solver.solve(b, x);
     if (run == 0) continue;  // to warm up
     setups.push_back(of_setup);
     updates.push_back(of_update);
-    solves.push_back(milliseconds(processor) - start);
+    solves.push_back(milliseconds(clock) - start);
     detections.push_back(1e3 * statistic(setup, "detection_seconds"));
   }
   const std::string outcome = solution.status == ec::Status::converged

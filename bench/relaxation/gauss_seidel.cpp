@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -51,11 +50,7 @@ struct Sizes {
   bool single = false;
 };
 
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using ec::bench::Clock;
 
 /// Processor time of this thread for f in seconds, which excludes other programs.
 template <class F>
@@ -63,9 +58,9 @@ double median_processor_seconds(int runs, F f) {
   f();
   std::vector<double> seconds;
   for (int run = 0; run < runs; ++run) {
-    const double start = processor_seconds();
+    const double start = ec::bench::seconds(Clock::thread);
     f();
-    seconds.push_back(processor_seconds() - start);
+    seconds.push_back(ec::bench::seconds(Clock::thread) - start);
   }
   return ec::bench::median(std::move(seconds));
 }

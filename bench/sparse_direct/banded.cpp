@@ -17,11 +17,9 @@
 #include <lapacke.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,6 +27,9 @@
 namespace ec = echelon;
 
 namespace {
+
+using ec::bench::Clock;
+using ec::bench::seconds;
 
 /// Uniformly distributed elements: most columns exchange rows.
 struct Band {
@@ -45,15 +46,6 @@ struct Band {
   std::vector<double> b;
 };
 
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 /// Times of each run, in seconds.
 struct Times {
   std::vector<double> factor = {}, solve = {}, sum = {}, wall = {};
@@ -63,13 +55,13 @@ struct Times {
 template <class Method>
 void run(Method& method, Times& times) {
   method.prepare();
-  const double wall_start = wall_seconds();
-  const double start = thread_seconds();
+  const double wall_start = seconds(Clock::wall);
+  const double start = seconds(Clock::thread);
   method.factor();
-  const double factored = thread_seconds();
+  const double factored = seconds(Clock::thread);
   method.solve();
-  const double solved = thread_seconds();
-  times.wall.push_back(wall_seconds() - wall_start);
+  const double solved = seconds(Clock::thread);
+  times.wall.push_back(seconds(Clock::wall) - wall_start);
   times.factor.push_back(factored - start);
   times.solve.push_back(solved - factored);
   times.sum.push_back(solved - start);

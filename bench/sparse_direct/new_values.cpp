@@ -7,6 +7,7 @@
 // backward error of both. Each of RUNS (30) steps changes every element by at most a thousandth; times are
 // the shortest. KLU takes the rows of A as columns, which saves a transposition.
 #include "support/arguments.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/io/files.hpp>
 #include <echelon/solver.hpp>
@@ -15,33 +16,29 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
 
 #ifdef ECHELON_BENCH_WITH_KLU
-#include <klu.h>
+#include "sparse_direct/klu.hpp"
 #endif
 
 namespace ec = echelon;
 
 namespace {
 
-double milliseconds() {
-  std::timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
+using ec::bench::Clock;
+using ec::bench::milliseconds;
 
 /// The shortest of several times.
 class Shortest {
  public:
   template <class F>
   void measure(F f) {
-    const double start = milliseconds();
+    const double start = milliseconds(Clock::thread);
     f();
-    const double time = milliseconds() - start;
+    const double time = milliseconds(Clock::thread) - start;
     shortest_ = measured_ ? std::min(shortest_, time) : time;
     measured_ = true;
   }
@@ -114,30 +111,16 @@ Times measure_echelon(const ec::Csr<double>& A, std::int64_t runs) {
 #ifdef ECHELON_BENCH_WITH_KLU
 Times measure_klu(const ec::Csr<double>& A, std::int64_t runs) {
   Times times;
-  const auto n = static_cast<int>(A.rows());
-  klu_common common;
-  klu_defaults(&common);
-  std::vector<int> offsets(A.row_offsets().data(), A.row_offsets().data() + n + 1);
-  std::vector<int> indices(A.column_indices().data(), A.column_indices().data() + A.nonzeros());
-  std::vector<double> values(A.values().data(), A.values().data() + A.nonzeros());
-  klu_symbolic* symbolic = nullptr;
-  klu_numeric* numeric = nullptr;
-  times.first.measure([&] {
-    symbolic = klu_analyze(n, offsets.data(), indices.data(), &common);
-    numeric = klu_factor(offsets.data(), indices.data(), values.data(), symbolic, &common);
-  });
+  ec::bench::Klu klu;
+  times.first.measure([&] { klu.factor(A); });
   Sequence sequence(A);
-  for (std::int64_t run = 0; run < runs && numeric != nullptr; ++run) {
+  for (std::int64_t run = 0; run < runs; ++run) {
     const ec::Csr<double>& next = sequence.next();
-    std::copy_n(next.values().data(), next.nonzeros(), values.data());
-    std::vector<double> x(static_cast<std::size_t>(n), 1.0);
-    times.update.measure(
-        [&] { klu_refactor(offsets.data(), indices.data(), values.data(), symbolic, numeric, &common); });
-    times.solve.measure([&] { klu_tsolve(symbolic, numeric, n, 1, x.data(), &common); });
+    std::vector<double> x(static_cast<std::size_t>(A.rows()), 1.0);
+    times.update.measure([&] { klu.refactor(next); });
+    times.solve.measure([&] { klu.solve(x); });
     times.backward_error = std::max(times.backward_error, backward_error(next, x.data()));
   }
-  klu_free_numeric(&numeric, &common);
-  klu_free_symbolic(&symbolic, &common);
   return times;
 }
 #else

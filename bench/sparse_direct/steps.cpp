@@ -9,18 +9,18 @@
 #include "../examples/15_transient_circuit/model.hpp"
 #include "../examples/16_interior_point/model.hpp"
 #include "support/arguments.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
 
 #include <fmt/format.h>
 
 #ifdef ECHELON_BENCH_WITH_KLU
-#include <klu.h>
+#include "sparse_direct/klu.hpp"
 #endif
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -63,52 +63,25 @@ class Ours final : public Factorization {
 };
 
 #ifdef ECHELON_BENCH_WITH_KLU
-/// KLU of A^T, whose columns are the rows of A.
-class Klu final : public Factorization {
+class WithKlu final : public Factorization {
  public:
-  Klu() { klu_l_defaults(&common_); }
-  ~Klu() override {
-    klu_l_free_numeric(&numeric_, &common_);
-    klu_l_free_symbolic(&symbolic_, &common_);
-  }
-  void factor(const ec::Csr<double>& A) override {
-    const auto row_offsets = A.row_offsets().span();
-    const auto column_indices = A.column_indices().span();
-    offsets_.assign(row_offsets.begin(), row_offsets.end());
-    indices_.assign(column_indices.begin(), column_indices.end());
-    symbolic_ = klu_l_analyze(A.rows(), offsets_.data(), indices_.data(), &common_);
-    numeric_ = klu_l_factor(offsets_.data(), indices_.data(), values(A), symbolic_, &common_);
-    if (numeric_ == nullptr) throw std::runtime_error("KLU: not factored");
-  }
-  void refactor(const ec::Csr<double>& A) override {
-    if (klu_l_refactor(offsets_.data(), indices_.data(), values(A), symbolic_, numeric_, &common_) == 0)
-      throw std::runtime_error("KLU: not factored");
-  }
+  void factor(const ec::Csr<double>& A) override { klu_.factor(A); }
+  void refactor(const ec::Csr<double>& A) override { klu_.refactor(A); }
   void solve(std::span<const double> b, std::span<double> x) override {
     std::copy(b.begin(), b.end(), x.begin());
-    klu_l_tsolve(symbolic_, numeric_, static_cast<SuiteSparse_long>(x.size()), 1, x.data(), &common_);
+    klu_.solve(x);
   }
 
  private:
-  static double* values(const ec::Csr<double>& A) { return const_cast<double*>(A.values().data()); }
-
-  std::vector<SuiteSparse_long> offsets_, indices_;
-  klu_l_common common_{};
-  klu_l_symbolic* symbolic_ = nullptr;
-  klu_l_numeric* numeric_ = nullptr;
+  ec::bench::Klu klu_;
 };
 #endif
 
-/// Processor time of the thread, on which other processes have little effect.
 double milliseconds(const std::function<void()>& work) {
-  const auto now = [] {
-    std::timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-  };
-  const double begin = now();
+  using ec::bench::Clock;
+  const double begin = ec::bench::milliseconds(Clock::thread);
   work();
-  return now() - begin;
+  return ec::bench::milliseconds(Clock::thread) - begin;
 }
 
 /// Milliseconds of the factorisations and solves of one run.
@@ -206,7 +179,7 @@ void compare(int runs, const std::string& model, const std::string& method,
 #ifdef ECHELON_BENCH_WITH_KLU
   print_row(model, "KLU",
             best_of(
-                runs, [] { return std::make_unique<Klu>(); }, run));
+                runs, [] { return std::make_unique<WithKlu>(); }, run));
 #endif
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,20 @@ namespace echelon::bench {
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+/// What a time is measured by: the clock on the wall, or the processor time of the calling thread, on which
+/// other programs have little effect.
+enum class Clock { wall, thread };
+
+/// Seconds since a fixed point of time.
+inline double seconds(Clock clock) {
+  std::timespec time{};
+  clock_gettime(clock == Clock::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+inline double milliseconds(Clock clock) {
+  return 1e3 * seconds(clock);
 }
 
 /// Seconds of f: median of `runs` calls after one to warm up.
