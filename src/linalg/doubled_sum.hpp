@@ -51,6 +51,12 @@ struct DoubledSum {
   }
 
   [[nodiscard]] ECHELON_ANYWHERE double value() const { return rounded_sum(high, low); }
+  /// The value of a sum of a number and `products` products, or a bound on its rounding error where that is
+  /// larger: nothing is then known of the value but that it is at most twice the bound.
+  [[nodiscard]] ECHELON_ANYWHERE double value_or_error(std::int64_t products) const {
+    const double error = static_cast<double>(2 * products + 1) * 0x1p-52 * magnitude;
+    return std::abs(value()) < error ? error : value();
+  }
 };
 
 /// DoubledSum of each part of complex numbers.
@@ -75,6 +81,9 @@ class ComplexDoubledSum {
     return a;
   }
   [[nodiscard]] std::complex<double> value() const { return {real_.value(), imaginary_.value()}; }
+  [[nodiscard]] std::complex<double> value_or_error(std::int64_t products) const {
+    return {real_.value_or_error(2 * products), imaginary_.value_or_error(2 * products)};
+  }
 
  private:
   DoubledSum real_, imaginary_;

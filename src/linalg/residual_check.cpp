@@ -181,7 +181,7 @@ struct DoubledResidualOfRow {
     for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
       sum.add_product(-static_cast<Dot<T>>(values[k]), static_cast<Dot<T>>(x[column_indices[k]]));
     }
-    r[i] = static_cast<T>(sum.value());
+    r[i] = static_cast<T>(sum.value_or_error(row_offsets[i + 1] - row_offsets[i]));
   }
 };
 
@@ -234,7 +234,7 @@ struct DoubledResidualOfTile {
       const auto factor = static_cast<Dot<T>>(x[j]);
       for (int i = 0; i < count; ++i) sums[i].add_product(-static_cast<Dot<T>>(column[i * row_step]), factor);
     }
-    for (int i = 0; i < count; ++i) r[row + i] = static_cast<T>(sums[i].value());
+    for (int i = 0; i < count; ++i) r[row + i] = static_cast<T>(sums[i].value_or_error(columns));
   }
 };
 

@@ -55,7 +55,9 @@ class ResidualCheck {
   /// r = b - A x, and its facts.
   virtual VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
   /// r = b - A x, computed with sums of products in twice the precision and rounded once, and its facts; the
-  /// plain residual() of an operator. Takes some 2 to 10 times as long as residual().
+  /// plain residual() of an operator. An element that is smaller than the bound on its rounding error is that
+  /// bound: r is never zero or small because rounding errors hide it. Takes some 2 to 10 times as long as
+  /// residual().
   virtual VectorFacts accurate_residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
   /// r = b - A x, and the facts of b, x and r, with a single synchronisation.
   virtual SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;

@@ -138,11 +138,11 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
     return;
   }
   const bool accurate = answer.error && *answer.error < most_error;
-  // Elimination that ended at a small pivot has left equations out. Rounding errors of its elements can make a
-  // matrix nonsingular for which x has a large error.
+  // Elimination that ended at a small pivot has left equations out. Rounding errors of its elements can make
+  // a matrix nonsingular for which x has a large error.
   const bool complete = outcome.ok() || outcome.rank == columns;
-  const bool proven = answer.error ? complete && exact.regular_by_inspection()
-                                   : outcome.ok() && exact.nonsingular();
+  const bool proven =
+      answer.error ? complete && exact.regular_by_inspection() : outcome.ok() && exact.nonsingular();
   if (stable && (accurate || proven)) {
     const bool full = exact.known() == columns;
     outcome = {.status = Status::direct,

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace echelon::certification {
@@ -67,6 +68,44 @@ TEST(DoubledSum, CancellingProducts_ErrorBoundHolds) {
     const double largest = std::exp2(2 * (k % 100));
     EXPECT_LE(bound, 1e-31 * static_cast<double>(dot.terms * dot.terms) * largest);
   }
+}
+
+TEST(DoubledSum, ValueOrError_IsAtLeastHalfOfTheExactSum) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> value(-1, 1);
+  int errors = 0;
+  for (int k = 0; k < 2000; ++k) {
+    // A small term, and products that cancel each other.
+    const double small = std::ldexp(value(random), -k % 150);
+    std::vector<std::pair<double, double>> products;
+    for (int i = 0; i <= k % 20; ++i) {
+      products.emplace_back(value(random), value(random));
+      products.emplace_back(-products.back().first, products.back().second);
+    }
+    std::shuffle(products.begin(), products.end(), random);
+    DoubledSum sum{small};
+    for (const auto& [a, b] : products) sum.add_product(a, b);
+    const double found = sum.value_or_error(std::ssize(products));
+    EXPECT_GE(2 * std::abs(found), std::abs(small)) << k;
+    if (found == sum.value()) continue;
+    ++errors;
+    EXPECT_LT(std::abs(sum.value()), found) << k;
+  }
+  EXPECT_GT(errors, 100);
+  EXPECT_LT(errors, 1900);
+}
+
+TEST(DoubledSum, TermLostBesideLargerOnes_IsNotZero) {
+  const double t = 0x1p120 / 3;
+  DoubledSum sum{1};
+  sum.add_product(-0.1, t);
+  sum.add_product(0.1, t);
+  EXPECT_EQ(sum.value(), 0);
+  EXPECT_GE(sum.value_or_error(2), 0.5);
+  DoubledSum exact{1};
+  exact.add_product(-2, 3);
+  exact.add_product(5, 1);
+  EXPECT_EQ(exact.value_or_error(2), 0);
 }
 
 TEST(DoubledSum, SubnormalProducts_ErrorBoundHolds) {
