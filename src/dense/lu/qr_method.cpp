@@ -258,6 +258,9 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
   [[nodiscard]] MatrixRef<T> factored_matrix() const override {
     return decomposes() ? decomposed_->factored_matrix() : Square::factored_matrix();
   }
+  [[nodiscard]] double column_spread() const override {
+    return decomposes() ? decomposed_->column_spread() : Square::column_spread();
+  }
   [[nodiscard]] Determinant determinant() const override {
     if (decomposes()) throw DimensionMismatch("only a square matrix has a determinant");
     return Square::determinant();
