@@ -48,24 +48,19 @@ class AutoMethod final : public SolverImplementation<T> {
 
 }  // namespace
 
-template <class Target, class T, class MethodOptions>
-std::unique_ptr<SolverImplementation<T>> make_implementation(const Device& device,
-                                                             const MethodOptions& options) {
-  return std::make_unique<AutoMethod<T>>(device, options);
-}
-
-#define ECHELON_INSTANTIATE(T)                                                                        \
-  template std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget, T>(const Device&, \
-                                                                                       const AutoOptions&);
+#define ECHELON_SPECIALIZE(Target, T)                                                                \
+  template <>                                                                                        \
+  std::unique_ptr<SolverImplementation<T>> make_implementation<Target>(const Device& device,         \
+                                                                       const AutoOptions& options) { \
+    return std::make_unique<AutoMethod<T>>(device, options);                                         \
+  }
+#define ECHELON_INSTANTIATE(T) ECHELON_SPECIALIZE(HostTarget, T)
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
-#define ECHELON_INSTANTIATE(Target, T)                                                            \
-  template std::unique_ptr<SolverImplementation<T>> make_implementation<Target, T>(const Device&, \
-                                                                                   const AutoOptions&);
-ECHELON_INSTANTIATE(CudaTarget, float)
-ECHELON_INSTANTIATE(CudaTarget, double)
-ECHELON_INSTANTIATE(OpenClTarget, float)
-ECHELON_INSTANTIATE(OpenClTarget, double)
-#undef ECHELON_INSTANTIATE
+ECHELON_SPECIALIZE(CudaTarget, float)
+ECHELON_SPECIALIZE(CudaTarget, double)
+ECHELON_SPECIALIZE(OpenClTarget, float)
+ECHELON_SPECIALIZE(OpenClTarget, double)
+#undef ECHELON_SPECIALIZE
 
 }  // namespace echelon
