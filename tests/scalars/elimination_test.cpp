@@ -291,6 +291,21 @@ TYPED_TEST(ComplexElimination, Systems_AnyShape_GetTheirStatus) {
   }
 }
 
+/// Columns whose dependence is open do not prove that equations contradict each other.
+TYPED_TEST(ComplexElimination, DoubtfulRank_DoesNotMakeSystemsInconsistent) {
+  using T = TypeParam;
+  Entries hilbert(14, 14);
+  for (std::int64_t i = 0; i < 14; ++i) {
+    for (std::int64_t j = 0; j < 14; ++j) hilbert(i, j) = Exact(0, 1) / static_cast<long double>(i + j + 1);
+  }
+  const Dense<T> A = dense<T>(hilbert);
+  const GeneralSolution<T> found =
+      RowReduction<T>().solve(MatrixRef<T>(A.view()), column<T>(Random(9).vector(14)));
+  EXPECT_TRUE(found.facts.doubtful);
+  EXPECT_NE(found.report.status, Status::inconsistent) << found.report.message;
+  EXPECT_FALSE(found.report.solved()) << found.report.message;
+}
+
 TYPED_TEST(ComplexElimination, GaussJordan_TransposeAndAdjoint_Differ) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 32, 90}) {

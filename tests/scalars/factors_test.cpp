@@ -98,13 +98,13 @@ Entries made_symmetric(Entries A) {
   return A;
 }
 
-struct Case {
+struct DirectCase {
   const char* method;
   bool has_factors;
   std::vector<Entries> systems;
 };
 
-std::vector<Case> cases() {
+std::vector<DirectCase> cases() {
   const std::vector<Entries> general = {random_entries(1, 1, 600), random_entries(2, 2, 601),
                                         random_entries(45, 45, 602), random_sparse(71, 4, 603),
                                         damped_helmholtz(6, 2.5, 0.3)};

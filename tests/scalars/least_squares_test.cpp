@@ -22,7 +22,7 @@ Vector least_squares(const Entries& A, const Vector& b, long double damping = 0)
   return wide ? product(adjoint, solution(normal, b)) : solution(normal, product(adjoint, b));
 }
 
-constexpr const char* iterations[] = {"cgls", "lsmr", "lsqr"};
+constexpr const char* iterative_methods[] = {"cgls", "lsmr", "lsqr"};
 
 TYPED_TEST(ComplexLeastSquares, AnyShape_LeastResidualOrNorm) {
   using T = TypeParam;
@@ -58,7 +58,7 @@ TYPED_TEST(ComplexLeastSquares, IsotropicColumn_IsSolved) {
   entries(1, 0) = Exact(0, 1);
   const Dense<T> A = dense<T>(entries);
   const Vector b = {Exact(2, 1), Exact(0, 3)};
-  for (const char* method : iterations) {
+  for (const char* method : iterative_methods) {
     Solver<T> solver = this->make(method, Device());
     ASSERT_TRUE(solver.setup(A.view()).ready());
     Dense<T> x(Device(), 1, 1);
@@ -73,7 +73,7 @@ TYPED_TEST(ComplexLeastSquares, Damping_AddsItsSquare) {
     const Entries entries = random_entries(m, n, static_cast<unsigned>(430 + m));
     const Dense<T> A = dense<T>(entries);
     const Vector b = Random(9).vector(m);
-    for (const char* method : iterations) {
+    for (const char* method : iterative_methods) {
       for (const char* scaled : {"true", "false"}) {
         Solver<T> solver = this->make(method, Device(), {{"damping", 0.75}, {"scale_columns", scaled}});
         ASSERT_TRUE(solver.setup(A.view()).ready());
@@ -100,7 +100,7 @@ TYPED_TEST(ComplexLeastSquares, Operator_GivesTheTransposedProduct) {
       25, 10, [&](const T* x, T* y) { multiply(entries, x, y); },
       [&](const T* x, T* y) { multiply(transpose, x, y); });
   const Vector b = Random(3).vector(25);
-  for (const char* method : iterations) {
+  for (const char* method : iterative_methods) {
     Solver<T> solver = this->make(method, Device());
     ASSERT_TRUE(solver.setup(MatrixRef<T>(op)).ready());
     Dense<T> x(Device(), 10, 1);
@@ -127,7 +127,7 @@ TYPED_TEST(ComplexLeastSquares, ZeroLinesAndDependentColumns_LeastResidual) {
   const Vector Ay = product(independent, least_squares(independent, b));
   for (std::size_t i = 0; i < b.size(); ++i) least[i] -= Ay[i];
   const Csr<T> A = sparse<T>(entries);
-  for (const char* method : iterations) {
+  for (const char* method : iterative_methods) {
     Solver<T> solver = this->make(method, Device());
     ASSERT_TRUE(solver.setup(A).ready());
     Dense<T> x(Device(), 8, 1);
@@ -170,7 +170,7 @@ TYPED_TEST(ComplexLeastSquares, BadlyScaledColumns_AreSolved) {
     const Dense<T> A = dense<T>(entries);
     const Vector b = Random(2).vector(40);
     const Vector expected = least_squares(entries, b);
-    for (const char* method : iterations) {
+    for (const char* method : iterative_methods) {
       Solver<T> solver = this->make(method, Device());
       ASSERT_TRUE(solver.setup(A.view()).ready());
       Dense<T> x(Device(), 10, 1);
