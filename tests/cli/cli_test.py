@@ -791,7 +791,7 @@ class ComplexSystems(ToolTest):
         self.assertIn("complex", self.error("solve", path, "--precision", "float", code=BAD_INPUT))
         self.assertIn("cocg", self.report(path, "--method", "cg", "--quiet", code=NO_SOLUTION)["message"])
         self.assertIn("modulo a prime, are for real matrices", self.error("rank", path, "-p", "field=mod:7", code=USAGE))
-        self.assertIn("--report", self.error("rank", path, "--report", str(self.folder / "rank.html"), code=USAGE))
+        self.assertIn("pages show real matrices", self.error("rank", path, "--report", str(self.folder / "rank.html"), code=USAGE))
         self.assertIn("complex", self.error("rank", path, "--precision", "float", code=BAD_INPUT))
         self.assertIn("own precision", self.error("invert", path, "--factor-precision", "single", code=USAGE))
         self.assertIn("gauss-jordan-striped is for real matrices",
