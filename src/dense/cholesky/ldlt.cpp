@@ -189,7 +189,8 @@ class LdltFactorization {
   /// if there is one. Returns false when cancelled.
   bool factor_blocks(int n, T* a, int& zero, const SetupControl& control) {
     constexpr int block = 64;
-    std::vector<T> work(static_cast<std::size_t>(n) * block);
+    constexpr int work_columns = is_complex<T> ? block + 1 : block;
+    std::vector<T> work(static_cast<std::size_t>(n) * work_columns);
     for (int k = 0; k < n;) {
       if (control.stops_at(eliminated_share(k, n))) return false;
       T* const corner = a + k + static_cast<std::ptrdiff_t>(k) * n;

@@ -202,13 +202,14 @@ ECHELON_COMPLEX_ROOK(std::complex<double>, z, Z, he, HE, lahef_rook, LAHEF_ROOK)
 namespace {
 
 /// Calls f(work, size) with the workspace that f(answer, -1) asks for, and returns its result. The functions
-/// of LAPACKE that do this refuse vectors with a NaN, which solves end with where numbers overflow.
+/// of LAPACKE that do this refuse vectors with a NaN, which solves end with where numbers overflow. `spare`
+/// elements follow the workspace: OpenBLAS's zgemv reads an element beyond vectors, without using it.
 template <class T, class F>
-int with_workspace(const F& f) {
+int with_workspace(const F& f, int spare = 0) {
   T size = 0;
   if (const int info = f(&size, -1); info != 0) return info;
   const auto elements = static_cast<std::size_t>(std::real(size));
-  std::vector<T> work(elements);
+  std::vector<T> work(elements + static_cast<std::size_t>(spare));
   return f(work.data(), static_cast<int>(elements));
 }
 
@@ -391,7 +392,7 @@ void gbtrs(bool transposed, int n, int lower, int upper, int columns, const std:
                                           pivots, lapack_numbers(tau), lapack_numbers(work), size,          \
                                           reals.data());                                                    \
     };                                                                                                      \
-    checked_info(with_workspace<T>(factor), #letter "geqp3");                                               \
+    checked_info(with_workspace<T>(factor, columns), #letter "geqp3");                                      \
   }                                                                                                         \
   void tzrzf(int rows, int columns, T* a, int leading, T* tau) {                                            \
     const auto factor = [&](T* work, int size) {                                                            \

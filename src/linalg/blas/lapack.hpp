@@ -66,7 +66,8 @@ struct SymmetricStep {
   int zero_pivot;
 };
 /// Factors `block` or `block` - 1 columns of the lower triangle of a symmetric a as L D L^T with rook
-/// pivoting and applies them to the rest. work: n * block elements.
+/// pivoting and applies them to the rest. work: n * block elements, of complex numbers n more:
+/// OpenBLAS's zgemv reads an element beyond vectors, without using it.
 SymmetricStep lasyf_rook(int n, int block, float* a, int leading, int* pivots, float* work);
 SymmetricStep lasyf_rook(int n, int block, double* a, int leading, int* pivots, double* work);
 SymmetricStep lasyf_rook(int n, int block, std::complex<float>* a, int leading, int* pivots,
