@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Many small dense matrices at once: inverses and solutions.
+/// Many small dense matrices at once: inverses and solutions. Those of complex numbers are on the host.
 #pragma once
 
 #include <echelon/array.hpp>
@@ -91,8 +91,8 @@ template <class T>
 /// A factorisation of the matrices of a batch.
 enum class BatchFactorization {
   lu,       ///< P A = L U with partial pivoting, 2/3 n^3 flops each
-  cholesky  ///< A = L L^T for symmetric positive definite A, 1/3 n^3 flops each; reads the lower triangle
-            ///< only
+  cholesky  ///< A = L L^T for symmetric positive definite A, L L^H for a Hermitian one, 1/3 n^3 flops each;
+            ///< reads the lower triangle only, and the real parts of its diagonal
 };
 
 namespace batch_detail {

@@ -211,8 +211,8 @@ ECHELON_API int32_t echelon_solve(echelon_solver solver, int64_t columns, const 
 /* z = M^-1 r by one application of the solver as a preconditioner. */
 ECHELON_API int32_t echelon_apply(echelon_solver solver, const void* r, void* z);
 /* Copies factors of the last set-up of a direct method to host memory. factors[k] becomes the one with the
- * letter names[k] in P R A C Q = L U + F, L L^T or L D L^T: permutations P and Q, diagonal matrices R and C
- * of scales, block diagonal D, and F beyond the diagonal blocks of LU. It becomes NULL where that is the
+ * letter names[k] in P R A C Q = L U + F, L L^T or L D L^T, of a Hermitian A L L^H or L D L^H: permutations P
+ * and Q, diagonal matrices R and C of scales, block diagonal D, and F beyond the diagonal blocks of LU. It becomes NULL where that is the
  * identity or zero, or the method has no such factor. L, U, D and F have the solver's scalar type, the others
  * ECHELON_DOUBLE. The caller frees them with echelon_matrix_free. ECHELON_BAD_ARGUMENT where the set-up left
  * no factors. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Parts of the extension module echelon._core. Functions with a template argument are bound once in each of
-/// its submodules float32 and float64, those of matrices, solvers and files in complex128 as well.
+/// its submodules float32 and float64, those of matrices, solvers, files and eliminations in complex128 as
+/// well.
 #pragma once
 
 #include <echelon/options.hpp>

@@ -5,13 +5,16 @@
 
 #include <echelon/certify.hpp>
 #include <echelon/domain_decomposition/schur_complement.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/rank_modulo.hpp>
 #include <echelon/rref.hpp>
 
+#include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <complex>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,8 +36,8 @@ nb::dict dictionary_of(const RankFacts& facts) {
   return result;
 }
 
-/// (R, facts of the rank, pivot columns, row permutation, (sign, mantissa, exponent) of the determinant,
-/// basis of the null space, report)
+/// (R, facts of the rank, pivot columns, row permutation, (sign, mantissa, exponent, phase) of the
+/// determinant, basis of the null space, report)
 template <class T>
 nb::tuple reduce(const PythonMatrix<T>& A, std::optional<double> tolerance) {
   EchelonForm<T> form;
@@ -48,8 +51,8 @@ nb::tuple reduce(const PythonMatrix<T>& A, std::optional<double> tolerance) {
   }
   nb::object determinant = nb::none();
   if (form.determinant) {
-    determinant =
-        nb::make_tuple(form.determinant->sign, form.determinant->mantissa, form.determinant->exponent);
+    determinant = nb::make_tuple(form.determinant->sign, form.determinant->mantissa,
+                                 form.determinant->exponent, form.determinant->phase);
   }
   return nb::make_tuple(
       numpy_array(std::move(form.R)), dictionary_of(form.facts), numpy_array(std::move(form.pivot_columns)),
@@ -138,12 +141,15 @@ template <class T>
 void bind_eliminations(nb::module_& module) {
   module.def("rref", reduce<T>, nb::arg(), nb::arg().none());
   module.def("invert", invert<T>, nb::arg().noconvert());
-  module.def("rank_modulo", rank_modulo_prime<T>);
-  module.def("certify", bound_error<T>, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
-  bind_schur_complement<T>(module);
+  if constexpr (!is_complex<T>) {
+    module.def("rank_modulo", rank_modulo_prime<T>);
+    module.def("certify", bound_error<T>, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
+    bind_schur_complement<T>(module);
+  }
 }
 
 template void bind_eliminations<float>(nb::module_&);
 template void bind_eliminations<double>(nb::module_&);
+template void bind_eliminations<std::complex<double>>(nb::module_&);
 
 }  // namespace echelon::python

@@ -25,6 +25,7 @@ void bind_complex(nb::module_ module) {
   bind_matrices<T>(module);
   bind_solvers<T>(module);
   bind_files<T>(module);
+  bind_eliminations<T>(module);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <echelon/solver.hpp>
 #include <echelon/solver/preconditioner_application.hpp>
 
+#include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -151,8 +152,15 @@ class PythonSolver {
   std::int64_t rows_of_applications_ = 0;
 };
 
+/// (sign, logarithm of the magnitude); the sign of a complex determinant has its phase.
+template <class T>
 nb::tuple determinant_of(const Determinant& determinant) {
-  return nb::make_tuple(determinant.sign, determinant.log_abs());
+  if constexpr (is_complex<T>) {
+    const double sign = determinant.sign;
+    return nb::make_tuple(sign * determinant.phase, determinant.log_abs());
+  } else {
+    return nb::make_tuple(determinant.sign, determinant.log_abs());
+  }
 }
 
 nb::tuple inertia_of(const Inertia& inertia) {
@@ -225,7 +233,8 @@ void bind_solvers(nb::module_& module) {
       .def("cancel", &S::cancel)
       .def("determinant",
            [](const S& s) {
-             return determinant_of(unlocked(s, [](const Solver<T>& solver) { return solver.determinant(); }));
+             return determinant_of<T>(
+                 unlocked(s, [](const Solver<T>& solver) { return solver.determinant(); }));
            })
       .def("inertia",
            [](const S& s) {

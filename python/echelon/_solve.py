@@ -47,15 +47,16 @@ class Factors(NamedTuple):
 
     With ``p = row_permutation`` and ``q = column_permutation``,
     ``S = 2.0**exponent * row_scales[p, None] * A[p][:, q] * column_scales[q]`` is ``L @ U + coupling`` if `form` is "lu",
-    ``L @ L.T`` if it is "cholesky", and ``L @ D @ L.T`` if it is "ldlt", up to rounding errors. L, U and `coupling` are
-    sparse where A is; all diagonals are stored.
+    ``L @ L.conj().T`` if it is "cholesky", ``L @ D @ L.T`` if it is "ldlt", and ``L @ D @ L.conj().T`` if it is
+    "hermitian-ldlt", up to rounding errors. L, U and `coupling` are sparse where A is; all diagonals are stored.
 
     Attributes
     ----------
     coupling : sparse array
         Elements right of the diagonal blocks of a block triangular S, which are not eliminated; otherwise without elements.
     diagonal, subdiagonal : array
-        D: its diagonal, and the elements below the diagonal, which are not zero for pivots of order two; empty without D.
+        D: its diagonal, and the elements below the diagonal, which are not zero for pivots of order two; empty without D. The
+        elements above the diagonal are the same, or their conjugates if D is Hermitian.
     """
 
     form: str
@@ -72,14 +73,15 @@ class Factors(NamedTuple):
 
 
 class LogDeterminant(NamedTuple):
-    """Sign and natural logarithm of the magnitude of a determinant, as numpy.linalg.slogdet returns them."""
+    """Sign, of magnitude 1 for a complex matrix, and natural logarithm of the magnitude of a determinant, as
+    numpy.linalg.slogdet returns them."""
 
-    sign: int
+    sign: int | complex
     logabsdet: float
 
 
 class Inertia(NamedTuple):
-    """Numbers of the eigenvalues of a symmetric matrix by their sign."""
+    """Numbers of the eigenvalues of a symmetric or Hermitian matrix by their sign."""
 
     positive: int
     negative: int
@@ -574,7 +576,7 @@ class Solver:
         return LogDeterminant(*self._core.determinant())
 
     def inertia(self) -> Inertia:
-        """Numbers of positive, negative and zero eigenvalues of a symmetric A, by a factorisation for symmetric matrices."""
+        """Numbers of positive, negative and zero eigenvalues of a symmetric or Hermitian A, by a factorisation for these."""
         self._make_ready()
         return Inertia(*self._core.inertia())
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import _core
-from ._arrays import (Symmetric, as_matrix, as_vectors, common_type, copied, core_of, dense_array, python_matrix, result_like,
+from ._arrays import (COMPLEX128, Symmetric, as_matrix, as_vectors, common_type, copied, core_of, dense_array, python_matrix, result_like,
                       scalar_type, type_of_matrix)
 from ._errors import check_outcome
 from ._packages import element_type
@@ -210,7 +210,7 @@ class EchelonForm(NamedTuple):
     """Reduced row echelon form R of A: T P A = R for a nonsingular T and the row permutation P.
 
     `facts` says how reliable the rank is; `determinant` is that of a square A, infinite or zero where a float cannot hold
-    it, and `log10_determinant` the logarithm of its magnitude.
+    it, complex for a complex A, and `log10_determinant` the logarithm of its magnitude.
     """
 
     R: NDArray[Any]
@@ -218,23 +218,29 @@ class EchelonForm(NamedTuple):
     pivot_columns: NDArray[np.int64]
     row_permutation: NDArray[np.int64]
     null_space: NDArray[Any]
-    determinant: float | None
+    determinant: float | complex | None
     log10_determinant: float | None
     facts: dict[str, Any]
     report: Report
 
 
-def _determinant(parts: tuple[int, float, int] | None) -> tuple[float | None, float | None]:
+def _scaled(mantissa: float, exponent: int) -> float:
+    try:
+        return math.ldexp(mantissa, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, mantissa)
+
+
+def _determinant(parts: tuple[int, float, int, complex] | None,
+                 is_complex: bool) -> tuple[float | complex | None, float | None]:
     if parts is None:
         return None, None
-    sign, mantissa, exponent = parts
+    sign, mantissa, exponent, phase = parts
     if sign == 0:
-        return 0.0, -math.inf
-    try:
-        value = sign * math.ldexp(mantissa, exponent)
-    except OverflowError:
-        value = sign * math.inf
-    return value, math.log10(mantissa) + exponent * math.log10(2)
+        return 0j if is_complex else 0.0, -math.inf
+    size = sign * mantissa
+    value = complex(_scaled(size * phase.real, exponent), _scaled(size * phase.imag, exponent))
+    return value if is_complex else value.real, math.log10(mantissa) + exponent * math.log10(2)
 
 
 def rref(A: Any, *, tolerance: float | None = None) -> EchelonForm:
@@ -252,22 +258,23 @@ def rref(A: Any, *, tolerance: float | None = None) -> EchelonForm:
     >>> form.rank, form.determinant, form.null_space.ravel()
     (1, 0.0, array([-2.,  1.]))
     """
-    dtype = type_of_matrix(A)
+    dtype = type_of_matrix(A, complex_too=True)
     R, facts, pivots, permutation, determinant, kernel, core = core_of(dtype).rref(as_matrix(A, dtype), tolerance)
     report = Report(core)
     check_outcome(report, report.solved, None, "raise")
-    return EchelonForm(R, facts["rank"], pivots, permutation, kernel, *_determinant(determinant), facts, report)
+    return EchelonForm(R, facts["rank"], pivots, permutation, kernel, *_determinant(determinant, dtype == COMPLEX128), facts,
+                       report)
 
 
 def rank(A: Any, *, tolerance: float | None = None, modulo: int | None = None) -> int:
-    """Rank by elimination: dense Gauss-Jordan of arrays, mapped echelon form of sparse matrices.
+    """Rank by elimination: dense Gauss-Jordan of arrays and complex matrices, mapped echelon form of sparse real ones.
 
     Parameters
     ----------
     tolerance : float, optional
         As in `rref`.
     modulo : int, optional
-        A prime below 2**31: the rank modulo the prime, in exact arithmetic.
+        A prime below 2**31: the rank of a real matrix modulo the prime, in exact arithmetic.
 
     Examples
     --------
@@ -275,11 +282,11 @@ def rank(A: Any, *, tolerance: float | None = None, modulo: int | None = None) -
     >>> echelon.rank([[1.0, 2.0], [2.0, 4.0]]), echelon.rank([[1, 1], [1, 4]], modulo=3)
     (1, 1)
     """
-    dtype = type_of_matrix(A)
+    dtype = type_of_matrix(A, complex_too=modulo is None)
     matrix = as_matrix(A, dtype)
     if modulo is not None:
         return int(core_of(dtype).rank_modulo(matrix, modulo))
-    if not matrix.is_sparse:
+    if not matrix.is_sparse or dtype == COMPLEX128:
         return rref(A, tolerance=tolerance).rank
     options: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
     report = Solver("mapped-echelon", **options).setup(A, check="ignore").report
@@ -302,7 +309,7 @@ def invert(A: Any) -> NDArray[Any]:
     array([[ 1., -1.],
            [-1.,  2.]])
     """
-    dtype = type_of_matrix(A)
+    dtype = type_of_matrix(A, complex_too=True)
     inverse: NDArray[Any] = copied(dense_array(A, "A"), dtype)
     report = Report(core_of(dtype).invert(inverse))
     check_outcome(report, report.solved, None, "raise")

@@ -3,7 +3,7 @@
 
 They differ in this: a singular matrix raises `echelon.SingularMatrix`, a numpy.linalg.LinAlgError, rather than giving NaN
 with a warning; gmres preconditions from the right, so that its residuals are those of A; and spilu factors without fill-in.
-Matrices and right-hand sides may be complex, excluding those of lsqr and lsmr; complex64 is computed in complex128.
+Matrices and right-hand sides may be complex; complex64 is computed in complex128.
 
 Examples
 --------
@@ -94,7 +94,7 @@ class LU:
         Elements of the factors.
     L, U : csc_array
         Triangles with ``L @ U == (Pr @ A) @ Pc`` up to rounding errors, where the permutations are those of `perm_r` and
-        `perm_c`. They are formed when they are asked for; those of a complex A are not given out.
+        `perm_c`. They are formed when they are asked for.
     perm_r, perm_c : array of int
         Row i of A is row ``perm_r[i]`` of L, and column j of A is column ``perm_c[j]`` of U.
     """
@@ -350,20 +350,21 @@ def _norm_of_matrix(A: Any) -> float:
     """The Frobenius norm of a matrix; of an operator, an estimate by random vectors."""
     if is_operator(A):
         vectors = np.random.default_rng(0).standard_normal((4, A.shape[1]))
-        return float(np.sqrt(np.mean([np.sum(np.square(A.matvec(v))) for v in vectors])))
-    return float(np.sqrt(np.sum(np.square(A.data if is_sparse(A) else A))))
+        return float(np.sqrt(np.mean([np.linalg.norm(A.matvec(v))**2 for v in vectors])))
+    return float(np.linalg.norm(A.data if is_sparse(A) else A))
 
 
-def _times_transpose(A: Any, r: NDArray[Any]) -> NDArray[Any]:
-    product: NDArray[Any] = A.rmatvec(r) if is_operator(A) else A.T @ r
+def _times_adjoint(A: Any, r: NDArray[Any]) -> NDArray[Any]:
+    product: NDArray[Any] = A.rmatvec(r) if is_operator(A) else A.conj().T @ r
     return product
 
 
 def _least_squares(method: str, A: Any, b: Any, damp: float, atol: float, btol: float, count: int,
                    x0: Any) -> tuple[NDArray[Any], int, int, NDArray[Any], NDArray[Any], Any]:
-    """x, SciPy's istop, the number of iterations, b - A x, A^T (b - A x) - damp^2 (x - x0), and the report."""
-    rhs = dense_array(b, "b").reshape(-1)
-    dtype = common_type(type_of_matrix(A), scalar_type(rhs.dtype, "b"))
+    """x, SciPy's istop, the number of iterations, b - A x, A^H (b - A x) - damp^2 (x - x0), and the report."""
+    rhs = _widened(dense_array(b, "b")).reshape(-1)
+    dtype = common_type(type_of_matrix(A, complex_too=True), scalar_type(rhs.dtype, "b", complex_too=True))
+    dtype = dtype if x0 is None else common_type(dtype, scalar_type(np.result_type(x0), "x0", complex_too=True))
     rhs = rhs.astype(dtype, copy=False)
     guess = None if x0 is None else np.array(x0, dtype).reshape(-1)
     product = A.matvec if is_operator(A) else lambda v: A @ v
@@ -373,7 +374,7 @@ def _least_squares(method: str, A: Any, b: Any, damp: float, atol: float, btol: 
     x, report = solver.solve(right, rtol=rtol, maxiter=count, least_squares=True, measure_error=False, check="ignore",
                              return_report=True)
     residual = right - product(x)
-    normal = _times_transpose(A, residual) - damp**2 * x
+    normal = _times_adjoint(A, residual) - damp**2 * x
     if report.solved:
         istop = 2 if str(report.status) == "least_squares" else 1
     else:
@@ -384,11 +385,9 @@ def _least_squares(method: str, A: Any, b: Any, damp: float, atol: float, btol: 
 
 
 def _as_least_squares_matrix(A: Any) -> Any:
-    if is_operator(A):
-        return A
-    if not is_sparse(A):
-        return np.atleast_2d(np.asarray(A))
-    return A.tocsr()
+    if not is_operator(A):
+        A = A.tocsr() if is_sparse(A) else np.atleast_2d(np.asarray(A))
+    return _widened(A)
 
 
 def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
@@ -396,7 +395,7 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
     """LSQR: least squares for an A of any shape, and the solution of least norm of an underdetermined system.
 
     Minimises ``norm(b - A @ x)**2 + damp**2 * norm(x - x0)**2``, until ``norm(r) <= tol * norm(b)`` or
-    ``norm(A.T @ r) <= tol * norm(r)`` times the norm of A's columns, for tol = min(atol, btol). `conlim` and `show` have no
+    ``norm(A.conj().T @ r) <= tol * norm(r)`` times the norm of A's columns, for tol = min(atol, btol). `conlim` and `show` have no
     effect.
 
     Returns
@@ -420,7 +419,7 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
 
 def lsmr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
          maxiter: int | None = None, show: bool = False, x0: Any = None) -> tuple[Any, ...]:
-    """LSMR: as `lsqr`, with a ``norm(A.T @ r)`` that falls in every iteration.
+    """LSMR: as `lsqr`, with a ``norm(A.conj().T @ r)`` that falls in every iteration.
 
     Returns
     -------
@@ -431,7 +430,7 @@ def lsmr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
     count = min(A.shape) if maxiter is None else maxiter
     x, istop, iterations, r, normal, report = _least_squares("lsmr", A, b, damp, atol, btol, count, x0)
     step = x if x0 is None else x - np.asarray(x0).reshape(-1)
-    normr = float(np.sqrt(np.sum(np.square(r)) + (damp * np.linalg.norm(step))**2))
+    normr = float(np.sqrt(np.linalg.norm(r)**2 + (damp * np.linalg.norm(step))**2))
     condition = report.preconditioned_condition
     return (x, istop, iterations, normr, float(np.linalg.norm(normal)), _norm_of_matrix(A),
             np.nan if condition is None else condition, float(np.linalg.norm(x)))

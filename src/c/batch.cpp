@@ -4,7 +4,6 @@
 
 #include <echelon/matrix/scalar.hpp>
 #include <echelon/methods/sparse_batch.hpp>
-#include <echelon/solver/any_solver.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,11 +14,11 @@
 #include <variant>
 
 struct echelon_batch_object {
-  explicit echelon_batch_object(echelon::OfAnyScalar<echelon::SparseBatchSolver> made)
-      : solver(std::move(made)) {}
+  using Solver = std::variant<echelon::SparseBatchSolver<float>, echelon::SparseBatchSolver<double>>;
+  explicit echelon_batch_object(Solver made) : solver(std::move(made)) {}
 
   echelon::c::Tag<echelon::c::HandleKind::batch> tag;
-  echelon::OfAnyScalar<echelon::SparseBatchSolver> solver;
+  Solver solver;
   std::int64_t rows = 0;
   std::int64_t nonzeros = 0;
   echelon::Device device;

@@ -8,6 +8,7 @@
 #include "c/held_solver.hpp"
 
 #include <echelon/report.hpp>
+#include <echelon/solver/any_solver.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -67,10 +68,6 @@ void free_object(Object* handle) noexcept {
   });
 }
 
-/// Object<T> for one of the element types of the interface.
-template <template <class> class Object>
-using OfAnyScalar = std::variant<Object<float>, Object<double>, Object<std::complex<double>>>;
-
 /// Calls f.operator()<T>() for the element type that `scalar` names.
 template <class F>
 decltype(auto) with_scalar(std::int32_t scalar, const F& f) {
@@ -111,13 +108,13 @@ template <class T>
 
 struct echelon_matrix_object {
   echelon::c::Tag<echelon::c::HandleKind::matrix> tag;
-  echelon::c::OfAnyScalar<echelon::c::SharedMatrix> held;
+  echelon::OfAnyScalar<echelon::c::SharedMatrix> held;
 };
 
 struct echelon_solver_object {
   echelon::c::Tag<echelon::c::HandleKind::solver> tag;
   echelon::c::SolverSettings settings;
-  echelon::c::OfAnyScalar<echelon::c::SharedSolver> held;
+  echelon::OfAnyScalar<echelon::c::SharedSolver> held;
 };
 
 template <class T>

@@ -308,15 +308,8 @@ std::int32_t echelon_factors(echelon_solver solver, const char* names, echelon_m
       throw c::Refusal(ECHELON_BAD_ARGUMENT, "there is no factor '" + std::string(1, letters[unknown]) +
                                                  "': the letters are P, R, C, Q, L, U, D and F");
     }
-    const echelon::FactorMatrices all = std::visit(
-        []<class T>(const std::shared_ptr<c::HeldSolver<T>>& held) -> echelon::FactorMatrices {
-          if constexpr (echelon::is_complex<T>) {
-            throw c::Refusal(ECHELON_NOT_BUILT, "factors of complex matrices are not given out");
-          } else {
-            return echelon::factor_matrices(held->factors());
-          }
-        },
-        made.held);
+    const echelon::FactorMatrices all =
+        std::visit([](const auto& held) { return echelon::factor_matrices(held->factors()); }, made.held);
     std::vector<std::unique_ptr<echelon_matrix_object>> copies;
     for (const char letter : letters)
       copies.push_back(c::matrix_object(all.find(std::string_view(&letter, 1))));

@@ -5,6 +5,7 @@
 #include "exact/inspection/regular.hpp"
 
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <algorithm>
 #include <array>
@@ -50,6 +51,13 @@ struct NumericalRank {
 template <class T>
 [[nodiscard]] std::optional<std::int64_t> decide_rank(const MatrixRef<T>& A, const NumericalRank& found,
                                                       double operations);
+/// Exact ranks are those of real matrices.
+template <class T>
+requires is_complex<T>
+[[nodiscard]] std::optional<std::int64_t> decide_rank(const MatrixRef<T>& /*A*/,
+                                                      const NumericalRank& /*found*/, double /*operations*/) {
+  return std::nullopt;
+}
 template <class T>
 [[nodiscard]] std::optional<std::int64_t> decide_rank(const MatrixRef<T>& A, const NumericalRank& found) {
   return decide_rank(A, found, dense_operations(A.rows(), A.columns()));
@@ -59,5 +67,10 @@ template <class T>
 /// or if A is a large matrix on a GPU.
 template <class T>
 [[nodiscard]] Dense<T> copy_for_exact_rank(DenseView<const T> A);
+template <class T>
+requires is_complex<T>
+[[nodiscard]] Dense<T> copy_for_exact_rank(DenseView<const T> /*A*/) {
+  return {};
+}
 
 }  // namespace echelon

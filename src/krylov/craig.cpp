@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Craig's method for the x of least norm with A x = b, on the bidiagonalisation of Golub and Kahan
-/// (krylov/least_squares.hpp) with C = A, from beta u = r, alpha v = A^T u and zeta = beta / alpha:
+/// (krylov/least_squares.hpp) with C = A, from beta u = r, alpha v = A^H u and zeta = beta / alpha:
 ///
 ///   x += zeta v
-///   beta u = A v - alpha u,   alpha v = A^T u - beta v
+///   beta u = A v - alpha u,   alpha v = A^H u - beta v
 ///   zeta = -(beta / alpha) zeta
 ///
 /// with ||b - A x|| = beta |zeta| before the last line. As the v are orthonormal, ||x - x*|| falls.
@@ -14,6 +14,8 @@
 
 #include <echelon/methods/least_squares/craig.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <cmath>
 
 namespace echelon {
@@ -22,42 +24,48 @@ namespace {
 
 /// Sets alpha and the next zeta, which the state keeps as omega, and the largest alpha as rho. An alpha that
 /// rounding made has no zeta: then no x satisfies the equations.
+template <class S>
 struct SetZeta {
-  IterationState* state;
+  IterationStateOf<S>* state;
   double epsilon;
   double sign;
   ECHELON_ANYWHERE void operator()(Sum squares) const {
     if (!state->running()) return;
-    state->alpha = std::sqrt(squares.value);
-    const double previous = sign > 0 ? 1 : state->omega;
-    if (state->alpha > epsilon * state->rho) {
-      state->omega = sign * state->beta / state->alpha * previous;
+    const double alpha = std::sqrt(squares.value);
+    const double beta = real(state->beta);
+    state->alpha = alpha;
+    const double previous = sign > 0 ? 1 : real(state->omega);
+    if (alpha > epsilon * real(state->rho)) {
+      state->omega = sign * beta / alpha * previous;
     } else {
-      state->phase = state->beta > 0 ? Phase::breakdown : Phase::converged;
+      state->phase = beta > 0 ? Phase::breakdown : Phase::converged;
     }
-    if (state->alpha > state->rho) state->rho = state->alpha;
+    if (alpha > real(state->rho)) state->rho = alpha;
   }
 };
 
 /// x += zeta v.
 template <class T>
 struct AdvanceCraig {
-  const IterationState* state;
+  const IterationStateOf<Dot<T>>* state;
   const T* v;
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if (state->running()) x[i] += static_cast<T>(state->omega * static_cast<double>(v[i]));
+    if (state->running()) x[i] += static_cast<T>(real(state->omega) * static_cast<Dot<T>>(v[i]));
   }
 };
 
 /// Records ||b - A x|| = beta |zeta|. ||A v||^2 = alpha^2 + beta^2 bounds the inverse.
+template <class S>
 struct RecordCraig {
-  IterationState* state;
+  IterationStateOf<S>* state;
   ECHELON_ANYWHERE void operator()(std::int64_t) const {
     if (!state->running()) return;
-    const double product = std::sqrt(state->alpha * state->alpha + state->beta * state->beta);
+    const double alpha = real(state->alpha);
+    const double beta = real(state->beta);
+    const double product = std::sqrt(alpha * alpha + beta * beta);
     if (product > 0 && 1 / product > state->inverse_norm) state->inverse_norm = 1 / product;
-    state->record(state->beta * std::fabs(state->omega));
+    state->record(beta * std::fabs(real(state->omega)));
   }
 };
 
@@ -76,7 +84,7 @@ class Craigs final : public krylov::LeastSquaresIteration<B, T> {
   }
 
  private:
-  [[nodiscard]] static SetZeta set_zeta(IterationState* state, double sign) {
+  [[nodiscard]] static SetZeta<Dot<T>> set_zeta(IterationStateOf<Dot<T>>* state, double sign) {
     return {state, machine_epsilon<T>, sign};
   }
 
@@ -87,10 +95,10 @@ class Craigs final : public krylov::LeastSquaresIteration<B, T> {
 
   void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
     auto& s = static_cast<Vectors&>(workspace);
-    IterationState* const state = s.state();
+    auto* const state = s.state();
     s.backend.for_each(s.columns, AdvanceCraig<T>{state, s.v.data(), x});
     this->advance_u(s);
-    s.backend.for_each(1, RecordCraig{state});
+    s.backend.for_each(1, RecordCraig<Dot<T>>{state});
     this->advance_v(s, set_zeta(state, -1));
     s.backend.for_each(s.columns, krylov::DivideByNorm<T>{state, &state->alpha, s.v.data()});
   }
@@ -104,9 +112,10 @@ struct MethodWith<CraigOptions> {
   using Type = Craigs<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const CraigOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const CraigOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const CraigOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

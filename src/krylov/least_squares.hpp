@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Common part of the methods for min ||b - A x||^2 + d^2 ||x||^2 with an m by n A: products with
 ///
-///   C = [ A D ]   and C^T, for x = D y and the residual   c = [ b - A x ]
+///   C = [ A D ]   and C^H, for x = D y and the residual   c = [ b - A x ]
 ///       [ d D ]                                               [  -d x   ]
 ///
 /// where D scales the columns of A to norm 1, or is I, and the lower part is there with d > 0 only; the
-/// bidiagonalisation of Golub and Kahan, from beta u = c and alpha v = C^T u,
+/// bidiagonalisation of Golub and Kahan, from beta u = c and alpha v = C^H u,
 ///
-///   beta u = C v - alpha u,   alpha v = C^T u - beta v
+///   beta u = C v - alpha u,   alpha v = C^H u - beta v
 ///
-/// and the end of an iteration once ||C^T c|| <= rtol ||c||, by which x has the least residual.
+/// with real alpha and beta, and the end of an iteration once ||C^H c|| <= rtol ||c||, by which x has the
+/// least residual.
 #pragma once
 
 #include "linalg/vector/functors.hpp"
@@ -47,10 +48,10 @@ struct SetColumnScale {
     }
     double squares = 0;
     for (std::int64_t k = transpose.begin(j); k < transpose.end(j) && largest > 0; ++k) {
-      const double ratio = static_cast<double>(transpose.value(j, k)) / largest;
+      const double ratio = magnitude(transpose.value(j, k)) / largest;
       squares += ratio * ratio;
     }
-    scale[j] = static_cast<T>(reciprocal_or_zero(std::sqrt(squares)) * reciprocal_or_zero(largest));
+    scale[j] = static_cast<Real<T>>(reciprocal_or_zero(std::sqrt(squares)) * reciprocal_or_zero(largest));
   }
 };
 
@@ -61,69 +62,71 @@ struct SetLowerPart {
   const T* x;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    y[i] = static_cast<T>(damping * static_cast<double>(x[i]));
+    y[i] = static_cast<T>(damping * static_cast<Dot<T>>(x[i]));
   }
 };
 
-/// p = D (p + d u) for the lower part u, which is not read with d = 0.
+/// p = D (conj(p) + d u) for the lower part u, which is not read with d = 0.
 template <class T>
-struct FinishTransposedProduct {
+struct FinishAdjointProduct {
   const T* scale;  ///< null: D = I
   double damping;
   const T* u;
   T* p;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    double value = static_cast<double>(p[i]);
-    if (damping > 0) value += damping * static_cast<double>(u[i]);
-    p[i] = static_cast<T>(scale == nullptr ? value : static_cast<double>(scale[i]) * value);
+    Dot<T> value = conj(static_cast<Dot<T>>(p[i]));
+    if (damping > 0) value += damping * static_cast<Dot<T>>(u[i]);
+    p[i] = static_cast<T>(scale == nullptr ? value : echelon::real(scale[i]) * value);
   }
 };
 
 /// basis = product - factor basis; contributes to its squared norm.
 template <class T>
 struct SubtractBasisVector {
-  const IterationState* state;
-  const double* factor;
+  const IterationStateOf<Dot<T>>* state;
+  const Dot<T>* factor;
   const T* product;
   T* basis;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
     if (!state->running()) return {};
-    const double value = static_cast<double>(product[i]) - *factor * static_cast<double>(basis[i]);
+    const Dot<T> value = static_cast<Dot<T>>(product[i]) - real(*factor) * static_cast<Dot<T>>(basis[i]);
     basis[i] = static_cast<T>(value);
-    return {value * value};
+    return {squared_magnitude(value)};
   }
 };
 
 /// x = x / norm, or 0 for a norm of zero.
 template <class T>
 struct DivideByNorm {
-  const IterationState* state;
-  const double* norm;
+  const IterationStateOf<Dot<T>>* state;
+  const Dot<T>* norm;
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if (state->running()) x[i] = static_cast<T>(static_cast<double>(x[i]) * reciprocal_or_zero(*norm));
+    if (state->running()) x[i] = static_cast<T>(static_cast<Dot<T>>(x[i]) * reciprocal_or_zero(real(*norm)));
   }
 };
 
 /// Stores the norm of a vector of the bidiagonalisation.
+template <class S>
 struct SetBasisNorm {
-  const IterationState* state;
-  double* norm;
+  const IterationStateOf<S>* state;
+  S* norm;
   ECHELON_ANYWHERE void operator()(Sum squares) const {
     if (state->running()) *norm = std::sqrt(squares.value);
   }
 };
 
-/// Norms of C^T c up to which x has the least residual, relative to ||c||.
+/// Norms of C^H c up to which x has the least residual, relative to ||c||.
 struct NormalTolerance {
   double relative = 0;  ///< rtol times the norm of the smallest column of A D
-  /// Ends the iteration if ||C^T c|| meets the tolerance.
-  ECHELON_ANYWHERE void test(IterationState& state, double normal, double residual) const {
+  /// Ends the iteration if ||C^H c|| meets the tolerance.
+  template <class S>
+  ECHELON_ANYWHERE void test(IterationStateOf<S>& state, double normal, double residual) const {
     if (state.running() && normal <= relative * residual) state.phase = Phase::stationary;
   }
 };
 
-/// Memory of a solve: u, v, and products with C and C^T.
+/// Memory of a solve: u, v, and products with C and C^H.
 template <class B, class T>
 struct BidiagonalVectors : IterationWorkspace<B, T> {
   BidiagonalVectors(const Device& device, std::int64_t rows, std::int64_t unknowns, bool damped)
@@ -139,7 +142,7 @@ struct BidiagonalVectors : IterationWorkspace<B, T> {
   }
   std::int64_t length;  ///< rows of C
   Array<T> u, q, v, p, scaled;
-  double normal = std::numeric_limits<double>::infinity();  ///< ||C^T c|| at the last restart
+  double normal = std::numeric_limits<double>::infinity();  ///< ||C^H c|| at the last restart
 };
 
 template <class B, class T>
@@ -177,7 +180,7 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
     backend.synchronize();
     if (scales_columns_ && A.rows() >= A.columns()) return outcome;
     double largest = 0;
-    for (const T scale : scales_.to_vector()) largest = std::max(largest, static_cast<double>(scale));
+    for (const T scale : scales_.to_vector()) largest = std::max(largest, echelon::real(scale));
     norm_of_column_ = reciprocal_or_zero(largest);
     scales_ = Array<T>();
     return outcome;
@@ -187,7 +190,7 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
   [[nodiscard]] const T* scales() const { return scales_.size() > 0 ? scales_.data() : nullptr; }
   [[nodiscard]] NormalTolerance normal_tolerance(const SolveWorkspace& workspace) const {
     const double rtol =
-        workspace.control->rtol.value_or(this->stop()->relative_tolerance(std::is_same_v<T, float>));
+        workspace.control->rtol.value_or(this->stop()->relative_tolerance(std::is_same_v<Real<T>, float>));
     return {rtol * norm_of_column_};
   }
 
@@ -201,11 +204,17 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
     this->apply_operator(s, x, q);
     if (is_damped()) s.backend.for_each(s.columns, SetLowerPart<T>{damping_, x, q + s.n});
   }
-  /// p = C^T u.
-  void multiply_by_transpose(Vectors& s, const T* u, T* p) const {
-    multiply(s.backend, T{1}, transpose_.matrix(), u, T{0}, p);
-    if (scales() != nullptr || is_damped())
-      s.backend.for_each(s.columns, FinishTransposedProduct<T>{scales(), damping_, u + s.n, p});
+  /// p = C^H u: A^H u is the conjugate of A^T conj(u).
+  void multiply_by_adjoint(Vectors& s, T* p) const {
+    T* const u = s.u.data();
+    const auto conjugate = [&] {
+      if constexpr (is_complex<T>) s.backend.for_each(s.n, ConjugateElement{u, u});
+    };
+    conjugate();
+    multiply(s.backend, T{1}, transpose_.matrix(), static_cast<const T*>(u), T{0}, p);
+    conjugate();
+    if (is_complex<T> || scales() != nullptr || is_damped())
+      s.backend.for_each(s.columns, FinishAdjointProduct<T>{scales(), damping_, u + s.n, p});
   }
 
   /// u = c, from the residual and x.
@@ -213,39 +222,39 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
     s.backend.copy(s.n, s.r.data(), s.u.data());
     if (is_damped()) s.backend.for_each(s.columns, SetLowerPart<T>{-damping_, x, s.u.data() + s.n});
   }
-  /// beta u = c, alpha v = C^T u; `finish` takes the square of alpha.
+  /// beta u = c, alpha v = C^H u; `finish` takes the square of alpha.
   template <class Finish>
   void begin_bidiagonalization(Vectors& s, const T* x, Finish finish) const {
-    IterationState* const state = s.state();
+    auto* const state = s.state();
     load_residual(s, x);
     s.backend.reduce(s.length, SquaredMagnitude{static_cast<const T*>(s.u.data())},
-                     SetBasisNorm{state, &state->beta});
+                     SetBasisNorm<Dot<T>>{state, &state->beta});
     s.backend.for_each(s.length, DivideByNorm<T>{state, &state->beta, s.u.data()});
-    multiply_by_transpose(s, s.u.data(), s.v.data());
+    multiply_by_adjoint(s, s.v.data());
     s.backend.reduce(s.columns, SquaredMagnitude{static_cast<const T*>(s.v.data())}, finish);
     s.backend.for_each(s.columns, DivideByNorm<T>{state, &state->alpha, s.v.data()});
   }
   /// beta u = C v - alpha u.
   void advance_u(Vectors& s) const {
-    IterationState* const state = s.state();
+    auto* const state = s.state();
     multiply_by_c(s, s.v.data(), s.q.data());
     s.backend.reduce(s.length, SubtractBasisVector<T>{state, &state->alpha, s.q.data(), s.u.data()},
-                     SetBasisNorm{state, &state->beta});
+                     SetBasisNorm<Dot<T>>{state, &state->beta});
     s.backend.for_each(s.length, DivideByNorm<T>{state, &state->beta, s.u.data()});
   }
-  /// alpha v = C^T u - beta v, without the division by alpha; `finish` takes the square of alpha.
+  /// alpha v = C^H u - beta v, without the division by alpha; `finish` takes the square of alpha.
   template <class Finish>
   void advance_v(Vectors& s, Finish finish) const {
-    IterationState* const state = s.state();
-    multiply_by_transpose(s, s.u.data(), s.p.data());
+    auto* const state = s.state();
+    multiply_by_adjoint(s, s.p.data());
     s.backend.reduce(s.columns, SubtractBasisVector<T>{state, &state->beta, s.p.data(), s.v.data()}, finish);
   }
 
-  /// Whether C^T c of the true residual exceeds the tolerance, and falls from restart to restart.
+  /// Whether C^H c of the true residual exceeds the tolerance, and falls from restart to restart.
   [[nodiscard]] bool falls_further(SolveWorkspace& workspace, const T* x) const override {
     auto& s = static_cast<Vectors&>(workspace);
     load_residual(s, x);
-    multiply_by_transpose(s, s.u.data(), s.p.data());
+    multiply_by_adjoint(s, s.p.data());
     const double normal = s.residual_check->vector(s.columns, s.p.data()).norm2;
     const double residual = s.residual_check->vector(s.length, s.u.data()).norm2;
     const double before = s.cycles == 1 ? std::numeric_limits<double>::infinity() : s.normal;

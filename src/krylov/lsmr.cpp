@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// LSMR, for c = C y in the sense of least squares (krylov/least_squares.hpp), from beta u = c, alpha v = C^T
+/// LSMR, for c = C y in the sense of least squares (krylov/least_squares.hpp), from beta u = c, alpha v = C^H
 /// u, alpha_bar = alpha, zeta_bar = alpha beta, rho = rho_bar = c_bar = 1, s_bar = 0, h = v and h_bar = 0:
 ///
-///   beta u = C v - alpha u,   alpha v = C^T u - beta v
+///   beta u = C v - alpha u,   alpha v = C^H u - beta v
 ///   rho = hypot(alpha_bar, beta),   c, s = alpha_bar / rho, beta / rho
 ///   theta, alpha_bar = s alpha, c alpha
 ///   theta_bar = s_bar rho,   rho_bar = hypot(c_bar rho, theta),   c_bar, s_bar = c_bar rho / rho_bar, theta
 ///   / rho_bar zeta, zeta_bar = c_bar zeta_bar, -s_bar zeta_bar h_bar = h - (theta_bar rho / (rho
 ///   rho_bar)_old) h_bar x += zeta / (rho rho_bar) D h_bar,   h = v - (theta / rho) h
 ///
-/// with ||C^T (c - C y)|| = |zeta_bar|. C h / rho is of norm 1. The norm of c - C y follows from a second QR
+/// with ||C^H (c - C y)|| = |zeta_bar|. C h / rho is of norm 1. The norm of c - C y follows from a second QR
 /// factorisation of the bidiagonal R, by its transpose.
 ///
 /// D. C.-L. Fong and M. Saunders, SIAM J. Sci. Comput. 33 (2011).
@@ -17,6 +17,8 @@
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/least_squares/lsmr.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <cmath>
 
@@ -61,7 +63,7 @@ struct LsmrState {
   double rho_bar = 1;
   double cosine_bar = 1;
   double sine_bar = 0;
-  double zeta_bar = 0;  ///< the norm of C^T (c - C y), with a sign
+  double zeta_bar = 0;  ///< the norm of C^H (c - C y), with a sign
   double step = 0;      ///< zeta / (rho rho_bar)
   double ratio = 0;     ///< theta_bar rho / (rho rho_bar)_old
   double residual_norm = 0;
@@ -71,31 +73,34 @@ struct LsmrState {
 };
 
 /// Begins with alpha; x has the least residual if that is zero.
+template <class S>
 struct BeginLsmr {
-  IterationState* state;
+  IterationStateOf<S>* state;
   LsmrState* own;
   krylov::NormalTolerance tolerance;
   ECHELON_ANYWHERE void operator()(Sum squares) const {
     state->alpha = std::sqrt(squares.value);
     *own = {};
-    own->alpha_bar = state->alpha;
-    own->zeta_bar = state->alpha * state->beta;
-    own->residual.beta_next = state->beta;
-    tolerance.test(*state, own->zeta_bar, state->beta);
+    own->alpha_bar = real(state->alpha);
+    own->zeta_bar = real(state->alpha) * real(state->beta);
+    own->residual.beta_next = real(state->beta);
+    tolerance.test(*state, own->zeta_bar, real(state->beta));
   }
 };
 
 /// Sets alpha, and applies the next rotations.
+template <class S>
 struct RotateLsmr {
-  IterationState* state;
+  IterationStateOf<S>* state;
   LsmrState* own;
   ECHELON_ANYWHERE void operator()(Sum squares) const {
     if (!state->running()) return;
     LsmrState& l = *own;
-    const double beta = state->beta;
+    const double beta = real(state->beta);
     const double rho_before = l.rho;
     const double rho_bar_before = l.rho_bar;
-    state->alpha = std::sqrt(squares.value);
+    const double alpha = std::sqrt(squares.value);
+    state->alpha = alpha;
     l.rho = std::sqrt(l.alpha_bar * l.alpha_bar + beta * beta);
     if (!(l.rho > 0)) {
       state->phase = Phase::breakdown;
@@ -103,8 +108,8 @@ struct RotateLsmr {
     }
     const double cosine = l.alpha_bar / l.rho;
     const double sine = beta / l.rho;
-    l.theta = sine * state->alpha;
-    l.alpha_bar = cosine * state->alpha;
+    l.theta = sine * alpha;
+    l.alpha_bar = cosine * alpha;
     const double theta_bar = l.sine_bar * l.rho;
     const double diagonal = l.cosine_bar * l.rho;
     l.rho_bar = std::sqrt(diagonal * diagonal + l.theta * l.theta);
@@ -124,7 +129,7 @@ struct RotateLsmr {
 /// ||D h||^2.
 template <class T>
 struct AdvanceLsmr {
-  const IterationState* state;
+  const IterationStateOf<Dot<T>>* state;
   const LsmrState* own;
   const T* scale;
   T* v;
@@ -133,20 +138,21 @@ struct AdvanceLsmr {
   T* x;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
     if (!state->running()) return {};
-    const double factor = scale == nullptr ? 1 : static_cast<double>(scale[i]);
-    const double old = static_cast<double>(h[i]);
-    const double direction = old - own->ratio * static_cast<double>(h_bar[i]);
+    const double factor = scale == nullptr ? 1 : echelon::real(scale[i]);
+    const auto old = static_cast<Dot<T>>(h[i]);
+    const Dot<T> direction = old - own->ratio * static_cast<Dot<T>>(h_bar[i]);
     h_bar[i] = static_cast<T>(direction);
     x[i] += static_cast<T>(own->step * factor * direction);
-    const double next = static_cast<double>(v[i]) * krylov::reciprocal_or_zero(state->alpha);
+    const Dot<T> next = static_cast<Dot<T>>(v[i]) * krylov::reciprocal_or_zero(real(state->alpha));
     v[i] = static_cast<T>(next);
     h[i] = static_cast<T>(next - own->theta / own->rho * old);
-    return {factor * old * factor * old};
+    return {squared_magnitude(factor * old)};
   }
 };
 
+template <class S>
 struct FinishLsmrStep {
-  IterationState* state;
+  IterationStateOf<S>* state;
   const LsmrState* own;
   krylov::NormalTolerance tolerance;
   ECHELON_ANYWHERE void operator()(Sum squares) const {
@@ -187,20 +193,21 @@ class LeastSquaresMinimalResiduals final : public krylov::LeastSquaresIteration<
  private:
   void start(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
     auto& s = static_cast<Vectors&>(workspace);
-    this->begin_bidiagonalization(s, x, BeginLsmr{s.state(), s.own.data(), this->normal_tolerance(s)});
+    this->begin_bidiagonalization(s, x,
+                                  BeginLsmr<Dot<T>>{s.state(), s.own.data(), this->normal_tolerance(s)});
     s.backend.copy(s.columns, s.v.data(), s.h.data());
     s.backend.fill(s.columns, T{0}, s.h_bar.data());
   }
 
   void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
     auto& s = static_cast<Vectors&>(workspace);
-    IterationState* const state = s.state();
+    auto* const state = s.state();
     LsmrState* const own = s.own.data();
     this->advance_u(s);
-    this->advance_v(s, RotateLsmr{state, own});
+    this->advance_v(s, RotateLsmr<Dot<T>>{state, own});
     s.backend.reduce(s.columns,
                      AdvanceLsmr<T>{state, own, this->scales(), s.v.data(), s.h.data(), s.h_bar.data(), x},
-                     FinishLsmrStep{state, own, this->normal_tolerance(s)});
+                     FinishLsmrStep<Dot<T>>{state, own, this->normal_tolerance(s)});
   }
 };
 
@@ -212,9 +219,10 @@ struct MethodWith<LsmrOptions> {
   using Type = LeastSquaresMinimalResiduals<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const LsmrOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const LsmrOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const LsmrOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "support/scalar.hpp"
+
 #include <echelon/annotate.hpp>
 
 #include <cmath>
@@ -28,9 +30,11 @@ struct NormalRange {
 /// a row_scale column_scale for powers of two whose product, or whose product with a, may be out of range.
 template <class T>
 ECHELON_ANYWHERE T scale_element(T a, T row_scale, T column_scale) {
-  const T factor = row_scale * column_scale;
-  if (factor >= NormalRange<T>::smallest && factor <= NormalRange<T>::largest) return a * factor;
-  return static_cast<T>(std::ldexp(static_cast<double>(a), std::ilogb(row_scale) + std::ilogb(column_scale)));
+  const auto row = static_cast<Real<T>>(real(row_scale));
+  const auto column = static_cast<Real<T>>(real(column_scale));
+  const Real<T> factor = row * column;
+  if (factor >= NormalRange<Real<T>>::smallest && factor <= NormalRange<Real<T>>::largest) return a * factor;
+  return scaled_by_power(a, std::ilogb(row) + std::ilogb(column));
 }
 
 }  // namespace echelon

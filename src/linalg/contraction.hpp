@@ -21,7 +21,7 @@ struct HashedVector {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
     const double number = symmetric_number(bits);
-    v[i] = static_cast<T>(scale == nullptr ? number : number * static_cast<double>(scale[i]));
+    v[i] = static_cast<Real<T>>(scale == nullptr ? number : number * real(scale[i]));
   }
 };
 
@@ -34,7 +34,7 @@ struct ScaledUnknownMagnitude {
   const T* v;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
     const double size = magnitude(v[i]);
-    return {scale == nullptr ? size : size / static_cast<double>(scale[i])};
+    return {scale == nullptr ? size : size / real(scale[i])};
   }
 };
 

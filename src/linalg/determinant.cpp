@@ -3,14 +3,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 
 namespace echelon {
 
-double Determinant::value() const {
+namespace {
+
+/// 2^exponent x.
+double scaled(double x, std::int64_t exponent) {
   constexpr std::int64_t beyond = 1 << 20;
-  const auto power = static_cast<int>(std::clamp(exponent, -beyond, beyond));
-  return sign * std::ldexp(mantissa, power);
+  return std::ldexp(x, static_cast<int>(std::clamp(exponent, -beyond, beyond)));
+}
+
+}  // namespace
+
+double Determinant::value() const {
+  return scaled(sign * mantissa, exponent);
+}
+
+std::complex<double> Determinant::complex_value() const {
+  const double size = sign * mantissa;
+  return {scaled(size * phase.real(), exponent), scaled(size * phase.imag(), exponent)};
 }
 
 double Determinant::log10() const {

@@ -7,6 +7,7 @@
 #include "backend/store.hpp"
 #include "linalg/rows_of_elements.hpp"
 #include "linalg/vector/functors.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -31,10 +32,17 @@ struct MatrixElement {
   bool present = false;
 };
 
+/// The exponent of a complex number is that of its larger part, which does not overflow.
 template <class T>
 ECHELON_ANYWHERE MatrixElement matrix_element(std::int64_t row, std::int64_t column, T value) {
-  const bool present = value != 0 && value - value == 0;
-  return {row, column, present ? std::ilogb(value) : 0, present};
+  if constexpr (is_complex<T>) {
+    const auto size = std::fmax(std::fabs(value.real()), std::fabs(value.imag()));
+    const bool present = size > 0 && is_finite(value);
+    return {row, column, present ? std::ilogb(size) : 0, present};
+  } else {
+    const bool present = value != 0 && value - value == 0;
+    return {row, column, present ? std::ilogb(value) : 0, present};
+  }
 }
 
 namespace line_scaling_detail {
@@ -142,10 +150,10 @@ struct SetScale {
   const double* exponents;
   T* scale;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    constexpr double most = std::numeric_limits<T>::max_exponent - 8;
+    constexpr double most = std::numeric_limits<Real<T>>::max_exponent - 8;
     const double rounded = std::floor(exponents[i] + 0.5);
     const double exponent = rounded < -most ? -most : (rounded > most ? most : rounded);
-    scale[i] = static_cast<T>(std::ldexp(1.0, static_cast<int>(exponent)));
+    scale[i] = static_cast<Real<T>>(std::ldexp(1.0, static_cast<int>(exponent)));
   }
 };
 

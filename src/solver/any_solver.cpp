@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <echelon/error.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/solver/any_solver.hpp>
 
 #include <fmt/format.h>
@@ -10,13 +11,17 @@ namespace echelon {
 
 namespace {
 
+template <class T>
+constexpr Scalar scalar_named = is_complex<T>              ? Scalar::complex128
+                                : std::is_same_v<T, float> ? Scalar::float32
+                                                           : Scalar::float64;
+
 /// The alternative of an operand that has the scalar type of the solver.
 template <class T, template <class> class Object>
 const Object<T>& operand_of(const OfAnyScalar<Object>& operand, const char* name) {
   if (const auto* const held = std::get_if<Object<T>>(&operand)) return *held;
   throw Error(fmt::format("{} is of type {}, the solver of type {}: convert one of them", name,
-                          to_string(static_cast<Scalar>(operand.index())),
-                          std::is_same_v<T, float> ? "float" : "double"));
+                          to_string(static_cast<Scalar>(operand.index())), to_string(scalar_named<T>)));
 }
 
 template <class T>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/solver/factor_matrices.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -58,14 +60,14 @@ bool are_one(const std::vector<double>& scales) {
 
 /// D with its pivots of order two.
 template <class T>
-Csr<T> block_diagonal(const std::vector<T>& diagonal, const std::vector<T>& subdiagonal) {
+Csr<T> block_diagonal(const std::vector<T>& diagonal, const std::vector<T>& subdiagonal, bool hermitian) {
   std::vector<Triplet<T>> elements;
   for (std::size_t k = 0; k < diagonal.size(); ++k) {
     const auto row = static_cast<std::int32_t>(k);
     elements.push_back({row, row, diagonal[k]});
     if (subdiagonal[k] == T{0}) continue;
     elements.push_back({row + 1, row, subdiagonal[k]});
-    elements.push_back({row, row + 1, subdiagonal[k]});
+    elements.push_back({row, row + 1, hermitian ? conj(subdiagonal[k]) : subdiagonal[k]});
   }
   return Csr<T>::from_triplets(std::ssize(diagonal), std::ssize(diagonal), elements);
 }
@@ -100,9 +102,10 @@ void add_product(FactorMatrices& result, MatrixFactors<T>&& factors) {
   if (factors.form == FactorForm::lu) {
     add_factor<T>(result, "U", std::move(factors.upper));
   } else {
-    if (factors.form == FactorForm::ldlt)
-      add_factor<T>(result, "D", block_diagonal(factors.diagonal, factors.subdiagonal));
-    add_word(result, "L^T");
+    const bool conjugates = is_complex<T> && factors.form != FactorForm::ldlt;
+    if (factors.form != FactorForm::cholesky)
+      add_factor<T>(result, "D", block_diagonal(factors.diagonal, factors.subdiagonal, conjugates));
+    add_word(result, conjugates ? "L^H" : "L^T");
   }
   if (factors.coupling.nonzeros() == 0) return;
   add_word(result, "+");
@@ -130,5 +133,6 @@ FactorMatrices factor_matrices(MatrixFactors<T> factors) {
 
 template FactorMatrices factor_matrices(MatrixFactors<float>);
 template FactorMatrices factor_matrices(MatrixFactors<double>);
+template FactorMatrices factor_matrices(MatrixFactors<std::complex<double>>);
 
 }  // namespace echelon

@@ -56,6 +56,20 @@ template <class T>
                        : compare_with_mirror<T>(DenseRows<T>(A.dense()), A.rows());
 }
 
+/// The outcome of a set-up by L D L^T or L D L^H for a complex A that is neither symmetric nor Hermitian.
+/// `of_any` names a method for it.
+inline Outcome neither_symmetric_nor_hermitian(const MirrorComparison& found, const char* of_any) {
+  const auto [i, j] = *found.not_symmetric;
+  std::string message = "A is neither symmetric nor Hermitian: its elements at row " + std::to_string(i) +
+                        ", column " + std::to_string(j) + " (from 0), and at the mirrored place differ";
+  const auto [row, column] = *found.not_hermitian;
+  message += row == column
+                 ? ", and the diagonal element of row " + std::to_string(row) + " has an imaginary part"
+                 : ", and those at row " + std::to_string(row) + ", column " + std::to_string(column) +
+                       " are not conjugates of each other";
+  return {Status::breakdown, std::move(message) + "; " + of_any + " takes any A", row};
+}
+
 /// The outcome of a set-up for a complex A with elements, which has this status and names a row if A is not
 /// Hermitian. `of_symmetric` names the methods for a complex symmetric A. The time of compare_with_mirror().
 template <class T>

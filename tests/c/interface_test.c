@@ -128,10 +128,11 @@ static int32_t product_by_i(void* user, const void* x, void* y) {
 }
 
 static void test_complex_elements(void) {
-  static const char* const methods[] = {"auto", "lu", "sparse-lu", "gmres"};
+  static const char* const methods[] = {"auto", "lu", "sparse-lu", "gmres", "gauss-jordan", "qr", "lsqr"};
   double elements[20] = {0}, rhs[2 * n] = {0}, x[2 * n];
   echelon_matrix A = NULL;
   echelon_matrix product = NULL;
+  echelon_matrix factors[2] = {NULL, NULL};
   echelon_solver solver = NULL;
   size_t m;
   int flags, i;
@@ -153,6 +154,13 @@ static void test_complex_elements(void) {
     }
     echelon_free(solver);
   }
+  CHECK(echelon_create("lu", ECHELON_COMPLEX_DOUBLE, NULL, &solver) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_factors(solver, "LU", factors) == ECHELON_SOLVED);
+  CHECK(factors[0] != NULL && factors[1] != NULL);
+  echelon_matrix_free(factors[0]);
+  echelon_matrix_free(factors[1]);
+  echelon_free(solver);
   for (i = 0; i < n; ++i) rhs[2 * i + 1] = b[i];
   CHECK(echelon_solve_once(product, 1, rhs, n, x, n, "method=gmres rtol=1e-13", NULL) == ECHELON_SOLVED);
   for (i = 0; i < n; ++i) CHECK(fabs(x[2 * i] - (i + 1)) < 1e-11 && fabs(x[2 * i + 1]) < 1e-11);

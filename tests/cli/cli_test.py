@@ -105,6 +105,12 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(done.stdout.count("\n"), 1)
         return json.loads(done.stdout)
 
+    def json(self, *arguments, code=SOLVED):
+        """Runs a command with --json, which must print one line on stdout, and returns its JSON."""
+        done = self.run_tool(*arguments, "--json", code=code)
+        self.assertEqual(done.stdout.count("\n"), 1)
+        return json.loads(done.stdout)
+
     def error(self, *arguments, code):
         """Runs a command that fails with one line on stderr and nothing on stdout; returns the line."""
         done = self.run_tool(*arguments, code=code)
@@ -726,6 +732,44 @@ class ComplexSystems(ToolTest):
         real, imaginary = map(float, pathlib.Path(out).read_text().split("\n")[-2].split())
         self.assertAlmostEqual(complex(real, imaginary), 2 / 3)
 
+    def test_eliminations(self):
+        # Row 2 is i times row 1.
+        entries = "1 1 1 0\n1 2 0 1\n1 3 2 0\n2 1 0 1\n2 2 -1 0\n2 3 0 2\n3 3 1 1\n"
+        singular = self.file("singular.mtx", f"{self.HEADER}general\n3 3 7\n{entries}")
+        rank = self.json("rank", singular)
+        self.assertEqual((rank["rank"], rank["precision"], rank["certainty"]), (2, "complex double", "to working precision"))
+        kernel = str(self.folder / "kernel.mtx")
+        form = self.json("rref", singular, "--null-space", kernel)
+        self.assertEqual((form["pivot_columns"], form["determinant"]["sign"]), ([0, 2], 0))
+        numbers = [complex(*map(float, line.split())) for line in pathlib.Path(kernel).read_text().split("\n")[-4:-1]]
+        for found, expected in zip(numbers, [-1j, 1, 0]):
+            self.assertAlmostEqual(found, expected)
+        self.assertIn("1i", self.run_tool("rref", singular).stdout)
+        regular = self.file("regular.mtx", f"{self.HEADER}general\n2 2 3\n1 1 0 2\n1 2 1 0\n2 2 3 0\n")
+        inverse = str(self.folder / "inverse.mtx")
+        self.assertEqual(self.json("invert", regular, "-o", inverse)["status"], "direct")
+        numbers = [complex(*map(float, line.split())) for line in pathlib.Path(inverse).read_text().split("\n")[-5:-1]]
+        for found, expected in zip(numbers, [-0.5j, 0, 1j / 6, 1 / 3]):
+            self.assertAlmostEqual(found, expected)
+        determinant = self.json("rref", regular)["determinant"]
+        for found, expected in zip(determinant["value"] + determinant["phase"], [0, 6, 0, 1]):
+            self.assertAlmostEqual(found * (determinant["sign"] if expected == 1 else 1), expected)
+        self.assertEqual(self.json("invert", singular, code=NO_SOLUTION)["column"], 1)
+
+    def test_factors(self):
+        path = self.helmholtz()
+        for arguments, equation in ((["--method", "sparse-lu"], "L U"), (["--method", "sparse-ldlt"], "L D L^T"),
+                                    (["--method", "lu"], "L U")):
+            report = self.json("factor", path, *arguments, "-o", str(self.folder / "factors"))
+            self.assertTrue(report["equation"].endswith(equation), report["equation"])
+            self.assertEqual((report["precision"], len(report["determinant"]["value"])), ("complex double", 2))
+            self.assertIn("complex", pathlib.Path(report["factors"]["L"]["file"]).read_text().split("\n")[0])
+        hermitian = self.file("H.mtx", f"{self.HEADER}hermitian\n2 2 3\n1 1 2 0\n2 1 0 1\n2 2 2 0\n")
+        report = self.json("factor", hermitian, "--method", "cholesky")
+        self.assertTrue(report["equation"].endswith("L L^H"))
+        self.assertAlmostEqual(report["determinant"]["value"][0], 3)
+        self.assertTrue(self.json("factor", hermitian, "--method", "ldlt")["equation"].endswith("L D L^H"))
+
     def test_conversion_keeps_the_numbers(self):
         path = self.helmholtz()
         texts = []
@@ -746,7 +790,14 @@ class ComplexSystems(ToolTest):
         self.assertIn("--certify", self.error("solve", path, "--certify", code=USAGE))
         self.assertIn("complex", self.error("solve", path, "--precision", "float", code=BAD_INPUT))
         self.assertIn("cocg", self.report(path, "--method", "cg", "--quiet", code=NO_SOLUTION)["message"])
-        self.assertIn("real", self.error("rank", path, code=BAD_INPUT))
+        self.assertIn("modulo a prime, are for real matrices", self.error("rank", path, "-p", "field=mod:7", code=USAGE))
+        self.assertIn("pages show real matrices", self.error("rank", path, "--report", str(self.folder / "rank.html"), code=USAGE))
+        self.assertIn("complex", self.error("rank", path, "--precision", "float", code=BAD_INPUT))
+        self.assertIn("own precision", self.error("invert", path, "--factor-precision", "single", code=USAGE))
+        self.assertIn("gauss-jordan-striped is for real matrices",
+                      self.error("rref", path, "--method", "gauss-jordan-striped", code=USAGE))
+        for command in ("solve", "rank", "rref", "invert", "factor"):
+            self.error(command, path, "--device", "cuda", code=RESOURCES)
         self.assertIn("--plot", self.error("info", path, "--plot", str(self.folder / "spy.svg"), code=USAGE))
         bad = self.file("bad.mtx", self.HEADER + "hermitian\n2 2 2\n1 1 1 0\n2 2 1 0.5\n")
         self.assertIn("row 2", self.error("solve", bad, code=BAD_INPUT))
@@ -1373,11 +1424,6 @@ class Info(ToolTest):
 
 class Elimination(ToolTest):
     """The commands factor, rank, rref and invert."""
-
-    def json(self, *arguments, code=SOLVED):
-        done = self.run_tool(*arguments, "--json", code=code)
-        self.assertEqual(done.stdout.count("\n"), 1)
-        return json.loads(done.stdout)
 
     def wide(self):
         """Rank 2: the third row is the sum of the others; columns 1 and 3 are multiples of column 0."""

@@ -77,6 +77,70 @@ class ComplexSystems(unittest.TestCase):
         found = echelon.factor(sp.csr_array(A), method="sparse-ldlt").inertia()
         self.assertEqual((found.negative, found.positive, found.zero), (negative, 50 - negative, 0))
 
+    def test_eliminations(self):
+        A = random_matrix(30, 7) @ np.diag(np.arange(1, 31)) @ random_matrix(30, 8)
+        form = echelon.rref(A)
+        self.assertEqual((form.rank, form.R.dtype), (30, np.complex128))
+        np.testing.assert_allclose(form.determinant, np.linalg.det(A), rtol=1e-10)
+        np.testing.assert_allclose(form.log10_determinant, np.linalg.slogdet(A)[1] / np.log(10), rtol=1e-12)
+        np.testing.assert_allclose(echelon.invert(A), np.linalg.inv(A), rtol=1e-8, atol=1e-12)
+        low = random_matrix(30, 9)[:, :7] @ random_matrix(30, 10)[:7, :25]
+        form = echelon.rref(low)
+        self.assertEqual((form.rank, form.determinant, form.null_space.shape), (7, None, (25, 18)))
+        np.testing.assert_allclose(low @ form.null_space, 0, atol=1e-11)
+        self.assertEqual((echelon.rank(low), echelon.rank(sp.csr_array(low)), echelon.rank(low.T)), (7, 7, 7))
+        singular = random_matrix(6, 11)
+        singular[:, 4] = 1j * singular[:, 1]
+        self.assertEqual((echelon.rank(singular), echelon.rref(singular).determinant), (5, 0j))
+        with self.assertRaises(echelon.SingularMatrix):
+            echelon.invert(singular)
+
+    def test_determinants_and_factors(self):
+        G = random_matrix(25, 12)
+        H = G @ G.conj().T + np.eye(25)
+        S = G + G.T
+        for A, methods in ((G, ("lu", "sparse-lu", "banded-lu", "gauss-jordan", "qr")),
+                           (H, ("cholesky", "sparse-cholesky", "ldlt", "sparse-ldlt")), (S, ("ldlt", "sparse-ldlt"))):
+            sign, logarithm = np.linalg.slogdet(A)
+            for method in methods:
+                with self.subTest(method):
+                    solver = echelon.factor(A, method=method)
+                    found = solver.slogdet()
+                    np.testing.assert_allclose(found.sign, sign, rtol=1e-12)
+                    np.testing.assert_allclose(found.logabsdet, logarithm, rtol=1e-12)
+                    if method in ("banded-lu", "gauss-jordan", "qr"):
+                        continue
+                    f = solver.factors()
+                    L, U = (M.toarray() if sp.issparse(M) else M for M in (f.L, f.U))
+                    scaled = 2.0**f.exponent * f.row_scales[:, None] * A * f.column_scales
+                    scaled = scaled[f.row_permutation][:, f.column_permutation]
+                    D = np.eye(25)
+                    if "ldlt" in f.form:
+                        below = f.subdiagonal[:-1]
+                        D = np.diag(f.diagonal) + np.diag(below, -1)
+                        D = D + np.diag(below.conj() if f.form == "hermitian-ldlt" else below, 1)
+                    product = L @ U if f.form == "lu" else L @ D @ (L.T if f.form == "ldlt" else L.conj().T)
+                    np.testing.assert_allclose(product, scaled, atol=1e-12 * np.abs(scaled).max())
+
+    def test_least_squares(self):
+        from echelon import linalg
+        tall = random_matrix(60, 13)[:, :20]
+        b = random_vector(60)
+        expected = np.linalg.lstsq(tall, b, rcond=None)[0]
+        wide, c = tall.conj().T, random_vector(20)
+        shortest = np.linalg.lstsq(wide, c, rcond=None)[0]
+        for method in ("lsqr", "lsmr", "cgls", "qr"):
+            np.testing.assert_allclose(echelon.solve(tall, b, method=method, rtol=1e-13), expected, rtol=1e-9)
+        for method in ("lsqr", "lsmr", "cgls", "craig", "qr"):
+            np.testing.assert_allclose(echelon.solve(wide, c, method=method, rtol=1e-13), shortest, rtol=1e-9)
+        damped = np.linalg.lstsq(np.vstack([tall, 0.3 * np.eye(20)]), np.concatenate([b, np.zeros(20)]), rcond=None)[0]
+        for function in (linalg.lsqr, linalg.lsmr):
+            options = {"atol": 1e-13, "btol": 1e-13, "iter_lim" if function is linalg.lsqr else "maxiter": 500}
+            for A in (tall, sp.csr_array(tall), sp.linalg.aslinearoperator(tall)):
+                np.testing.assert_allclose(function(A, b, **options)[0], expected, rtol=1e-9)
+            np.testing.assert_allclose(function(tall, b, damp=0.3, **options)[0], damped, rtol=1e-9)
+            self.assertEqual(function(tall.astype(np.complex64), b, **options)[0].dtype, np.complex128)
+
     def test_scipy_signatures(self):
         from echelon import linalg
         A = sp.csc_array(sp.random(80, 80, 0.05, random_state=3) * (1 + 2j) + sp.eye(80) * (6 - 3j))

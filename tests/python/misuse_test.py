@@ -36,7 +36,9 @@ class Misuse(unittest.TestCase):
                 with self.assertRaises(TypeError):
                     echelon.factor(np.eye(2)).solve(np.ones(2).astype(dtype))
         with self.assertRaisesRegex(TypeError, "echelon.solve"):
-            echelon.linalg.lsqr(sp.eye(3, format="csr") * 1j, np.ones(3))
+            echelon.certify(sp.eye(3, format="csr") * 1j, np.ones(3), np.ones(3))
+        with self.assertRaisesRegex(TypeError, "complex"):
+            echelon.rank(np.eye(2) * 1j, modulo=7)
         with self.assertRaisesRegex(TypeError, "complex"):
             echelon.factor(np.eye(2)).solve(np.ones(2) * 1j)
         with self.assertRaisesRegex(TypeError, "complex"):

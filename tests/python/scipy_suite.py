@@ -13,15 +13,11 @@ MODULES = ["scipy.sparse.linalg._isolve.tests.test_iterative", "scipy.sparse.lin
            "scipy.sparse.linalg._isolve.tests.test_lsmr", "scipy.sparse.linalg._isolve.tests.test_lsqr",
            "scipy.sparse.linalg._dsolve.tests.test_linsolve"]
 
-COMPLEX = "lsmr takes real matrices"
 MESSAGES = "the exception has the class that SciPy raises, and a text of its own"
 SINGULAR = "a singular matrix raises an exception, or has a solution that satisfies the equations, in place of NaN with a warning"
 
 # Tests that fail by decision, by a part of their names, and why.
 DIFFERENT = {
-    "TestLSMR::testComplexX": COMPLEX,
-    "TestLSMR::testComplexA": COMPLEX,
-    "TestLSMR::testComplexB": COMPLEX,
     "test_singular_without_umfpack": MESSAGES,
     "test_cannot_factorize_nonsquare_matrix_without_umfpack": MESSAGES,
     "test_call_with_incorrectly_sized_matrix_without_umfpack": MESSAGES,
@@ -31,7 +27,6 @@ DIFFERENT = {
     "TestGMRES::test_callback": "gmres preconditions from the right: its residuals are those of A",
     "test_precond_inverse": "three products estimate the norm of an operator, and the residual of x is computed, so that more than "
                             "three products are counted",
-    "test_lu_attr": "the triangles of a complex matrix are not given out",
     "test_threads_parallel": "it repeats test_spilu_smoketest",
     "test_spilu_smoketest": "spilu factors without fill-in",
     "test_spilu_nnz0": "a missing pivot of an incomplete factorisation is a breakdown, which raises NotConverged",

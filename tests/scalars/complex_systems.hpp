@@ -57,6 +57,16 @@ inline Vector product(const Entries& A, const Vector& x) {
   return y;
 }
 
+inline Entries product(const Entries& A, const Entries& B) {
+  Entries C(A.rows, B.columns);
+  for (std::int64_t i = 0; i < A.rows; ++i) {
+    for (std::int64_t k = 0; k < A.columns; ++k) {
+      for (std::int64_t j = 0; j < B.columns; ++j) C(i, j) += A(i, k) * B(k, j);
+    }
+  }
+  return C;
+}
+
 /// A^-1 b by elimination with partial pivoting.
 inline Vector solution(Entries A, Vector b) {
   const std::int64_t n = A.rows;

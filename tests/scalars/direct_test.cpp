@@ -91,7 +91,7 @@ Entries symmetric_saddle_point(std::int64_t n, unsigned seed) {
   return A;
 }
 
-TYPED_TEST(ComplexDirect, SparseLdlt_SymmetricMatrix_Solves) {
+TYPED_TEST(ComplexDirect, Ldlt_SymmetricMatrix_Solves) {
   using T = TypeParam;
   Entries one_front = random_entries(260, 260, 81);  // wider than a block
   for (std::int64_t i = 0; i < 260; ++i) {
@@ -103,31 +103,43 @@ TYPED_TEST(ComplexDirect, SparseLdlt_SymmetricMatrix_Solves) {
   for (const Device& device : this->devices) {
     for (const Entries& entries : systems) {
       for (const Operation operation : {Operation::none, Operation::transpose, Operation::adjoint}) {
-        SCOPED_TRACE(device.name() + ", order " + std::to_string(entries.rows));
-        Solver<T> solver = this->make("sparse-ldlt", device);
-        const Csr<T> A = sparse<T>(entries);
-        ASSERT_TRUE(solver.setup(A).ready());
-        const Vector b = Random(7).vector(entries.rows);
-        Dense<T> x(Device(), entries.rows, 1);
-        const Report report = solver.solve(column<T>(b), x, {.operation = operation});
-        EXPECT_TRUE(report.solved()) << report.message;
-        EXPECT_LT(relative_error(x, solution(operate(operation, entries), b)), 100 * this->largest_error);
-        if (operation == Operation::none) {
-          EXPECT_LT(report.backward_error, 10 * epsilon<T>);
+        for (const char* method : {"ldlt", "sparse-ldlt"}) {
+          SCOPED_TRACE(device.name() + " " + method + ", order " + std::to_string(entries.rows));
+          Solver<T> solver = this->make(method, device);
+          const Csr<T> A = sparse<T>(entries);
+          ASSERT_TRUE(solver.setup(A).ready());
+          EXPECT_THROW(static_cast<void>(solver.inertia()), Error);
+          const Vector b = Random(7).vector(entries.rows);
+          Dense<T> x(Device(), entries.rows, 1);
+          const Report report = solver.solve(column<T>(b), x, {.operation = operation});
+          EXPECT_TRUE(report.solved()) << report.message;
+          EXPECT_LT(relative_error(x, solution(operate(operation, entries), b)), 100 * this->largest_error);
+          if (operation == Operation::none) {
+            EXPECT_LT(report.backward_error, 10 * epsilon<T>);
+          }
         }
       }
     }
   }
 }
 
-TYPED_TEST(ComplexDirect, SparseLdlt_NotSymmetric_Refused) {
+TYPED_TEST(ComplexDirect, Ldlt_NeitherSymmetricNorHermitian_Refused) {
   using T = TypeParam;
+  Entries imaginary_diagonal = magnetic_laplacian(6, 0.2);
+  imaginary_diagonal(8, 8) += Exact(0, 0.5L);
   const Csr<T> A = sparse<T>(random_sparse(20, 4, 91));
-  Solver<T> solver = this->make("sparse-ldlt", Device::serial());
-  const Report report = solver.setup(A);
-  EXPECT_EQ(report.status, Status::breakdown);
-  EXPECT_NE(report.message.find("not symmetric"), std::string::npos) << report.message;
-  EXPECT_NE(report.message.find("sparse-lu"), std::string::npos) << report.message;
+  const Csr<T> of_diagonal = sparse<T>(imaginary_diagonal);
+  for (const char* method : {"ldlt", "sparse-ldlt"}) {
+    Solver<T> solver = this->make(method, Device::serial());
+    const Report report = solver.setup(A);
+    EXPECT_EQ(report.status, Status::breakdown) << method;
+    EXPECT_NE(report.message.find("neither symmetric nor Hermitian"), std::string::npos) << report.message;
+    EXPECT_NE(report.message.find("lu takes any A"), std::string::npos) << report.message;
+    const Report refused = solver.setup(of_diagonal);
+    EXPECT_EQ(refused.status, Status::breakdown) << method;
+    EXPECT_EQ(refused.row, 8) << method;
+    EXPECT_NE(refused.message.find("row 8 has an imaginary part"), std::string::npos) << refused.message;
+  }
 }
 
 TYPED_TEST(ComplexDirect, SparseLdlt_Singular_TellsTheRank) {
@@ -278,7 +290,7 @@ Entries hermitian_saddle_point(std::int64_t n, unsigned seed) {
   return A;
 }
 
-TYPED_TEST(ComplexDirect, SparseLdlt_HermitianMatrix_HasTheInertiaOfItsEigenvalues) {
+TYPED_TEST(ComplexDirect, Ldlt_HermitianMatrix_HasTheInertiaOfItsEigenvalues) {
   using T = TypeParam;
   Entries shifted = magnetic_laplacian(12, 0.4);
   for (std::int64_t i = 0; i < 144; ++i) shifted(i, i) -= 3.3125L;
@@ -291,20 +303,22 @@ TYPED_TEST(ComplexDirect, SparseLdlt_HermitianMatrix_HasTheInertiaOfItsEigenvalu
                                         shifted, one_front};
   for (const Device& device : this->devices) {
     for (const Entries& entries : systems) {
-      SCOPED_TRACE(device.name() + ", order " + std::to_string(entries.rows));
-      Solver<T> solver = this->make("sparse-ldlt", device);
-      const Csr<T> A = sparse<T>(entries);
-      ASSERT_TRUE(solver.setup(A).ready());
       const std::vector<double> values = eigenvalues(entries);
       const auto negative = std::count_if(values.begin(), values.end(), [](double v) { return v < 0; });
-      EXPECT_EQ(solver.inertia().negative, negative);
-      EXPECT_EQ(solver.inertia().positive, entries.rows - negative);
-      for (const Operation operation : {Operation::none, Operation::transpose, Operation::adjoint}) {
-        const Vector b = Random(7).vector(entries.rows);
-        Dense<T> x(Device(), entries.rows, 1);
-        const Report report = solver.solve(column<T>(b), x, {.operation = operation});
-        EXPECT_TRUE(report.solved()) << report.message;
-        EXPECT_LT(relative_error(x, solution(operate(operation, entries), b)), 100 * this->largest_error);
+      for (const char* method : {"ldlt", "sparse-ldlt"}) {
+        SCOPED_TRACE(device.name() + " " + method + ", order " + std::to_string(entries.rows));
+        Solver<T> solver = this->make(method, device);
+        const Csr<T> A = sparse<T>(entries);
+        ASSERT_TRUE(solver.setup(A).ready());
+        EXPECT_EQ(solver.inertia().negative, negative);
+        EXPECT_EQ(solver.inertia().positive, entries.rows - negative);
+        for (const Operation operation : {Operation::none, Operation::transpose, Operation::adjoint}) {
+          const Vector b = Random(7).vector(entries.rows);
+          Dense<T> x(Device(), entries.rows, 1);
+          const Report report = solver.solve(column<T>(b), x, {.operation = operation});
+          EXPECT_TRUE(report.solved()) << report.message;
+          EXPECT_LT(relative_error(x, solution(operate(operation, entries), b)), 100 * this->largest_error);
+        }
       }
     }
   }
@@ -364,17 +378,6 @@ TYPED_TEST(ComplexDirect, Cholesky_OtherMatrices_Refused) {
   }
 }
 
-/// A B.
-Entries product_of(const Entries& A, const Entries& B) {
-  Entries C(A.rows, B.columns);
-  for (std::int64_t i = 0; i < A.rows; ++i) {
-    for (std::int64_t k = 0; k < A.columns; ++k) {
-      for (std::int64_t j = 0; j < B.columns; ++j) C(i, j) += A(i, k) * B(k, j);
-    }
-  }
-  return C;
-}
-
 TYPED_TEST(ComplexDirect, Qr_AnyShape_HasTheLeastResidualAndNorm) {
   using T = TypeParam;
   for (const auto& [m, n] :
@@ -383,8 +386,8 @@ TYPED_TEST(ComplexDirect, Qr_AnyShape_HasTheLeastResidualAndNorm) {
     const Entries A = random_entries(m, n, 101);
     const Entries adjoint = operate(Operation::adjoint, A);
     const Vector b = Random(7).vector(m);
-    const Vector exact = m >= n ? solution(product_of(adjoint, A), product(adjoint, b))
-                                : product(adjoint, solution(product_of(A, adjoint), b));
+    const Vector exact = m >= n ? solution(product(adjoint, A), product(adjoint, b))
+                                : product(adjoint, solution(product(A, adjoint), b));
     const Csr<T> S = sparse<T>(A);
     const Dense<T> D = dense<T>(A);
     for (const char* method : {"qr", "auto"}) {
@@ -404,7 +407,7 @@ TYPED_TEST(ComplexDirect, Qr_AnyShape_HasTheLeastResidualAndNorm) {
 TYPED_TEST(ComplexDirect, Qr_DeficientRank_IsFound) {
   using T = TypeParam;
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{30, 12}, {12, 30}}) {
-    const Entries A = product_of(random_entries(m, 5, 102), random_entries(5, n, 103));
+    const Entries A = product(random_entries(m, 5, 102), random_entries(5, n, 103));
     const Csr<T> S = sparse<T>(A);
     Solver<T> solver = this->make("qr", Device::serial());
     EXPECT_EQ(solver.setup(S).rank, 5);

@@ -12,8 +12,9 @@ TYPED_TEST_SUITE(ComplexHardCases, ComplexTypes);
 TYPED_TEST(ComplexHardCases, EmptyAndZeroSystems) {
   using T = TypeParam;
   for (const char* method :
-       {"auto", "banded-lu", "bicgstab", "cg", "cholesky", "cocg", "cocr", "cr", "gauss-seidel", "gmres",
-        "jacobi", "lu", "minres", "sor", "sparse-cholesky", "sparse-ldlt", "sparse-lu", "ssor"}) {
+       {"auto",         "banded-lu",       "bicgstab",    "cg",        "cholesky", "cocg", "cocr",   "cr",
+        "gauss-jordan", "gauss-seidel",    "gmres",       "jacobi",    "ldlt",     "lu",   "minres", "qr",
+        "sor",          "sparse-cholesky", "sparse-ldlt", "sparse-lu", "ssor"}) {
     for (const Device& device : this->devices) {
       Solver<T> solver = this->make(method, device);
       const Csr<T> empty;
@@ -102,7 +103,7 @@ TYPED_TEST(ComplexHardCases, TinyImaginaryParts_AreKept) {
     using T = TypeParam;
     const Csr<T> A = Csr<T>::from_triplets(
         2, 2, {{0, 0, T{1, 0}}, {0, 1, T{0, 1e-300}}, {1, 0, T{0, 1e-300}}, {1, 1, T{0, 1e-300}}});
-    for (const char* method : {"lu", "sparse-lu", "banded-lu"}) {
+    for (const char* method : {"lu", "sparse-lu", "banded-lu", "ldlt"}) {
       Solver<T> solver = this->make(method, Device::serial());
       ASSERT_TRUE(solver.setup(A).ready()) << method;
       Dense<T> b(Device(), 2, 1);
@@ -121,7 +122,7 @@ TYPED_TEST(ComplexHardCases, TinyHermitianParts_AreKept) {
     using T = TypeParam;
     const Csr<T> A = Csr<T>::from_triplets(
         2, 2, {{0, 0, T{1, 0}}, {0, 1, T{0, -1e-300}}, {1, 0, T{0, 1e-300}}, {1, 1, T{1e-300, 0}}});
-    for (const char* method : {"cholesky", "sparse-cholesky", "sparse-ldlt"}) {
+    for (const char* method : {"cholesky", "sparse-cholesky", "ldlt", "sparse-ldlt"}) {
       Solver<T> solver = this->make(method, Device::serial());
       ASSERT_TRUE(solver.setup(A).ready()) << method;
       Dense<T> b(Device(), 2, 1);

@@ -17,9 +17,10 @@ TYPED_TEST(ComplexSelection, RealMethods_NameThoseForComplexMatrices) {
     if (method.complex) names.push_back(method.name);
   }
   EXPECT_EQ(names, (std::vector<std::string>{
-                       "auto",        "banded-lu", "bicgstab",     "cg",    "cholesky", "cocg",
-                       "cocr",        "cr",        "gauss-seidel", "gmres", "ic0",      "ilu0",
-                       "jacobi",      "lu",        "minres",       "qr",    "sor",      "sparse-cholesky",
+                       "auto",        "banded-lu", "bicgstab", "cg",     "cgls",         "cholesky",
+                       "cocg",        "cocr",      "cr",       "craig",  "gauss-jordan", "gauss-seidel",
+                       "gmres",       "ic0",       "ilu0",     "jacobi", "ldlt",         "lsmr",
+                       "lsqr",        "lu",        "minres",   "qr",     "sor",          "sparse-cholesky",
                        "sparse-ldlt", "sparse-lu", "ssor"}));
   const auto message_of = [](const std::string& method, const Options& options) {
     try {
@@ -63,6 +64,56 @@ TYPED_TEST(ComplexSelection, Cg_WithASymmetricMatrix_IsRefusedByAuto) {
   }
   const Dense<T> rectangle(Device(), 3, 2);
   EXPECT_EQ(choose<T>(MatrixRef<T>(rectangle.view())).front().method, "qr");
+}
+
+TYPED_TEST(ComplexSelection, LargeSparseRectangle_IsIterated) {
+  using T = TypeParam;
+  std::vector<Triplet<T>> entries;
+  Random random(65);
+  for (std::int32_t i = 0; i < 30000; ++i) {
+    entries.push_back({i, i % 10000, rounded<T>(Exact(3) + random())});
+    entries.push_back({i, (7 * i + 1) % 10000, rounded<T>(random())});
+  }
+  const Csr<T> A = Csr<T>::from_triplets(30000, 10000, entries);
+  const Candidate first = choose<T>(A).front();
+  EXPECT_EQ(first.method, "lsmr");
+  EXPECT_NE(first.reason.find("adjoint"), std::string::npos) << first.reason;
+  const Dense<T> b = column<T>(Random(66).vector(30000));
+  Solver<T> solver = this->make("auto", Device());
+  ASSERT_TRUE(solver.setup(A).ready());
+  Dense<T> x(Device(), 10000, 1);
+  const Report report = solver.solve(b, x, {.least_squares = true});
+  EXPECT_EQ(report.status, Status::least_squares) << report.message;
+}
+
+/// auto finds a solution of a singular system if there is one, and says why the method was chosen.
+TYPED_TEST(ComplexSelection, SingularMatrices_AreEliminated) {
+  using T = TypeParam;
+  Entries dense_one = random_entries(40, 40, 67);
+  for (std::int64_t i = 0; i < 40; ++i) dense_one(i, 30) = Exact(0, 1) * dense_one(i, 2);
+  Entries sparse_one = random_sparse(300, 4, 68);
+  for (std::int64_t j = 0; j < 300; ++j) sparse_one(70, j) = Exact(0, 2) * sparse_one(4, j);
+  for (const bool is_dense : {true, false}) {
+    const Entries& entries = is_dense ? dense_one : sparse_one;
+    SCOPED_TRACE(is_dense ? "dense" : "sparse");
+    const std::int64_t n = entries.rows;
+    const Csr<T> csr = sparse<T>(entries);
+    const Dense<T> full = dense<T>(entries);
+    Solver<T> solver = this->make("auto", Device());
+    static_cast<void>(solver.setup(is_dense ? MatrixRef<T>(full.view()) : MatrixRef<T>(csr)));
+    const Vector b = product(entries, Random(3).vector(n));
+    Dense<T> x(Device(), n, 1);
+    const Report consistent = solver.solve(column<T>(b), x);
+    EXPECT_TRUE(consistent.solved()) << consistent.message;
+    EXPECT_LT(consistent.backward_error, 1e4 * epsilon<T>);
+    const Report contradiction = solver.solve(column<T>(Random(4).vector(n)), x);
+    EXPECT_FALSE(contradiction.solved()) << contradiction.message;
+    if (!is_dense) continue;
+    EXPECT_EQ(contradiction.status, Status::inconsistent) << contradiction.message;
+    EXPECT_NE(contradiction.method.find("gauss-jordan"), std::string::npos) << contradiction.method;
+    EXPECT_NE(contradiction.reason.find("singular"), std::string::npos) << contradiction.reason;
+    EXPECT_EQ(contradiction.rank, 39);
+  }
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ void add_parameter_option(CLI::App& app, Options& options, const std::string& he
 }
 
 Scalar scalar_of(const std::string& precision) {
-  if (const std::optional<Scalar> scalar = from_word<Scalar>(precision)) return *scalar;
+  const std::optional<Scalar> scalar = from_word<Scalar>(precision);
+  if (scalar == Scalar::float32 || scalar == Scalar::float64) return *scalar;
   throw BadOption("--precision", fmt::format("there is no precision '{}': it is double or float", precision),
                   nearest_name(precision, {"double", "float"}));
 }

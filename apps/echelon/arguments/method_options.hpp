@@ -24,10 +24,11 @@ void add_parameter_option(CLI::App& app, Options& options, const std::string& he
 /// The scalar type of a --precision. Throws BadOption, with the nearest name, unless it is "double" or
 /// "float".
 [[nodiscard]] Scalar scalar_of(const std::string& precision);
-/// Calls f.template operator()<T>() with the type of a --precision. Throws BadOption.
+/// Calls f.template operator()<T>() with the real type of a --precision. Throws BadOption.
 template <class F>
 auto in_precision(const std::string& precision, F&& f) {
-  return with_scalar(scalar_of(precision), std::forward<F>(f));
+  if (scalar_of(precision) == Scalar::float32) return std::forward<F>(f).template operator()<float>();
+  return std::forward<F>(f).template operator()<double>();
 }
 
 /// Two lines per option: name, type and default; the help text.

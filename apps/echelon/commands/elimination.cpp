@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 namespace echelon::tool {
 
@@ -72,10 +73,8 @@ void check_request(const EliminationRequest& request, const std::vector<OutputOp
 }
 
 template <class T>
-DenseFile<T> read_dense(const EliminationRequest& request) {
-  const Stopwatch reading;
-  MatrixFile<T> file = read_input<T>(request.matrix, request.input);
-  DenseFile<T> result{file.info, {}, 0};
+DenseFile<T> as_dense(const EliminationRequest& request, MatrixFile<T>&& file) {
+  DenseFile<T> result{file.info, {}};
   if (auto* const dense = std::get_if<Dense<T>>(&file.matrix)) {
     result.matrix = std::move(*dense);
   } else {
@@ -83,12 +82,13 @@ DenseFile<T> read_dense(const EliminationRequest& request) {
     result.matrix = to_dense(MatrixRef<T>(file.matrix));
   }
   if (!request.device.on_host()) result.matrix = result.matrix.to(request.device);
-  result.read_seconds = reading.seconds();
   return result;
 }
 
-template DenseFile<float> read_dense(const EliminationRequest&);
-template DenseFile<double> read_dense(const EliminationRequest&);
+template DenseFile<float> as_dense(const EliminationRequest&, MatrixFile<float>&&);
+template DenseFile<double> as_dense(const EliminationRequest&, MatrixFile<double>&&);
+template DenseFile<std::complex<double>> as_dense(const EliminationRequest&,
+                                                  MatrixFile<std::complex<double>>&&);
 
 Json elimination_json(const std::string& matrix, const std::string& precision, const FileInfo& info,
                       const Report& report) {
@@ -144,21 +144,26 @@ std::vector<Row> rank_rows(const RankFacts& facts) {
   return rows;
 }
 
-Json determinant_json(const std::optional<Determinant>& determinant) {
+Json determinant_json(const std::optional<Determinant>& determinant, bool complex) {
   if (!determinant) return nullptr;
-  return {{"sign", determinant->sign},
-          {"mantissa", determinant->mantissa},
-          {"exponent", determinant->exponent},
-          {"log10", determinant->log10()},
-          {"value", determinant->value()}};
+  Json json = {{"sign", determinant->sign},
+               {"mantissa", determinant->mantissa},
+               {"exponent", determinant->exponent},
+               {"log10", determinant->log10()}};
+  const auto pair = [](std::complex<double> number) { return Json{number.real(), number.imag()}; };
+  if (complex) json["phase"] = pair(determinant->phase);
+  json["value"] = complex ? pair(determinant->complex_value()) : Json(determinant->value());
+  return json;
 }
 
 std::string determinant_text(const Determinant& determinant) {
   if (determinant.sign == 0) return "0";
   const double logarithm = determinant.log10();
   const double whole = std::floor(logarithm);
-  return fmt::format("{}{:.5f}e{:+}", determinant.sign < 0 ? "-" : "", std::pow(10.0, logarithm - whole),
-                     whole);
+  const std::string size =
+      fmt::format("{}{:.5f}e{:+}", determinant.sign < 0 ? "-" : "", std::pow(10.0, logarithm - whole), whole);
+  if (determinant.phase == 1.0) return size;
+  return fmt::format("{} ({:.6g}{:+.6g}i)", size, determinant.phase.real(), determinant.phase.imag());
 }
 
 const char* certainty(bool proven) {

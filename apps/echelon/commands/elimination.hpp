@@ -11,11 +11,13 @@
 #include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/rref.hpp>
 
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace echelon::tool {
@@ -23,7 +25,7 @@ namespace echelon::tool {
 struct EliminationRequest {
   std::string matrix;
   InputOptions input;
-  std::string precision = "double";
+  std::string precision = "double";  ///< that of --precision; "complex double" once such a file was read
   std::string output;
   std::string page;
   std::string command;  ///< that repeats the work, for the page
@@ -47,7 +49,6 @@ template <class T>
 struct DenseFile {
   FileInfo info;
   Dense<T> matrix;
-  double read_seconds = 0;
 };
 
 /// The matrix in host memory, copied there if necessary.
@@ -56,10 +57,27 @@ Dense<T> on_host(Dense<T> matrix) {
   return matrix.device().on_host() ? std::move(matrix) : matrix.to(Device());
 }
 
-/// Reads a matrix and makes it dense. Throws OutOfMemory when a sparse one would take more than 80 % of the
-/// memory that is available.
+/// Makes a matrix dense. Throws OutOfMemory when a sparse one would take
+/// more than 80 % of the memory that is available.
 template <class T>
-[[nodiscard]] DenseFile<T> read_dense(const EliminationRequest& request);
+[[nodiscard]] DenseFile<T> as_dense(const EliminationRequest& request, MatrixFile<T>&& file);
+
+/// Reads the matrix, and calls f with it: a MatrixFile of float for that --precision, else one of the numbers
+/// that the file has. Throws NotBuilt for complex ones and a device that is not the host.
+template <class F>
+auto with_input(EliminationRequest& request, const F& f) {
+  if (scalar_of(request.precision) == Scalar::float32)
+    return f(read_input<float>(request.matrix, request.input));
+  return std::visit(
+      [&]<class T>(MatrixFile<T>&& file) {
+        if constexpr (is_complex<T>) {
+          static_cast<void>(RowReduction<T>(request.device));
+          request.precision = "complex double";
+        }
+        return f(std::move(file));
+      },
+      read_any_input(request.matrix, request.input));
+}
 
 /// The part of the report that rref, rank, invert and schur share, for the file `matrix`.
 [[nodiscard]] Json elimination_json(const std::string& matrix, const std::string& precision,
@@ -69,7 +87,8 @@ template <class T>
                                                 const Report& report);
 [[nodiscard]] std::vector<Row> rank_rows(const RankFacts& facts);
 
-[[nodiscard]] Json determinant_json(const std::optional<Determinant>& determinant);
+/// `complex`: whether the matrix is, so that the value is a pair of numbers.
+[[nodiscard]] Json determinant_json(const std::optional<Determinant>& determinant, bool complex);
 [[nodiscard]] std::string determinant_text(const Determinant& determinant);
 
 /// "proven", or "to working precision" for a rank that was not determined in exact arithmetic.

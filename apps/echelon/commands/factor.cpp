@@ -75,10 +75,11 @@ std::int64_t nonzeros_of(const FactorMatrix& factor) {
                     factor.matrix);
 }
 
-Json factor_json(const FactorRequest& request, const FileInfo& info, const FactorResult& result) {
+Json factor_json(const FactorRequest& request, const FileInfo& info, const FactorResult& result,
+                 bool complex) {
   Json json = elimination_json(request.matrix, request.precision, info, result.report);
   json["equation"] = result.factors ? Json(result.factors->equation) : Json(nullptr);
-  json["determinant"] = determinant_json(result.determinant);
+  json["determinant"] = determinant_json(result.determinant, complex);
   json["factors"] = Json::object();
   if (!result.factors) return json;
   for (const FactorMatrix& factor : result.factors->matrices) {
@@ -128,10 +129,7 @@ FactorResult factor_matrix(const FactorRequest& request, const Matrix<T>& A) {
 }
 
 template <class T>
-ExitCode factor_in(const FactorRequest& request) {
-  ProgressLine progress(request.quiet);
-  progress.announce("reading " + input_name(request.matrix));
-  const MatrixFile<T> file = read_input<T>(request.matrix, request.input);
+ExitCode factor_and_report(const FactorRequest& request, const MatrixFile<T>& file, ProgressLine& progress) {
   const Matrix<T> A =
       std::visit([&](const auto& held) { return Matrix<T>(held.to(request.device)); }, file.matrix);
   progress.announce("factoring");
@@ -139,7 +137,7 @@ ExitCode factor_in(const FactorRequest& request) {
   progress.clear();
   if (result.factors) write_factors(request, *result.factors);
   if (request.json) {
-    print_json(factor_json(request, file.info, result));
+    print_json(factor_json(request, file.info, result, is_complex<T>));
   } else {
     print_report(factor_text(request, file.info, result));
   }
@@ -154,7 +152,8 @@ ExitCode run_factor(const Arguments& arguments) {
   set_style(app);
   add_common_options(app, request);
   app.add_option("--method", request.method,
-                 "a direct method that computes L U, L L^T or L D L^T; default sparse-lu for a sparse A, lu "
+                 "a direct method that computes L U, L L^T or L D L^T, of a complex A also L L^H or L D L^H; "
+                 "default sparse-lu for a sparse A, lu "
                  "for a dense one")
       ->type_name("METHOD");
   add_parameter_option(app, request.parameters,
@@ -166,7 +165,10 @@ ExitCode run_factor(const Arguments& arguments) {
   app.footer("Example: echelon factor A.mtx --method crout-blocked -o factors");
   if (!parse(app, arguments)) return exit_solved;
   check_request(request);
-  return in_precision(request.precision, [&]<class T>() { return factor_in<T>(request); });
+  ProgressLine progress(request.quiet);
+  progress.announce("reading " + input_name(request.matrix));
+  return with_input(
+      request, [&]<class T>(MatrixFile<T>&& file) { return factor_and_report(request, file, progress); });
 }
 
 }  // namespace echelon::tool

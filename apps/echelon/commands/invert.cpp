@@ -55,10 +55,7 @@ std::string invert_text(const EliminationRequest& request, const FileInfo& info,
 }
 
 template <class T>
-ExitCode invert_in(const EliminationRequest& request) {
-  ProgressLine progress(request.quiet);
-  progress.announce("reading " + input_name(request.matrix));
-  DenseFile<T> file = read_dense<T>(request);
+ExitCode invert_and_report(const EliminationRequest& request, DenseFile<T>&& file, ProgressLine& progress) {
   if (file.info.rows != file.info.columns) {
     throw DimensionMismatch(fmt::format("{} is {} by {}: only a square matrix has an inverse",
                                         input_name(request.matrix), file.info.rows, file.info.columns));
@@ -100,7 +97,11 @@ ExitCode run_invert(const Arguments& arguments) {
       ->type_name("X");
   if (!parse(app, arguments)) return exit_solved;
   check_request(request, {{"--output", request.output}});
-  return in_precision(request.precision, [&]<class T>() { return invert_in<T>(request); });
+  ProgressLine progress(request.quiet);
+  progress.announce("reading " + input_name(request.matrix));
+  return with_input(request, [&]<class T>(MatrixFile<T>&& file) {
+    return invert_and_report(request, as_dense(request, std::move(file)), progress);
+  });
 }
 
 }  // namespace echelon::tool

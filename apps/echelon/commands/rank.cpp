@@ -10,6 +10,8 @@
 #include <echelon/solver.hpp>
 #include <echelon/solver/any_solver.hpp>
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -68,7 +70,13 @@ void write_page(const RankRequest& request, const FileInfo& file, const std::opt
 /// The portrait of A if there is a page to write.
 template <class T>
 std::optional<MatrixPortrait> portrait_for_page(const RankRequest& request, const MatrixRef<T>& A) {
-  return request.page.empty() ? std::nullopt : std::optional(portrait(A));
+  if (request.page.empty()) return std::nullopt;
+  if constexpr (is_complex<T>) {
+    throw BadOption("--report",
+                    fmt::format("pages show real matrices, and {} is complex", input_name(request.matrix)));
+  } else {
+    return portrait(A);
+  }
 }
 
 /// Writes the page, and prints the result.
@@ -92,10 +100,7 @@ bool has_rank(const Report& report) {
 
 /// Computes the rank by elimination of the sparse matrix, without a dense copy.
 template <class T>
-ExitCode sparse_rank_in(const RankRequest& request) {
-  ProgressLine progress(request.quiet);
-  progress.announce("reading " + input_name(request.matrix));
-  const MatrixFile<T> file = read_input<T>(request.matrix, request.input);
+ExitCode sparse_rank(const RankRequest& request, const MatrixFile<T>& file, ProgressLine& progress) {
   const Matrix<T> A =
       std::visit([&](const auto& held) { return Matrix<T>(held.to(request.device)); }, file.matrix);
   progress.announce("eliminating");
@@ -155,10 +160,7 @@ void select_method(RankRequest& request) {
 }
 
 template <class T>
-ExitCode dense_rank_in(const RankRequest& request) {
-  ProgressLine progress(request.quiet);
-  progress.announce("reading " + input_name(request.matrix));
-  DenseFile<T> file = read_dense<T>(request);
+ExitCode dense_rank(const RankRequest& request, DenseFile<T>&& file, ProgressLine& progress) {
   const std::optional<MatrixPortrait> matrix = portrait_for_page(request, MatrixRef<T>(file.matrix));
   progress.announce("eliminating");
   const EchelonForm<T> form = RowReduction<T>(request.device, request.options).reduce(std::move(file.matrix));
@@ -173,6 +175,24 @@ ExitCode dense_rank_in(const RankRequest& request) {
     for (Row& row : rank_rows(form.facts)) result.rows.push_back(std::move(row));
   }
   return finish(request, file.info, matrix, result, form.report.status);
+}
+
+ExitCode find_rank(RankRequest& request) {
+  ProgressLine progress(request.quiet);
+  progress.announce("reading " + input_name(request.matrix));
+  return with_input(request, [&]<class T>(MatrixFile<T>&& file) {
+    if (request.method == dense_method)
+      return dense_rank(request, as_dense(request, std::move(file)), progress);
+    if constexpr (is_complex<T>) {
+      throw BadOption(
+          "--method",
+          fmt::format("mapped-echelon, and ranks modulo a prime, are for real matrices, and {} is "
+                      "complex: leave --method, --map and -p out",
+                      input_name(request.matrix)));
+    } else {
+      return sparse_rank(request, file, progress);
+    }
+  });
 }
 
 }  // namespace
@@ -196,9 +216,7 @@ ExitCode run_rank(const Arguments& arguments) {
   if (!parse(app, arguments)) return exit_solved;
   request.command = command_text("rank", arguments);
   select_method(request);
-  return in_precision(request.precision, [&]<class T>() {
-    return request.method == dense_method ? dense_rank_in<T>(request) : sparse_rank_in<T>(request);
-  });
+  return find_rank(request);
 }
 
 }  // namespace echelon::tool

@@ -47,7 +47,21 @@ template <class T>
 EchelonForm<T> reduce(const RrefRequest& request, Dense<T> A) {
   if (request.method == default_method)
     return RowReduction<T>(request.device, request.options).reduce(std::move(A));
-  return reduce_striped(A, request.parameters);
+  if constexpr (is_complex<T>) {
+    throw BadOption("--method", fmt::format("{} is for real matrices, and {} is complex", striped_method,
+                                            input_name(request.matrix)));
+  } else {
+    return reduce_striped(A, request.parameters);
+  }
+}
+
+template <class T>
+std::string element_text(T element) {
+  if constexpr (is_complex<T>) {
+    return fmt::format("{:.6g}{:+.6g}i", element.real(), element.imag());
+  } else {
+    return fmt::format("{:.6g}", element);
+  }
 }
 
 /// Formats ascending numbers as ranges, "0-4, 6"; only the first few if there are many.
@@ -75,7 +89,7 @@ std::string table_of(const Dense<T>& R) {
   std::vector<std::vector<std::string>> cells;
   for (std::int64_t i = 0; i < R.rows(); ++i) {
     std::vector<std::string>& row = cells.emplace_back(1, "");
-    for (std::int64_t j = 0; j < R.columns(); ++j) row.push_back(fmt::format("{:.6g}", R(i, j)));
+    for (std::int64_t j = 0; j < R.columns(); ++j) row.push_back(element_text(R(i, j)));
   }
   return table(cells);
 }
@@ -99,7 +113,7 @@ Json rref_json(const RrefRequest& request, const FileInfo& info, const EchelonFo
   json.update(rank_json(form.facts));
   json["pivot_columns"] = form.pivot_columns;
   json["row_permutation"] = form.row_permutation;
-  json["determinant"] = determinant_json(form.determinant);
+  json["determinant"] = determinant_json(form.determinant, is_complex<T>);
   json["output"] = written(request.output);
   json["null_space"] = written(request.null_space);
   return json;
@@ -121,10 +135,7 @@ std::string rref_text(const RrefRequest& request, const FileInfo& info, const Ec
 }
 
 template <class T>
-ExitCode rref_in(const RrefRequest& request) {
-  ProgressLine progress(request.quiet);
-  progress.announce("reading " + input_name(request.matrix));
-  DenseFile<T> file = read_dense<T>(request);
+ExitCode reduce_and_report(const RrefRequest& request, DenseFile<T>&& file, ProgressLine& progress) {
   progress.announce("eliminating");
   EchelonForm<T> form = reduce(request, std::move(file.matrix));
   form.R = on_host(std::move(form.R));
@@ -158,7 +169,11 @@ ExitCode run_rref(const Arguments& arguments) {
   if (!parse(app, arguments)) return exit_solved;
   check_method(request);
   check_request(request, {{"--output", request.output}, {"--null-space", request.null_space}});
-  return in_precision(request.precision, [&]<class T>() { return rref_in<T>(request); });
+  ProgressLine progress(request.quiet);
+  progress.announce("reading " + input_name(request.matrix));
+  return with_input(request, [&]<class T>(MatrixFile<T>&& file) {
+    return reduce_and_report(request, as_dense(request, std::move(file)), progress);
+  });
 }
 
 }  // namespace echelon::tool

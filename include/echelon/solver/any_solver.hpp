@@ -9,6 +9,7 @@
 #include <echelon/solver/factors.hpp>
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -20,22 +21,24 @@ namespace echelon {
 
 /// Scalar types of the library, in the order of the alternatives of OfAnyScalar.
 enum class Scalar {
-  float32,  ///< float
-  float64,  ///< double
+  float32,     ///< float
+  float64,     ///< double
+  complex128,  ///< std::complex<double>
 };
-constexpr std::array<EnumWord<Scalar>, 2> words_of(Scalar) {
-  return {{{Scalar::float32, "float"}, {Scalar::float64, "double"}}};
+constexpr std::array<EnumWord<Scalar>, 3> words_of(Scalar) {
+  return {{{Scalar::float32, "float"}, {Scalar::float64, "double"}, {Scalar::complex128, "complex double"}}};
 }
 
 /// Object<T> for one of the scalar types.
 template <template <class> class Object>
-using OfAnyScalar = std::variant<Object<float>, Object<double>>;
+using OfAnyScalar = std::variant<Object<float>, Object<double>, Object<std::complex<double>>>;
 
 /// Calls `f.template operator()<T>()` with the type that `scalar` names.
 template <class F>
 decltype(auto) with_scalar(Scalar scalar, F&& f) {
   if (scalar == Scalar::float32) return std::forward<F>(f).template operator()<float>();
-  return std::forward<F>(f).template operator()<double>();
+  if (scalar == Scalar::float64) return std::forward<F>(f).template operator()<double>();
+  return std::forward<F>(f).template operator()<std::complex<double>>();
 }
 
 template <class T>

@@ -32,8 +32,8 @@ struct ECHELON_API FactorMatrices {
   [[nodiscard]] const OfAnyScalar<Matrix>* find(std::string_view name) const;
 };
 
-/// Makes matrices of permutations and scales, and moves the factors; T is float or double. O(n) time and
-/// memory.
+/// Makes matrices of permutations and scales, and moves the factors; T is one of the scalars of OfAnyScalar.
+/// O(n) time and memory.
 template <class T>
 [[nodiscard]] ECHELON_API FactorMatrices factor_matrices(MatrixFactors<T> factors);
 

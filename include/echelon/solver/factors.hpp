@@ -15,12 +15,16 @@ namespace echelon {
 
 /// Product that the factors of a matrix S form.
 enum class FactorForm {
-  lu,        ///< S = L U + F
-  cholesky,  ///< S = L L^T
-  ldlt,      ///< S = L D L^T
+  lu,              ///< S = L U + F
+  cholesky,        ///< S = L L^T, of a Hermitian A L L^H
+  ldlt,            ///< S = L D L^T
+  hermitian_ldlt,  ///< S = L D L^H, of a complex A
 };
-constexpr std::array<EnumWord<FactorForm>, 3> words_of(FactorForm /*kind*/) {
-  return {{{FactorForm::lu, "lu"}, {FactorForm::cholesky, "cholesky"}, {FactorForm::ldlt, "ldlt"}}};
+constexpr std::array<EnumWord<FactorForm>, 4> words_of(FactorForm /*kind*/) {
+  return {{{FactorForm::lu, "lu"},
+           {FactorForm::cholesky, "cholesky"},
+           {FactorForm::ldlt, "ldlt"},
+           {FactorForm::hermitian_ldlt, "hermitian-ldlt"}}};
 }
 
 /// Factors of the n by n matrix S, which is A scaled and permuted:
@@ -40,9 +44,9 @@ struct ECHELON_API MatrixFactors {
   /// that link blocks are not eliminated. Of `sparse-lu` with left-looking factors; otherwise without
   /// elements.
   Csr<T> coupling;
-  std::vector<T> diagonal;  ///< diagonal of D; of L D L^T, otherwise empty
-  /// n elements: element (k + 1, k) of D and its mirror image, which differs from zero in the first row of a
-  /// pivot of order two; of L D L^T, otherwise empty.
+  std::vector<T> diagonal;  ///< diagonal of D; of L D L^T and L D L^H, otherwise empty
+  /// n elements: element (k + 1, k) of D, which differs from zero in the first row of a pivot of order two;
+  /// its mirror image is the same, of L D L^H the conjugate. Empty without D.
   std::vector<T> subdiagonal;
   std::vector<std::int64_t> row_permutation;     ///< n row numbers of A, in the order of their pivots
   std::vector<std::int64_t> column_permutation;  ///< those of the rows for a symmetric form

@@ -9,6 +9,7 @@
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <memory>
 #include <utility>
@@ -16,6 +17,9 @@
 namespace echelon {
 
 namespace {
+
+template <class T>
+constexpr Targets batch_targets = is_complex<T> ? Targets::host : Targets::both;
 
 template <class T>
 void check_layout(const DenseBatch<T>& A, const char* name) {
@@ -65,7 +69,7 @@ Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& opt
     check_square(A);
     const double tolerance = checked_tolerance<T>(options, A.rows());
     Array<BatchOutcome> outcomes(A.device(), A.count());
-    on_target<Targets::both>(
+    on_target<batch_targets<T>>(
         A.device(), [&]<class Target>() { invert_batch_on<Target, T>(A, tolerance, outcomes.data()); });
     return outcomes;
   });
@@ -80,7 +84,7 @@ Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T
     const double tolerance = checked_tolerance<T>(options, A.rows());
     check_systems<const T, T>(A, B);
     Array<BatchOutcome> outcomes(A.device(), A.count());
-    on_target<Targets::both>(A.device(), [&]<class Target>() {
+    on_target<batch_targets<T>>(A.device(), [&]<class Target>() {
       solve_batch_on<Target, T>(A, B, tolerance, options.refine, outcomes.data());
     });
     return outcomes;
@@ -102,8 +106,8 @@ BatchFactors<T>::BatchFactors(const DenseBatch<T>& A, BatchFactorization kind, c
     factors->A = A;
     factors->kind = kind;
     factors->outcomes = Array<BatchOutcome>(A.device(), A.count());
-    on_target<Targets::both>(A.device(),
-                             [&]<class Target>() { factor_batch_on<Target, T>(*factors, tolerance); });
+    on_target<batch_targets<T>>(A.device(),
+                                [&]<class Target>() { factor_batch_on<Target, T>(*factors, tolerance); });
     factors_ = std::move(factors);
   });
 }
@@ -123,18 +127,17 @@ void BatchFactors<T>::solve(const DenseBatch<T>& B) const {
   at_api_boundary([&] {
     check_layout(B, "B");
     check_systems<T, T>(factors_->A, B);
-    on_target<Targets::both>(B.device(),
-                             [&]<class Target>() { substitute_batch_on<Target, T>(*factors_, B); });
+    on_target<batch_targets<T>>(B.device(),
+                                [&]<class Target>() { substitute_batch_on<Target, T>(*factors_, B); });
   });
 }
 
-template class BatchFactors<float>;
-template class BatchFactors<double>;
-template Array<BatchOutcome> invert_batch(const DenseBatch<float>&, const BatchOptions&);
-template Array<BatchOutcome> invert_batch(const DenseBatch<double>&, const BatchOptions&);
-template Array<BatchOutcome> solve_batch(const DenseBatch<const float>&, const DenseBatch<float>&,
-                                         const BatchOptions&);
-template Array<BatchOutcome> solve_batch(const DenseBatch<const double>&, const DenseBatch<double>&,
-                                         const BatchOptions&);
+#define ECHELON_INSTANTIATE(T)                                                               \
+  template class BatchFactors<T>;                                                            \
+  template Array<BatchOutcome> invert_batch(const DenseBatch<T>&, const BatchOptions&);      \
+  template Array<BatchOutcome> solve_batch(const DenseBatch<const T>&, const DenseBatch<T>&, \
+                                           const BatchOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -7,6 +7,7 @@
 #include "support/first_exception.hpp"
 
 #include <omp.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -54,11 +55,11 @@ void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double
   for_each_matrix<T>(A.device(), A.count(), solve, A.rows(), B.columns());
 }
 
-template void invert_batch_on<HostTarget>(const DenseBatch<float>&, double, BatchOutcome*);
-template void invert_batch_on<HostTarget>(const DenseBatch<double>&, double, BatchOutcome*);
-template void solve_batch_on<HostTarget>(const DenseBatch<const float>&, const DenseBatch<float>&, double,
-                                         std::int64_t, BatchOutcome*);
-template void solve_batch_on<HostTarget>(const DenseBatch<const double>&, const DenseBatch<double>&, double,
-                                         std::int64_t, BatchOutcome*);
+#define ECHELON_INSTANTIATE(T)                                                                       \
+  template void invert_batch_on<HostTarget>(const DenseBatch<T>&, double, BatchOutcome*);            \
+  template void solve_batch_on<HostTarget>(const DenseBatch<const T>&, const DenseBatch<T>&, double, \
+                                           std::int64_t, BatchOutcome*);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

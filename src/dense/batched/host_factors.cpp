@@ -6,8 +6,10 @@
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "support/first_exception.hpp"
+#include "support/scalar.hpp"
 
 #include <omp.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -40,15 +42,14 @@ BatchOutcome factor_lu(DenseView<T> A, int* pivots, double tolerance) {
   double norm = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     double sum = 0;
-    for (std::int64_t j = 0; j < n; ++j) sum += std::fabs(static_cast<double>(A(i, j)));
+    for (std::int64_t j = 0; j < n; ++j) sum += magnitude(A(i, j));
     norm = std::max(norm, sum);
   }
   const double threshold = std::isfinite(norm) ? tolerance * norm : 0;
   lapack::getrf(n, n, A.data(), static_cast<int>(A.leading()), pivots);
   for (std::int32_t j = 0; j < n; ++j) {
-    const auto pivot = static_cast<double>(A(j, j));
-    if (!std::isfinite(pivot)) return {Status::not_a_number, j};
-    if (std::fabs(pivot) <= threshold) return {Status::singular, j};
+    if (!is_finite(A(j, j))) return {Status::not_a_number, j};
+    if (magnitude(A(j, j)) <= threshold) return {Status::singular, j};
   }
   return {};
 }
@@ -65,10 +66,10 @@ template <class T>
 BatchOutcome factor_cholesky(DenseView<T> A, double tolerance) {
   const auto n = static_cast<std::int32_t>(A.rows());
   std::vector<double> diagonal(static_cast<std::size_t>(n));
-  for (std::int32_t j = 0; j < n; ++j) diagonal[static_cast<std::size_t>(j)] = static_cast<double>(A(j, j));
+  for (std::int32_t j = 0; j < n; ++j) diagonal[static_cast<std::size_t>(j)] = real(A(j, j));
   const int failed = lapack::potrf(n, A.data(), static_cast<int>(A.leading())) - 1;
   for (std::int32_t j = 0; j < n; ++j) {
-    const auto element = static_cast<double>(A(j, j));
+    const double element = real(A(j, j));
     const double pivot = j == failed ? element : element * element;
     const BatchOutcome outcome =
         assess_cholesky_pivot(pivot, diagonal[static_cast<std::size_t>(j)], tolerance, j);
@@ -112,15 +113,15 @@ void substitute_batch_on(const batch_detail::Factors<T>& factors, const DenseBat
     if (lu) lapack::swap_rows(columns, X.data(), leading_x, 0, n, factors.pivots.data() + b * n);
     blas::trsm(CblasLower, CblasNoTrans, lu ? CblasUnit : CblasNonUnit, n, columns, A.data(), leading,
                X.data(), leading_x);
-    blas::trsm(lu ? CblasUpper : CblasLower, lu ? CblasNoTrans : CblasTrans, CblasNonUnit, n, columns,
+    blas::trsm(lu ? CblasUpper : CblasLower, lu ? CblasNoTrans : CblasConjTrans, CblasNonUnit, n, columns,
                A.data(), leading, X.data(), leading_x);
   });
 }
 
-template void factor_batch_on<HostTarget>(batch_detail::Factors<float>&, double);
-template void factor_batch_on<HostTarget>(batch_detail::Factors<double>&, double);
-template void substitute_batch_on<HostTarget>(const batch_detail::Factors<float>&, const DenseBatch<float>&);
-template void substitute_batch_on<HostTarget>(const batch_detail::Factors<double>&,
-                                              const DenseBatch<double>&);
+#define ECHELON_INSTANTIATE(T)                                                  \
+  template void factor_batch_on<HostTarget>(batch_detail::Factors<T>&, double); \
+  template void substitute_batch_on<HostTarget>(const batch_detail::Factors<T>&, const DenseBatch<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -6,6 +6,8 @@
 #include "dense/gauss_jordan/panel_width.hpp"
 #include "dense/panels/blocked_elimination.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
 #include <limits>
 #include <vector>
 
@@ -16,11 +18,13 @@ DenseView<T> matrix_of(const DenseBatch<T>& batch, std::int64_t number, const De
   return {batch.data() + number * batch.stride(), batch.rows(), batch.columns(), batch.leading(), device};
 }
 
+/// Complex numbers are NaN in both parts.
 template <class B, class T>
 void fill_with_nan(B& backend, DenseView<T> A) {
-  for (std::int64_t j = 0; j < A.columns(); ++j) {
-    backend.fill(A.rows(), std::numeric_limits<T>::quiet_NaN(), A.column(j));
-  }
+  constexpr auto nan = std::numeric_limits<Real<T>>::quiet_NaN();
+  T element{nan};
+  if constexpr (is_complex<T>) element = {nan, nan};
+  for (std::int64_t j = 0; j < A.columns(); ++j) backend.fill(A.rows(), element, A.column(j));
 }
 
 /// Workspace and operations for one matrix at a time: its inverse, or solutions by the inverse with
@@ -41,7 +45,7 @@ class SingleMatrix {
   BatchOutcome invert(DenseView<T> A, double tolerance) {
     const double norm = scan<T>(backend_, A, row_sums_.data()).norm_inf;
     BlockedElimination<B, T> elimination(workspace_, A, panel_width<T>(backend_, {}, A.rows(), A.columns()));
-    elimination.invert(static_cast<T>(tolerance * norm));
+    elimination.invert(static_cast<Real<T>>(tolerance * norm));
     elimination.fetch_state();
     const EliminationState& state = elimination.state();
     bool finite = true;

@@ -64,21 +64,23 @@ class CholeskyFactorization {
                   DenseView<T> X) const {
     const bool conjugated = is_complex<T> && operation == direct::Operation::transpose;
     const int n = static_cast<int>(X.rows());
-    if (conjugated) conjugate(X);
+    if (conjugated) dense_symmetric::conjugate(X);
     for (const CBLAS_TRANSPOSE transpose : {CblasNoTrans, CblasConjTrans}) {
       blas::trsm(CblasLower, transpose, CblasNonUnit, n, static_cast<int>(X.columns()), factors_.data(), n,
                  X.data(), blas::dimension(X.leading()));
     }
-    if (conjugated) conjugate(X);
+    if (conjugated) dense_symmetric::conjugate(X);
   }
 
-  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const requires(!is_complex<T>) {
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     DeterminantProduct product;
-    for (int side = 0; side < 2; ++side) multiply_by_diagonal(product, factors_);
+    for (std::int64_t k = 0; k < factors_.rows(); ++k) {
+      for (int side = 0; side < 2; ++side) product.multiply(real(factors_(k, k)));
+    }
     return product;
   }
   [[nodiscard]] Inertia inertia() const { return {.positive = factors_.rows()}; }
-  [[nodiscard]] MatrixFactors<T> factors(B& backend) const requires(!is_complex<T>) {
+  [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
     MatrixFactors<T> result;
     result.form = FactorForm::cholesky;
     result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = false});
@@ -94,11 +96,6 @@ class CholeskyFactorization {
     if constexpr (is_complex<T>)
       return require_hermitian(MatrixRef<T>(A), {}, Status::not_spd, "sparse-ldlt", "lu");
     return not_symmetric(place->first, place->second, Status::not_spd);
-  }
-
-  static void conjugate(DenseView<T> X) {
-    for (std::int64_t j = 0; j < X.columns(); ++j)
-      std::transform(X.column(j), X.column(j) + X.rows(), X.column(j), [](T x) { return conj(x); });
   }
 
   /// Scales the diagonal elements to about 1. A diagonal that is not positive is reported by the

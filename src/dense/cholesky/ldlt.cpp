@@ -6,13 +6,17 @@
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/direct/direct_method.hpp"
+#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
+#include "support/scalar.hpp"
 #include "support/setup_control.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/methods/dense/ldlt.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -23,7 +27,8 @@ namespace echelon {
 
 namespace {
 
-/// A = L D L^T, scaled by powers of two.
+/// A = L D L^T for a symmetric A, L D L^H for a Hermitian one, scaled by powers of two. A real A in complex
+/// numbers counts as Hermitian.
 template <class B, class T>
 class LdltFactorization {
  public:
@@ -43,12 +48,10 @@ class LdltFactorization {
     if (const auto zero = std::find(rows.begin(), rows.end(), 0.0); zero != rows.end())
       return zero_line("row", zero - rows.begin());
     if (equilibrate_) equilibrate(context.scales);
-    if (const auto place = dense_symmetric::find_asymmetry<T>(factors_.view())) {
-      return not_symmetric(place->first, place->second, Status::breakdown);
-    }
+    if (Outcome symmetry = find_symmetry(); !symmetry.ok()) return symmetry;
     pivots_.assign(static_cast<std::size_t>(n), 0);
     norm_ = lapack::norm_one(n, a);
-    const T largest = lapack::norm_max(n, a);
+    const Real<T> largest = lapack::norm_max(n, a);
     int zero = 0;
     if (!factor_blocks(n, a, zero, context.control)) return cancelled_factorization();
     Outcome outcome;
@@ -60,27 +63,45 @@ class LdltFactorization {
     return outcome;
   }
 
-  void substitute(direct::Operation /*of a symmetric matrix*/, B& /*backend*/, direct::NoSpace& /*space*/,
+  /// The transpose of a Hermitian A is its conjugate.
+  void substitute(direct::Operation operation, B& /*backend*/, direct::NoSpace& /*space*/,
                   DenseView<T> X) const {
-    lapack::sytrs_rook(static_cast<int>(X.rows()), static_cast<int>(X.columns()), factors_.data(),
-                       pivots_.data(), X.data(), blas::dimension(X.leading()));
+    const auto solve_with = [&](const auto& routine) {
+      routine(static_cast<int>(X.rows()), static_cast<int>(X.columns()), factors_.data(), pivots_.data(),
+              X.data(), blas::dimension(X.leading()));
+    };
+    if constexpr (is_complex<T>) {
+      if (hermitian_) {
+        const bool conjugated = operation == direct::Operation::transpose;
+        if (conjugated) dense_symmetric::conjugate(X);
+        solve_with([](auto... arguments) { lapack::hetrs_rook(arguments...); });
+        if (conjugated) dense_symmetric::conjugate(X);
+        return;
+      }
+    }
+    solve_with([](auto... arguments) { lapack::sytrs_rook(arguments...); });
   }
 
   [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     DeterminantProduct product;
     for_pivots([&](std::int64_t k, bool pair) {
-      if (pair) {
-        multiply_by_pair(product, factors_(k, k), factors_(k + 1, k), factors_(k + 1, k + 1));
+      const T pivot = factors_(k, k);
+      if (hermitian_) {
+        pair ? multiply_by_pair(product, echelon::real(pivot), magnitude(factors_(k + 1, k)),
+                                echelon::real(factors_(k + 1, k + 1)))
+             : product.multiply(real(pivot));
       } else {
-        product.multiply(static_cast<double>(factors_(k, k)));
+        pair ? multiply_by_pair(product, pivot, factors_(k + 1, k), factors_(k + 1, k + 1))
+             : product.multiply(static_cast<Dot<T>>(pivot));
       }
     });
     return product;
   }
   [[nodiscard]] Inertia inertia() const {
+    if (!has_inertia()) throw Error("a complex symmetric matrix has no inertia: a Hermitian one has");
     Inertia inertia;
     for_pivots([&](std::int64_t k, bool pair) {
-      const bool negative = pair || factors_(k, k) < 0;
+      const bool negative = pair || real(factors_(k, k)) < 0;
       inertia.negative += negative ? 1 : 0;
       inertia.positive += pair || !negative ? 1 : 0;
     });
@@ -91,7 +112,7 @@ class LdltFactorization {
   [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
     const std::int64_t n = factors_.rows();
     MatrixFactors<T> result;
-    result.form = FactorForm::ldlt;
+    result.form = is_complex<T> && hermitian_ ? FactorForm::hermitian_ldlt : FactorForm::ldlt;
     Dense<T> lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = true});
     std::vector<std::int64_t>& order = result.row_permutation;
     order.resize(static_cast<std::size_t>(n));
@@ -122,6 +143,20 @@ class LdltFactorization {
   [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + pivots_.size() * sizeof(int); }
 
  private:
+  /// Finds the kind of symmetry, or the place where A has none.
+  Outcome find_symmetry() {
+    const DenseView<const T> A = factors_.view();
+    const auto asymmetry = dense_symmetric::find_asymmetry<T>(A);
+    hermitian_ = !asymmetry;
+    if (hermitian_) return {};
+    if constexpr (is_complex<T>) {
+      const MirrorComparison found = compare_with_mirror(MatrixRef<T>(A));
+      return found.not_symmetric ? neither_symmetric_nor_hermitian(found, "lu") : Outcome();
+    }
+    return not_symmetric(asymmetry->first, asymmetry->second, Status::breakdown);
+  }
+  [[nodiscard]] bool has_inertia() const { return !is_complex<T> || hermitian_; }
+
   /// Scales the largest magnitudes of the rows to about 1.
   void equilibrate(Scales<T>& scales) {
     std::vector<T> factors;
@@ -130,7 +165,7 @@ class LdltFactorization {
   }
 
   /// Replaces pivots that are exactly zero, as are their columns of the Schur complement.
-  void replace_zero_pivots(T largest) {
+  void replace_zero_pivots(Real<T> largest) {
     for_pivots([&](std::int64_t k, bool pair) {
       if (pair || factors_(k, k) != T{0}) return;
       factors_(k, k) = lu::zero_pivot_replacement<T>(static_cast<double>(largest));
@@ -138,18 +173,28 @@ class LdltFactorization {
     });
   }
 
+  /// Factors columns of the lower triangle of order n: a block of them, or all n of a small one.
+  lapack::SymmetricStep factor_columns(int n, int block, T* corner, int leading, int* pivots, T* work) const {
+    if constexpr (is_complex<T>) {
+      if (hermitian_)
+        return n > block ? lapack::lahef_rook(n, block, corner, leading, pivots, work)
+                         : lapack::hetf2_rook(n, corner, leading, pivots);
+    }
+    return n > block ? lapack::lasyf_rook(n, block, corner, leading, pivots, work)
+                     : lapack::sytf2_rook(n, corner, leading, pivots);
+  }
+
   /// Factors like LAPACK's sytrf_rook: blocks of columns are factored and applied to the rest of the lower
   /// triangle; the last block is factored without further division. `zero` is the first zero pivot, from 1,
   /// if there is one. Returns false when cancelled.
   bool factor_blocks(int n, T* a, int& zero, const SetupControl& control) {
     constexpr int block = 64;
-    std::vector<T> work(static_cast<std::size_t>(n) * block);
+    constexpr int work_columns = is_complex<T> ? block + 1 : block;
+    std::vector<T> work(static_cast<std::size_t>(n) * work_columns);
     for (int k = 0; k < n;) {
       if (control.stops_at(eliminated_share(k, n))) return false;
       T* const corner = a + k + static_cast<std::ptrdiff_t>(k) * n;
-      const auto [columns, info] =
-          n - k > block ? lapack::lasyf_rook(n - k, block, corner, n, pivots_.data() + k, work.data())
-                        : lapack::sytf2_rook(n - k, corner, n, pivots_.data() + k);
+      const auto [columns, info] = factor_columns(n - k, block, corner, n, pivots_.data() + k, work.data());
       if (info > 0 && zero == 0) zero = k + info;
       for (int i = k; i < k + columns; ++i)
         pivots_[static_cast<std::size_t>(i)] += pivots_[static_cast<std::size_t>(i)] > 0 ? k : -k;
@@ -159,7 +204,7 @@ class LdltFactorization {
   }
 
   /// Calls f(k, pair) for the pivots of D: element k, or the block of rows k and k + 1, which has an
-  /// eigenvalue of each sign.
+  /// eigenvalue of each sign if D is real or Hermitian.
   template <class F>
   void for_pivots(const F& f) const {
     const auto n = static_cast<std::int64_t>(pivots_.size());
@@ -170,24 +215,28 @@ class LdltFactorization {
     }
   }
 
-  [[nodiscard]] std::vector<Statistic> pivot_statistics(T largest_of_matrix) const {
+  [[nodiscard]] std::vector<Statistic> pivot_statistics(Real<T> largest_of_matrix) const {
     std::int64_t blocks = 0;
     Largest largest;
     for_pivots([&](std::int64_t k, bool pair) {
       const T element = pair ? factors_(k + 1, k) : factors_(k, k);
-      largest = combine(largest, {std::fabs(static_cast<double>(element))});
+      largest = combine(largest, {magnitude(element)});
       blocks += pair ? 1 : 0;
     });
-    const Inertia signs = inertia();
-    return {{"positive_eigenvalues", signs.positive},
-            {"negative_eigenvalues", signs.negative},
-            {"two_by_two_pivots", blocks},
-            {"pivot_growth", largest.value / static_cast<double>(largest_of_matrix)}};
+    std::vector<Statistic> statistics;
+    if (has_inertia()) {
+      const Inertia signs = inertia();
+      statistics = {{"positive_eigenvalues", signs.positive}, {"negative_eigenvalues", signs.negative}};
+    }
+    statistics.push_back({"two_by_two_pivots", blocks});
+    statistics.push_back({"pivot_growth", largest.value / static_cast<double>(largest_of_matrix)});
+    return statistics;
   }
 
   bool equilibrate_;
+  bool hermitian_ = true;  // or real
   Dense<T> factors_;
-  T norm_ = 0;
+  Real<T> norm_ = 0;
   std::int64_t zero_pivots_ = 0;  // that were replaced
   std::vector<int> pivots_;       // as LAPACK's: from 1; negative for both rows of a block of order two
 };
@@ -200,9 +249,10 @@ struct MethodWith<LdltOptions> {
   using Type = DirectMethod<B, T, LdltFactorization<B, T>>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
-                                                                                      const LdltOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
-                                                                                       const LdltOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget>(const Device&, \
+                                                                                    const LdltOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -103,6 +103,13 @@ void equilibrate_symmetrically(DenseView<T> A, std::vector<T>& scales) {
   }
 }
 
+/// X = conj(X).
+template <class T>
+void conjugate(DenseView<T> X) {
+  for (std::int64_t j = 0; j < X.columns(); ++j)
+    std::transform(X.column(j), X.column(j) + X.rows(), X.column(j), [](T x) { return conj(x); });
+}
+
 /// The scales of both sides of a symmetric matrix; none if `scales` is empty.
 template <class T>
 Scales<T> symmetric_scales(const std::vector<T>& scales) {

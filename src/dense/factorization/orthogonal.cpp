@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dense/factorization/orthogonal.hpp"
 
+#include "dense/factorization/packed_factors.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
+#include "linalg/determinant_product.hpp"
 #include "linalg/vector/column_exponents.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/scalar.hpp"
@@ -248,6 +250,21 @@ void OrthogonalDecomposition<T>::solve_normal(DenseView<const T> G, DenseView<T>
   solve_normal_core(Y.view());
   scale_rows(Y.view());
   copy_rows<T>(Y.view(), D);
+}
+
+template <class T>
+Determinant OrthogonalDecomposition<T>::determinant() const {
+  if (rank_.rank < columns_) return {};
+  DeterminantProduct product;
+  if (columns_ == 0) return product.value();
+  multiply_by_diagonal(product, core_);
+  multiply_by_reflections(product, outer_tau_.to_vector());
+  multiply_by_reflections(product, core_tau_.to_vector());
+  std::vector<int> order = pivots_;
+  for (int& column : order) --column;
+  product.permute(order);
+  for (const int exponent : exponents_) product.multiply_by_power_of_two(exponent);
+  return product.value();
 }
 
 #define ECHELON_INSTANTIATE(T) template class OrthogonalDecomposition<T>;

@@ -5,6 +5,7 @@
 #include "support/setup_control.hpp"
 
 #include <echelon/array.hpp>
+#include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/matrix.hpp>
 
@@ -46,6 +47,9 @@ class OrthogonalDecomposition {
   void solve(DenseView<const T> B, DenseView<T> X) const;
   /// D = (A^H A)^+ G for a tall A, or for any A of which the basic solution is computed.
   void solve_normal(DenseView<const T> G, DenseView<T> D) const;
+
+  /// Determinant of a square A; 0 if its rank is not full.
+  [[nodiscard]] Determinant determinant() const;
 
   [[nodiscard]] const DecomposedRank& rank() const { return rank_; }
   [[nodiscard]] bool wide() const { return wide_; }

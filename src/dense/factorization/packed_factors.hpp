@@ -4,6 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "linalg/determinant_product.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/matrix/dense.hpp>
 
@@ -77,18 +78,21 @@ void count_exchanges(DeterminantProduct& product, const std::vector<Index>& exch
   }
 }
 
-/// Counts the reflections I - tau v v^T of a Q: each of them has the determinant -1.
+/// Multiplies by the determinants of the reflections I - tau v v^H of a Q: -tau / conj(tau), as they are
+/// unitary; -1 of a real one.
 template <class T>
-void count_reflections(DeterminantProduct& product, const std::vector<T>& tau) {
+void multiply_by_reflections(DeterminantProduct& product, const std::vector<T>& tau) {
   for (const T factor : tau) {
-    if (factor != 0) product.exchange();
+    if (factor == T{0}) continue;
+    product.exchange();
+    if constexpr (is_complex<T>) product.multiply(static_cast<Dot<T>>(factor / conj(factor)));
   }
 }
 
 /// Multiplies by the diagonal of square factors on the host.
 template <class T>
 void multiply_by_diagonal(DeterminantProduct& product, const Dense<T>& factors) {
-  for (std::int64_t k = 0; k < factors.rows(); ++k) product.multiply(static_cast<double>(factors(k, k)));
+  for (std::int64_t k = 0; k < factors.rows(); ++k) product.multiply(static_cast<Dot<T>>(factors(k, k)));
 }
 
 }  // namespace echelon

@@ -48,7 +48,7 @@ class QrAfterGrowth {
     substitute_qr<T>(backend, transposed, factors.view(), tau_.data(), X);
   }
   /// Multiplies by the determinant of Q.
-  void multiply(DeterminantProduct& product) const { count_reflections(product, tau_.to_vector()); }
+  void multiply(DeterminantProduct& product) const { multiply_by_reflections(product, tau_.to_vector()); }
   /// Throws if there are no L and U.
   void check_factors() const {
     if (serves()) throw Error("there are no L and U of A, which was factored by QR after growth");

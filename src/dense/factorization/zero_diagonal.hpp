@@ -56,7 +56,7 @@ struct ReplaceZeroPivot {
 /// round.
 template <class T>
 T zero_pivot_replacement(double largest) {
-  return static_cast<T>(machine_epsilon<T> * largest);
+  return static_cast<Real<T>>(machine_epsilon<T> * largest);
 }
 
 /// Outcome for a singular A after some pivots, `first` the first of them, were replaced. Its rank is the

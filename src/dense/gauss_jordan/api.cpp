@@ -3,6 +3,7 @@
 #include "backend/api_boundary.hpp"
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
+#include "dense/gauss_jordan/factor_precision.hpp"
 #include "dense/gauss_jordan/operations.hpp"
 #include "options/parse.hpp"
 #include "support/workspace_pool.hpp"
@@ -11,6 +12,7 @@
 #include <echelon/solver.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +28,13 @@ double RankFacts::gap() const {
   return *smallest_accepted_pivot / *largest_rejected_pivot;
 }
 
+namespace {
+
+template <class T>
+constexpr Targets elimination_targets = is_complex<T> ? Targets::host : Targets::both;
+
+}  // namespace
+
 template <class T>
 class RowReduction<T>::Workspaces {
  public:
@@ -34,7 +43,7 @@ class RowReduction<T>::Workspaces {
   /// Calls f<Target>(workspace) with a workspace of the pool.
   template <class F>
   auto with_workspace(const F& f) {
-    return on_target<Targets::both>(device_, [&]<class Target>() {
+    return on_target<elimination_targets<T>>(device_, [&]<class Target>() {
       return pool_.with_workspace(
           [&] { return make_operation_workspace<Target, T>(device_); },
           [&](OperationWorkspace& workspace) { return f.template operator()<Target>(workspace); });
@@ -52,7 +61,9 @@ RowReduction<T>::RowReduction(const Device& device, const GaussJordanOptions& op
   at_api_boundary([&] {
     workspaces_ = std::make_shared<Workspaces>(device);
     static_cast<void>(parse_options<GaussJordanOptions>("gauss-jordan", to_options(options)));  // checks them
+    check_precision<T>(options);
     require(device);
+    if (is_complex<T> && !device.on_host()) throw_for_complex(device);
   });
 }
 
@@ -120,14 +131,15 @@ Report RowReduction<T>::invert(DenseView<T> A) const {
 template <class T>
 Dense<T> null_space(const EchelonForm<T>& form) {
   return at_api_boundary([&] {
-    return on_target<Targets::both>(form.R.device(),
-                                    [&]<class Target>() { return null_space_on<Target, T>(form); });
+    return on_target<elimination_targets<T>>(form.R.device(),
+                                             [&]<class Target>() { return null_space_on<Target, T>(form); });
   });
 }
 
-template class RowReduction<float>;
-template class RowReduction<double>;
-template Dense<float> null_space(const EchelonForm<float>&);
-template Dense<double> null_space(const EchelonForm<double>&);
+#define ECHELON_INSTANTIATE(T)    \
+  template class RowReduction<T>; \
+  template Dense<T> null_space(const EchelonForm<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -7,6 +7,8 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -15,7 +17,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -35,15 +36,15 @@ template <class B, class T>
   };
   const Array<T> x = on_host(reduced.rows(), reduced.column(column));
   const Array<T> product = on_host(reduced.columns(), left_product);
-  double difference = static_cast<double>(product[column]);
+  auto difference = static_cast<Dot<T>>(product[column]);
   double largest = 1;
   for (std::size_t k = 0; k < pivot_columns.size() && pivot_columns[k] < column; ++k) {
-    const auto coefficient = static_cast<double>(x[static_cast<std::int64_t>(k)]);
-    difference -= coefficient * static_cast<double>(product[pivot_columns[k]]);
-    largest = std::max(largest, std::fabs(coefficient));
+    const auto coefficient = static_cast<Dot<T>>(x[static_cast<std::int64_t>(k)]);
+    difference -= coefficient * static_cast<Dot<T>>(product[pivot_columns[k]]);
+    largest = std::max(largest, magnitude(coefficient));
   }
-  const double half_the_digits = std::sqrt(static_cast<double>(std::numeric_limits<T>::epsilon()));
-  return std::fabs(difference) <= half_the_digits * norm * largest;  // false for NaN
+  const double half_the_digits = std::sqrt(machine_epsilon<T>);
+  return magnitude(difference) <= half_the_digits * norm * largest;  // false for NaN
 }
 
 /// Text for a report where `is_dependent` is false; `column` counts from 0.

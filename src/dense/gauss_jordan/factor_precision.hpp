@@ -5,6 +5,8 @@
 #include "dense/mixed_precision/products.hpp"
 #include "linalg/blas/float_products.hpp"
 
+#include <echelon/error.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/methods/dense/gauss_jordan.hpp>
 #include <echelon/report.hpp>
 
@@ -16,6 +18,14 @@ namespace echelon {
 
 /// The reason why the working precision is used for matrices that are not square.
 inline constexpr const char* not_square = "A is not square";
+
+/// Throws BadOption for a complex T and a precision other than the working one.
+template <class T>
+void check_precision(const GaussJordanOptions& options) {
+  if (is_complex<T> && options.factor_precision != Precision::working)
+    throw BadOption("factor_precision",
+                    "complex matrices are eliminated in their own precision: leave factor_precision out");
+}
 
 /// The products of the requested precision if that is lower than T.
 template <class B, class T>

@@ -12,6 +12,7 @@
 #include "exact/decide_rank.hpp"
 #include "linalg/condition.hpp"
 #include "solver/implementation.hpp"
+#include "support/scalar.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -160,8 +161,7 @@ class GaussJordanFactorization {
   /// largest elements of their columns.
   [[nodiscard]] double pivot_growth() const {
     double largest = 0;
-    for (const T pivot : elimination_->record().values)
-      largest = std::max(largest, std::fabs(static_cast<double>(pivot)));
+    for (const T pivot : elimination_->record().values) largest = std::max(largest, magnitude(pivot));
     return largest_ > 0 ? largest / largest_ : 1;
   }
   [[nodiscard]] const std::vector<std::int64_t>& pivot_columns() const {
@@ -177,7 +177,7 @@ class GaussJordanFactorization {
     Determinant determinant = determinant_of(elimination_->record().values, exchanges_, rows(), exponent_);
     if (determinant.sign == 0 || scales_.empty()) return determinant;
     for (const Array<T>* scale : {&scales_.rows, &scales_.columns}) {
-      for (const T factor : scale->to_vector()) determinant.exponent -= std::ilogb(factor);
+      for (const T factor : scale->to_vector()) determinant.exponent -= std::ilogb(real(factor));
     }
     return determinant;
   }
@@ -203,7 +203,7 @@ class GaussJordanFactorization {
     using namespace factorization_detail;
     backend.for_each(rows() * rhs.columns(), ScaleRows<T>{rhs, row_scale(), transformed});
     elimination_->transform(backend, transformed, panel_workspace);
-    const T factor = static_cast<T>(std::ldexp(1.0, exponent_));
+    const T factor = static_cast<Real<T>>(std::ldexp(1.0, exponent_));
     backend.for_each(rank() * rhs.columns(),
                      AddAtPivots<T>{transformed, rank(), elimination_->columns(), column_scale(), factor, X});
   }

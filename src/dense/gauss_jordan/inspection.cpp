@@ -4,6 +4,8 @@
 #include "backend/host/host.hpp"
 #include "dense/gauss_jordan/inspection_by_products.hpp"
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 template <class T>
@@ -12,9 +14,10 @@ void inspect(Host& backend, DenseView<const T> A, const InspectionVectors<T>& ve
   inspect_by_products(backend, A, vectors, row_sums, result, state, state_copy);
 }
 
-template void inspect(Host&, DenseView<const float>, const InspectionVectors<float>&, double*,
-                      MatrixInspection*, const EliminationState*, EliminationState*);
-template void inspect(Host&, DenseView<const double>, const InspectionVectors<double>&, double*,
-                      MatrixInspection*, const EliminationState*, EliminationState*);
+#define ECHELON_INSTANTIATE(T)                                                                              \
+  template void inspect(Host&, DenseView<const T>, const InspectionVectors<T>&, double*, MatrixInspection*, \
+                        const EliminationState*, EliminationState*);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

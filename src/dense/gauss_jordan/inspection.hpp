@@ -8,6 +8,7 @@
 #include "backend/backend.hpp"
 #include "dense/panels/panel.hpp"
 #include "support/hash.hpp"
+#include "support/scalar.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -21,7 +22,7 @@ ECHELON_ANYWHERE T test_vector_at(std::int64_t i) {
   const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
   const auto fraction = static_cast<double>((bits >> 43U) & 0xfffffU) * 0x1p-21;
   const double magnitude = 0x1.7aap-1 + fraction;
-  return static_cast<T>((bits >> 63U) == 0 ? magnitude : -magnitude);
+  return static_cast<Real<T>>((bits >> 63U) == 0 ? magnitude : -magnitude);
 }
 
 /// Sets v to the test vector.
@@ -39,9 +40,10 @@ struct Distance {
     return {a.squares + b.squares, combine(a.largest, b.largest)};
   }
 };
-ECHELON_ANYWHERE inline Distance distance_from_test_vector(double x, std::int64_t i) {
-  const double off = x - test_vector_at<double>(i);
-  return {off * off, {std::fabs(off)}};
+template <class T>
+ECHELON_ANYWHERE Distance distance_from_test_vector(T x, std::int64_t i) {
+  const Dot<T> off = static_cast<Dot<T>>(x) - test_vector_at<double>(i);
+  return {squared_magnitude(off), {magnitude(off)}};
 }
 struct Distances {
   Distance from_right, from_left;
@@ -56,8 +58,7 @@ struct DistancesAt {
   const T* right;
   const T* left;
   ECHELON_ANYWHERE Distances operator()(std::int64_t i) const {
-    return {distance_from_test_vector(static_cast<double>(right[i]), i),
-            distance_from_test_vector(static_cast<double>(left[i]), i)};
+    return {distance_from_test_vector(right[i], i), distance_from_test_vector(left[i], i)};
   }
 };
 

@@ -16,6 +16,8 @@
 #include "solver/factor_status.hpp"
 #include "support/stopwatch.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -178,7 +180,7 @@ class Inversion {
       // S = R A C has the inverse C^-1 A^-1 R^-1.
       backend_.for_each(elements, CopyScaled<T>{A_, scales_.columns.data(), scales_.rows.data(), A_});
     }
-    const T scale = static_cast<T>(std::ldexp(1.0, exponent));
+    const auto scale = static_cast<Real<T>>(std::ldexp(1.0, exponent));
     if (exponent != 0) backend_.for_each(elements, scaling_detail::ScaleElements<T>{A_, scale});
   }
   /// Replaces the eliminated matrix by A, scaled as before, and inspects it.
@@ -188,7 +190,7 @@ class Inversion {
       backend_.copy(A_.rows(), copy_.view().column(j), A_.column(j));
     }
     scale_by<B, T>(backend_, scales_, A_);
-    const T scale = static_cast<T>(std::ldexp(1.0, exponent));
+    const auto scale = static_cast<Real<T>>(std::ldexp(1.0, exponent));
     if (exponent != 0) backend_.for_each(elements, scaling_detail::ScaleElements<T>{A_, scale});
     inspect_given();
   }
@@ -353,6 +355,22 @@ std::string invert_in_lower_precision(BackendWorkspace<B, T>& workspace, FloatPr
   return {};
 }
 
+/// Inverts A in the requested lower precision, and reports the precision. False if A is still to be inverted
+/// in the working precision.
+template <class B, class T>
+bool invert_in_requested_precision(BackendWorkspace<B, T>& workspace, const GaussJordanOptions& options,
+                                   DenseView<T> A, Report& report) {
+  if constexpr (is_complex<T>) {
+    return false;
+  } else {
+    const std::optional<FloatProducts> products = requested_products<B, T>(options);
+    const std::string why =
+        products ? invert_in_lower_precision(workspace, *products, options, A, report) : std::string();
+    report.factor_precision = report_factor_precision<B, T>(options, why);
+    return products && why.empty();
+  }
+}
+
 }  // namespace
 
 template <class Target, class T>
@@ -364,18 +382,16 @@ Report invert_on(OperationWorkspace& workspace, const GaussJordanOptions& option
     // The inverse of the transpose is the transpose of the inverse.
     A = DenseView<T>(A.data(), A.rows(), A.columns(), A.leading(), A.device());
     auto& own = workspace_of<B, T>(workspace);
-    const std::optional<FloatProducts> products = requested_products<B, T>(options);
-    const std::string why =
-        products ? invert_in_lower_precision(own, *products, options, A, report) : std::string();
-    report.factor_precision = report_factor_precision<B, T>(options, why);
-    if (!products || !why.empty()) Inversion<B, T>(own, options, A).run(report);
+    if (!invert_in_requested_precision(own, options, A, report)) Inversion<B, T>(own, options, A).run(report);
     if (row_major) std::swap(report.row, report.column);
     report.setup_seconds = stopwatch.seconds();
     return report;
   });
 }
 
-template Report invert_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&, DenseView<float>);
-template Report invert_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&, DenseView<double>);
+#define ECHELON_INSTANTIATE(T) \
+  template Report invert_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&, DenseView<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

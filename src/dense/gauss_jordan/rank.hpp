@@ -35,7 +35,7 @@ RankFacts rank_facts(const EliminationState& state, double tolerance, double rou
                      int exponent) {
   const auto unscaled = [&](double value) { return std::ldexp(value, -exponent); };
   // In float the default tolerance is a thousandth of the pivots of many matrices of full rank.
-  constexpr double clear_of_tolerance = std::is_same_v<T, double> ? 1000 : 10;
+  constexpr double clear_of_tolerance = std::is_same_v<Real<T>, double> ? 1000 : 10;
   const double rejected = state.largest_rejected;
   RankFacts facts;
   facts.rank = state.rank;
@@ -62,7 +62,7 @@ template <class T>
 bool is_open(const RankFacts& facts, std::int64_t full) {
   constexpr double clear_gap_in_float = 50;
   return facts.doubtful &&
-         (std::is_same_v<T, double> || facts.rank == full || facts.gap() < clear_gap_in_float);
+         (std::is_same_v<Real<T>, double> || facts.rank == full || facts.gap() < clear_gap_in_float);
 }
 
 /// Text for a report, such as "A has rank 3 of 5 (...)".
@@ -86,7 +86,7 @@ Determinant determinant_of(const std::vector<T>& pivots, std::int64_t exchanges,
   if (static_cast<std::int64_t>(pivots.size()) < n) return {};
   DeterminantProduct product;
   if (exchanges % 2 != 0) product.exchange();
-  for (const T pivot : pivots) product.multiply(static_cast<double>(pivot));
+  for (const T pivot : pivots) product.multiply(static_cast<Dot<T>>(pivot));
   product.multiply_by_power_of_two(-exponent * n);
   return product.value();
 }

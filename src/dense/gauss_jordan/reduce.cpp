@@ -8,7 +8,10 @@
 #include "dense/gauss_jordan/workspace.hpp"
 #include "exact/decide_rank.hpp"
 #include "solver/column_report.hpp"
+#include "support/scalar.hpp"
 #include "support/stopwatch.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -43,8 +46,8 @@ struct UnscaleReducedColumns {
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
     const std::int64_t j = e / rank;
     T& element = R.data()[j * R.leading() + e % rank];
-    const int exponent = std::ilogb(scale[columns[e % rank]]) - std::ilogb(scale[j]);
-    element = static_cast<T>(std::ldexp(static_cast<double>(element), exponent));
+    const int exponent = std::ilogb(real(scale[columns[e % rank]])) - std::ilogb(real(scale[j]));
+    element = scaled_by_power(element, exponent);
   }
 };
 
@@ -164,11 +167,10 @@ Dense<T> null_space_on(const EchelonForm<T>& form) {
   });
 }
 
-template EchelonForm<float> reduce_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&,
-                                                  Dense<float>);
-template EchelonForm<double> reduce_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&,
-                                                   Dense<double>);
-template Dense<float> null_space_on<ThisTarget>(const EchelonForm<float>&);
-template Dense<double> null_space_on<ThisTarget>(const EchelonForm<double>&);
+#define ECHELON_INSTANTIATE(T)                                                                             \
+  template EchelonForm<T> reduce_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&, Dense<T>); \
+  template Dense<T> null_space_on<ThisTarget>(const EchelonForm<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -9,6 +9,8 @@
 #include "dense/mixed_precision/rounding.hpp"
 #include "linalg/contraction.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
 #include <limits>
 #include <optional>
 #include <string>
@@ -254,6 +256,32 @@ class RefinedSystem {
   EliminationWorkspace<B>& workspace_;
   GaussJordanOptions options_;
   std::unique_ptr<Low> low_;
+};
+
+/// Complex matrices are eliminated in the working precision: there is no such system.
+template <class B, class T>
+requires is_complex<T>
+class RefinedSystem<B, T> {
+ public:
+  RefinedSystem() = delete;
+  struct SolveWorkspace : Workspace {};
+
+  [[nodiscard]] const RankFacts& facts() const { return facts_; }
+  [[nodiscard]] const std::vector<std::int64_t>& pivot_columns() const { return pivot_columns_; }
+  [[nodiscard]] double reciprocal_condition() const { return 0; }
+  [[nodiscard]] B& backend() const { return *backend_; }
+  [[nodiscard]] std::size_t bytes() const { return 0; }
+  [[nodiscard]] std::unique_ptr<SolveWorkspace> make_workspace(std::int64_t, B*) const { return nullptr; }
+  [[nodiscard]] std::vector<RefinementOutcome> solve(SolveWorkspace&, const MatrixRef<T>&, DenseView<const T>,
+                                                     DenseView<T>) const {
+    return {};
+  }
+  void apply(SolveWorkspace&, const T*, T*) const {}
+
+ private:
+  RankFacts facts_;
+  std::vector<std::int64_t> pivot_columns_;
+  B* backend_ = nullptr;
 };
 
 }  // namespace echelon

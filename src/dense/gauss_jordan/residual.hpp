@@ -4,8 +4,8 @@
 
 #include "backend/backend.hpp"
 #include "linalg/spmv/form_residual.hpp"
+#include "support/scalar.hpp"
 
-#include <cmath>
 #include <cstdint>
 
 namespace echelon {
@@ -26,8 +26,8 @@ struct RowError {
   const double* row_sums;
   double x_norm;
   ECHELON_ANYWHERE WorstRow operator()(std::int64_t i) const {
-    const double size = row_sums[i] * x_norm + std::fabs(static_cast<double>(b[i]));
-    const double residual = std::fabs(static_cast<double>(r[i]));
+    const double size = row_sums[i] * x_norm + magnitude(b[i]);
+    const double residual = magnitude(r[i]);
     return {size > 0 ? residual / size : 0, {i}};
   }
 };

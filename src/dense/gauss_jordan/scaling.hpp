@@ -9,6 +9,7 @@
 #include "linalg/line_scaling.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/direct/scales.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -26,22 +27,24 @@ template <class T>
 struct BalanceRow {
   const double* row_sums;
   T* row_scale;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { row_scale[i] = balancing_scale<T>(row_sums[i]); }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    row_scale[i] = balancing_scale<Real<T>>(row_sums[i]);
+  }
 };
 
 /// Magnitude of element e, in column-major order, after scaling of the rows; of a product that underflows the
 /// smallest normal number, which makes the scales differ by much.
 template <class T>
 struct RowScaledMagnitude {
-  static constexpr T least = std::numeric_limits<T>::min();
+  static constexpr Real<T> least = std::numeric_limits<Real<T>>::min();
   DenseView<const T> A;
   const T* row_scale;  // null: 1
   ECHELON_ANYWHERE Largest operator()(std::int64_t e) const {
     const std::int64_t i = e % A.rows();
     const T element = A.data()[e / A.rows() * A.leading() + i];
-    if (row_scale == nullptr) return {std::fabs(static_cast<double>(element))};
-    const T magnitude = std::fabs(element * row_scale[i]);
-    return {static_cast<double>(element != 0 && magnitude < least ? least : magnitude)};
+    if (row_scale == nullptr) return {magnitude(element)};
+    const auto size = static_cast<Real<T>>(magnitude(element * row_scale[i]));
+    return {static_cast<double>(element != T{0} && size < least ? least : size)};
   }
 };
 
@@ -50,7 +53,7 @@ struct BalanceColumn {
   const Largest* largest;
   T* column_scale;
   ECHELON_ANYWHERE void operator()(std::int64_t j) const {
-    column_scale[j] = balancing_scale<T>(largest[j].value);
+    column_scale[j] = balancing_scale<Real<T>>(largest[j].value);
   }
 };
 
@@ -80,7 +83,7 @@ struct ExtentOf {
 template <class T>
 struct ScaleElements {
   DenseView<T> A;
-  T scale;
+  Real<T> scale;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
     A.data()[e / A.rows() * A.leading() + e % A.rows()] *= scale;
   }
@@ -109,7 +112,7 @@ Extent extent_of(B& backend, std::int64_t n, const Numbers* numbers) {
 template <class B, class T>
 int bring_into_range(B& backend, DenseView<T> A, double magnitude) {
   if (!far_from_one<T>(magnitude)) return 0;
-  const T scale = balancing_scale<T>(magnitude);
+  const auto scale = balancing_scale<Real<T>>(magnitude);
   backend.for_each(A.rows() * A.columns(), scaling_detail::ScaleElements<T>{A, scale});
   return std::ilogb(scale);
 }

@@ -12,6 +12,9 @@
 #include "solver/instantiate.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/scalar.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -128,7 +131,9 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
         products_(requested_products<B, T>(options)),
         owned_(std::move(owned)),
         workspace_(owned_ ? *owned_ : *borrowed),
-        system_(workspace_.elimination, options) {}
+        system_(workspace_.elimination, options) {
+    check_precision<T>(options);
+  }
 
   /// Makes a workspace with a backend of its own, unless the solver may use the backend of the set-up.
   [[nodiscard]] std::unique_ptr<SystemWorkspace> make_system_workspace() const {
@@ -156,11 +161,14 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     refined_.reset();
     if (!products_) return {};
     if (A_.rows() != A_.columns()) return not_square;
-    EliminationWorkspace<B>& lower = workspace_.lower().elimination;
-    lower.control = this->control();
-    auto refined = std::make_unique<Refined>(lower, *products_, options_);
-    std::string why = refined->factor(A_);
-    if (why.empty()) refined_ = std::move(refined);
+    std::string why;
+    if constexpr (!is_complex<T>) {
+      EliminationWorkspace<B>& lower = workspace_.lower().elimination;
+      lower.control = this->control();
+      auto refined = std::make_unique<Refined>(lower, *products_, options_);
+      why = refined->factor(A_);
+      if (why.empty()) refined_ = std::move(refined);
+    }
     return why;
   }
 
@@ -266,15 +274,13 @@ std::unique_ptr<EliminationSolver<T>> make_elimination_solver(OperationWorkspace
   });
 }
 
-template std::unique_ptr<OperationWorkspace> make_operation_workspace<ThisTarget, float>(const Device&);
-template std::unique_ptr<OperationWorkspace> make_operation_workspace<ThisTarget, double>(const Device&);
-template std::unique_ptr<EliminationSolver<float>> make_elimination_solver<ThisTarget>(
-    OperationWorkspace&, const GaussJordanOptions&);
-template std::unique_ptr<EliminationSolver<double>> make_elimination_solver<ThisTarget>(
-    OperationWorkspace&, const GaussJordanOptions&);
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(
-    const Device&, const GaussJordanOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
-    const Device&, const GaussJordanOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                         \
+  template std::unique_ptr<OperationWorkspace> make_operation_workspace<ThisTarget, T>(const Device&); \
+  template std::unique_ptr<EliminationSolver<T>> make_elimination_solver<ThisTarget>(                  \
+      OperationWorkspace&, const GaussJordanOptions&);                                                 \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(                   \
+      const Device&, const GaussJordanOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -177,11 +177,16 @@ class EliminatedSystem {
     if (rank() < rows()) {
       const WorstRow worst = worst_row(workspace, A, b, x);
       if (!(worst.error <= acceptable_row_error())) {
-        return {Status::inconsistent,
-                "row " + std::to_string(worst.row.value) +
-                    " (from 0) contradicts the others: its residual is " + short_number(worst.error) +
-                    " of its size",
-                worst.row.value};
+        Outcome outcome{Status::inconsistent,
+                        "row " + std::to_string(worst.row.value) +
+                            " (from 0) contradicts the others: its residual is " + short_number(worst.error) +
+                            " of its size",
+                        worst.row.value};
+        if (is_complex<T> && facts().doubtful) {  // an exact rank decides on real equations
+          outcome.status = Status::singular;
+          outcome.row.reset();
+        }
+        return outcome;
       }
     }
     if (rank() < columns()) {

@@ -2,6 +2,8 @@
 // Dense LU with partial pivoting of complex matrices, by LAPACK.
 #include "backend/host/host.hpp"
 #include "dense/factorization/blocked_lu.hpp"
+#include "dense/factorization/packed_factors.hpp"
+#include "dense/factorization/zero_diagonal.hpp"
 #include "dense/mixed_precision/solver.hpp"
 #include "linalg/balancing_scale.hpp"
 #include "linalg/blas/blas.hpp"
@@ -87,10 +89,11 @@ class ComplexLuFactorization {
     if (Outcome scaled = equilibrate(context.scales); !scaled.ok()) return scaled;
     const double largest = measure();
     pivots_.assign(static_cast<std::size_t>(n), 0);
-    const BlockedLuResult lu = factor_blocked_lu(n, factors_.data(), pivots_.data(), context.control);
-    if (lu.cancelled) return cancelled_factorization();
-    if (lu.zero_pivot > 0) return zero_pivot(lu.zero_pivot - 1);
+    const BlockedLuResult end = factor_blocked_lu(n, factors_.data(), pivots_.data(), context.control);
+    if (end.cancelled) return cancelled_factorization();
     Outcome outcome;
+    if (end.zero_pivot > 0)
+      outcome = lu::replace_zero_pivots(context.backend, context.A, factors_, end.zero_pivot - 1, largest);
     outcome.statistics = {{"factorization", "lu"}, {"pivot_growth", largest_of_upper() / largest}};
     return outcome;
   }
@@ -101,6 +104,19 @@ class ComplexLuFactorization {
                   blas::dimension(X.leading()));
   }
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    DeterminantProduct product;
+    multiply_by_diagonal(product, factors_);
+    count_exchanges(product, pivots_, 1);
+    return product;
+  }
+  [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
+    MatrixFactors<T> result;
+    result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = true});
+    result.upper = copy_triangle(backend, factors_.view(), {.lower = false, .unit_diagonal = false});
+    result.row_permutation = permutation_by_exchanges(factors_.rows(), pivots_, 1);
+    return result;
+  }
   [[nodiscard]] double norm() const { return norm_one_; }
   [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + pivots_.size() * sizeof(int); }
 

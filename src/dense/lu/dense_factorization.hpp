@@ -135,7 +135,7 @@ class DenseFactorization {
     DeterminantProduct product;
     for (const double pivot : diagonal_on_host(backend)) product.multiply(pivot);
     if (kind_ == FactorizationKind::qr) {
-      count_reflections(product, tau_.to_vector());
+      multiply_by_reflections(product, tau_.to_vector());
     } else {
       count_exchanges(product, pivots_.to_vector());
     }

@@ -59,7 +59,7 @@ class QrFactorization {
   [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     DeterminantProduct product;
     multiply_by_diagonal(product, factors_);
-    count_reflections(product, tau_.to_vector());
+    multiply_by_reflections(product, tau_.to_vector());
     return product;
   }
   [[nodiscard]] double norm() const { return norms_.one; }
@@ -130,6 +130,10 @@ class DecompositionMethod final : public SolverImplementation<T> {
     return outcome;
   }
   Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
+  [[nodiscard]] Determinant determinant() const override {
+    if (A_.rows() != A_.columns()) throw DimensionMismatch("only a square matrix has a determinant");
+    return decomposition_.determinant();
+  }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<RefinementVectors>(this->device(), A_.rows(), A_.columns());
   }
@@ -262,8 +266,7 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
     return decomposes() ? decomposed_->column_spread() : Square::column_spread();
   }
   [[nodiscard]] Determinant determinant() const override {
-    if (decomposes()) throw DimensionMismatch("only a square matrix has a determinant");
-    return Square::determinant();
+    return decomposes() ? decomposed_->determinant() : Square::determinant();
   }
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {

@@ -67,7 +67,7 @@ struct InitializeIfInRange {
   EliminationState* state;
   std::int64_t* ranks;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    InitializeElimination{static_cast<double>(static_cast<T>(tolerance * scanned->norm_inf)), state,
+    InitializeElimination{static_cast<double>(static_cast<Real<T>>(tolerance * scanned->norm_inf)), state,
                           ranks}(i);
     if (i == 0 && (scanned->row >= 0 || far_from_one<T>(scanned->largest))) state->overflow_column = 0;
   }
@@ -120,7 +120,7 @@ class BlockedElimination {
   }
   /// Computes the inverse of P A in place if the rank is full, with an absolute tolerance. 2 n^3 flops.
   /// Queued on a GPU: the state is known after `fetch_state`.
-  void invert(T tolerance) {
+  void invert(Real<T> tolerance) {
     start(elimination_detail::InitializeElimination{static_cast<double>(tolerance), record_buffer_.state(),
                                                     record_buffer_.ranks()});
     run_panels(true);

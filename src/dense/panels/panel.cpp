@@ -4,6 +4,9 @@
 #include "backend/host/host.hpp"
 #include "dense/panels/apply_panel.hpp"
 #include "dense/panels/panel_loops.hpp"
+#include "support/scalar.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <array>
@@ -32,10 +35,10 @@ template <class T>
 ColumnMaximum find_largest(const T* column, std::int64_t begin, std::int64_t end) {
   ColumnMaximum best;
   for (std::int64_t i = begin; i < end; ++i) {
-    const double magnitude = std::abs(static_cast<double>(column[i]));
-    if (magnitude <= best.magnitude) continue;
-    best = {magnitude, i};
-    if (magnitude != magnitude) break;
+    const double size = magnitude(column[i]);
+    if (size <= best.magnitude) continue;
+    best = {size, i};
+    if (size != size) break;
   }
   return best;
 }
@@ -83,7 +86,7 @@ class Leaf {
     }
     T* __restrict column = A_.column(j);
     for (std::int64_t i = 0; i < A_.rows(); ++i) column[i] = -column[i] / pivot;
-    column[k] = 1 / pivot;
+    column[k] = T{1} / pivot;
   }
 
   static void subtract(std::int64_t n, T multiple, const T* __restrict x, T* __restrict y) {
@@ -158,9 +161,9 @@ MatrixScan scan_block(DenseView<const T> A, std::int64_t begin, std::int64_t end
     double* __restrict sums = row_sums + begin;
     double* __restrict most = largest.data();
     for (std::int64_t i = 0; i < end - begin; ++i) {
-      const double magnitude = std::abs(static_cast<double>(column[i]));
-      sums[i] += magnitude;
-      most[i] = magnitude > most[i] ? magnitude : most[i];
+      const double size = magnitude(column[i]);
+      sums[i] += size;
+      most[i] = size > most[i] ? size : most[i];
     }
   }
   MatrixScan result;
@@ -169,7 +172,7 @@ MatrixScan scan_block(DenseView<const T> A, std::int64_t begin, std::int64_t end
     result.largest = std::max(result.largest, largest[static_cast<std::size_t>(i - begin)]);
     if (std::isfinite(row_sums[i])) continue;  // a sum of finite elements may overflow
     for (std::int64_t j = 0; j < A.columns() && result.row < 0; ++j) {
-      if (!std::isfinite(A(i, j))) result.row = i, result.column = j;
+      if (!is_finite(A(i, j))) result.row = i, result.column = j;
     }
   }
   return result;
@@ -220,17 +223,14 @@ void scan(Host& backend, DenseView<const T> A, double* row_sums, MatrixScan* res
   *result = scan_blocks(backend.threads(), A, row_sums);
 }
 
-template void factor_panel(Host&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<float>&, PanelWorkspace<float>&);
-template void factor_panel(Host&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<double>&, PanelWorkspace<double>&);
-template void take_pivot_rows(Host&, DenseView<float>, PivotRange, const std::int64_t*, float*);
-template void take_pivot_rows(Host&, DenseView<double>, PivotRange, const std::int64_t*, double*);
-template void put_back_pivot_rows(Host&, PivotRange, const std::int64_t*, const float*, float*);
-template void put_back_pivot_rows(Host&, PivotRange, const std::int64_t*, const double*, double*);
-template void put_back_columns(Host&, DenseView<float>, const std::int64_t*, const EliminationState*);
-template void put_back_columns(Host&, DenseView<double>, const std::int64_t*, const EliminationState*);
-template void scan(Host&, DenseView<const float>, double*, MatrixScan*);
-template void scan(Host&, DenseView<const double>, double*, MatrixScan*);
+#define ECHELON_INSTANTIATE(T)                                                                       \
+  template void factor_panel(Host&, DenseView<T>, std::int64_t, std::int64_t, EliminationState*,     \
+                             const PivotList<T>&, PanelWorkspace<T>&);                               \
+  template void take_pivot_rows(Host&, DenseView<T>, PivotRange, const std::int64_t*, T*);           \
+  template void put_back_pivot_rows(Host&, PivotRange, const std::int64_t*, const T*, T*);           \
+  template void put_back_columns(Host&, DenseView<T>, const std::int64_t*, const EliminationState*); \
+  template void scan(Host&, DenseView<const T>, double*, MatrixScan*);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

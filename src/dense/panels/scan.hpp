@@ -6,6 +6,7 @@
 
 #include <echelon/annotate.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -27,7 +28,7 @@ struct MatrixScan {
 /// Whether elimination of a matrix with elements of this magnitude may overflow or underflow in T.
 template <class T>
 ECHELON_ANYWHERE bool far_from_one(double magnitude) {
-  constexpr int far = std::numeric_limits<T>::max_exponent / 4;
+  constexpr int far = std::numeric_limits<Real<T>>::max_exponent / 4;
   const int exponent = magnitude > 0 ? std::ilogb(magnitude) : 0;
   return exponent < -far || exponent > far;
 }

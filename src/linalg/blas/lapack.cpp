@@ -10,7 +10,8 @@
 #include <limits>
 #include <vector>
 
-// Building blocks of sytrf_rook, which LAPACKE does not declare. The last argument is the length of `part`.
+// Building blocks of sytrf_rook and hetrf_rook, which LAPACKE does not declare. The last argument is the
+// length of `part`.
 extern "C" {
 void LAPACK_GLOBAL(slasyf_rook, SLASYF_ROOK)(const char* part, const int* n, const int* block, int* columns,
                                              float* a, const int* leading, int* pivots, float* work,
@@ -22,6 +23,20 @@ void LAPACK_GLOBAL(dlasyf_rook, DLASYF_ROOK)(const char* part, const int* n, con
                                              const int* leading_work, int* info, std::size_t);
 void LAPACK_GLOBAL(dsytf2_rook, DSYTF2_ROOK)(const char* part, const int* n, double* a, const int* leading,
                                              int* pivots, int* info, std::size_t);
+#define ECHELON_COMPLEX_ROOK(T, lower, upper)                                                                \
+  void LAPACK_GLOBAL(lower##lasyf_rook, upper##LASYF_ROOK)(                                                  \
+      const char* part, const int* n, const int* block, int* columns, T* a, const int* leading, int* pivots, \
+      T* work, const int* leading_work, int* info, std::size_t);                                             \
+  void LAPACK_GLOBAL(lower##lahef_rook, upper##LAHEF_ROOK)(                                                  \
+      const char* part, const int* n, const int* block, int* columns, T* a, const int* leading, int* pivots, \
+      T* work, const int* leading_work, int* info, std::size_t);                                             \
+  void LAPACK_GLOBAL(lower##sytf2_rook, upper##SYTF2_ROOK)(                                                  \
+      const char* part, const int* n, T* a, const int* leading, int* pivots, int* info, std::size_t);        \
+  void LAPACK_GLOBAL(lower##hetf2_rook, upper##HETF2_ROOK)(                                                  \
+      const char* part, const int* n, T* a, const int* leading, int* pivots, int* info, std::size_t);
+ECHELON_COMPLEX_ROOK(std::complex<float>, c, C)
+ECHELON_COMPLEX_ROOK(std::complex<double>, z, Z)
+#undef ECHELON_COMPLEX_ROOK
 }
 
 namespace echelon::lapack {
@@ -63,6 +78,12 @@ float norm_max(int n, const float* a) {
 }
 double norm_max(int n, const double* a) {
   return LAPACKE_dlange_work(LAPACK_COL_MAJOR, 'M', n, n, a, n, nullptr);
+}
+float norm_max(int n, const std::complex<float>* a) {
+  return LAPACKE_clange_work(LAPACK_COL_MAJOR, 'M', n, n, lapack_numbers(a), n, nullptr);
+}
+double norm_max(int n, const std::complex<double>* a) {
+  return LAPACKE_zlange_work(LAPACK_COL_MAJOR, 'M', n, n, lapack_numbers(a), n, nullptr);
 }
 float upper_norm_max(int n, const float* a) {
   return LAPACKE_slantr_work(LAPACK_COL_MAJOR, 'M', 'U', 'N', n, n, a, n, nullptr);
@@ -151,16 +172,44 @@ void sytrs_rook(int n, int columns, const double* ldl, const int* pivots, double
                "dsytrs_rook");
 }
 
+/// The routines of symmetric and Hermitian factorisations for complex numbers: `kind` is sy or he in the
+/// names of LAPACK, `panel` its routine for a block of columns.
+#define ECHELON_COMPLEX_ROOK(T, lower, upper, kind, KIND, panel, PANEL)                                 \
+  SymmetricStep panel(int n, int block, T* a, int leading, int* pivots, T* work) {                      \
+    SymmetricStep step{};                                                                               \
+    LAPACK_GLOBAL(lower##panel, upper##PANEL)                                                           \
+    ("L", &n, &block, &step.columns, a, &leading, pivots, work, &n, &step.zero_pivot, 1);               \
+    return step;                                                                                        \
+  }                                                                                                     \
+  SymmetricStep kind##tf2_rook(int n, T* a, int leading, int* pivots) {                                 \
+    SymmetricStep step{n, 0};                                                                           \
+    LAPACK_GLOBAL(lower##kind##tf2_rook, upper##KIND##TF2_ROOK)                                         \
+    ("L", &n, a, &leading, pivots, &step.zero_pivot, 1);                                                \
+    return step;                                                                                        \
+  }                                                                                                     \
+  void kind##trs_rook(int n, int columns, const T* ldl, const int* pivots, T* b, int leading) {         \
+    checked_info(                                                                                       \
+        LAPACKE_##lower##kind##trs_rook_work(LAPACK_COL_MAJOR, 'L', n, columns, lapack_numbers(ldl), n, \
+                                             pivots, lapack_numbers(b), leading),                       \
+        #lower #kind "trs_rook");                                                                       \
+  }
+ECHELON_COMPLEX_ROOK(std::complex<float>, c, C, sy, SY, lasyf_rook, LASYF_ROOK)
+ECHELON_COMPLEX_ROOK(std::complex<float>, c, C, he, HE, lahef_rook, LAHEF_ROOK)
+ECHELON_COMPLEX_ROOK(std::complex<double>, z, Z, sy, SY, lasyf_rook, LASYF_ROOK)
+ECHELON_COMPLEX_ROOK(std::complex<double>, z, Z, he, HE, lahef_rook, LAHEF_ROOK)
+#undef ECHELON_COMPLEX_ROOK
+
 namespace {
 
 /// Calls f(work, size) with the workspace that f(answer, -1) asks for, and returns its result. The functions
-/// of LAPACKE that do this refuse vectors with a NaN, which solves end with where numbers overflow.
+/// of LAPACKE that do this refuse vectors with a NaN, which solves end with where numbers overflow. `spare`
+/// elements follow the workspace: OpenBLAS's zgemv reads an element beyond vectors, without using it.
 template <class T, class F>
-int with_workspace(const F& f) {
+int with_workspace(const F& f, int spare = 0) {
   T size = 0;
   if (const int info = f(&size, -1); info != 0) return info;
   const auto elements = static_cast<std::size_t>(std::real(size));
-  std::vector<T> work(elements);
+  std::vector<T> work(elements + static_cast<std::size_t>(spare));
   return f(work.data(), static_cast<int>(elements));
 }
 
@@ -343,7 +392,7 @@ void gbtrs(bool transposed, int n, int lower, int upper, int columns, const std:
                                           pivots, lapack_numbers(tau), lapack_numbers(work), size,          \
                                           reals.data());                                                    \
     };                                                                                                      \
-    checked_info(with_workspace<T>(factor), #letter "geqp3");                                               \
+    checked_info(with_workspace<T>(factor, columns), #letter "geqp3");                                      \
   }                                                                                                         \
   void tzrzf(int rows, int columns, T* a, int leading, T* tau) {                                            \
     const auto factor = [&](T* work, int size) {                                                            \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// LAPACK routines, overloaded for float and double, those of LU, Cholesky and QR for complex numbers as
-/// well. Matrices are n by n, column-major, with leading dimension n.
+/// LAPACK routines, overloaded for float and double, those of factorisations for complex numbers as well.
+/// Matrices are n by n, column-major, with leading dimension n.
 #pragma once
 
 #include <complex>
@@ -17,6 +17,8 @@ double norm_one(int n, const std::complex<double>* a);
 /// max |a_ij|, of the whole matrix or of its upper triangle; NaN if there is one.
 float norm_max(int n, const float* a);
 double norm_max(int n, const double* a);
+float norm_max(int n, const std::complex<float>* a);
+double norm_max(int n, const std::complex<double>* a);
 float upper_norm_max(int n, const float* a);
 double upper_norm_max(int n, const double* a);
 
@@ -63,16 +65,38 @@ struct SymmetricStep {
   int columns;
   int zero_pivot;
 };
-/// Factors `block` or `block` - 1 columns of the lower triangle of a with rook pivoting and applies them to
-/// the rest. work: n * block elements.
+/// Factors `block` or `block` - 1 columns of the lower triangle of a symmetric a as L D L^T with rook
+/// pivoting and applies them to the rest. work: n * block elements, of complex numbers n more:
+/// OpenBLAS's zgemv reads an element beyond vectors, without using it.
 SymmetricStep lasyf_rook(int n, int block, float* a, int leading, int* pivots, float* work);
 SymmetricStep lasyf_rook(int n, int block, double* a, int leading, int* pivots, double* work);
+SymmetricStep lasyf_rook(int n, int block, std::complex<float>* a, int leading, int* pivots,
+                         std::complex<float>* work);
+SymmetricStep lasyf_rook(int n, int block, std::complex<double>* a, int leading, int* pivots,
+                         std::complex<double>* work);
 /// Factors all n columns, one after the other.
 SymmetricStep sytf2_rook(int n, float* a, int leading, int* pivots);
 SymmetricStep sytf2_rook(int n, double* a, int leading, int* pivots);
+SymmetricStep sytf2_rook(int n, std::complex<float>* a, int leading, int* pivots);
+SymmetricStep sytf2_rook(int n, std::complex<double>* a, int leading, int* pivots);
 /// Solves with the factors of the lower triangle, in place in b (n by columns).
 void sytrs_rook(int n, int columns, const float* ldl, const int* pivots, float* b, int leading);
 void sytrs_rook(int n, int columns, const double* ldl, const int* pivots, double* b, int leading);
+void sytrs_rook(int n, int columns, const std::complex<float>* ldl, const int* pivots, std::complex<float>* b,
+                int leading);
+void sytrs_rook(int n, int columns, const std::complex<double>* ldl, const int* pivots,
+                std::complex<double>* b, int leading);
+/// The same for a Hermitian a, as L D L^H. Imaginary parts of its diagonal are not read.
+SymmetricStep lahef_rook(int n, int block, std::complex<float>* a, int leading, int* pivots,
+                         std::complex<float>* work);
+SymmetricStep lahef_rook(int n, int block, std::complex<double>* a, int leading, int* pivots,
+                         std::complex<double>* work);
+SymmetricStep hetf2_rook(int n, std::complex<float>* a, int leading, int* pivots);
+SymmetricStep hetf2_rook(int n, std::complex<double>* a, int leading, int* pivots);
+void hetrs_rook(int n, int columns, const std::complex<float>* ldl, const int* pivots, std::complex<float>* b,
+                int leading);
+void hetrs_rook(int n, int columns, const std::complex<double>* ldl, const int* pivots,
+                std::complex<double>* b, int leading);
 
 /// Replaces the rows-by-columns matrix a by its QR factors, R above Householder vectors with factors tau.
 void geqrf(int rows, int columns, float* a, int leading, float* tau);

@@ -89,6 +89,11 @@ void refuse(const Answer<T>& answer, const VectorFacts& r, std::int64_t columns,
     return;
   }
   const std::string reason = outcome.message.empty() ? "" : outcome.message + "; ";
+  // Nothing is proven of complex equations: what an elimination says of them stands, to working precision.
+  if (is_complex<T> && outcome.status == Status::inconsistent) {
+    outcome.message = reason + residual;
+    return;
+  }
   const bool full = rank == columns;
   const bool regular = outcome.reciprocal_condition
                            ? (full || !rank) && *outcome.reciprocal_condition >= doubtful_condition<T>

@@ -47,9 +47,9 @@ template <class T>
 /// equations, or else if the measured error of x is below a half, or A is proven nonsingular: by inspection
 /// where the error was measured, else in any way; `underdetermined` if x satisfies the equations and the rank
 /// that the method found is not full, unless inspection proves A nonsingular. Otherwise the system is
-/// `inconsistent` if that is proven, a `breakdown` if A is far from singular by the condition number that the
-/// method found, or proven nonsingular where it found none, and else A is `singular` to working precision.
-/// `columns`: of A.
+/// `inconsistent` if that is proven, or if A is complex, of which nothing is proven, and the method says so, a
+/// `breakdown` if A is far from singular by the condition number that the method found, or proven nonsingular
+/// where it found none, and else A is `singular` to working precision. `columns`: of A.
 template <class T>
 void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome);
 

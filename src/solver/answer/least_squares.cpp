@@ -49,12 +49,19 @@ NormalResidual of_operator(const LinearOperator<T>& A, const Array<T>& r, const 
                            double damping, double matrix_norm) {
   if (!A.has_transpose() || !(matrix_norm > 0)) return {};
   Array<T> product(A.device(), A.columns());
-  A.apply_transposed(r.data(), product.data());
+  // A^H r is the conjugate of A^T conj(r).
+  std::vector<T> conjugated;
+  if constexpr (is_complex<T>) {
+    conjugated = r.to_vector();
+    std::transform(conjugated.begin(), conjugated.end(), conjugated.begin(),
+                   [](T value) { return conj(value); });
+  }
+  A.apply_transposed(is_complex<T> ? conjugated.data() : r.data(), product.data());
   double squares = 0;
   const std::vector<T> elements = product.to_vector();
   for (std::size_t j = 0; j < x.size(); ++j)
-    squares +=
-        squared_magnitude(static_cast<Dot<T>>(elements[j]) - damping * damping * static_cast<Dot<T>>(x[j]));
+    squares += squared_magnitude(conj(static_cast<Dot<T>>(elements[j])) -
+                                 damping * damping * static_cast<Dot<T>>(x[j]));
   return {std::sqrt(squares) / matrix_norm, std::sqrt(squares), matrix_norm};
 }
 

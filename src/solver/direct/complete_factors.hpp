@@ -2,10 +2,12 @@
 #pragma once
 
 #include "solver/direct/scales.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/solver/factors.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -21,7 +23,10 @@ MatrixFactors<T> complete(MatrixFactors<T> factors, const Scales<T>& scales, std
   const auto order = static_cast<std::size_t>(n);
   const auto set_scale = [&](const Array<T>& scale, std::vector<double>& target) {
     const std::vector<T> elements = scale.to_vector();
-    if (!elements.empty()) target.assign(elements.begin(), elements.end());
+    if (!elements.empty()) {
+      target.resize(elements.size());
+      std::transform(elements.begin(), elements.end(), target.begin(), [](T factor) { return real(factor); });
+    }
     if (target.empty()) target.assign(order, 1);
   };
   set_scale(scales.rows, factors.row_scales);

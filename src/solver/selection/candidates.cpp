@@ -32,9 +32,6 @@ constexpr double direct_at_last_seconds = 1200;
 constexpr double dense_first_seconds = 0.005;
 constexpr double dense_first_share = 0.25;
 
-/// Number of rows from which ldlt is faster than lu on one thread, see docs/benchmarks/lu.md; on several
-/// threads it is slower up to 2000 rows, since LAPACK's panels run on one.
-constexpr std::int64_t ldlt_rows = 1500;
 /// Number of rows from which the instructions that the BLAS uses decide between Cholesky and lu.
 constexpr std::int64_t blas_rows = 100;
 
@@ -246,9 +243,6 @@ class Candidates {
     return static_cast<std::int64_t>(std::min(seconds * rate / bytes, 1e6));
   }
 
-  /// Largest time of dense LU for which Gauss-Jordan elimination is tried on a singular matrix.
-  static constexpr double elimination_seconds = 2;
-
   void add(std::string method, Options parameters, std::string reason, std::optional<double> seconds = {}) {
     add(std::move(method), device_, std::move(parameters), std::move(reason), seconds);
   }
@@ -282,7 +276,7 @@ class Candidates {
   }
 
   void eliminate_singular() {
-    if (dense_seconds_ > elimination_seconds || !dense_fits(selection_)) return;
+    if (dense_seconds_ > most_elimination_seconds || !dense_fits(selection_)) return;
     add("gauss-jordan", {}, "A is singular: its rank, and whether b lies in its range");
   }
 
@@ -418,7 +412,8 @@ std::vector<Candidate> MethodSelection::candidates(std::size_t enough) const {
   return Candidates(*this).take(enough);
 }
 std::vector<Candidate> MethodSelection::singular_candidates() const {
-  if (complex || structure.rows != structure.columns) return {};
+  if (structure.rows != structure.columns) return {};
+  if (complex) return singular_complex_candidates(*this);
   return Candidates(*this).take_singular();
 }
 

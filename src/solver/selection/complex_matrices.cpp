@@ -85,12 +85,37 @@ std::vector<Candidate> complex_candidates(const MethodSelection& selection) {
                         share * seconds});
     };
     if (plausibly_definite(structure)) add("cholesky", "Cholesky, half of the work of LU", 0.5);
+    const bool mirrored = structure.hermitian_values || structure.symmetric_values;
+    const bool one_thread = selection.device.on_host() && selection.device.threads() == 1;
+    if (mirrored && one_thread && structure.rows >= ldlt_rows)
+      add("ldlt", "L D L^T with rook pivoting, half of the work of LU", 0.5);
     add("lu", "LU with partial pivoting", 1);
   }
   std::vector<Candidate> list;
   if (seconds <= first_seconds) list = std::exchange(direct, {});
   add_iterations(selection, kind, list);
   std::move(direct.begin(), direct.end(), std::back_inserter(list));
+  return list;
+}
+
+std::vector<Candidate> singular_complex_candidates(const MethodSelection& selection) {
+  const Structure& structure = selection.structure;
+  std::vector<Candidate> list;
+  const auto add = [&](const char* method, Options parameters, const char* reason) {
+    list.push_back({method, selection.device, std::move(parameters), reason});
+  };
+  const double dense_time = flops_ratio * dense_seconds(structure.rows, selection.device);
+  if (selection.factor) {
+    const DirectCost cost = sparse_cost(selection, selection.device);
+    if (cost.fits && flops_ratio * cost.seconds <= first_seconds)
+      add(structure.hermitian_values || structure.symmetric_values ? "sparse-ldlt" : "sparse-lu", {},
+          "A is singular: a factorisation tells its rank, and whether b lies in its range");
+  }
+  if (dense_time <= most_elimination_seconds && dense_fits(selection))
+    add("gauss-jordan", {}, "A is singular: its rank, and whether b lies in its range");
+  const char* const shape = "A is singular: a solution of minimal residual";
+  if (structure.hermitian_values) add("minres", {{"max_iterations", 2000}}, shape);
+  add("gmres", {{"restart", 200}, {"max_iterations", 1000}}, shape);
   return list;
 }
 

@@ -29,6 +29,12 @@ struct DirectCost {
 /// small A.
 [[nodiscard]] bool dense_fits(const MethodSelection& selection);
 
+/// Number of rows from which ldlt is faster than lu on one thread, see docs/benchmarks/lu.md; on several
+/// threads it is slower up to 2000 rows, since LAPACK's panels run on one.
+inline constexpr std::int64_t ldlt_rows = 1500;
+/// Largest time of dense LU for which Gauss-Jordan elimination is tried on a singular matrix.
+inline constexpr double most_elimination_seconds = 2;
+
 /// Seconds that a fill-reducing ordering and the symbolic factorisation take.
 [[nodiscard]] double ordering_seconds(const MethodSelection& selection);
 

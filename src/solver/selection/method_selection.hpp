@@ -159,6 +159,8 @@ inline constexpr std::int64_t dense_first_rows = 64;
 inline constexpr std::int64_t dense_complex_rows = 128;
 /// The methods for a square complex matrix, best first.
 [[nodiscard]] std::vector<Candidate> complex_candidates(const MethodSelection& selection);
+/// The methods for one that is known to be singular, best first.
+[[nodiscard]] std::vector<Candidate> singular_complex_candidates(const MethodSelection& selection);
 
 /// A sparse factorisation of fewer flops measures the error of an iterative method: that takes as long as to
 /// factor in the first place.

@@ -31,7 +31,9 @@ DensePlan plan_dense(const MethodSelection& selection) {
   const Structure& structure = selection.structure;
   DensePlan plan;
   plan.device = selection.device.on_host() ? selection.device : Device();
-  plan.seconds = orthogonal_flops(structure.rows, structure.columns) / dense_flops_per_second(plan.device);
+  const double real_flops = selection.complex ? 4 : 1;  // of an operation
+  plan.seconds =
+      real_flops * orthogonal_flops(structure.rows, structure.columns) / dense_flops_per_second(plan.device);
   const double elements = static_cast<double>(structure.rows) * static_cast<double>(structure.columns);
   const double bytes = 2 * elements * static_cast<double>(selection.element_size);
   plan.fits = std::max(structure.rows, structure.columns) < 2'000'000'000 &&
@@ -54,8 +56,11 @@ std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) 
   const std::string where = selection.device.on_host() ? "" : ", on the host, which has the decomposition";
   const Candidate direct{
       "qr", dense.device, {}, shape + ", by a decomposition that tells the rank" + where, dense.seconds};
-  const Candidate iterative{"lsmr", selection.device, {}, shape + ", by products with A and its transpose"};
-  if (selection.complex) return {direct};  // what takes complex matrices of any shape
+  const Candidate iterative{
+      "lsmr",
+      selection.device,
+      {},
+      shape + ", by products with A and its " + (selection.complex ? "adjoint" : "transpose")};
   std::vector<Candidate> list = {iterative};
   if (selection.factor) {
     const DirectCost cost = sparse_cost(selection, dense.device);

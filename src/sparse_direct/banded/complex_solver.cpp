@@ -95,6 +95,15 @@ class ComplexBandFactorization {
     }
   }
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+    DeterminantProduct product;
+    for (std::size_t j = 0; j < pivots_.size(); ++j) {
+      const auto column = static_cast<std::int64_t>(j);
+      product.multiply(static_cast<Dot<T>>(band_[lower_ + upper_ + column * height()]));
+      if (pivots_[j] != column + 1) product.exchange();
+    }
+    return product;
+  }
   [[nodiscard]] double norm() const { return norm_one_; }
   [[nodiscard]] std::size_t bytes() const {
     return band_.bytes() + pivots_.size() * sizeof(int) + order_.bytes();

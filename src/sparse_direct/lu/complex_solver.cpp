@@ -37,6 +37,8 @@ class ComplexSparseLuFactorization final
   ComplexSparseLuFactorization(const Device& device, const SparseLuOptions& options)
       : Base(device, SparseOptions::of(options), options.threshold) {}
 
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const { return this->fronts().determinant(); }
+  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const { return this->fronts().factors(); }
   [[nodiscard]] std::size_t bytes() const { return this->fronts().bytes(); }
 
  private:

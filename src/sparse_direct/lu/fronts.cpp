@@ -32,7 +32,7 @@ void FrontLu<T>::adapt_to_values(const Csr<T>& A) {
 }
 
 template <class T>
-DeterminantProduct FrontLu<T>::determinant() const requires(!is_complex<T>) {
+DeterminantProduct FrontLu<T>::determinant() const {
   DeterminantProduct product = pivot_product(fronts_.factors());
   product.divide_by_all(scaling().rows);
   product.divide_by_all(scaling().columns);
@@ -40,7 +40,7 @@ DeterminantProduct FrontLu<T>::determinant() const requires(!is_complex<T>) {
 }
 
 template <class T>
-MatrixFactors<T> FrontLu<T>::factors() const requires(!is_complex<T>) {
+MatrixFactors<T> FrontLu<T>::factors() const {
   MatrixFactors<T> result = unpack(fronts_.factors());
   result.row_scales = scaling().rows;
   result.column_scales = scaling().columns;

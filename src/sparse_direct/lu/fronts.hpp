@@ -50,8 +50,8 @@ class FrontLu {
     fronts_.substitute(transposed, columns, x, scratch);
   }
 
-  [[nodiscard]] DeterminantProduct determinant() const requires(!is_complex<T>);
-  [[nodiscard]] MatrixFactors<T> factors() const requires(!is_complex<T>);
+  [[nodiscard]] DeterminantProduct determinant() const;
+  [[nodiscard]] MatrixFactors<T> factors() const;
   [[nodiscard]] CostPrediction predicted_cost() const { return fronts_.predicted_cost(); }
   [[nodiscard]] std::size_t bytes() const {
     return fronts_.bytes() + (scaling().rows.size() + scaling().columns.size()) * sizeof(double);

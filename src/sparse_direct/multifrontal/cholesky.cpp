@@ -37,13 +37,11 @@ class SparseCholeskyFactorization final
   SparseCholeskyFactorization(const Device& device, const SparseCholeskyOptions& options)
       : Base(device, SparseOptions::of(options)) {}
 
-  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const requires(!is_complex<T>) {
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     return pivot_product(this->fronts().factors());
   }
   [[nodiscard]] Inertia inertia() const { return inertia_of(this->fronts().factors()); }
-  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const requires(!is_complex<T>) {
-    return unpack(this->fronts().factors());
-  }
+  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const { return unpack(this->fronts().factors()); }
   [[nodiscard]] std::size_t bytes() const { return this->fronts().bytes(); }
 
  private:

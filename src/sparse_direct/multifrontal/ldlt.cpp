@@ -40,7 +40,7 @@ class SparseLdltFactorization final
   SparseLdltFactorization(const Device& device, const SparseLdltOptions& options)
       : Base(device, SparseOptions::of(options), options.threshold) {}
 
-  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const requires(!is_complex<T>) {
+  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
     DeterminantProduct product = pivot_product(this->fronts().factors());
     product.divide_by_all(scaling_.rows);
     product.divide_by_all(scaling_.columns);
@@ -50,7 +50,7 @@ class SparseLdltFactorization final
     if (!has_inertia()) throw Error("a complex symmetric matrix has no inertia: a Hermitian one has");
     return inertia_of(this->fronts().factors());
   }
-  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const requires(!is_complex<T>) {
+  [[nodiscard]] MatrixFactors<T> factors(B& /*backend*/) const {
     MatrixFactors<T> result = unpack(this->fronts().factors());
     result.row_scales = scaling_.rows;
     result.column_scales = scaling_.columns;
@@ -66,8 +66,7 @@ class SparseLdltFactorization final
   void analyze_matrix(const Csr<T>& A, const AnalysisRequest& request) override {
     find_symmetry(A);
     SymmetricMatching matching;
-    if (!asymmetry_)
-      matching = with_magnitudes(A, [](const auto& sizes) { return symmetric_matching(sizes); });
+    if (!refusal_) matching = with_magnitudes(A, [](const auto& sizes) { return symmetric_matching(sizes); });
     const bool same = request.same_pattern && matching.partner == matching_.partner &&
                       this->fronts().layout().kind == factor_kind_;
     matching_ = std::move(matching);
@@ -84,11 +83,12 @@ class SparseLdltFactorization final
     if constexpr (is_complex<T>) {
       const MirrorComparison found = compare_with_mirror(MatrixRef<T>(A));
       factor_kind_ = found.not_hermitian ? FactorKind::ldlt : FactorKind::hermitian_ldlt;
-      asymmetry_.reset();
+      refusal_.reset();
       if (found.not_hermitian && found.not_symmetric)
-        asymmetry_ = Place{found.not_symmetric->row, found.not_symmetric->column};
+        refusal_ = neither_symmetric_nor_hermitian(found, "sparse-lu");
     } else {
-      asymmetry_ = find_asymmetry(A, this->device());
+      const std::optional<Place> place = find_asymmetry(A, this->device());
+      refusal_ = place ? std::optional(not_symmetric(*place, Status::breakdown)) : std::nullopt;
     }
   }
   [[nodiscard]] bool has_inertia() const {
@@ -112,7 +112,7 @@ class SparseLdltFactorization final
   }
 
   Outcome factor_values(const Context& context) override {
-    if (asymmetry_) return refused();
+    if (refusal_) return *refusal_;
     PivotedFactorization<T>& fronts = this->fronts();
     if (std::optional<Outcome> lack = fronts.lack_of_memory("the factorisation")) return *lack;
     Outcome outcome = this->factor_and_assess(context, fronts, scaling_);
@@ -120,12 +120,6 @@ class SparseLdltFactorization final
     this->decide_and_complete(
         context, fronts, scaling_, this->are_trustworthy(context, fronts), matching_.structural_rank,
         [this](Outcome& completed) { add_statistics(completed); }, outcome);
-    return outcome;
-  }
-
-  [[nodiscard]] Outcome refused() const {
-    Outcome outcome = not_symmetric(*asymmetry_, Status::breakdown);
-    if (is_complex<T>) outcome.message += ", nor is it Hermitian; sparse-lu takes any A";
     return outcome;
   }
 
@@ -158,7 +152,7 @@ class SparseLdltFactorization final
   SymmetricMatching matching_;
   ScalingKind scaling_kind_ = ScalingKind::infinity_norm;
   FactorKind factor_kind_ = FactorKind::ldlt;
-  std::optional<Place> asymmetry_;
+  std::optional<Outcome> refusal_;  // of an A without symmetry
 };
 
 }  // namespace

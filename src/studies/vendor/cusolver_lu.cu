@@ -82,7 +82,7 @@ class CusolverFactorization {
     if (tau_.size() == 0) {
       count_exchanges(product, pivots_.to_vector(), 1);
     } else {
-      count_reflections(product, tau_.to_vector());
+      multiply_by_reflections(product, tau_.to_vector());
     }
     return product;
   }

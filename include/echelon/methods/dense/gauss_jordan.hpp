@@ -13,6 +13,7 @@ namespace echelon {
 struct ECHELON_API GaussJordanOptions {
   static constexpr std::string_view name = "gauss-jordan";
   static constexpr Targets targets = Targets::all;
+  static constexpr bool takes_complex = true;
   /// Threshold of dependence: a column depends on those before it if its pivot is at most this times
   /// ||A||_inf; default 4 sqrt(max(m, n)) times the machine epsilon.
   std::optional<double> tolerance = {};
@@ -40,7 +41,9 @@ struct ECHELON_API GaussJordanOptions {
 /// panels, and 2 n^2 flops a right-hand side (twice that with each step of refinement). If the columns are
 /// dependent by the tolerance, every right-hand side is reported as `underdetermined`, with a particular
 /// solution, or `inconsistent`, with a row that contradicts the others; if the rows are dependent, as
-/// `inconsistent` if they contradict each other. <echelon/rref.hpp> also gives the null space, the reduced
+/// `inconsistent` if they contradict each other. Complex matrices are eliminated on the host, in their own
+/// precision, and their ranks are known to working precision: exact ones are those of real matrices.
+/// <echelon/rref.hpp> also gives the null space, the reduced
 /// row echelon form and the inverse.
 template <class T>
 using GaussJordan = SolverOf<T, GaussJordanOptions>;

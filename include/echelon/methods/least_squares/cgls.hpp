@@ -12,13 +12,14 @@ namespace echelon {
 struct ECHELON_API CglsOptions {
   static constexpr std::string_view name = "cgls";
   static constexpr Targets targets = Targets::both;
+  static constexpr bool takes_complex = true;
   /// The d of min ||b - A x||_2^2 + d^2 ||x||_2^2, at least 0.
   double damping = 0;
   /// Iterate with columns of norm 1, where A has at least as many rows as columns. An x of a rank-deficient A
   /// then has the least norm of all only if its columns are of equal norm.
   bool scale_columns = true;
   /// Stopping criteria. The iteration also ends with an x of least residual: once
-  /// |a^T r| <= rtol ||a|| ||r|| for the columns a of A and r = b - A x.
+  /// |a^H r| <= rtol ||a|| ||r|| for the columns a of A and r = b - A x.
   Stop stop = {};
 
   /// Describes each option.
@@ -27,9 +28,9 @@ struct ECHELON_API CglsOptions {
 
 /// Least squares for an A of any shape, by conjugate gradients on the normal equations, without forming them:
 /// the iterates of `lsqr`, with fewer operations and somewhat larger rounding errors where A is
-/// ill-conditioned. Needs products with A^T.
+/// ill-conditioned. Needs products with A^H.
 /// M. R. Hestenes and E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952).
-/// An iteration costs a product with A, one with A^T, 6 m and 10 n flops; 3 m + 4 n elements are held, and
+/// An iteration costs a product with A, one with A^H, 6 m and 10 n flops; 3 m + 4 n elements are held, and
 /// A^T of a sparse A.
 template <class T>
 using Cgls = SolverOf<T, CglsOptions>;

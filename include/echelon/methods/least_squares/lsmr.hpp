@@ -12,13 +12,14 @@ namespace echelon {
 struct ECHELON_API LsmrOptions {
   static constexpr std::string_view name = "lsmr";
   static constexpr Targets targets = Targets::both;
+  static constexpr bool takes_complex = true;
   /// The d of min ||b - A x||_2^2 + d^2 ||x||_2^2, at least 0.
   double damping = 0;
   /// Iterate with columns of norm 1, where A has at least as many rows as columns. An x of a rank-deficient A
   /// then has the least norm of all only if its columns are of equal norm.
   bool scale_columns = true;
   /// Stopping criteria. The iteration also ends with an x of least residual: once
-  /// |a^T r| <= rtol ||a|| ||r|| for the columns a of A and r = b - A x.
+  /// |a^H r| <= rtol ||a|| ||r|| for the columns a of A and r = b - A x.
   Stop stop = {};
 
   /// Describes each option.
@@ -26,10 +27,10 @@ struct ECHELON_API LsmrOptions {
 };
 
 /// Least squares for an A of any shape, by minimal residuals of the normal equations on the bidiagonalisation
-/// of Golub and Kahan: ||A^T r|| falls in every iteration, and ||r|| too. The solution of least norm of an
-/// underdetermined system. Needs products with A^T.
+/// of Golub and Kahan: ||A^H r|| falls in every iteration, and ||r|| too. The solution of least norm of an
+/// underdetermined system. Needs products with A^H.
 /// D. C.-L. Fong and M. Saunders, SIAM J. Sci. Comput. 33 (2011).
-/// An iteration costs a product with A, one with A^T, 6 m and 20 n flops; 3 m + 7 n elements are held, and
+/// An iteration costs a product with A, one with A^H, 6 m and 20 n flops; 3 m + 7 n elements are held, and
 /// A^T of a sparse A.
 template <class T>
 using Lsmr = SolverOf<T, LsmrOptions>;

@@ -12,13 +12,14 @@ namespace echelon {
 struct ECHELON_API LsqrOptions {
   static constexpr std::string_view name = "lsqr";
   static constexpr Targets targets = Targets::both;
+  static constexpr bool takes_complex = true;
   /// The d of min ||b - A x||_2^2 + d^2 ||x||_2^2, at least 0.
   double damping = 0;
   /// Iterate with columns of norm 1, where A has at least as many rows as columns. An x of a rank-deficient A
   /// then has the least norm of all only if its columns are of equal norm.
   bool scale_columns = true;
   /// Stopping criteria. The iteration also ends with an x of least residual: once
-  /// |a^T r| <= rtol ||a|| ||r|| for the columns a of A and r = b - A x.
+  /// |a^H r| <= rtol ||a|| ||r|| for the columns a of A and r = b - A x.
   Stop stop = {};
 
   /// Describes each option.
@@ -27,8 +28,8 @@ struct ECHELON_API LsqrOptions {
 
 /// Least squares for an A of any shape, by conjugate gradients on the normal equations in the bidiagonal form
 /// of Golub and Kahan: ||r|| falls in every iteration. The solution of least norm of an underdetermined
-/// system. Needs products with A^T. C. C. Paige and M. A. Saunders, ACM Trans. Math. Softw. 8 (1982). An
-/// iteration costs a product with A, one with A^T, 6 m and 15 n flops; 3 m + 6 n elements are held, and A^T
+/// system. Needs products with A^H. C. C. Paige and M. A. Saunders, ACM Trans. Math. Softw. 8 (1982). An
+/// iteration costs a product with A, one with A^H, 6 m and 15 n flops; 3 m + 6 n elements are held, and A^T
 /// of a sparse A.
 template <class T>
 using Lsqr = SolverOf<T, LsqrOptions>;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/fronts/unpack.hpp"
 
+#include "support/scalar.hpp"
+
 #include <echelon/error.hpp>
 #include <echelon/matrix/csr.hpp>
 
@@ -36,7 +38,7 @@ template <class T>
 class TriangleElements {
  public:
   void add(std::int64_t row, std::int64_t column, T value) {
-    if (value != 0)
+    if (value != T{0})
       elements_.push_back({static_cast<std::int32_t>(row), static_cast<std::int32_t>(column), value});
   }
   [[nodiscard]] Csr<T> matrix(std::int64_t n) const { return Csr<T>::from_triplets(n, n, elements_); }
@@ -80,6 +82,20 @@ Csr<T> upper_triangle(const MultifrontalFactors<T>& factors) {
   return upper.matrix(factors.n);
 }
 
+/// Multiplies by the determinant of the pivot that begins at d, which is real for a Hermitian D. True if its
+/// order is two.
+template <class T>
+bool multiply_by_block(DeterminantProduct& product, bool hermitian, const T* d) {
+  const bool pair = d[1] != T{0};
+  if (hermitian) {
+    pair ? multiply_by_pair(product, echelon::real(d[0]), magnitude(d[1]), echelon::real(d[2]))
+         : product.multiply(real(d[0]));
+  } else {
+    pair ? multiply_by_pair(product, d[0], d[1], d[2]) : product.multiply(static_cast<Dot<T>>(d[0]));
+  }
+  return pair;
+}
+
 }  // namespace
 
 template <class T>
@@ -89,20 +105,12 @@ DeterminantProduct pivot_product(const MultifrontalFactors<T>& factors) {
   bool second = false;  // of a pivot of order two
   for_pivots(factors, [&](const FrontRecord& /*record*/, const FactoredFront<T>& front, std::int32_t p) {
     if (!has_block_diagonal(factors.kind)) {
-      const auto pivot = static_cast<double>(front.lower[p + std::int64_t{front.size} * p]);
-      product.multiply(pivot);
-      if (factors.kind == FactorKind::cholesky) product.multiply(pivot);
+      const T pivot = front.lower[p + std::int64_t{front.size} * p];
+      if (factors.kind == FactorKind::lu) return product.multiply(static_cast<Dot<T>>(pivot));
+      for (int side = 0; side < 2; ++side) product.multiply(real(pivot));
       return;
     }
-    const T* const d = front.right + 2 * p;
-    if (second) {
-      second = false;
-    } else if (d[1] == 0) {
-      product.multiply(static_cast<double>(d[0]));
-    } else {
-      multiply_by_pair(product, d[0], d[1], d[2]);
-      second = true;
-    }
+    second = !second && multiply_by_block(product, is_hermitian(factors.kind), front.right + 2 * p);
   });
   if (factors.kind == FactorKind::lu) {
     product.permute(factors.row_order);
@@ -136,7 +144,7 @@ MatrixFactors<T> unpack(const MultifrontalFactors<T>& factors) {
       break;
     case FactorKind::ldlt:
     case FactorKind::hermitian_ldlt:
-      result.form = FactorForm::ldlt;
+      result.form = factors.kind == FactorKind::ldlt ? FactorForm::ldlt : FactorForm::hermitian_ldlt;
       for_pivots(factors, [&](const FrontRecord& /*record*/, const FactoredFront<T>& front, std::int32_t p) {
         result.diagonal.push_back(front.right[2 * p]);
         result.subdiagonal.push_back(front.right[2 * p + 1]);
@@ -146,12 +154,11 @@ MatrixFactors<T> unpack(const MultifrontalFactors<T>& factors) {
   return result;
 }
 
-template DeterminantProduct pivot_product(const MultifrontalFactors<float>&);
-template DeterminantProduct pivot_product(const MultifrontalFactors<double>&);
-#define ECHELON_INSTANTIATE(T) template Inertia inertia_of(const MultifrontalFactors<T>&);
+#define ECHELON_INSTANTIATE(T)                                              \
+  template DeterminantProduct pivot_product(const MultifrontalFactors<T>&); \
+  template Inertia inertia_of(const MultifrontalFactors<T>&);               \
+  template MatrixFactors<T> unpack(const MultifrontalFactors<T>&);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
-template MatrixFactors<float> unpack(const MultifrontalFactors<float>&);
-template MatrixFactors<double> unpack(const MultifrontalFactors<double>&);
 
 }  // namespace echelon::sparse_direct
