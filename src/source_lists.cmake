@@ -40,6 +40,8 @@ set(sources_of_targets
   multigrid/galerkin.cpp
   multigrid/geometric/interpolation.cpp
   multigrid/geometric/solver.cpp
+  multigrid/structured/cycle.cpp
+  multigrid/structured/hierarchy.cpp
   multigrid/structured/solver.cpp
   relaxation/gauss_seidel/solvers.cpp
   relaxation/gauss_seidel/sweeper.cpp
@@ -62,6 +64,8 @@ set(sources_without_opencl
   domain_decomposition/schur/blocks.cpp
   exact/rank.cpp
   mapped_echelon/solver.cpp
+  multigrid/structured/cycle.cpp
+  multigrid/structured/hierarchy.cpp
   multigrid/structured/solver.cpp
   sparse_direct/banded/operations.cpp
   sparse_direct/banded/solver.cpp

@@ -41,9 +41,6 @@ class CgMethod : public IterativeMethod<B, T> {
     return krylov::relative_curvature<B, T>(v.backend, this->matrix(), v.cg.p.data());
   }
 
- private:
-  [[nodiscard]] bool supports_scaling() const override { return true; }
-
   void start(SolveWorkspace& workspace, const T* b, T* x) const override {
     const IteratedColumn column{&workspace, b, x};
     start_together({&column, 1});
@@ -63,6 +60,12 @@ class CgMethod : public IterativeMethod<B, T> {
         [&] { method.multiply_directions(columns); },
         [&](auto use) { method.precondition_residuals(columns, use); });
   }
+  void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {
+    static_cast<Vectors&>(workspace).cg.collect(workspace.host_state, place);
+  }
+
+ private:
+  [[nodiscard]] bool supports_scaling() const override { return true; }
 
   /// The columns as those of the recurrence.
   static ColumnList<Column> cg_columns(std::span<const IteratedColumn> columns) {
@@ -71,10 +74,6 @@ class CgMethod : public IterativeMethod<B, T> {
               return Column{v.state(),  &v.cg, columns[c].x,
                             v.r.data(), c,     std::ldexp(1.0, v.scale.preconditioned)};
             }};
-  }
-
-  void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {
-    static_cast<Vectors&>(workspace).cg.collect(workspace.host_state, place);
   }
 };
 

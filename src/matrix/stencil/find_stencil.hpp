@@ -14,17 +14,25 @@
 
 namespace echelon {
 
-/// Number among 27, see NeighbourOffset, of column j seen from point p; -1 if it is no neighbour.
-ECHELON_ANYWHERE inline int neighbour_number(const GridNumbering& grid, const GridPoint& p, std::int64_t j) {
+/// A column seen from a point of a grid.
+struct SeenColumn {
+  int number = 0;           ///< among 27, see NeighbourOffset; -1 if it is no neighbour
+  std::uint32_t wraps = 0;  ///< bit a: it is a neighbour if axis a is periodic
+};
+ECHELON_ANYWHERE inline SeenColumn see_column(const GridNumbering& grid, const GridPoint& p, std::int64_t j) {
   std::int32_t at[3];
   grid.coordinates(j, at);
-  int number = 0;
+  SeenColumn seen;
   for (int a = 2; a >= 0; --a) {
     const std::int32_t distance = at[a] - p.at[a];
-    if (distance < -1 || distance > 1) return -1;
-    number = 3 * number + distance + 1;
+    const std::int32_t farthest = grid.points[a] > 2 ? grid.points[a] - 1 : 2;
+    const bool wraps = distance == farthest || distance == -farthest;
+    if (!wraps && (distance < -1 || distance > 1)) return {-1, 0};
+    const int along = !wraps ? distance : distance > 0 ? -1 : 1;
+    seen.number = 3 * seen.number + along + 1;
+    seen.wraps |= static_cast<std::uint32_t>(wraps) << static_cast<unsigned>(a);
   }
-  return number;
+  return seen;
 }
 
 /// Rows that stand for the regions of a grid, for the test whether coefficients are constant: of region g the
@@ -47,19 +55,40 @@ struct ReadRegionRow {
     for (int number = 0; number < 27; ++number) values[number] = T{0};
     rows->lengths[region] = A.end(p.index) - A.begin(p.index);
     for (std::int64_t k = A.begin(p.index); k < A.end(p.index); ++k) {
-      const int number = neighbour_number(grid, p, A.column(k));
+      const int number = see_column(grid, p, A.column(k)).number;
       if (number >= 0) values[number] = A.values[k];
     }
   }
 };
 
+/// The row that stands for a region, if it couples its point with one that is no neighbour on this grid.
+template <class T>
+struct CheckRegionRow {
+  SparseRows<T> A;
+  GridNumbering grid;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t region) const {
+    std::int32_t at[3];
+    grid.coordinates_in_region(region, at);
+    const GridPoint p = grid.point(at);
+    for (std::int64_t k = A.begin(p.index); k < A.end(p.index); ++k) {
+      const SeenColumn seen = see_column(grid, p, A.column(k));
+      bool fits = seen.number >= 0;
+      for (int a = 0; a < 3; ++a) fits = fits && (grid.periodic[a] || (seen.wraps >> a & 1U) == 0);
+      if (!fits) return {p.index};
+    }
+    return {};
+  }
+};
+
 /// Facts about rows as those of a stencil matrix.
 struct StencilCheck {
-  FirstIndex outside;      ///< row with an element that is no neighbour
-  FirstIndex differing;    ///< row that differs from the one that stands for its region
-  std::uint32_t used = 0;  ///< bit k: there are elements of neighbour number k
+  FirstIndex outside;       ///< row with an element that is no neighbour
+  FirstIndex differing;     ///< row that differs from the one that stands for its region
+  std::uint32_t used = 0;   ///< bit k: there are elements of neighbour number k
+  std::uint32_t wraps = 0;  ///< bit a: the last points along axis a are neighbours of the first ones
   friend ECHELON_ANYWHERE StencilCheck combine(const StencilCheck& a, const StencilCheck& b) {
-    return {combine(a.outside, b.outside), combine(a.differing, b.differing), a.used | b.used};
+    return {combine(a.outside, b.outside), combine(a.differing, b.differing), a.used | b.used,
+            a.wraps | b.wraps};
   }
 };
 template <class T>
@@ -75,12 +104,13 @@ struct CheckStencilRow {
     bool differs = end - begin != rows->lengths[p.region];
     StencilCheck check;
     for (std::int64_t k = begin; k < end; ++k) {
-      const int number = neighbour_number(grid, p, A.column(k));
-      if (number < 0) {
+      const SeenColumn seen = see_column(grid, p, A.column(k));
+      if (seen.number < 0) {
         check.outside.value = i;
       } else {
-        check.used |= std::uint32_t{1} << static_cast<unsigned>(number);
-        differs = differs || A.values[k] != values[number];
+        check.used |= std::uint32_t{1} << static_cast<unsigned>(seen.number);
+        check.wraps |= seen.wraps;
+        differs = differs || A.values[k] != values[seen.number];
       }
     }
     if (differs) check.differing.value = i;
@@ -128,14 +158,15 @@ struct CopyStencilRow {
     const GridPoint p = grid.point(i);
     for (int place = 0; place < Layout::points; ++place) values[place * n + i] = T{0};
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
-      const NeighbourOffset offset(neighbour_number(grid, p, A.column(k)));
+      const NeighbourOffset offset(see_column(grid, p, A.column(k)).number);
       values[Layout::place(offset.x, offset.y, offset.z) * n + i] = A.values[k];
     }
   }
 };
 
-/// A as a stencil matrix on this grid of as many points as A has rows; none, with the reason, if an element
-/// of A couples points that are no neighbours. Reads A once, or twice if its coefficients vary; waits.
+/// A as a stencil matrix on this grid of as many points as A has rows, whose axes are periodic where A
+/// couples their ends; none, with the reason, if an element of A couples points that are no neighbours. Reads
+/// A once, or twice if its coefficients vary; waits.
 template <class B, class T>
 [[nodiscard]] std::optional<StencilMatrix<T>> find_stencil(B& backend, const Csr<T>& A, const Grid& grid,
                                                            std::string& reason) {
@@ -152,6 +183,7 @@ template <class B, class T>
                          check.differing.value == FirstIndex::none,
                          std::popcount(check.used),
                          {}};
+  for (std::size_t a = 0; a < 3; ++a) found.grid.periodic[a] = (check.wraps >> a & 1U) != 0;
   found.values = Array<T>(backend.device(), found.places() * found.stride());
   with_layout(found, [&]<class Layout, bool constant>() {
     if constexpr (constant) {

@@ -39,6 +39,8 @@ struct GridPoint {
   /// base 3. Rows of constant coefficients are alike within a region.
   std::int32_t region;
   /// Index of the neighbour before, and after, the point in each axis, less its own; 0 where there is none.
+  /// From the first point of a periodic axis to the one before, the last, it is positive; from the last one
+  /// to the one after negative.
   std::int32_t before[3];
   std::int32_t after[3];
 };
@@ -50,6 +52,7 @@ inline constexpr std::int64_t grid_regions = 27;
 struct GridNumbering {
   std::int32_t points[3];
   std::int32_t strides[3];
+  bool periodic[3];
   FixedDivisor line;
   FixedDivisor plane;
 
@@ -57,6 +60,7 @@ struct GridNumbering {
       : points{static_cast<std::int32_t>(grid.points[0]), static_cast<std::int32_t>(grid.points[1]),
                static_cast<std::int32_t>(grid.points[2])},
         strides{1, points[0], points[0] * points[1]},
+        periodic{grid.periodic[0], grid.periodic[1], grid.periodic[2]},
         line(points[0]),
         plane(std::int64_t{points[0]} * points[1]) {}
 
@@ -71,6 +75,12 @@ struct GridNumbering {
     const std::int64_t in_plane = index - at[2] * (std::int64_t{points[0]} * points[1]);
     at[1] = line.quotient(in_plane);
     at[0] = static_cast<std::int32_t>(in_plane - at[1] * std::int64_t{points[0]});
+  }
+  /// The coordinate beside one along an axis: -1 or points[axis] at the end of one that is not periodic.
+  [[nodiscard]] ECHELON_ANYWHERE std::int32_t moved(int axis, std::int32_t at, int distance) const {
+    const std::int32_t next = at + distance;
+    if (!periodic[axis]) return next;
+    return next < 0 ? next + points[axis] : next < points[axis] ? next : next - points[axis];
   }
   [[nodiscard]] ECHELON_ANYWHERE std::int32_t region(const std::int32_t* at) const {
     std::int32_t region = 0;
@@ -106,8 +116,9 @@ struct GridNumbering {
     p.index = index(at);
     for (int a = 0; a < 3; ++a) {
       p.at[a] = at[a];
-      p.before[a] = at[a] > 0 ? -strides[a] : 0;
-      p.after[a] = at[a] + 1 < points[a] ? strides[a] : 0;
+      const std::int32_t around = periodic[a] ? (points[a] - 1) * strides[a] : 0;
+      p.before[a] = at[a] > 0 ? -strides[a] : around;
+      p.after[a] = at[a] + 1 < points[a] ? strides[a] : -around;
     }
     p.region = region(at);
     return p;

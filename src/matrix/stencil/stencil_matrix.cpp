@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/stencil/stencil_matrix.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -12,7 +13,12 @@ template <class T>
 std::string to_string(const StencilMatrix<T>& A) {
   std::string text = std::to_string(A.points) + "-point, " + std::to_string(A.grid.points[0]);
   for (int a = 1; a < A.axes; ++a) text += " x " + std::to_string(A.grid.points[static_cast<std::size_t>(a)]);
-  return text + (A.constant ? ", constant coefficients" : ", variable coefficients");
+  std::string periodic;
+  for (std::size_t a = 0; a < 3; ++a) {
+    if (A.grid.periodic[a])
+      periodic += (periodic.empty() ? ", periodic in " : " and ") + std::string(1, "xyz"[a]);
+  }
+  return text + periodic + (A.constant ? ", constant coefficients" : ", variable coefficients");
 }
 
 template <class T>
@@ -23,6 +29,7 @@ Csr<T> to_csr(const StencilMatrix<T>& A) {
   std::vector<std::int64_t> offsets = {0};
   std::vector<std::int32_t> columns;
   std::vector<T> elements;
+  std::vector<std::pair<std::int32_t, T>> row;
   with_layout(A, [&]<class Layout, bool constant>() {
     for (std::int64_t i = 0; i < A.rows(); ++i) {
       const GridPoint p = grid.point(i);
@@ -31,10 +38,16 @@ Csr<T> to_csr(const StencilMatrix<T>& A) {
         const int place = Layout::place(offset.x, offset.y, offset.z);
         const T value = place < 0 ? T{0} : coefficients.template at<constant>(place, p);
         if (value == T{0}) continue;
-        const std::int32_t at[3] = {p.at[0] + offset.x, p.at[1] + offset.y, p.at[2] + offset.z};
-        columns.push_back(static_cast<std::int32_t>(grid.index(at)));
+        const std::int32_t at[3] = {grid.moved(0, p.at[0], offset.x), grid.moved(1, p.at[1], offset.y),
+                                    grid.moved(2, p.at[2], offset.z)};
+        row.emplace_back(grid.index(at), value);
+      }
+      std::sort(row.begin(), row.end());  // neighbours around a periodic axis come out of order
+      for (const auto& [column, value] : row) {
+        columns.push_back(column);
         elements.push_back(value);
       }
+      row.clear();
       offsets.push_back(static_cast<std::int64_t>(columns.size()));
     }
   });

@@ -38,7 +38,9 @@ AmgOptions cycle_options(const MultigridOptions& options) {
 
 template <class B, class T>
 std::optional<Grid> grid_of(B& backend, const GeometricMultigridOptions& options, const MatrixRef<T>& A) {
-  return find_grid(backend, options.grid, A);
+  std::optional<Grid> grid = find_grid(backend, options.grid, A);
+  if (grid) grid->periodic = {};  // the interpolation ends at the last point of a periodic axis, too
+  return grid;
 }
 template <class B, class T>
 std::optional<Grid> grid_of(B& /*backend*/, const MultigridOptions& /*options*/, const MatrixRef<T>& A) {

@@ -11,10 +11,15 @@
 
 namespace echelon::multigrid {
 
+/// Axes are strong whose connections are at least this share of the strongest. Point smoothers leave errors
+/// that are smooth along strong connections only.
+inline constexpr double strong_axis = 0.3;
+
 /// Sums and extremes over the rows of a stencil matrix.
 struct StencilCharacter {
   MatrixCharacter rows;             ///< without a hash of the pattern
   double strengths[3] = {0, 0, 0};  ///< sums of the connections along each axis
+  double weak_rows[3] = {0, 0, 0};  ///< numbers of rows whose connections along each axis are weak
   double largest_nonpositive = 0;   ///< 1 if a diagonal element is not positive
   Largest spectral_radius;          ///< estimate for D^-1 A
   Largest asymmetry;                ///< |a_ij - a_ji| / (|a_ij| + |a_ji|)
@@ -23,6 +28,7 @@ struct StencilCharacter {
     return {
         combine(a.rows, b.rows),
         {a.strengths[0] + b.strengths[0], a.strengths[1] + b.strengths[1], a.strengths[2] + b.strengths[2]},
+        {a.weak_rows[0] + b.weak_rows[0], a.weak_rows[1] + b.weak_rows[1], a.weak_rows[2] + b.weak_rows[2]},
         a.largest_nonpositive > b.largest_nonpositive ? a.largest_nonpositive : b.largest_nonpositive,
         combine(a.spectral_radius, b.spectral_radius),
         combine(a.asymmetry, b.asymmetry)};
@@ -67,17 +73,22 @@ struct DescribeStencilRow {
       own.same_sign += value > 0 ? count * value : 0;
       sums[(x != 0 ? 1 : 0) + (y != 0 ? 2 : 0) + (z != 0 ? 4 : 0)] += value;
       if (finds_asymmetry && value != 0) {
-        const std::int32_t other[3] = {at[0] + x, at[1] + y, at[2] + z};
+        const std::int32_t other[3] = {grid.moved(0, at[0], x), grid.moved(1, at[1], y),
+                                       grid.moved(2, at[2], z)};
         const auto transposed =
             static_cast<double>(A.template at<is_constant>(Layout::points - 1 - slot, grid.point(other)));
         found.asymmetry = combine(
             found.asymmetry, Largest{std::fabs(value - transposed) / (magnitude + std::fabs(transposed))});
       }
     });
+    double strengths[3] = {0, 0, 0};
     for (int axis = 0; axis < 3; ++axis) {
-      for (int apart = 0; apart < 8; ++apart) {
-        if ((apart >> axis & 1) != 0) found.strengths[axis] -= count * sums[apart];
-      }
+      for (int apart = 0; apart < 8; ++apart) strengths[axis] -= (apart >> axis & 1) != 0 ? sums[apart] : 0;
+    }
+    for (int axis = 0; axis < 3; ++axis) {
+      const double along_others = std::fmax(strengths[(axis + 1) % 3], strengths[(axis + 2) % 3]);
+      found.strengths[axis] = count * strengths[axis];
+      found.weak_rows[axis] = strengths[axis] < strong_axis * along_others ? count : 0;
     }
     own.off_diagonal = count * magnitudes;
     own.largest_diagonal = std::fabs(diagonal);

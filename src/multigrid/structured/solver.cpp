@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conjugate gradients with multigrid for matrices that are stencils on a grid: `structured-multigrid`.
+// Multigrid for matrices that are stencils on a grid, in conjugate gradients, or in BiCGStab for an
+// unsymmetric matrix: `structured-multigrid`.
+#include "krylov/bicgstab.hpp"
 #include "krylov/cg_method.hpp"
 #include "linalg/vector/float_vector.hpp"
 #include "matrix/stencil/find_grid.hpp"
@@ -29,32 +31,6 @@ namespace {
 
 using namespace multigrid;
 
-/// b = factor r, divided by the diagonal elements in float.
-template <class T, bool is_constant>
-struct RoundResidual {
-  const FloatScale* scale;
-  const float* diagonal;  ///< or null
-  const T* r;
-  float* b;
-  ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    const auto rounded = static_cast<float>(scale->factor * static_cast<double>(r[p.index]));
-    b[p.index] = diagonal == nullptr ? rounded : rounded / diagonal[is_constant ? p.region : p.index];
-  }
-};
-
-/// y = factor A x.
-template <class T, class Layout, bool is_constant>
-struct MultiplyStencil {
-  StencilCoefficients<T> A;
-  T factor;
-  const T* x;
-  T* y;
-  ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    const T own = A.template at<is_constant>(Layout::center, p) * read_only(x + p.index);
-    y[p.index] = factor * (own + neighbour_sum<Layout, is_constant>(A, p, x));
-  }
-};
-
 template <class B, class T>
 class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultigridMethod<B, T>, B, T> {
   using Base = krylov::CgMethod<StructuredMultigridMethod<B, T>, B, T>;
@@ -62,7 +38,20 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
   using typename Base::Column;
   using typename Base::IteratedColumn;
   using typename Base::SolveWorkspace;
-  using typename Base::Vectors;
+
+  /// Vectors of conjugate gradients, and what BiCGStab has in addition.
+  struct Vectors : Base::Vectors {
+    Vectors(const Device& device, std::int64_t size, bool stores_z, bool symmetric)
+        : Base::Vectors(device, size, stores_z || !symmetric),
+          s(device, symmetric ? 0 : size),
+          t(device, symmetric ? 0 : size),
+          y(device, symmetric ? 0 : size) {}
+    [[nodiscard]] std::size_t bytes() const override { return Base::Vectors::bytes() + 3 * s.bytes(); }
+    [[nodiscard]] krylov::BicgstabVectors<T> stabilised() {
+      return {s.data(), this->cg.p.data(), this->cg.q.data(), t.data(), y.data(), this->cg.z.data()};
+    }
+    Array<T> s, t, y;
+  };
 
   /// Memory of apply(), in the workspace's `preconditioner`.
   struct Application final : Workspace {
@@ -129,8 +118,8 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     const std::int64_t n = this->matrix().rows();
-    auto workspace =
-        this->complete_workspace(std::make_unique<Vectors>(this->device(), n, !leaves_floats() || other_));
+    auto workspace = this->complete_workspace(
+        std::make_unique<Vectors>(this->device(), n, !leaves_floats() || other_, symmetric_));
     auto own =
         std::make_unique<Application>(this->device(), other_ ? 0 : n, null_space_.columns(), weak_.count());
     if (other_) {
@@ -144,12 +133,12 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
 
   void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
              Operation /*operation*/) const override {
-    auto& first = static_cast<Vectors&>(workspace);
+    Vectors& first = vectors_of(static_cast<SolveWorkspace&>(workspace));
     apply_to(first.backend, application_of(workspace), r, z);
   }
   WidenedVectors<T> apply_in_float(Workspace& workspace, const MultiVector<const T>& r,
                                    const MultiVector<const double>& norms) const override {
-    auto& first = static_cast<Vectors&>(workspace);
+    Vectors& first = vectors_of(static_cast<SolveWorkspace&>(workspace));
     return cycle_in_float(first.backend, application_of(workspace), r, norms);
   }
 
@@ -193,6 +182,10 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
     }
     constexpr double rounding = std::is_same_v<T, double> ? 1e-11 : 1e-5;
     symmetric_ = character.asymmetry.value <= rounding;
+    const auto& periodic = stencil_.grid.periodic;
+    if (convects(character) && (periodic[0] || periodic[1] || periodic[2])) {
+      return use_amg(A, "it has convection and a periodic axis, around which coarse grids err");
+    }
     return make_cycle(A, character);
   }
 
@@ -204,7 +197,9 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
     reason_ = reason;
     other_ = make_solver<T>("amg", this->device());
     implementation().set_control(this->control());
-    return with_reason(implementation().setup(A));
+    Outcome outcome = implementation().setup(A);
+    symmetric_ = implementation().traits().kind == AppliedOperator::symmetric;
+    return with_reason(std::move(outcome));
   }
   Outcome with_reason(Outcome outcome) const {
     outcome.warnings.insert(outcome.warnings.begin(),
@@ -217,8 +212,7 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
     StoreScale{&scale}(character.rows.largest);
     matrix_factor_ = scale.factor;
     find_null_vectors(character);
-    StencilHierarchy<T> hierarchy =
-        coarsen_stencil(backend_, stencil_, character, matrix_factor_, options_.coarse_size);
+    StencilHierarchy<T> hierarchy = make_hierarchy(character);
     const Csr<T> coarsest = to_csr(hierarchy.coarsest);
     const bool is_singular = null_space_.columns() > 0;
     const HostInverse inverse =
@@ -237,6 +231,18 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
                                           rounded_inverse<float>(inverse, matrix_factor_, this->device()));
     describe();
     return outcome();
+  }
+
+  /// Whether convection dominates, for which point smoothers and interpolation by the rows of A fail.
+  [[nodiscard]] static bool convects(const StencilCharacter& character) {
+    constexpr double strong_asymmetry = 0.25;  // upwind differences at a cell Peclet number of 2/3
+    return character.asymmetry.value > strong_asymmetry;
+  }
+  [[nodiscard]] StencilHierarchy<T> make_hierarchy(const StencilCharacter& character) {
+    const bool by_points = convects(character) && stencil_.constant;
+    const StencilMatrix<T> points = by_points ? expanded(backend_, stencil_) : StencilMatrix<T>();
+    return coarsen_stencil(backend_, by_points ? points : stencil_, character, matrix_factor_,
+                           options_.coarse_size, convects(character));
   }
 
   /// Finds constants that A maps to zero, or close to it.
@@ -269,7 +275,8 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
       nonzeros += static_cast<double>(points * grid.size());
     };
     for (const StencilLevel& level : cycle_->levels()) {
-      add(level.A.grid, level.A.points, "chebyshev", level.seconds, level.bytes());
+      add(level.A.grid, level.A.points, level.lines.empty() ? "chebyshev" : "line-jacobi", level.seconds,
+          level.bytes());
     }
     const std::int64_t coarsest = cycle_->inverse().transpose.rows();
     add(Grid{{coarsest, 1, 1}}, coarsest, cycle_->inverse().null_space > 0 ? "pseudo-inverse" : "inverse", 0,
@@ -291,10 +298,7 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
       outcome.warnings.push_back("A is singular" + std::string(proven_ > 0 ? "" : " to working precision") +
                                  ": constants are null vectors, which are projected out of every correction");
     }
-    if (!symmetric_) {
-      outcome.warnings.push_back(
-          "A is not symmetric: conjugate gradients may fail, bicgstab and gmres take this preconditioner");
-    }
+    outcome.statistics.push_back({"recurrence", std::string(symmetric_ ? "cg" : "bicgstab")});
     return outcome;
   }
 
@@ -324,26 +328,42 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
     const MultiVector<float> copies = own.z.first(r.columns());
     MultiVector<const float> results(r.rows());
     for (int c = 0; c < r.columns(); ++c) results.add(c == 0 ? finest.x : copies[c]);
-    const GridNumbering grid(stencil_.grid);
     for (int c = r.columns() - 1; c >= 0; --c) {
       if (norms.columns() > 0) {
         backend.for_each(1, ScaleByNorm{norms[c], scales[c]});
       } else {
         backend.reduce(r.rows(), LargestMagnitude<const T*>{r[c]}, StoreScale{scales[c]});
       }
-      if (stencil_.constant) {
-        for_each_point(backend, grid, RoundResidual<T, true>{scales[c], cycle_->diagonal(), r[c], finest.b});
-      } else {
-        for_each_point(backend, grid, RoundResidual<T, false>{scales[c], cycle_->diagonal(), r[c], finest.b});
-      }
+      cycle_->round_residual(backend, stencil_.grid, scales[c], r[c], finest.b);
       cycle_->apply(backend, *own.cycle);
       if (c > 0) backend.copy(r.rows(), finest.x, copies[c]);
     }
     return {results, scales, matrix_factor_};
   }
 
-  // The iteration: conjugate gradients whose products are those of the stencil.
-  [[nodiscard]] bool iterates_together() const override { return true; }
+  // The iteration, whose products are those of the stencil.
+  [[nodiscard]] bool iterates_together() const override { return symmetric_; }
+
+  static Vectors& vectors_of(SolveWorkspace& workspace) { return static_cast<Vectors&>(workspace); }
+  void start(SolveWorkspace& workspace, const T* b, T* x) const override {
+    if (symmetric_) return Base::start(workspace, b, x);
+    Vectors& v = vectors_of(workspace);
+    krylov::start_bicgstab<B, T>(v.backend, v.n, v.state(), v.stabilised(), v.r.data());
+  }
+  void step(SolveWorkspace& workspace, const T* b, T* x) const override {
+    if (symmetric_) return Base::step(workspace, b, x);
+    Vectors& v = vectors_of(workspace);
+    krylov::step_bicgstab<B, T>(
+        v.backend, v.n, v.state(), v.stabilised(), x, v.r.data(),
+        [&](const T* from, T* to) { multiply(v, from, to); },
+        [&](const T* r, T* z) {
+          apply_to(v.backend, application_of(v), MultiVector<const T>(r, v.n), MultiVector<T>(z, v.n));
+          return static_cast<const T*>(z);
+        });
+  }
+  void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {
+    if (symmetric_) Base::collect_coefficients(workspace, place);
+  }
 
   [[nodiscard]] krylov::CgTraits cg_traits() const {
     return {.preconditioning = krylov::Preconditioning::any,
@@ -352,22 +372,18 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
   /// q = A p for the direction p of each column.
   void multiply_directions(std::span<const IteratedColumn> columns) const {
     for (const IteratedColumn& column : columns) {
-      Vectors& v = Base::of(column);
-      if (other_) {
-        this->apply_operator(v, v.cg.p.data(), v.cg.q.data());
-        continue;
-      }
-      with_layout(stencil_, [&]<class Layout, bool constant>() {
-        const auto factor = static_cast<T>(v.scale.matrix_factor());
-        for_each_point<constant>(v.backend, GridNumbering(stencil_.grid),
-                                 MultiplyStencil<T, Layout, constant>{stencil_.coefficients(), factor,
-                                                                      v.cg.p.data(), v.cg.q.data()});
-      });
+      auto& v = Base::of(column);
+      multiply(v, v.cg.p.data(), v.cg.q.data());
     }
+  }
+  /// to = A from.
+  void multiply(SolveWorkspace& v, const T* from, T* to) const {
+    if (other_) return this->apply_operator(v, from, to);
+    multiply_stencil(v.backend, stencil_, static_cast<T>(v.scale.matrix_factor()), from, to);
   }
   template <class Use>
   void precondition_residuals(std::span<const IteratedColumn> columns, Use use) const {
-    Vectors& first = Base::of(columns.front());
+    auto& first = Base::of(columns.front());
     Application& own = application_of(first);
     MultiVector<const T> r(first.n);
     MultiVector<T> z(first.n);
@@ -387,7 +403,8 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
   }
 
   void estimate_condition(SolveWorkspace& workspace, const T* /*x*/, Job& job) const override {
-    auto& v = static_cast<Vectors&>(workspace);
+    if (!symmetric_) return;
+    Vectors& v = vectors_of(workspace);
     const RitzRange ritz = v.cg.ritz_values();
     this->add_condition(v, v.host_state.inverse_norm, ritz.smallest > 0 ? ritz.largest / ritz.smallest : 0,
                         job);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -85,6 +86,42 @@ TEST_F(GpuStructuredMultigrid, IterationsAndAnswers_AreThoseOfTheHost) {
     expect_alike(diffusion<double>(box, blocks_of(box, 100), Boundary::dirichlet), "box with jumps");
   }
   expect_alike(diffusion<double>({30, 31, 32}, one, Boundary::dirichlet, {1e-6, 1, 0.03}), "anisotropy");
+}
+
+TEST_F(GpuStructuredMultigrid, PeriodicAxes_AreThoseOfTheHost) {
+  const auto one = [](std::int64_t) { return 1.0; };
+  using enum Boundary;
+  for (const Box& box : {Box{101, 64, 1}, Box{33, 40, 21}, Box{3, 50, 2}, Box{4, 40, 5}}) {
+    expect_alike(diffusion<double>(box, one, {periodic, dirichlet, neumann}), "periodic in x");
+    expect_alike(diffusion<double>(box, one, {dirichlet, periodic, periodic}), "periodic in y and z");
+    expect_alike(diffusion<double>(box, one, periodic, {1, 2, 0.1}, 1e-2), "periodic");
+    expect_alike(
+        diffusion<double>(box, blocks_of(box, 100), {periodic, periodic, dirichlet}, {1, 1, 1}, 1e-2),
+        "periodic with jumps");
+  }
+}
+
+TEST_F(GpuStructuredMultigrid, Lines_AreThoseOfTheHost) {
+  for (const Box& box : {Box{130, 127, 1}, Box{33, 30, 29}}) {
+    const auto halves = [box](std::int64_t i) -> std::array<double, 3> {
+      return i % box.nx < box.nx / 2 ? std::array<double, 3>{1, 1e-3, 1e-3}
+                                     : std::array<double, 3>{1e-3, 1, 1e-3};
+    };
+    expect_alike(diffusion<double>(box, Conductivity(halves), Boundary::dirichlet), "strong axis by halves");
+    expect_alike(diffusion<double>(box, Conductivity(halves),
+                                   {Boundary::periodic, Boundary::dirichlet, Boundary::neumann}),
+                 "strong axis by halves, periodic");
+    expect_alike(diffusion<double>(box, blocks_of(box, 1e4), Boundary::dirichlet), "jumps");
+  }
+}
+
+TEST_F(GpuStructuredMultigrid, Convection_IsThatOfTheHost) {
+  const Wind wind = [](double, double, double) -> std::array<double, 3> { return {100, -70, 30}; };
+  const Wind weak = [](double, double, double) -> std::array<double, 3> { return {0.2, 0.1, 0}; };
+  for (const Box& box : {Box{130, 127, 1}, Box{30, 31, 29}}) {
+    expect_alike(convection<double>(box, wind), "upwind");
+    expect_alike(convection<double>(box, weak), "weak");
+  }
 }
 
 TEST_F(GpuStructuredMultigrid, SeveralColumns_HaveTheBitsOfOne) {

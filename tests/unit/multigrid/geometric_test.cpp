@@ -19,15 +19,26 @@ namespace {
 
 TEST(Grid, FirstRow_TellsThePoints) {
   using Row = std::vector<std::int32_t>;
-  EXPECT_EQ(recognise_grid(7, Row({0, 1})), (Grid{{7, 1, 1}}));
-  EXPECT_EQ(recognise_grid(12, Row({0, 1, 4})), (Grid{{4, 3, 1}}));
-  EXPECT_EQ(recognise_grid(12, Row({0, 1, 4, 5})), (Grid{{4, 3, 1}}));
-  EXPECT_EQ(recognise_grid(60, Row({0, 1, 5, 20})), (Grid{{5, 4, 3}}));
-  EXPECT_EQ(recognise_grid(60, Row({0, 1, 5, 6, 20, 21, 25, 26})), (Grid{{5, 4, 3}}));
-  for (const Row& row : {Row({}), Row({0}), Row({1, 2}), Row({0, 2}), Row({0, 1, 5}), Row({0, 1, 4, 7}),
-                         Row({0, 1, 4, 9}), Row({0, 1, 3, 5})}) {
-    EXPECT_FALSE(recognise_grid(12, row)) << row.size();
+  using Grids = std::vector<Grid>;
+  EXPECT_EQ(recognise_grids(7, Row({0, 1})), (Grids{{{7, 1, 1}}}));
+  EXPECT_EQ(recognise_grids(12, Row({0, 1, 4})), (Grids{{{4, 3, 1}}}));
+  EXPECT_EQ(recognise_grids(12, Row({0, 1, 4, 5})), (Grids{{{4, 3, 1}}}));
+  EXPECT_EQ(recognise_grids(60, Row({0, 1, 5, 20})), (Grids{{{5, 4, 3}}}));
+  EXPECT_EQ(recognise_grids(60, Row({0, 1, 5, 6, 20, 21, 25, 26})), (Grids{{{5, 4, 3}}}));
+  for (const Row& row :
+       {Row({}), Row({0}), Row({1, 2}), Row({0, 2}), Row({0, 1, 5}), Row({0, 1, 4, 7}), Row({0, 1, 4, 10})}) {
+    EXPECT_EQ(recognise_grids(12, row).size(), 0U) << row.size();
   }
+}
+
+TEST(Grid, FirstRow_TellsPeriodicAxes) {
+  using Row = std::vector<std::int32_t>;
+  using Grids = std::vector<Grid>;
+  EXPECT_EQ(recognise_grids(7, Row({0, 1, 6})), (Grids{{{7, 1, 1}, {true, false, false}}}));
+  EXPECT_EQ(recognise_grids(20, Row({0, 1, 4, 5})),
+            (Grids{{{4, 5, 1}}, {{5, 4, 1}, {true, false, false}}}));  // 9 points, or 5
+  EXPECT_EQ(recognise_grids(20, Row({0, 1, 4, 5, 15})), (Grids{{{5, 4, 1}, {true, true, false}}}));
+  EXPECT_EQ(recognise_grids(60, Row({0, 1, 5, 15, 20, 40})), (Grids{{{5, 4, 3}, {false, true, true}}}));
 }
 
 TEST(Grid, Text_IsRead) {

@@ -3,7 +3,7 @@
 #include "backend/host/host.hpp"
 #include "matrix/stencil/find_grid.hpp"
 #include "matrix/stencil/find_stencil.hpp"
-#include "multigrid/structured/cycle.hpp"
+#include "multigrid/structured/grid_transfer.hpp"
 #include "support/multigrid/stencil_problems.hpp"
 
 #include <echelon/matrix/matrix.hpp>
@@ -106,6 +106,51 @@ TEST(StencilCoarsening, GalerkinProduct_EqualsTheTripleProduct) {
   }
 }
 
+TEST(StencilCoarsening, GalerkinProductOfPeriodicAxes_EqualsTheTripleProduct) {
+  const auto one = [](std::int64_t) { return 1.0; };
+  using enum Boundary;
+  unsigned seed = 0;
+  for (const Box& box : {Box{7, 5, 4}, Box{2, 3, 4}, Box{6, 7, 1}, Box{3, 3, 3}, Box{4, 2, 5}, Box{9, 1, 1},
+                         Box{8, 8, 1}, Box{5, 4, 6}}) {
+    for (const Periodic& periodic : {Periodic{true, true, true}, Periodic{false, true, false},
+                                     Periodic{true, false, false}, Periodic{false, false, true}}) {
+      for (const int apart : {1, 2, 3}) {
+        expect_galerkin(random_stencil<double>(box, apart, ++seed, periodic), "random");
+      }
+    }
+    expect_galerkin(diffusion<double>(box, one, periodic, {1, 2, 3}, 0.1), "periodic");
+    expect_galerkin(diffusion<double>(box, one, {periodic, dirichlet, neumann}), "mixed");
+    expect_galerkin(diffusion<double>(box, one, {neumann, periodic, periodic}), "mixed");
+  }
+}
+
+/// Rows of a coarse matrix of constant coefficients stay equal within a region.
+TEST(StencilCoarsening, PeriodicTables_EqualVariableCoefficients) {
+  const auto one = [](std::int64_t) { return 1.0; };
+  Host backend{Device::serial()};
+  using enum Boundary;
+  for (const Box& box : {Box{25, 22, 1}, Box{9, 10, 11}}) {
+    const Csr<double> A = diffusion<double>(box, one, {periodic, periodic, dirichlet}, {1, 2, 3});
+    std::string reason;
+    StencilMatrix<double> table =
+        *find_stencil(backend, A, *find_grid(backend, "", MatrixRef<double>(A)), reason);
+    ASSERT_TRUE(table.constant);
+    StencilMatrix<double> varying = multigrid::expanded(backend, table);
+    for (int step = 0; step < 4; ++step) {
+      for (int axis = 0; axis < table.axes; ++axis) {
+        std::vector<AxisTransfer> transfers;
+        table = multigrid::coarsen_along(backend, table, axis, transfers);
+        varying = multigrid::coarsen_along(backend, varying, axis, transfers);
+      }
+      const std::vector<double> coarse = multigrid::expanded(backend, table).values.to_vector();
+      const std::vector<double> expected = varying.values.to_vector();
+      ASSERT_EQ(coarse.size(), expected.size());
+      for (std::size_t k = 0; k < coarse.size(); ++k) EXPECT_NEAR(coarse[k], expected[k], 1e-12) << step << k;
+      if (table.grid.points[0] < 4) break;
+    }
+  }
+}
+
 /// Interpolation and restriction between a level and the next along some axes: in one loop, as on a GPU, and
 /// along one axis after another.
 template <bool constant>
@@ -159,6 +204,14 @@ TEST(StencilCoarsening, TransfersInOneLoop_EqualThoseByAxes) {
     for (const Box& box : {Box{9, 8, 7}, Box{4, 5, 2}, Box{2, 3, 6}}) {
       expect_equal_transfers<true>(diffusion<double>(box, one, Boundary::dirichlet, {1, 2, 3}), axes);
       expect_equal_transfers<false>(random_stencil<double>(box, 1, 3), axes);
+      for (const Periodic& periodic : {Periodic{true, true, true}, Periodic{false, true, false}}) {
+        expect_equal_transfers<false>(random_stencil<double>(box, 1, 3, periodic), axes);
+      }
+      for (const Boundaries& boundaries :
+           {Boundaries(Boundary::periodic),
+            Boundaries(Boundary::periodic, Boundary::neumann, Boundary::dirichlet)}) {
+        expect_equal_transfers<true>(diffusion<double>(box, one, boundaries, {1, 2, 3}), axes);
+      }
     }
   }
 }

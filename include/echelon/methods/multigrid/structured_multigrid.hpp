@@ -26,11 +26,13 @@ struct ECHELON_API StructuredMultigridOptions {
   static std::vector<Option<StructuredMultigridOptions>> table();
 };
 
-/// Conjugate gradients, preconditioned by geometric multigrid on arrays of coefficients, for an A that
-/// couples the points of a two- or three-dimensional box with their neighbours (5, 7, 9, 19 or 27 points).
-/// Interpolation follows from the coefficients, coarse matrices are Galerkin's, axes with weak connections
-/// are not coarsened; cycles are in float, the iteration in the precision of A. Memory, without A and
-/// vectors: none for constant coefficients; else 7 elements a row for 7 points, and 17 floats a row. For
+/// Conjugate gradients, or BiCGStab for an unsymmetric A, preconditioned by geometric multigrid on arrays of
+/// coefficients, for an A that couples the points of a two- or three-dimensional box, whose axes may be
+/// periodic, with their neighbours (5, 7, 9, 19 or 27 points). Interpolation follows from the coefficients,
+/// coarse matrices are Galerkin's, axes with weak connections are not coarsened; where these are others from
+/// place to place, and with convection, the smoother goes by lines; cycles are in float, the iteration in the
+/// precision of A. Memory, without A and vectors: none for constant coefficients; else 7 elements a row for 7
+/// points, 17 floats a row, and for lines 2 floats a row and axis. For
 /// another A it is `amg`, with a warning that says why. J. Dendy, J. Comput. Phys. 48 (1982); S. Ashby, R.
 /// Falgout, Nucl. Sci. Eng. 124 (1996).
 template <class T>
