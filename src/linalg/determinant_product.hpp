@@ -24,7 +24,8 @@ class DeterminantProduct {
     // A power of two, so that |factor| neither overflows nor loses digits.
     const double largest = std::max(std::abs(factor.real()), std::abs(factor.imag()));
     const int exponent = largest > 0 ? std::ilogb(largest) : 0;
-    const std::complex<double> scaled = scaled_by_power(factor, -exponent);
+    const std::complex<double> scaled{std::ldexp(factor.real(), -exponent),
+                                      std::ldexp(factor.imag(), -exponent)};
     const double size = std::abs(scaled);
     take(size, exponent);
     if (size == 0) return;
