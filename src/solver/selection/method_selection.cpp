@@ -36,6 +36,9 @@ constexpr std::int64_t sddm_nonzeros = 30'000;
 /// upwind discretisation, and than the method for graphs for a mesh, see docs/benchmarks/choosing.md.
 constexpr std::int64_t upwind_rows = 50'000;
 constexpr std::int64_t mesh_rows = 40'000;
+/// Size from which multigrid on arrays takes less time than other iterations, where a factorisation takes
+/// long.
+constexpr std::int64_t stencil_rows = 8'000;
 /// Size of a mesh in three dimensions up to which a simple preconditioner may take less time than multigrid.
 constexpr std::int64_t most_tried_mesh_rows = 200'000;
 /// Ratio of the diagonal elements up to which Jacobi is tried on such a mesh: where coefficients jump, its
@@ -60,12 +63,15 @@ Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) 
   return A.device();
 }
 
-/// Whether A is so large and all its rows are about as long, as those of a mesh are, that multigrid takes
-/// less time than the method for graphs.
-bool suits_multigrid(const Structure& structure) {
+/// Whether all rows of A are about as long, as those of a mesh are.
+bool has_even_rows(const Structure& structure) {
   constexpr double evenness = 2;
   const double mean = static_cast<double>(structure.nonzeros) / static_cast<double>(structure.rows);
-  return structure.rows >= mesh_rows && static_cast<double>(structure.longest_row) <= evenness * mean;
+  return static_cast<double>(structure.longest_row) <= evenness * mean;
+}
+/// Whether A is so large and like a mesh that multigrid takes less time than the method for graphs.
+bool suits_multigrid(const Structure& structure) {
+  return structure.rows >= mesh_rows && has_even_rows(structure);
 }
 
 /// Completes the structure of a Laplacian or SDDM matrix by what it is known to be.
@@ -209,12 +215,13 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
   const bool suits_graph = rows.kind() == DominanceKind::laplacian || rows.kind() == DominanceKind::sddm;
   const bool symmetric = suits_graph && is_symmetric(A);
   const DominanceKind kind = symmetric ? rows.kind() : DominanceKind::none;
-  const bool may_be_stencil = stencils && kind != DominanceKind::none && suits_multigrid(structure) &&
-                              device.kind() != DeviceKind::opencl;
+  const bool may_be_stencil = stencils && kind != DominanceKind::none && structure.rows >= stencil_rows &&
+                              has_even_rows(structure) && device.kind() != DeviceKind::opencl;
+  const bool is_small = structure.rows < mesh_rows;  // a factorisation may come first
   if (kind == DominanceKind::laplacian) {
     describe_graph(structure);
     graph = kind;
-    is_stencil = may_be_stencil && is_box_stencil(A);
+    is_stencil = may_be_stencil && !is_small && is_box_stencil(A);
     return;
   }
   band = predict_natural_band(A, device);
@@ -222,7 +229,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
     factor_deferred = true;
     return;
   }
-  is_stencil = may_be_stencil && is_box_stencil(A);
+  is_stencil = may_be_stencil && !is_small && is_box_stencil(A);
   const bool is_graph =
       as_sddm && kind == DominanceKind::sddm && device.on_host() && A.nonzeros() >= sddm_nonzeros;
   const bool is_grid = kind == DominanceKind::sddm && suits_multigrid(structure);
@@ -247,6 +254,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
     if (rank < A.rows()) deficient_rank = rank;
   }
   order_families(is_grid);
+  if (is_small && factor_deferred) is_stencil = may_be_stencil && is_box_stencil(A);
   if (factor_deferred || deficient_rank) return;
   if (A.rows() <= dense_first_rows) return find_factor_cost(A);
   band = predict_band(A, *band, device);
@@ -257,6 +265,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
   if (!factor || !(factor_deferred || is_graph)) find_factor_cost(A);
   const bool long_factorization = factor->flops > measuring_flops;
   trial = may_be_tried() && long_factorization;
+  if (is_small && long_factorization) is_stencil = may_be_stencil && is_box_stencil(A);
   if (is_graph && long_factorization) take_as_graph();
 }
 

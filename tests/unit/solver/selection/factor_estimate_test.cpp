@@ -67,6 +67,15 @@ TEST(ChoosingCost, LargeMesh_NoOrderingBeforeCg) {
   for (std::size_t k = 0; k < first.size(); ++k) EXPECT_EQ(all[k].method, first[k].method);
 }
 
+TEST(ChoosingCost, SmallStencil_ComesBeforeOtherIterationsOnly) {
+  const auto first = [](const Csr<double>& A) {
+    return MethodSelection::of(MatrixRef<double>(A), Device()).candidates().at(0).method;
+  };
+  EXPECT_EQ(first(generated("poisson-3d", {{"nx", 24}, {"ny", 24}, {"nz", 24}})), "structured-multigrid");
+  EXPECT_EQ(first(generated("jumps-3d", {{"nx", 30}, {"ny", 30}, {"nz", 30}})), "structured-multigrid");
+  EXPECT_EQ(first(generated("poisson-2d", {{"nx", 110}, {"ny", 100}})), "sparse-cholesky");
+}
+
 TEST(ChoosingCost, Stencils_AreNotLookedForOnRequest) {
   const Csr<double> A = generated("poisson-2d", {{"nx", 220}, {"ny", 210}});
   const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
