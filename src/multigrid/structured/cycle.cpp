@@ -221,8 +221,9 @@ void StencilCycle<B>::apply(B& backend, Scratch& scratch) const {
 
 template <class B>
 template <class T>
-void StencilCycle<B>::round_residual(B& backend, const Grid& points, const FloatScale* scale, const T* r,
-                                     float* b) const {
+void StencilCycle<B>::round_residual(
+    B& backend, const Grid& points, const FloatScale* scale, const T* r,
+    float* b) const {  // NOLINT(readability-non-const-parameter): the loop writes b
   const GridNumbering grid(points);
   if (!levels_.empty() && levels_.front().A.constant) {
     for_each_point(backend, grid, RoundResidual<T, true>{scale, diagonal(), r, b});

@@ -233,9 +233,11 @@ LineFactors factor_lines(B& backend, const StencilMatrix<T>& A, int axis) {
 }
 
 /// x += omega T^-1 r, or x = omega T^-1 r, for A of variable coefficients; overwrites r.
+// NOLINTBEGIN(readability-non-const-parameter): the loop writes r and x
 template <class Layout, bool adds, class B>
 void solve_lines(B& backend, const StencilMatrix<float>& A, const LineFactors& factors, float omega, float* r,
                  float* x) {
+  // NOLINTEND(readability-non-const-parameter)
   constexpr int width = B::on_host ? 16 : 1;
   const GridLines lines(A.grid, factors.axis);
   const int before = place_before<Layout>(factors.axis);

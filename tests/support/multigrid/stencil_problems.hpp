@@ -136,7 +136,7 @@ Csr<T> diffusion(const Box& box, const Conductivity& k, const Boundaries& bounda
   return Csr<T>::from_triplets(box.size(), box.size(), elements);
 }
 
-/// The same for k(point), times the factor of the axis.
+/// Diffusion whose conductivity along each axis is k(point) times the factor of the axis.
 template <class T>
 Csr<T> diffusion(const Box& box, const std::function<double(std::int64_t)>& k, const Boundaries& boundaries,
                  std::array<double, 3> factors = {1, 1, 1}, double shift = 0) {
