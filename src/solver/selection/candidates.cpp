@@ -120,7 +120,8 @@ class Candidates {
   void list_methods() {
     if (is_stencil_) {
       add("structured-multigrid", {{"max_iterations", structured_iterations}},
-          "A is a stencil on a box, close to an M-matrix: CG with multigrid on arrays");
+          fmt::format("A is a stencil on a box, close to an M-matrix: {} with multigrid on arrays",
+                      structure_.symmetric_values ? "CG" : "BiCGStab"));
       list_.back().trial_iterations = structured_trial;
     }
     if (trial_) trial();

@@ -215,8 +215,10 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
   const bool suits_graph = rows.kind() == DominanceKind::laplacian || rows.kind() == DominanceKind::sddm;
   const bool symmetric = suits_graph && is_symmetric(A);
   const DominanceKind kind = symmetric ? rows.kind() : DominanceKind::none;
-  const bool may_be_stencil = stencils && kind != DominanceKind::none && structure.rows >= stencil_rows &&
-                              has_even_rows(structure) && device.kind() != DeviceKind::opencl;
+  // Unsymmetric stencils are those of convection.
+  const bool may_be_stencil = stencils && (symmetric || rows.kind() == DominanceKind::sddm) &&
+                              structure.rows >= stencil_rows && has_even_rows(structure) &&
+                              device.kind() != DeviceKind::opencl;
   const bool is_small = structure.rows < mesh_rows;  // a factorisation may come first
   if (kind == DominanceKind::laplacian) {
     describe_graph(structure);
