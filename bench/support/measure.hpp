@@ -19,8 +19,8 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// What a time is measured by: the clock on the wall, or the processor time of the calling thread, on which
-/// other programs have little effect.
+/// Clocks: the one on the wall, and the processor time of the calling thread, on which other programs have
+/// little effect.
 enum class Clock { wall, thread };
 
 /// Seconds since a fixed point of time.

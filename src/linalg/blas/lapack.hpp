@@ -86,7 +86,8 @@ void sytrs_rook(int n, int columns, const std::complex<float>* ldl, const int* p
                 int leading);
 void sytrs_rook(int n, int columns, const std::complex<double>* ldl, const int* pivots,
                 std::complex<double>* b, int leading);
-/// The same for a Hermitian a, as L D L^H. Imaginary parts of its diagonal are not read.
+/// As lasyf_rook, sytf2_rook and sytrs_rook, for a Hermitian a: L D L^H. Imaginary parts of its diagonal are
+/// not read.
 SymmetricStep lahef_rook(int n, int block, std::complex<float>* a, int leading, int* pivots,
                          std::complex<float>* work);
 SymmetricStep lahef_rook(int n, int block, std::complex<double>* a, int leading, int* pivots,
