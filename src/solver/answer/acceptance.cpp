@@ -145,9 +145,12 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
   const bool accurate = answer.error && *answer.error < most_error;
   // Elimination that ended at a small pivot has left equations out. Rounding errors of its elements can make
   // a matrix nonsingular for which x has a large error.
-  const bool complete = outcome.ok() || outcome.rank == columns;
-  const bool proven =
-      answer.error ? complete && exact.regular_by_inspection() : outcome.ok() && exact.nonsingular();
+  const bool complete = outcome.rank.value_or(columns) == columns;
+  const bool ill_conditioned =
+      outcome.reciprocal_condition && *outcome.reciprocal_condition < doubtful_condition<T>;
+  const bool proven = outcome.ok() && !answer.error
+                          ? exact.nonsingular()
+                          : complete && ill_conditioned && exact.regular_by_inspection();
   if (stable && (accurate || proven)) {
     const bool full = exact.known() == columns;
     outcome = {.status = Status::direct,
@@ -156,11 +159,11 @@ void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& 
                .certainty = full ? Certainty::proven : Certainty::working_precision,
                .warnings = std::move(outcome.warnings),
                .statistics = std::move(outcome.statistics)};
-    outcome.warnings.push_back(
-        fmt::format("A is so close to a singular matrix that ||b - A x|| / ||b|| is {} for an x with the "
-                    "backward error {}{}",
-                    relative(r, answer.b), short_number(answer.backward_error),
-                    answer.error && !accurate ? "; x need not have a correct digit" : ""));
+    outcome.warnings.push_back(fmt::format(
+        "A is so close to a singular matrix that ||b - A x|| / ||b|| is {} for an x with the "
+        "backward error {}{}",
+        relative(r, answer.b), short_number(answer.backward_error),
+        !accurate && (answer.error || ill_conditioned) ? "; x need not have a correct digit" : ""));
     return;
   }
   refuse(answer, r, columns, exact, outcome);

@@ -44,12 +44,13 @@ template <class T>
 [[nodiscard]] bool satisfies(const VectorFacts& b, const VectorFacts& r);
 
 /// Decides on the answer of a direct method. It is solved if its backward error is small and x satisfies the
-/// equations, or else if the measured error of x is below a half, or A is proven nonsingular: by inspection
-/// where the error was measured, else in any way; `underdetermined` if x satisfies the equations and the rank
-/// that the method found is not full, unless inspection proves A nonsingular. Otherwise the system is
-/// `inconsistent` if that is proven, or if A is complex, of which nothing is proven, and the method says so, a
-/// `breakdown` if A is far from singular by the condition number that the method found, or proven nonsingular
-/// where it found none, and else A is `singular` to working precision. `columns`: of A.
+/// equations, or else if the measured error of x is below a half, or A is proven nonsingular: in any way
+/// where the error was not measured, else by inspection of an A whose condition number explains the error;
+/// `underdetermined` if x satisfies the equations and the rank that the method found is not full, unless
+/// inspection proves A nonsingular. Otherwise the system is `inconsistent` if that is proven, or if A is
+/// complex, of which nothing is proven, and the method says so, a `breakdown` if A is far from singular by
+/// the condition number that the method found, or proven nonsingular where it found none, and else A is
+/// `singular` to working precision. `columns`: of A.
 template <class T>
 void accept_direct(const Answer<T>& answer, std::int64_t columns, ExactRank<T>& exact, Outcome& outcome);
 

@@ -237,6 +237,9 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
   const bool is_grid = kind == DominanceKind::sddm && suits_multigrid(structure);
   grows_fast = growth_exponent(A) >= fast_growth;
   even_diagonal = rows.largest_diagonal <= most_uneven * rows.smallest_diagonal;
+  const auto find_small_stencil = [&] {
+    is_stencil = is_stencil || (is_small && may_be_stencil && is_box_stencil(A));
+  };
   const auto take_as_graph = [&] {
     describe_sddm(structure, rows);
     band.reset();
@@ -244,6 +247,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
     graph = kind;
     trial = grows_fast && !is_expander() && may_be_tried();
     strongly_dominant = rows.strongly_dominant == A.rows();
+    find_small_stencil();
   };
   if (is_graph && !is_grid && A.nonzeros() > most_measured_nonzeros) return take_as_graph();
   if (is_grid) {
@@ -256,7 +260,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
     if (rank < A.rows()) deficient_rank = rank;
   }
   order_families(is_grid);
-  if (is_small && factor_deferred) is_stencil = may_be_stencil && is_box_stencil(A);
+  if (factor_deferred) find_small_stencil();
   if (factor_deferred || deficient_rank) return;
   if (A.rows() <= dense_first_rows) return find_factor_cost(A);
   band = predict_band(A, *band, device);
@@ -267,8 +271,9 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
   if (!factor || !(factor_deferred || is_graph)) find_factor_cost(A);
   const bool long_factorization = factor->flops > measuring_flops;
   trial = may_be_tried() && long_factorization;
-  if (is_small && long_factorization) is_stencil = may_be_stencil && is_box_stencil(A);
-  if (is_graph && long_factorization) take_as_graph();
+  if (!long_factorization) return;
+  if (is_graph) return take_as_graph();
+  find_small_stencil();
 }
 
 void MethodSelection::order_families(bool is_grid) {

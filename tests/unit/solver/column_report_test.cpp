@@ -62,26 +62,38 @@ TEST(Acceptance, Decisions_WithdrawPromisesOnly) {
   EXPECT_EQ(failed.row, 7);
 }
 
-/// An x without a correct digit, whose residual is large.
-TEST(Acceptance, SpoiltAnswer_SaysWhetherMatrixOrMethodIsToBlame) {
-  const Dense<double> A(1, 1, Array<double>(Device(), std::vector<double>{2}));
+/// Decides on an x without a correct digit, whose residual is large.
+Outcome decide_spoilt(const std::vector<double>& elements, std::optional<double> reciprocal_condition) {
+  const Dense<double> A(2, 2, Array<double>(Device(), elements));
   const VectorFacts one{.norm2 = 1, .norm_inf = 1};
-  const auto decide_spoilt = [&](std::optional<double> reciprocal_condition) {
-    ExactRank<double> exact{MatrixRef<double>(A)};
-    const Answer<double> answer{.b = one,
-                                .x = one,
-                                .r = one,
-                                .backward_error = 1e-12,
-                                .error = 1,
-                                .accurate_residual = [&] { return one; },
-                                .host_rhs = [] { return std::vector<double>{1}; }};
-    Outcome outcome{.status = Status::direct, .reciprocal_condition = reciprocal_condition};
-    accept_direct(answer, 1, exact, outcome);
-    return outcome.status;
-  };
-  EXPECT_EQ(decide_spoilt(0.5), Status::breakdown);
-  EXPECT_EQ(decide_spoilt({}), Status::breakdown);  // the rank is proven
-  EXPECT_EQ(decide_spoilt(1e-15), Status::singular);
+  ExactRank<double> exact{MatrixRef<double>(A)};
+  const Answer<double> answer{.b = one,
+                              .x = one,
+                              .r = one,
+                              .backward_error = 1e-12,
+                              .error = 1,
+                              .accurate_residual = [&] { return one; },
+                              .host_rhs =
+                                  [] {
+                                    return std::vector<double>{1, 0};
+                                  }};
+  Outcome outcome{.status = Status::direct, .reciprocal_condition = reciprocal_condition};
+  accept_direct(answer, 2, exact, outcome);
+  return outcome;
+}
+
+TEST(Acceptance, SpoiltAnswer_SaysWhetherMatrixOrMethodIsToBlame) {
+  const std::vector<double> by_elimination{1, 2, 2, 1};  // elimination proves that it is nonsingular
+  EXPECT_EQ(decide_spoilt(by_elimination, 0.5).status, Status::breakdown);
+  EXPECT_EQ(decide_spoilt(by_elimination, {}).status, Status::breakdown);
+  EXPECT_EQ(decide_spoilt(by_elimination, 1e-15).status, Status::singular);
+  const std::vector<double> triangle{1, 2, 0, 1};
+  EXPECT_EQ(decide_spoilt(triangle, 0.5).status, Status::breakdown);
+  EXPECT_EQ(decide_spoilt(triangle, {}).status, Status::breakdown);
+  const Outcome proven = decide_spoilt(triangle, 1e-15);
+  EXPECT_EQ(proven.status, Status::direct);
+  ASSERT_EQ(proven.warnings.size(), 1U);
+  EXPECT_NE(proven.warnings[0].find("need not have a correct digit"), std::string::npos);
 }
 
 TEST(ColumnReport, Report_DescribesWorstColumn) {
