@@ -212,10 +212,10 @@ ECHELON_API int32_t echelon_solve(echelon_solver solver, int64_t columns, const 
 ECHELON_API int32_t echelon_apply(echelon_solver solver, const void* r, void* z);
 /* Copies factors of the last set-up of a direct method to host memory. factors[k] becomes the one with the
  * letter names[k] in P R A C Q = L U + F, L L^T or L D L^T, of a Hermitian A L L^H or L D L^H: permutations P
- * and Q, diagonal matrices R and C of scales, block diagonal D, and F beyond the diagonal blocks of LU. It becomes NULL where that is the
- * identity or zero, or the method has no such factor. L, U, D and F have the solver's scalar type, the others
- * ECHELON_DOUBLE. The caller frees them with echelon_matrix_free. ECHELON_BAD_ARGUMENT where the set-up left
- * no factors. */
+ * and Q, diagonal matrices R and C of scales, block diagonal D, and F beyond the diagonal blocks of LU. It
+ * becomes NULL where that is the identity or zero, or the method has no such factor. L, U, D and F have the
+ * solver's scalar type, the others ECHELON_DOUBLE. The caller frees them with echelon_matrix_free.
+ * ECHELON_BAD_ARGUMENT where the set-up left no factors. */
 ECHELON_API int32_t echelon_factors(echelon_solver solver, const char* names, echelon_matrix factors[]);
 /* Bytes that the solver holds on its device; 0 before a set-up, or a negative code. */
 ECHELON_API int64_t echelon_bytes(echelon_solver solver);
