@@ -160,7 +160,7 @@ std::string determinant_text(const Determinant& determinant) {
   if (determinant.sign == 0) return "0";
   const double logarithm = determinant.log10();
   const double whole = std::floor(logarithm);
-  const std::string size =
+  std::string size =
       fmt::format("{}{:.5f}e{:+}", determinant.sign < 0 ? "-" : "", std::pow(10.0, logarithm - whole), whole);
   if (determinant.phase == 1.0) return size;
   return fmt::format("{} ({:.6g}{:+.6g}i)", size, determinant.phase.real(), determinant.phase.imag());
