@@ -23,6 +23,9 @@ namespace {
 /// Longest time of a direct method that is tried after an iterative one whose x has no correct digit.
 constexpr double digits_worth_seconds = 10;
 
+/// Error of x that a trial goes on to where it has converged without a correct digit.
+constexpr double wanted_error = 1e-3;
+
 /// Whether no other method can change the outcome.
 bool is_final(const Report& report) {
   return report.solved() || report.status == Status::cancelled || report.status == Status::inconsistent ||
@@ -45,6 +48,26 @@ Report report_of(const Candidate& candidate, const OutOfMemory& error) {
   report.reason = candidate.reason;
   report.relative_residual = report.backward_error = 1;
   return report;
+}
+
+/// Adds the iterations before those of a report, which began with their x.
+void prepend(const Report& before, Report& report) {
+  report.iterations += before.iterations;
+  for (ColumnReport& column : report.columns) column.iterations += before.iterations;
+  report.solve_seconds += before.solve_seconds;
+  if (!report.history.empty()) report.history.erase(report.history.begin());
+  report.history.insert(report.history.begin(), before.history.begin(), before.history.end());
+  if (!report.history_seconds.empty()) report.history_seconds.erase(report.history_seconds.begin());
+  for (double& seconds : report.history_seconds) seconds += before.solve_seconds;
+  report.history_seconds.insert(report.history_seconds.begin(), before.history_seconds.begin(),
+                                before.history_seconds.end());
+  const auto relative_tolerance = [](const Report& of) {
+    return of.residual_norm > 0 ? of.tolerance / of.residual_norm * of.relative_residual : 0;
+  };
+  report.warnings.push_back(
+      fmt::format("x converged at the relative tolerance {:.1e} without a correct digit by its estimated "
+                  "error: the iteration went on to {:.1e}",
+                  relative_tolerance(before), relative_tolerance(report)));
 }
 
 /// Control of a solve by one of several methods: a direct one ignores the settings of iterations.
@@ -151,10 +174,28 @@ class MethodChoice<T>::Attempts {
       const Trial trial(control, candidate.trial_iterations);
       Report report = solver.solve(B_, X_, trial.control());
       Trial::name_end(report, control);
-      return report;
+      const bool without_digit = report.status == Status::converged && report.expected_digits() == 0;
+      return without_digit && X_.columns() == 1 ? refined(solver, control, std::move(report)) : report;
     } catch (const OutOfMemory& error) {
       return report_of(candidate, error);
     }
+  }
+  /// Goes on with an x that has converged without a correct digit, to a tolerance at which its error is
+  /// small. Keeps x and its report if that fails.
+  Report refined(PlacedSolver<T>& solver, const Control& control, Report report) {
+    const Dense<T> x = packed<T>(X_);
+    Control smaller = control;
+    smaller.use_initial_guess = true;
+    smaller.rtol = wanted_error / *report.error_estimate * report.relative_residual;
+    smaller.atol.reset();
+    const Trial trial(smaller, solver.candidate().trial_iterations);
+    Report finer = solver.solve(B_, X_, trial.control());
+    if (!finer.solved() || finer.expected_digits() == 0) {
+      assign<T>(x, X_);
+      return report;
+    }
+    prepend(report, finer);
+    return finer;
   }
 
   /// A rank is known only where it is proven.

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -74,6 +75,27 @@ TEST(ChoosingCost, SmallStencil_ComesBeforeOtherIterationsOnly) {
   EXPECT_EQ(first(generated("poisson-3d", {{"nx", 24}, {"ny", 24}, {"nz", 24}})), "structured-multigrid");
   EXPECT_EQ(first(generated("jumps-3d", {{"nx", 30}, {"ny", 30}, {"nz", 30}})), "structured-multigrid");
   EXPECT_EQ(first(generated("poisson-2d", {{"nx", 110}, {"ny", 100}})), "sparse-cholesky");
+}
+
+TEST(ChoosingCost, TrialWithoutADigit_GoesOnToASmallerTolerance) {
+  const Csr<double> A = generated("jumps-2d", {{"nx", 400}, {"ny", 400}});
+  const auto n = static_cast<std::size_t>(A.rows());
+  std::vector<double> b(n);
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k)
+      b[static_cast<std::size_t>(i)] += A.values()[k];
+  }
+  const auto [x, report] = solve(A, b);
+  ASSERT_TRUE(report.method.starts_with("structured-multigrid")) << report;
+  EXPECT_TRUE(report.attempts.empty()) << report;
+  EXPECT_GE(report.expected_digits().value_or(0), 1) << report;
+  EXPECT_LT(report.relative_residual, 1e-9) << report;
+  ASSERT_EQ(report.warnings.size(), 1U) << report;
+  EXPECT_NE(report.warnings[0].find("at the relative tolerance 1.0e-08"), std::string::npos) << report;
+  for (std::int64_t i = 0; i < A.rows(); ++i) ASSERT_NEAR(x[i], 1, report.error_estimate.value_or(0));
+  EXPECT_EQ(std::ssize(report.history), report.iterations + 1);
+  EXPECT_TRUE(std::is_sorted(report.history_seconds.begin(), report.history_seconds.end()));
+  EXPECT_EQ(report.history_seconds.size(), report.history.size());
 }
 
 TEST(ChoosingCost, Stencils_AreNotLookedForOnRequest) {
