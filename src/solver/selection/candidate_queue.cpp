@@ -114,7 +114,7 @@ bool CandidateQueue<T>::list_more() {
       break;
     case Stage::others:
       if (!is_sddm) break;
-      others_ = MethodSelection::of(A_, device_, false, limits_.stencils);
+      others_ = MethodSelection::of(A_, device_, false, false);  // a stencil was among the first candidates
       list(*others_);
       break;
     case Stage::others_completed:

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace echelon {
@@ -188,6 +189,8 @@ class MethodChoice<T>::Attempts {
     smaller.use_initial_guess = true;
     smaller.rtol = wanted_error / *report.error_estimate * report.relative_residual;
     smaller.atol.reset();
+    if (smaller.max_iterations)
+      smaller.max_iterations = std::max<std::int64_t>(*smaller.max_iterations - report.iterations, 0);
     const Trial trial(smaller, solver.candidate().trial_iterations);
     Report finer = solver.solve(B_, X_, trial.control());
     if (!finer.solved() || finer.expected_digits() == 0) {

@@ -364,7 +364,7 @@ std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& devic
   selection.complete(A);
   std::vector<Candidate> list = selection.candidates();
   if (selection.graph == DominanceKind::sddm) {
-    MethodSelection others = MethodSelection::of(A, device, false);
+    MethodSelection others = MethodSelection::of(A, device, false, false);
     others.complete(A);
     for (Candidate& next : others.candidates()) list.push_back(std::move(next));
   }
