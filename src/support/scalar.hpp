@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Functions that have the same meaning for real and complex numbers. Complex numbers are those of the host.
+/// Functions that have the same meaning for real and complex numbers.
 #pragma once
 
 #include <echelon/annotate.hpp>
@@ -33,7 +33,11 @@ ECHELON_ANYWHERE double real(T x) {
 template <class T>
 ECHELON_ANYWHERE double magnitude(T x) {
   if constexpr (is_complex<T>) {
+#ifdef __CUDA_ARCH__
+    return hypot(static_cast<double>(x.real()), static_cast<double>(x.imag()));
+#else
     return std::abs(static_cast<Dot<T>>(x));
+#endif
   } else {
     return std::fabs(static_cast<double>(x));
   }

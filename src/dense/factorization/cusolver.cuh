@@ -9,6 +9,7 @@
 #include <echelon/array.hpp>
 #include <echelon/error.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,9 @@
 namespace echelon {
 
 template <class T>
-inline constexpr cudaDataType cuda_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
+inline constexpr cudaDataType cuda_type = is_complex<T>               ? CUDA_C_64F
+                                          : std::is_same_v<T, double> ? CUDA_R_64F
+                                                                      : CUDA_R_32F;
 
 /// Computes x = R^-1 x, or R^-T x, for R in the upper triangle of qr and one column x. Does not wait.
 template <class T>
