@@ -30,9 +30,12 @@ __host__ __device__ inline Complex operator-(const Complex& a, const Complex& b)
   return std::operator-(a, b);
 #endif
 }
+/// Each product of parts is rounded by itself, not fused with the sum: a conj(a) is real, and conj(a) b is
+/// the conjugate of conj(b) a, as on the host.
 __host__ __device__ inline Complex operator*(const Complex& a, const Complex& b) {
 #ifdef __CUDA_ARCH__
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  return {__dmul_rn(a.real(), b.real()) - __dmul_rn(a.imag(), b.imag()),
+          __dmul_rn(a.real(), b.imag()) + __dmul_rn(a.imag(), b.real())};
 #else
   return std::operator*(a, b);
 #endif
