@@ -47,7 +47,7 @@ TEST_F(GpuComplexMethods, HermitianSystems) {
       expect_solves(method, A, {}, is_dense);
       expect_solves(method, A, {{"preconditioner", "jacobi"}}, is_dense);
     }
-    for (const char* const method : {"jacobi", "gauss-seidel", "sor", "ssor", "lu"})
+    for (const char* const method : {"jacobi", "gauss-seidel", "sor", "ssor", "lu", "cholesky"})
       expect_solves(method, A, {}, is_dense);
   }
   for (const char* const preconditioner : {"ilu0", "ic0", "ssor"}) {
@@ -172,6 +172,35 @@ TEST_F(GpuComplexMethods, SeveralColumns_ConvergeLikeOne) {
     const Dense<T> alone = x.to(Device());
     for (std::int64_t i = 0; i < 300; ++i) EXPECT_EQ(alone[i], together(i, c));
   }
+}
+
+TEST_F(GpuComplexMethods, Cholesky_HermitianMatrices_AsOnTheHost) {
+  const Entries entries = random_hermitian(65, 8, 61);
+  for (const Operation operation : {Operation::none, Operation::transpose, Operation::adjoint})
+    expect_solves("cholesky", entries, {}, true, operation);
+  Dense<T> D = dense<T>(entries);
+  for (std::int64_t k = 0; k < 65; ++k) {
+    D(7, k) *= 0x1p-30;
+    D(k, 7) *= 0x1p-30;
+  }
+  const Dense<T> there = D.to(gpu);
+  Solver<T> of_gpu = make_solver<T>("cholesky", gpu);
+  Solver<T> of_host = make_solver<T>("cholesky", Device());
+  ASSERT_TRUE(of_gpu.setup(MatrixRef<T>(there.view())).ready());
+  ASSERT_TRUE(of_host.setup(MatrixRef<T>(D.view())).ready());
+  const Determinant expected = of_host.determinant();
+  const Determinant found = of_gpu.determinant();
+  EXPECT_EQ(found.exponent, expected.exponent);
+  EXPECT_NEAR(found.mantissa / expected.mantissa, 1, 1e-10);
+  D(3, 3) = T{-1};
+  const Dense<T> indefinite = D.to(gpu);
+  const Report report = of_gpu.setup(MatrixRef<T>(indefinite.view()));
+  EXPECT_EQ(report.status, Status::not_spd);
+  EXPECT_EQ(report.row, 3);
+  D(3, 3) = T{1000};
+  D(2, 3) += T{0, 1};
+  const Dense<T> unsymmetric = D.to(gpu);
+  EXPECT_NE(of_gpu.setup(MatrixRef<T>(unsymmetric.view())).message.find("not Hermitian"), std::string::npos);
 }
 
 /// A refused method names the device and those that run there; a real method on a GPU is refused as before.
