@@ -96,8 +96,7 @@ class RowOrder : public LevelRowOrder<B> {
 
 /// The order in which a backend computes rows of T.
 template <class B, class T>
-using RowOrderFor =
-    std::conditional_t<is_complex<T> && std::is_same_v<B, Cuda>, LevelRowOrder<B>, RowOrder<B>>;
+using RowOrderFor = std::conditional_t<is_complex<T> && !B::on_host, LevelRowOrder<B>, RowOrder<B>>;
 
 /// Computes all rows; returns the first one whose pivot is not accepted.
 template <class B, class Elimination>

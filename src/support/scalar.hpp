@@ -33,11 +33,7 @@ ECHELON_ANYWHERE double real(T x) {
 template <class T>
 ECHELON_ANYWHERE double magnitude(T x) {
   if constexpr (is_complex<T>) {
-#ifdef __CUDA_ARCH__
-    return hypot(static_cast<double>(x.real()), static_cast<double>(x.imag()));
-#else
-    return std::abs(static_cast<Dot<T>>(x));
-#endif
+    return abs(static_cast<Dot<T>>(x));  // that of std, or of support/complex_arithmetic.cuh
   } else {
     return std::fabs(static_cast<double>(x));
   }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backend/cuda/check.cuh"
-#include "backend/cuda/complex_arithmetic.cuh"
+#include "support/complex_arithmetic.cuh"
 
 #include <cublas_v2.h>
 #include <cusolverDn.h>

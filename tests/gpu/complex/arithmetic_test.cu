@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operators of complex numbers in device code, each compared with the standard library on the host.
-#include "backend/cuda/complex_arithmetic.cuh"
 #include "backend/cuda/cuda.cuh"
 #include "gpu/gpu_fixture.hpp"
+#include "support/complex_arithmetic.cuh"
 #include "support/scalar.hpp"
 
 #include <echelon/array.hpp>
@@ -57,7 +57,7 @@ struct Evaluate {
   }
 };
 
-TEST_F(GpuComplexArithmetic, OperatorsAreThoseOfTheHost) {
+TEST_F(GpuComplexArithmetic, Operators_EachOperand_AsOnTheHost) {
   const std::vector<T> a = {{1, 2}, {-3, 0.5}, {0, 4}, {5, 0}, {1e200, -2e200}, {1e-200, 3e-200}};
   const std::vector<T> b = {{3, -1}, {0.25, 8}, {0, -2}, {7, 0}, {2e100, 1e100}, {4e-100, -1e-100}};
   const auto n = static_cast<std::int64_t>(a.size());
@@ -77,7 +77,7 @@ TEST_F(GpuComplexArithmetic, OperatorsAreThoseOfTheHost) {
   }
 }
 
-TEST_F(GpuComplexArithmetic, DivisionByZeroAndNaN_IsNotFinite) {
+TEST_F(GpuComplexArithmetic, Division_ByZeroOrNaN_IsNotFinite) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<T> a = {{1, 2}, {1, 2}, {nan, 0}};
   const std::vector<T> b = {{0, 0}, {0, nan}, {1, 1}};

@@ -98,6 +98,14 @@ __host__ __device__ inline Complex& operator/=(Complex& a, const Complex& b) {
   return a = a / b;
 }
 
+__host__ __device__ inline double abs(const Complex& a) {
+#ifdef __CUDA_ARCH__
+  return hypot(a.real(), a.imag());
+#else
+  return std::abs(a);
+#endif
+}
+
 // Sums with real numbers, and members of std::complex, which no other function can replace: their use is an
 // error in files for nvcc. Assignment of a real number, a = x, cannot be caught: write a = T{x}.
 Complex operator+(const Complex& a, double b) = delete;
