@@ -86,7 +86,8 @@ enum {
   ECHELON_INTERNAL = -99
 };
 
-/* Types of elements. Complex ones are a real and an imaginary part, as C's double complex, on the host.
+/* Types of elements. Complex ones are a real and an imaginary part, as C's double complex; on an NVIDIA
+ * GPU some methods take them.
  * ECHELON_COMPLEX_FLOAT is reserved: ECHELON_NOT_BUILT. */
 enum { ECHELON_FLOAT = 1, ECHELON_DOUBLE = 2, ECHELON_COMPLEX_FLOAT = 3, ECHELON_COMPLEX_DOUBLE = 4 };
 /* Types of indices and offsets. */

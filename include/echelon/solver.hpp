@@ -268,7 +268,8 @@ struct ECHELON_API Method {
   bool takes_near_null_space = false;  ///< coarsens by near-null-space vectors
   /// A scheme as it was published, or another library's method, for comparison; `auto` does not take it.
   bool study = false;
-  bool complex = false;  ///< written for complex matrices as well, in builds that have them
+  bool complex = false;       ///< written for complex matrices as well, in builds that have them
+  bool complex_cuda = false;  ///< written for them on a GPU as well, in double
 
   std::vector<OptionInfo> options = {};
   /// Checks options without making the method: throws BadOption or NotBuilt if making it on a device with
@@ -279,6 +280,8 @@ struct ECHELON_API Method {
       makers = {};
 
   [[nodiscard]] bool runs_on(const Device& device) const;
+  /// Whether it is written for complex matrices in double, and for them on the device.
+  [[nodiscard]] bool takes_complex_on(const Device& device) const;
   /// Makes the method for matrices of T; empty where it is not built for them.
   template <class T>
   [[nodiscard]] const SolverMaker<T>& maker() const {

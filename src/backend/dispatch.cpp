@@ -11,7 +11,7 @@ void throw_without_target(const Device& device) {
 }
 
 void throw_for_complex(const Device& device) {
-  throw NotBuilt("complex matrices and vectors are those of the host, not of " + device.name() +
+  throw NotBuilt("this operation on complex matrices and vectors is not for " + device.name() +
                  ": take serial or openmp");
 }
 

@@ -11,20 +11,25 @@
 
 #include <backend/with_targets.hpp>
 
+#include <type_traits>
+
 namespace echelon {
 
 /// Throws NotBuilt, which names the device.
 [[noreturn]] void throw_without_target(const Device& device);
-/// Throws NotBuilt: complex numbers are not for this device.
+/// Throws NotBuilt: an operation on complex numbers is not for this device.
 [[noreturn]] void throw_for_complex(const Device& device);
 
-/// Targets of functions that are written for matrices of any T: complex numbers are those of the host.
+/// Targets of functions that are written for matrices of any T: OpenCL has real numbers alone, and CUDA
+/// complex ones in double.
 template <class T>
-inline constexpr Targets targets_of = is_complex<T> ? Targets::host : Targets::all;
+inline constexpr Targets targets_of = !is_complex<T>                    ? Targets::all
+                                      : std::is_same_v<Real<T>, double> ? Targets::both
+                                                                        : Targets::host;
 
 /// Calls f as f.template operator()<HostTarget>(), <CudaTarget>() or <OpenClTarget>(). Throws NotBuilt or
-/// NoDevice. `targets` are those that f is written for: `all`; `both`, without OpenCL; or `host`, of complex
-/// numbers.
+/// NoDevice. `targets` are those that f is written for: `all`; `both`, without OpenCL; or `host`, of
+/// operations that take complex numbers on the host only.
 template <Targets targets = Targets::all, class F>
 auto on_target(const Device& device, F&& f) {
   require(device);

@@ -15,10 +15,13 @@ struct Store {
 };
 
 /// Sets target[i] = i.
+template <class I>
 struct Iota {
-  std::int32_t* target;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<std::int32_t>(i); }
+  I* target;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<I>(i); }
 };
+template <class I>
+Iota(I*) -> Iota<I>;
 
 /// Copies to[k] = from[indices[k]].
 template <class T, class Index>

@@ -53,10 +53,14 @@ std::int32_t set_option(echelon_solver solver, const char* option, const auto& m
   });
 }
 
-/// Throws Refusal unless the method takes complex matrices.
-void require_complex(const std::string& method) {
-  if (!find_method(method).complex)
-    throw Refusal(ECHELON_NOT_BUILT, "method '" + method + "' is for real matrices");
+/// Throws Refusal unless the method takes complex matrices on the device.
+void require_complex(const std::string& name, const Device& device) {
+  const Method& method = find_method(name);
+  if (!method.complex) throw Refusal(ECHELON_NOT_BUILT, "method '" + name + "' is for real matrices");
+  if (!method.takes_complex_on(device)) {
+    throw Refusal(ECHELON_NOT_BUILT,
+                  "method '" + name + "' takes complex matrices on the host only, not on " + device.name());
+  }
 }
 
 /// View of right-hand sides or solutions in the caller's array.
@@ -158,7 +162,7 @@ std::int32_t echelon_create(const char* method, std::int32_t scalar, const char*
     echelon::require(made->settings.device);
     echelon::find_method(method).check_options(made->settings.device, {});
     c::with_scalar(scalar, [&]<class T>() {
-      if (echelon::is_complex<T>) c::require_complex(method);
+      if (echelon::is_complex<T>) c::require_complex(method, made->settings.device);
       made->held = std::make_shared<c::HeldSolver<T>>();
     });
     *solver = made.release();

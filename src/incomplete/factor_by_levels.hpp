@@ -12,9 +12,11 @@
 
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace echelon::incomplete {
 
@@ -72,23 +74,34 @@ FirstIndex factor_by_levels(B& backend, const gauss_seidel::LevelOrder& order,
   return first == none ? FirstIndex{} : FirstIndex{first};
 }
 
-/// Rows by levels, for a backend without a native factorisation.
+/// Rows by levels, for a backend without a native factorisation, and for complex numbers on a GPU.
 template <class B>
-class RowOrder {
+class LevelRowOrder {
  public:
-  RowOrder() = default;
+  LevelRowOrder() = default;
   /// Waits.
   template <class T>
-  RowOrder(B& /*backend*/, const Csr<T>& lower) : levels(lower, false) {}
+  LevelRowOrder(B& /*backend*/, const Csr<T>& lower) : levels(lower, false) {}
   [[nodiscard]] std::size_t bytes() const { return levels.bytes(); }
   [[nodiscard]] static Device solve_device(const Device& device) { return device; }
 
   gauss_seidel::LevelOrder levels;
 };
 
+template <class B>
+class RowOrder : public LevelRowOrder<B> {
+ public:
+  using LevelRowOrder<B>::LevelRowOrder;
+};
+
+/// The order in which a backend computes rows of T.
+template <class B, class T>
+using RowOrderFor = std::conditional_t<is_complex<T> && !B::on_host, LevelRowOrder<B>, RowOrder<B>>;
+
 /// Computes all rows; returns the first one whose pivot is not accepted.
 template <class B, class Elimination>
-FirstIndex factor(B& backend, RowOrder<B>& order, const Elimination& elimination, std::int64_t /*rows*/) {
+FirstIndex factor(B& backend, LevelRowOrder<B>& order, const Elimination& elimination,
+                  std::int64_t /*rows*/) {
   return factor_by_levels(backend, order.levels, elimination);
 }
 

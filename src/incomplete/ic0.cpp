@@ -83,7 +83,7 @@ class IncompleteCholesky final : public IncompleteFactorization<B, T> {
         throw InvalidMatrix("ic0: the columns of A do not ascend within its rows");
       }
     }
-    this->order_ = RowOrder<B>(this->backend_, this->factors_.lower);
+    this->order_ = RowOrderFor<B, T>(this->backend_, this->factors_.lower);
     return {};
   }
 

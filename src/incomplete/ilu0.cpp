@@ -34,7 +34,7 @@ class IncompleteLu final : public IncompleteFactorization<B, T> {
     }
     const FirstIndex missing = split(this->backend_, *A.csr(), this->factors_);
     if (missing.value != FirstIndex::none) return no_pivot(missing.value, "is not stored");
-    this->order_ = RowOrder<B>(this->backend_, this->factors_.lower);
+    this->order_ = RowOrderFor<B, T>(this->backend_, this->factors_.lower);
     return {};
   }
 

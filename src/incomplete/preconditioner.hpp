@@ -59,7 +59,7 @@ class IncompleteFactorization : public SolverImplementation<T> {
  protected:
   B backend_;
   Triangles<T> factors_;
-  RowOrder<B> order_;
+  RowOrderFor<B, T> order_;
 
  private:
   static void solve_triangle(SolveWorkspace& space, const Csr<T>& triangle, SweepKind kind, const T* b,

@@ -161,7 +161,7 @@ struct LoadRow {
     for (std::int64_t k = upper; k < triangles.upper_offsets[i + 1]; ++k) {
       triangles.upper_values[k] = *source++;
     }
-    triangles.upper_values[upper] *= diagonal_factor;
+    triangles.upper_values[upper] = diagonal_factor * triangles.upper_values[upper];
     triangles.lower_values[lower] = triangles.upper_values[upper];
   }
 };

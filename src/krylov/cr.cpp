@@ -58,7 +58,7 @@ struct SetResidualBeta {
   ECHELON_ANYWHERE void operator()(SumOf<S> z_w) const {
     if (!state->running()) return;
     state->phase = phase_after(state->inner, product, z_w.value);
-    if (state->inner == 0) state->omega = state->residual;
+    if (state->inner == 0) state->omega = S{state->residual};
     state->beta = state->inner > 0 ? z_w.value / state->rho : S{0};
     state->rho = z_w.value;
   }

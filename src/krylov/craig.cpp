@@ -115,7 +115,7 @@ struct MethodWith<CraigOptions> {
 #define ECHELON_INSTANTIATE(T)                                                                     \
   template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
                                                                                     const CraigOptions&);
-ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -45,7 +45,7 @@ struct SetLength {
   IterationStateOf<S>* state;
   LeastSquaresArrays<S> small;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
-    state->beta = std::sqrt(r_r.value);
+    state->beta = S{std::sqrt(r_r.value)};
     small.g[0] = state->beta;
   }
 };
@@ -83,11 +83,11 @@ struct FinishOrthogonalization {
     const double length = std::sqrt(w_w.value);
     const double diagonal = std::sqrt(squared_magnitude(h[j]) + w_w.value);
     small.cosine[j] = diagonal > 0 ? h[j] / diagonal : S{1};
-    small.sine[j] = diagonal > 0 ? length / diagonal : 0;
-    h[j] = diagonal;
+    small.sine[j] = S{diagonal > 0 ? length / diagonal : 0};
+    h[j] = S{diagonal};
     small.g[j + 1] = -small.sine[j] * small.g[j];
     small.g[j] *= conj(small.cosine[j]);
-    state->beta = length;
+    state->beta = S{length};
     state->record(magnitude(small.g[j + 1]));
     if (!state->running()) return;
     if (diagonal == 0 || length == 0)

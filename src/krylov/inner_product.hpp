@@ -34,7 +34,7 @@ ECHELON_ANYWHERE inline Phase phase_of(double must_be_positive) {
 }
 /// An imaginary part below a thousandth of the real one counts as rounding errors of Hermitian operators: the
 /// residual shows what it does to x.
-inline Phase phase_of(std::complex<double> must_be_positive) {
+ECHELON_ANYWHERE inline Phase phase_of(std::complex<double> must_be_positive) {
   const bool is_real = !(std::fabs(must_be_positive.imag()) > 1e-3 * std::fabs(must_be_positive.real()));
   return phase_of(is_real ? must_be_positive.real() : 0);
 }

@@ -55,7 +55,7 @@ struct MinresStatePair {
 ECHELON_ANYWHERE inline bool is_real(double /*product*/) {
   return true;
 }
-inline bool is_real(std::complex<double> product) {
+ECHELON_ANYWHERE inline bool is_real(std::complex<double> product) {
   return std::fabs(product.imag()) <= 1e-3 * std::fabs(product.real());
 }
 

@@ -21,7 +21,7 @@ struct HashedVector {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
     const double number = symmetric_number(bits);
-    v[i] = static_cast<Real<T>>(scale == nullptr ? number : number * real(scale[i]));
+    v[i] = T{static_cast<Real<T>>(scale == nullptr ? number : number * real(scale[i]))};
   }
 };
 

@@ -30,7 +30,7 @@ class DeterminantProduct {
     take(size, exponent);
     if (size == 0) return;
     product_.phase *= scaled / size;
-    product_.phase /= std::abs(product_.phase);
+    product_.phase = product_.phase / std::abs(product_.phase);
   }
   void divide(double divisor) {
     int exponent = 0;

@@ -63,25 +63,28 @@ struct DoubledSum {
 class ComplexDoubledSum {
  public:
   ComplexDoubledSum() = default;
-  explicit ComplexDoubledSum(std::complex<double> first) : real_{first.real()}, imaginary_{first.imag()} {}
+  explicit ECHELON_ANYWHERE ComplexDoubledSum(std::complex<double> first)
+      : real_{first.real()}, imaginary_{first.imag()} {}
 
-  void add(std::complex<double> term) {
+  ECHELON_ANYWHERE void add(std::complex<double> term) {
     real_.add(term.real());
     imaginary_.add(term.imag());
   }
-  void add_product(std::complex<double> a, std::complex<double> b) {
+  ECHELON_ANYWHERE void add_product(std::complex<double> a, std::complex<double> b) {
     real_.add_product(a.real(), b.real());
     real_.add_product(-a.imag(), b.imag());
     imaginary_.add_product(a.real(), b.imag());
     imaginary_.add_product(a.imag(), b.real());
   }
-  friend ComplexDoubledSum combine(ComplexDoubledSum a, const ComplexDoubledSum& b) {
+  friend ECHELON_ANYWHERE ComplexDoubledSum combine(ComplexDoubledSum a, const ComplexDoubledSum& b) {
     a.real_ = combine(a.real_, b.real_);
     a.imaginary_ = combine(a.imaginary_, b.imaginary_);
     return a;
   }
-  [[nodiscard]] std::complex<double> value() const { return {real_.value(), imaginary_.value()}; }
-  [[nodiscard]] std::complex<double> value_or_error(std::int64_t products) const {
+  [[nodiscard]] ECHELON_ANYWHERE std::complex<double> value() const {
+    return {real_.value(), imaginary_.value()};
+  }
+  [[nodiscard]] ECHELON_ANYWHERE std::complex<double> value_or_error(std::int64_t products) const {
     return {real_.value_or_error(2 * products), imaginary_.value_or_error(2 * products)};
   }
 

@@ -153,7 +153,7 @@ struct SetScale {
     constexpr double most = std::numeric_limits<Real<T>>::max_exponent - 8;
     const double rounded = std::floor(exponents[i] + 0.5);
     const double exponent = rounded < -most ? -most : (rounded > most ? most : rounded);
-    scale[i] = static_cast<Real<T>>(std::ldexp(1.0, static_cast<int>(exponent)));
+    scale[i] = T{static_cast<Real<T>>(std::ldexp(1.0, static_cast<int>(exponent)))};
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include <echelon/annotate.hpp>
 #include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -116,10 +117,12 @@ struct CsrAccess {
     return A.row_blocks_->get(A.rows(), A.nonzeros(), A.row_offsets());
   }
   /// Prepares A for many products: finds the stencils that its rows follow, if A is large and on a GPU.
-  /// Products have the same bits with them. Synchronises; thread-safe.
+  /// Products have the same bits with them; those of complex numbers do not use them. Synchronises;
+  /// thread-safe.
   template <class T>
   static void find_stencils(const Csr<T>& A) {
-    if (A.row_blocks_) A.row_blocks_->find_stencils(A.rows(), A.row_offsets(), A.column_indices());
+    if (!is_complex<T> && A.row_blocks_)
+      A.row_blocks_->find_stencils(A.rows(), A.row_offsets(), A.column_indices());
   }
   /// The stencils of A, which is on a GPU, or null.
   template <class T>

@@ -25,6 +25,16 @@ Json devices_json(const Method& method) {
   return names;
 }
 
+/// Devices on which the method takes complex matrices.
+Json complex_devices_json(const Method& method) {
+  Json names = Json::array();
+  if (!method.complex) return names;
+  if (method.serial) names.push_back("serial");
+  if (method.openmp) names.push_back("openmp");
+  if (method.complex_cuda && cuda_built()) names.push_back("cuda");
+  return names;
+}
+
 /// Bounds of a number, null where there is none.
 Json range_json(const Range& range) {
   const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
@@ -55,6 +65,7 @@ Json method_json(const Method& method) {
           {"kind", to_string(method.kind)},
           {"needs", to_string(method.needs)},
           {"devices", devices_json(method)},
+          {"complex_devices", complex_devices_json(method)},
           {"sparse", method.sparse},
           {"dense", method.dense},
           {"preconditioner", method.usable_as_preconditioner},

@@ -81,6 +81,20 @@ std::vector<std::string> complex_methods() {
 }
 
 }  // namespace
+
+void throw_for_complex_device(std::string_view name, const Device& device) {
+  std::string reason = fmt::format("method '{}' takes complex matrices on serial and openmp only, not on {}",
+                                   name, device.name());
+  if (device.kind() == DeviceKind::cuda) {
+    std::vector<std::string> names;
+    for (const Method& method : methods()) {
+      if (method.complex_cuda) names.push_back(method.name);
+    }
+    reason += fmt::format("; those for complex matrices on a GPU are {}", fmt::join(names, ", "));
+  }
+  throw NotBuilt(reason);
+}
+
 }  // namespace registry
 
 std::span<const Method> methods() {
@@ -141,6 +155,10 @@ bool Method::runs_on(const Device& device) const {
       return opencl;
   }
   return false;
+}
+
+bool Method::takes_complex_on(const Device& device) const {
+  return complex && (device.on_host() || (complex_cuda && device.kind() == DeviceKind::cuda));
 }
 
 template <class T>

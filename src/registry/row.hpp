@@ -17,6 +17,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -47,13 +48,32 @@ void check_options(const Device& device, const Options& options) {
   }
 }
 
+/// Whether the method with the options O is written for complex matrices on a GPU.
+template <class O>
+inline constexpr bool takes_complex_on_cuda = false;
+template <class O>
+requires O::takes_complex_on_cuda inline constexpr bool takes_complex_on_cuda<O> = true;
+
+/// Throws NotBuilt: the method takes no complex matrices on the device. Names those that do.
+[[noreturn]] void throw_for_complex_device(std::string_view name, const Device& device);
+
+/// Targets of the method with the options O for matrices of T.
+template <class T, class O>
+constexpr Targets targets_for_numbers() {
+  if constexpr (!is_complex<T>) return O::targets;
+  return takes_complex_on_cuda<O> ? targets_of<T> : Targets::host;
+}
+
 template <class T, class O>
 Solver<T> make(const Device& device, const O& options) {
   check_device<O>(device);
-  constexpr Targets targets = O::targets;
-  constexpr Targets of_numbers = is_complex<T> ? Targets::host : targets;
+  constexpr Targets targets = targets_for_numbers<T, O>();
+  if constexpr (is_complex<T>) {
+    const bool runs = device.on_host() || (has_cuda(targets) && device.kind() == DeviceKind::cuda);
+    if (!runs) throw_for_complex_device(O::name, device);
+  }
   auto implementation =
-      on_target<of_numbers>(device, [&]<class Target>() -> std::unique_ptr<SolverImplementation<T>> {
+      on_target<targets>(device, [&]<class Target>() -> std::unique_ptr<SolverImplementation<T>> {
         if constexpr (std::is_same_v<Target, CudaTarget> ? has_cuda(targets) : has_host(targets)) {
           return make_implementation<Target, T>(device, options);
         }
@@ -91,6 +111,7 @@ Method row(Method method) {
   method.options = describe_options<O>();
   method.check_options = check_options<O>;
   method.complex = takes_complex<O>;
+  method.complex_cuda = takes_complex_on_cuda<O>;
 #define ECHELON_SET_MAKER(T) set_maker<T, O>(method);
   ECHELON_FOR_EACH_SCALAR(ECHELON_SET_MAKER)
 #undef ECHELON_SET_MAKER

@@ -2,6 +2,7 @@
 /// Comparison of a complex matrix with its transpose and its adjoint.
 #pragma once
 
+#include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
 #include "solver/factor_status.hpp"
 #include "support/scalar.hpp"
@@ -71,13 +72,15 @@ inline Outcome neither_symmetric_nor_hermitian(const MirrorComparison& found, co
 }
 
 /// The outcome of a set-up for a complex A with elements, which has this status and names a row if A is not
-/// Hermitian. `of_symmetric` names the methods for a complex symmetric A. The time of compare_with_mirror().
+/// Hermitian. `of_symmetric` names the methods for a complex symmetric A. The time of compare_with_mirror();
+/// the elements of a matrix on a GPU are copied to the host.
 template <class T>
 Outcome require_hermitian(const MatrixRef<T>& A, Outcome outcome, Status status,
                           const char* of_symmetric = "cocg", const char* of_any = "gmres") {
   if constexpr (is_complex<T>) {
     if (!outcome.ok() || A.is_operator()) return outcome;
-    const MirrorComparison found = compare_with_mirror(A);
+    const HostCopy<T> copy(A);
+    const MirrorComparison found = compare_with_mirror(copy.matrix());
     if (!found.not_hermitian) return outcome;
     const auto [i, j] = *found.not_hermitian;
     const std::string row = std::to_string(i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Functions that have the same meaning for real and complex numbers. Complex numbers are those of the host.
+/// Functions that have the same meaning for real and complex numbers.
 #pragma once
 
 #include <echelon/annotate.hpp>
@@ -33,7 +33,7 @@ ECHELON_ANYWHERE double real(T x) {
 template <class T>
 ECHELON_ANYWHERE double magnitude(T x) {
   if constexpr (is_complex<T>) {
-    return std::abs(static_cast<Dot<T>>(x));
+    return abs(static_cast<Dot<T>>(x));  // that of std, or of support/complex_arithmetic.cuh
   } else {
     return std::fabs(static_cast<double>(x));
   }

@@ -85,15 +85,22 @@ std::string opencl_mark(const Method& method) {
   return method.opencl ? "yes" : "not for OpenCL";
 }
 
+/// Where the method takes complex matrices.
+std::string complex_mark(const Method& method) {
+  if (!method.complex) return "-";
+  return method.complex_cuda && cuda_built() ? "host, cuda" : "host";
+}
+
 std::string methods_text() {
   const auto mark = [](bool yes) { return std::string(yes ? "yes" : "-"); };
   std::vector<std::vector<std::string>> rows = {{"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "OPENCL",
-                                                 "SPARSE", "DENSE", "PRECONDITIONS", "STUDY", "SUMMARY"}};
+                                                 "SPARSE", "DENSE", "COMPLEX", "PRECONDITIONS", "STUDY",
+                                                 "SUMMARY"}};
   for (const Method& method : methods()) {
     rows.push_back({method.name, std::string(to_string(method.kind)), mark(method.serial),
                     mark(method.openmp), mark(method.cuda && cuda_built()), opencl_mark(method),
-                    mark(method.sparse), mark(method.dense), mark(method.usable_as_preconditioner),
-                    mark(method.study), method.summary});
+                    mark(method.sparse), mark(method.dense), complex_mark(method),
+                    mark(method.usable_as_preconditioner), mark(method.study), method.summary});
   }
   return fmt::format("{}\n{}.\n{}.\n{}A method's options: echelon --help solver:NAME\n", table(rows),
                      cuda_line(), opencl_line(), blas_line());
@@ -132,7 +139,8 @@ ExitCode print_method_help(const std::string& name) {
   std::string text = fmt::format("{}: {}\n\n", method.name, method.summary);
   std::vector<Row> facts = {{"kind", std::string(to_string(method.kind))},
                             {"intended for A", std::string(description(method.needs))},
-                            {"devices", devices_text(method)}};
+                            {"devices", devices_text(method)},
+                            {"complex A", complex_mark(method)}};
   if (method.usable_as_preconditioner && method.kind != MethodKind::preconditioner) {
     facts.emplace_back("also", "a preconditioner: -p preconditioner=" + method.name);
   }

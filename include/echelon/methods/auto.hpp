@@ -24,6 +24,7 @@ struct ECHELON_API AutoOptions {
   static constexpr std::string_view name = "auto";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Methods among which to choose.
   MethodSet methods = MethodSet::any;
   /// Whether to look for a stencil on a grid, for structured-multigrid.

@@ -14,6 +14,7 @@ struct ECHELON_API BicgstabOptions {
   static constexpr std::string_view name = "bicgstab";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria.
   Stop stop = {};
   /// "none", or a method that is usable as a preconditioner. For a user-defined one see

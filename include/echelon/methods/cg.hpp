@@ -14,6 +14,7 @@ struct ECHELON_API CgOptions {
   static constexpr std::string_view name = "cg";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Use the formula of Polak and Ribiere for beta, which allows the preconditioner to change from step to

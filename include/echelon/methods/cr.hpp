@@ -14,6 +14,7 @@ struct ECHELON_API CrOptions {
   static constexpr std::string_view name = "cr";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria.
   Stop stop = {};
   /// "none", or a method that acts as a symmetric positive definite M^-1.

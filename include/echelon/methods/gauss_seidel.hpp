@@ -15,6 +15,7 @@ struct ECHELON_API GaussSeidelOptions {
   static constexpr std::string_view name = "gauss-seidel";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Order of the rows.

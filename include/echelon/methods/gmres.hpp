@@ -14,6 +14,7 @@ struct ECHELON_API GmresOptions {
   static constexpr std::string_view name = "gmres";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Number of basis vectors before a restart, 1 to 1000; memory is (restart + 3) n elements.

@@ -14,6 +14,7 @@ struct ECHELON_API Ic0Options {
   static constexpr std::string_view name = "ic0";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Multiple of the diagonal that is added before the factorisation, 0 or more. Not set: the first of 0,
   /// 0.001, 0.002, 0.004, ... with which no pivot breaks down.
   std::optional<double> shift = {};

@@ -13,6 +13,7 @@ struct ECHELON_API Ilu0Options {
   static constexpr std::string_view name = "ilu0";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
 
   /// Describes each option.
   static std::vector<Option<Ilu0Options>> table();

@@ -24,6 +24,7 @@ struct ECHELON_API JacobiOptions {
   static constexpr std::string_view name = "jacobi";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Divisor of each element of the residual.

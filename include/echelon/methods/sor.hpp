@@ -15,6 +15,7 @@ struct ECHELON_API SorOptions {
   static constexpr std::string_view name = "sor";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Relaxation factor, 0 < omega < 2; 1 is Gauss-Seidel.

@@ -14,6 +14,7 @@ struct ECHELON_API SsorOptions {
   static constexpr std::string_view name = "ssor";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Relaxation factor, 0 < omega < 2; 1 is symmetric Gauss-Seidel.

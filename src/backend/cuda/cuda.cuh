@@ -146,10 +146,12 @@ __device__ void for_each_segment(std::int64_t n, const std::int64_t* offsets, By
   }
 }
 
-/// Sums of segments by the blocks of one row of the grid. Lane l of those of a segment, or thread l of the
-/// block, combines elements l, l + lanes, ... or l + 256, ...; then their values are reduced as a tree.
-template <class V, class F>
-__device__ void segmented_reduce_in_row(std::int64_t n, const std::int64_t* offsets, const F& f, V* sums) {
+/// Calls finish(s, sum) with the sum of each segment s, by the blocks of one row of the grid. Lane l of those
+/// of a segment, or thread l of the block, combines elements l, l + lanes, ... or l + 256, ...; then their
+/// values are reduced as a tree.
+template <class V, class F, class Finish>
+__device__ void reduce_segments_in_row(std::int64_t n, const std::int64_t* offsets, const F& f,
+                                       const Finish& finish) {
   for_each_segment(
       n, offsets,
       [&](std::int64_t s, std::int64_t begin, std::int64_t end, int lanes) {
@@ -157,15 +159,19 @@ __device__ void segmented_reduce_in_row(std::int64_t n, const std::int64_t* offs
         V value{};
         for (std::int64_t k = begin + lane; k < end; k += lanes) value = combine(value, f(k));
         value = warp_reduce(value, Combine(), lanes);
-        if (lane == 0 && s < n) sums[s] = value;
+        if (lane == 0 && s < n) finish(s, value);
       },
       [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
         V value{};
         for (std::int64_t k = begin + threadIdx.x; k < end; k += block_size) value = combine(value, f(k));
         value = combine_block(value);
-        if (threadIdx.x == 0) sums[s] = value;
+        if (threadIdx.x == 0) finish(s, value);
         __syncthreads();  // combine_block's storage is free again
       });
+}
+template <class V, class F>
+__device__ void segmented_reduce_in_row(std::int64_t n, const std::int64_t* offsets, const F& f, V* sums) {
+  reduce_segments_in_row<V>(n, offsets, f, [sums](std::int64_t s, const V& value) { sums[s] = value; });
 }
 template <class V, class F>
 __global__ void __launch_bounds__(block_size)

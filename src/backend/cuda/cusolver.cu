@@ -61,6 +61,9 @@ CusolverFunctions load_cusolver(const char* library) {
   loaded.find(functions.DnXgetrf_bufferSize, "cusolverDnXgetrf_bufferSize");
   loaded.find(functions.DnXgetrf, "cusolverDnXgetrf");
   loaded.find(functions.DnXgetrs, "cusolverDnXgetrs");
+  loaded.find(functions.DnXpotrf_bufferSize, "cusolverDnXpotrf_bufferSize");
+  loaded.find(functions.DnXpotrf, "cusolverDnXpotrf");
+  loaded.find(functions.DnXpotrs, "cusolverDnXpotrs");
   loaded.find(functions.DnXgeqrf_bufferSize, "cusolverDnXgeqrf_bufferSize");
   loaded.find(functions.DnXgeqrf, "cusolverDnXgeqrf");
   loaded.find(functions.DnSormqr_bufferSize, "cusolverDnSormqr_bufferSize");

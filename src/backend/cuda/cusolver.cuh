@@ -25,6 +25,9 @@ struct CusolverFunctions {
   decltype(&cusolverDnXgetrf_bufferSize) DnXgetrf_bufferSize = nullptr;
   decltype(&cusolverDnXgetrf) DnXgetrf = nullptr;
   decltype(&cusolverDnXgetrs) DnXgetrs = nullptr;
+  decltype(&cusolverDnXpotrf_bufferSize) DnXpotrf_bufferSize = nullptr;
+  decltype(&cusolverDnXpotrf) DnXpotrf = nullptr;
+  decltype(&cusolverDnXpotrs) DnXpotrs = nullptr;
   decltype(&cusolverDnXgeqrf_bufferSize) DnXgeqrf_bufferSize = nullptr;
   decltype(&cusolverDnXgeqrf) DnXgeqrf = nullptr;
   decltype(&cusolverDnSormqr_bufferSize) DnSormqr_bufferSize = nullptr;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/cuda/check.cuh"
+#include "support/complex_arithmetic.cuh"
 
 #include <cublas_v2.h>
 #include <cusolverDn.h>
@@ -16,5 +17,16 @@ namespace echelon {
 /// unless the call succeeded.
 void check(cublasStatus_t status, std::source_location where = std::source_location::current());
 void check(cusolverStatus_t status, std::source_location where = std::source_location::current());
+
+/// Complex numbers as the libraries take them. Those of arguments are copied: the alignment differs.
+inline cuDoubleComplex to_library(const Complex& value) {
+  return {value.real(), value.imag()};
+}
+inline cuDoubleComplex* to_library(Complex* device) {
+  return reinterpret_cast<cuDoubleComplex*>(device);
+}
+inline const cuDoubleComplex* to_library(const Complex* device) {
+  return reinterpret_cast<const cuDoubleComplex*>(device);
+}
 
 }  // namespace echelon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// LU and QR of dense matrices by cuSOLVER.
+/// LU, Cholesky and QR of dense matrices by cuSOLVER.
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
@@ -9,6 +9,7 @@
 #include <echelon/array.hpp>
 #include <echelon/error.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,9 @@
 namespace echelon {
 
 template <class T>
-inline constexpr cudaDataType cuda_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
+inline constexpr cudaDataType cuda_type = is_complex<T>               ? CUDA_C_64F
+                                          : std::is_same_v<T, double> ? CUDA_R_64F
+                                                                      : CUDA_R_32F;
 
 /// Computes x = R^-1 x, or R^-T x, for R in the upper triangle of qr and one column x. Does not wait.
 template <class T>
@@ -70,6 +73,32 @@ class Cusolver {
     check(cusolver().DnXgetrs(handle_.get(), parameters_.get(), transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
                               lu.rows(), X.columns(), cuda_type<T>, lu.data(), lu.leading(), pivots.data(),
                               cuda_type<T>, X.data(), X.leading(), info_.data()));
+  }
+
+  /// A = L L^H in the lower triangle of the n-by-n matrix a. Returns 0, or the first pivot, from 1, that is
+  /// not positive. Allocates the workspace that cuSOLVER asks for, and waits.
+  template <class T>
+  int factor_cholesky(Cuda& backend, std::int64_t n, T* a) {
+    const CurrentDevice current(backend.device().id());
+    std::size_t device_bytes = 0;
+    std::size_t host_bytes = 0;
+    check(cusolver().DnXpotrf_bufferSize(handle_.get(), parameters_.get(), CUBLAS_FILL_MODE_LOWER, n,
+                                         cuda_type<T>, a, n, cuda_type<T>, &device_bytes, &host_bytes));
+    Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
+    std::vector<unsigned char> on_host(host_bytes);
+    check(cusolver().DnXpotrf(handle_.get(), parameters_.get(), CUBLAS_FILL_MODE_LOWER, n, cuda_type<T>, a, n,
+                              cuda_type<T>, on_device.data(), device_bytes, on_host.data(), host_bytes,
+                              info_.data()));
+    return status(backend);
+  }
+
+  /// Computes X = L^-H L^-1 X for column-major X. Does not wait.
+  template <class T>
+  void substitute_cholesky(const Dense<T>& lower, DenseView<T> X) {
+    const CurrentDevice current(lower.device().id());
+    check(cusolver().DnXpotrs(handle_.get(), parameters_.get(), CUBLAS_FILL_MODE_LOWER, lower.rows(),
+                              X.columns(), cuda_type<T>, lower.data(), lower.leading(), cuda_type<T>,
+                              X.data(), X.leading(), info_.data()));
   }
 
   /// Factors A = Q R in place of the n-by-n matrix a, Q as reflections with factors tau. Waits.

@@ -4,12 +4,12 @@
 
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
+#include "support/scalar.hpp"
 
 #include <echelon/annotate.hpp>
 #include <echelon/device.hpp>
 #include <echelon/matrix/dense.hpp>
 
-#include <cmath>
 #include <cstdint>
 
 namespace echelon::magnitudes {
@@ -43,7 +43,7 @@ struct LargestMatrixMagnitude {
   const T* a;
   bool upper_only;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
-    return {upper_only && i > j ? 0 : std::fabs(static_cast<double>(a[i + j * n]))};
+    return {upper_only && i > j ? 0 : magnitude(a[i + j * n])};
   }
 };
 
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(cuda_kernels::block_size)
   const std::int64_t last = min(first + columns_of_strip, A.columns());
 #pragma unroll 8
   for (std::int64_t j = first; j < last; ++j) {
-    row = combine(row, {std::fabs(static_cast<double>(A.data()[i + j * A.leading()]))});
+    row = combine(row, {magnitude(A.data()[i + j * A.leading()])});
   }
   atomicMax(reinterpret_cast<unsigned long long*>(largest + i),
             static_cast<unsigned long long>(__double_as_longlong(row.value)));

@@ -9,6 +9,7 @@
 #include "linalg/line_scaling.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/direct/scales.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
@@ -57,7 +58,7 @@ template <class T>
 struct MatrixMagnitude {
   DenseView<const T> A;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i, std::int64_t j) const {
-    return {std::fabs(static_cast<double>(A.data()[i + j * A.leading()]))};
+    return {magnitude(A.data()[i + j * A.leading()])};
   }
 };
 
@@ -68,7 +69,7 @@ struct MagnitudeOfScaledRows {
   const T* row_scale;  ///< null: 1
   ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
     const T element = A.data()[i + j * A.leading()];
-    return {std::fabs(static_cast<double>(row_scale == nullptr ? element : element * row_scale[i]))};
+    return {magnitude(row_scale == nullptr ? element : element * row_scale[i])};
   }
 };
 
@@ -132,15 +133,15 @@ magnitudes::LineRange select_scales(B& backend, const Array<double>& largest, Ar
   Array<magnitudes::LineRange> lines(backend.device(), 1);
   backend.reduce(
       largest.size(),
-      magnitudes::ChooseLineScale<T>{largest.data(), scale.data(), std::numeric_limits<T>::min_exponent,
-                                     std::numeric_limits<T>::max_exponent - 1},
+      magnitudes::ChooseLineScale<T>{largest.data(), scale.data(), std::numeric_limits<Real<T>>::min_exponent,
+                                     std::numeric_limits<Real<T>>::max_exponent - 1},
       Store<magnitudes::LineRange>{lines.data()});
   return backend.read(lines.data());
 }
 
 template <class T>
 bool extreme(const magnitudes::LineRange& lines) {
-  constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  constexpr double small = std::numeric_limits<Real<T>>::min() / std::numeric_limits<Real<T>>::epsilon();
   return lines.largest < small || lines.largest > 1 / small;
 }
 

@@ -4,6 +4,8 @@
 #include "backend/cuda/libraries.cuh"
 #include "linalg/blas/gemm.hpp"
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 namespace {
@@ -21,6 +23,15 @@ cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t a_form, cublasOpera
                     double beta, double* c, std::int64_t leading_c) {
   return cublasDgemm_64(handle, a_form, b_form, rows, columns, terms, &alpha, a, leading_a, b, leading_b,
                         &beta, c, leading_c);
+}
+cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t a_form, cublasOperation_t b_form,
+                    std::int64_t rows, std::int64_t columns, std::int64_t terms, Complex alpha,
+                    const Complex* a, std::int64_t leading_a, const Complex* b, std::int64_t leading_b,
+                    Complex beta, Complex* c, std::int64_t leading_c) {
+  const cuDoubleComplex factor = to_library(alpha);
+  const cuDoubleComplex factor_of_c = to_library(beta);
+  return cublasZgemm_64(handle, a_form, b_form, rows, columns, terms, &factor, to_library(a), leading_a,
+                        to_library(b), leading_b, &factor_of_c, to_library(c), leading_c);
 }
 
 /// BLAS reads a row-major matrix as its column-major transpose.
@@ -43,8 +54,9 @@ void gemm(Cuda& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T 
              A.leading(), B.data(), B.leading(), beta, C.data(), C.leading()));
 }
 
-template void gemm(Cuda&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
-template void gemm(Cuda&, double, DenseView<const double>, DenseView<const double>, double,
-                   DenseView<double>);
+#define ECHELON_INSTANTIATE(T) \
+  template void gemm(Cuda&, T, DenseView<const T>, DenseView<const T>, T, DenseView<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

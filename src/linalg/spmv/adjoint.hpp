@@ -11,6 +11,9 @@ namespace echelon {
 template <class T>
 void multiply_conjugate_transposed(Host& backend, T alpha, const DenseView<const T>& V, const T* x, T beta,
                                    T* y);
+template <class T>
+void multiply_conjugate_transposed(Cuda& backend, T alpha, const DenseView<const T>& V, const T* x, T beta,
+                                   T* y);
 
 /// y = alpha V^H x + beta y, for column-major V.
 template <class B, class T>

@@ -5,6 +5,8 @@
 #include "linalg/spmv/staged_rows.cuh"
 #include "linalg/spmv/stencil_rows.cuh"
 
+#include <echelon/matrix/scalar.hpp>
+
 namespace echelon {
 
 namespace row_sums {
@@ -383,6 +385,38 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
+/// a_k x_j for element k of A, which is in column j.
+template <class T, class X>
+struct ElementProduct {
+  const std::int32_t* columns;
+  const T* values;
+  X x;
+  __device__ SumOf<T> operator()(std::int64_t k) const { return {values[k] * x[columns[k]]}; }
+};
+
+/// use(i, (A x)_i) for each row and for the vector of the block's second index, for complex numbers: several
+/// lanes sum a row, or a block does that is long. An element takes 20 bytes, which the lanes of a row read
+/// from consecutive places. Memory movement: A is read once per vector.
+template <class T, class X, class Use>
+__global__ void __launch_bounds__(block_size)
+    multiply_segments(std::int64_t rows, const std::int64_t* __restrict__ row_offsets,
+                      const std::int32_t* __restrict__ columns, const T* __restrict__ values,
+                      const __grid_constant__ FunctorArray<VectorProduct<X, Use>> products) {
+  const VectorProduct<X, Use>& product = products.at[blockIdx.y];
+  cuda_kernels::reduce_segments_in_row<SumOf<T>>(
+      rows, row_offsets, ElementProduct<T, X>{columns, values, product.x},
+      [&](std::int64_t i, const SumOf<T>& sum) { product.use(i, sum.value); });
+}
+
+template <class T, class X, class Use>
+void launch_segments(Cuda& backend, const Csr<T>& A, const FunctorArray<VectorProduct<X, Use>>& products) {
+  const CurrentDevice current(backend.device().id());
+  const dim3 grid(backend.blocks_for_segments(A.rows()), static_cast<unsigned>(products.count));
+  multiply_segments<T><<<grid, block_size, 0, stream()>>>(
+      A.rows(), A.row_offsets().data(), A.column_indices().data(), A.values().data(), products);
+  check(cudaGetLastError());
+}
+
 /// Passes over the matrix for `count` vectors, `width` of them at a time.
 inline unsigned passes(int count, int width) {
   return static_cast<unsigned>((count + width - 1) / width);
@@ -397,14 +431,9 @@ struct UseZero {
 
 }  // namespace row_sums
 
-/// use(i, (A x)_i) for each row i; see the versions for the host.
+/// The products with one vector of a matrix of real numbers that is not empty.
 template <class T, class X, class Use>
-void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
-  if (A.rows() == 0) return;
-  if (A.nonzeros() == 0) {
-    backend.for_each(A.rows(), row_sums::UseZero<T, Use>{use});
-    return;
-  }
+void for_real_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
   const CurrentDevice current(backend.device().id());
   const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
   const std::int64_t pieces = row_blocks.pieces.size();
@@ -426,6 +455,22 @@ void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
         sums);
   }
   check(cudaGetLastError());
+}
+
+/// use(i, (A x)_i) for each row i; see the versions for the host.
+template <class T, class X, class Use>
+void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
+  if (A.rows() == 0) return;
+  if (A.nonzeros() == 0) {
+    backend.for_each(A.rows(), row_sums::UseZero<T, Use>{use});
+    return;
+  }
+  if constexpr (is_complex<T>) {
+    const VectorProduct<X, Use> product{x, use};
+    row_sums::launch_segments(backend, A, make_functors(1, [&](int) { return product; }));
+  } else {
+    for_real_row_products(backend, A, x, use);
+  }
 }
 
 /// Memory of products with several vectors: these interleaved, or null, and sums of pieces of long rows.
@@ -466,17 +511,10 @@ bool interleaves(const Csr<T>& A, const FunctorArray<VectorProduct<X, Use>>& pro
          A.nonzeros() >= least_uses * A.columns();
 }
 
-/// See the version for the host.
+/// The products with several vectors of a matrix of real numbers that is not empty.
 template <class T, class X, class Use>
-void for_several_row_products(Cuda& backend, const Csr<T>& A,
-                              const FunctorArray<VectorProduct<X, Use>>& products) {
-  if (A.rows() == 0) return;
-  if (A.nonzeros() == 0) {
-    for (int c = 0; c < products.count; ++c) {
-      backend.for_each(A.rows(), row_sums::UseZero<T, Use>{products.at[c].use});
-    }
-    return;
-  }
+void for_several_real_row_products(Cuda& backend, const Csr<T>& A,
+                                   const FunctorArray<VectorProduct<X, Use>>& products) {
   constexpr int width = row_sums::most_per_pass;
   using Sums = row_sums::SumOfEach<width>;
   const CurrentDevice current(backend.device().id());
@@ -503,6 +541,25 @@ void for_several_row_products(Cuda& backend, const Csr<T>& A,
     launch_several<width / 4, false>(backend, A, products, SeveralMemory<T>{nullptr, partial});
   }
 }
+
+/// See the version for the host.
+template <class T, class X, class Use>
+void for_several_row_products(Cuda& backend, const Csr<T>& A,
+                              const FunctorArray<VectorProduct<X, Use>>& products) {
+  if (A.rows() == 0) return;
+  if (A.nonzeros() == 0) {
+    for (int c = 0; c < products.count; ++c) {
+      backend.for_each(A.rows(), row_sums::UseZero<T, Use>{products.at[c].use});
+    }
+    return;
+  }
+  if constexpr (is_complex<T>) {
+    row_sums::launch_segments(backend, A, products);
+  } else {
+    for_several_real_row_products(backend, A, products);
+  }
+}
+
 /// See the version for the host.
 template <class T, class Use>
 void for_dense_row_products(Cuda& backend, std::int64_t n, const T* rows, const T* x, Use use) {

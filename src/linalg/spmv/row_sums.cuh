@@ -8,6 +8,8 @@
 #include "backend/rounded.hpp"
 #include "matrix/row_blocks.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
 namespace echelon::row_sums {
 
 using cuda_kernels::block_size;
@@ -77,7 +79,11 @@ inline constexpr int max_per_lane = 16;
 
 template <class T>
 __device__ void put(T alpha, T sum, T beta, T* y) {
-  *y = beta == T{0} ? alpha * sum : fma(alpha, sum, beta * *y);
+  if constexpr (is_complex<T>) {
+    *y = beta == T{0} ? alpha * sum : alpha * sum + beta * *y;
+  } else {
+    *y = beta == T{0} ? alpha * sum : fma(alpha, sum, beta * *y);
+  }
 }
 
 /// Division of the rows of a matrix among thread blocks: the pieces of rows that do not fit into a block,

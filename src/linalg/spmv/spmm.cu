@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sparse matrix times several vectors on a GPU.
 #include "linalg/spmv/multiply.hpp"
+#include "linalg/spmv/row_products.hpp"
 #include "linalg/spmv/staged_rows.cuh"
 #include "linalg/vector/functors.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -144,16 +147,30 @@ void multiply_batch(Cuda& backend, bool by_column, T alpha, const Csr<T>& A, con
   check(cudaGetLastError());
 }
 
-}  // namespace
-
+/// A vector of a view: a column.
 template <class T>
-void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
-  if (A.nonzeros() == 0) {
-    using View = ViewElements<T>;
-    backend.for_each(Y.rows() * Y.columns(),
-                     AddElement<T, View, View, View>{0, View(Y), beta, View(Y), View(Y)});
-    return;
+Strided<T> column_of(const DenseView<T>& view, std::int64_t j) {
+  if (view.layout() == Layout::column_major) return {view.data() + j * view.leading(), 1};
+  return {view.data() + j, view.leading()};
+}
+
+/// Y = alpha A X + beta Y, by products with up to most_columns columns at once.
+template <class T>
+void multiply_by_columns(Cuda& backend, T alpha, const Csr<T>& A, const DenseView<const T>& X, T beta,
+                         const DenseView<T>& Y) {
+  constexpr auto most = static_cast<std::int64_t>(most_columns);
+  for (std::int64_t first = 0; first < X.columns(); first += most) {
+    const auto count = static_cast<int>(std::min(most, X.columns() - first));
+    for_column_products(backend, A, count, [&](int c) {
+      return VectorProduct{column_of(X, first + c), PutStrided<T>{alpha, beta, column_of(Y, first + c)}};
+    });
   }
+}
+
+/// Y = alpha A X + beta Y for a matrix of real numbers that is not empty, by up to eight columns at once.
+template <class T>
+void multiply_batches(Cuda& backend, T alpha, const Csr<T>& A, const DenseView<const T>& X, T beta,
+                      const DenseView<T>& Y) {
   const CurrentDevice current(backend.device().id());
   const bool by_column = X.layout() == Layout::column_major;
   constexpr std::int64_t max_width = 8;
@@ -171,9 +188,26 @@ void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T
   }
 }
 
-template void multiply_several(Cuda&, float, const Csr<float>&, DenseView<const float>, float,
-                               DenseView<float>);
-template void multiply_several(Cuda&, double, const Csr<double>&, DenseView<const double>, double,
-                               DenseView<double>);
+}  // namespace
+
+template <class T>
+void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  if (A.nonzeros() == 0) {
+    using View = ViewElements<T>;
+    backend.for_each(Y.rows() * Y.columns(),
+                     AddElement<T, View, View, View>{0, View(Y), beta, View(Y), View(Y)});
+    return;
+  }
+  if constexpr (is_complex<T>) {
+    multiply_by_columns(backend, alpha, A, X, beta, Y);
+  } else {
+    multiply_batches(backend, alpha, A, X, beta, Y);
+  }
+}
+
+#define ECHELON_INSTANTIATE(T) \
+  template void multiply_several(Cuda&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -5,6 +5,8 @@
 
 #include <echelon/matrix/transform.hpp>
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 template <class T>
@@ -13,9 +15,9 @@ void multiply_transposed(Cuda& backend, T alpha, const Csr<T>& A, DenseView<cons
   multiply_several(backend, alpha, transpose(A), X, beta, Y);
 }
 
-template void multiply_transposed(Cuda&, float, const Csr<float>&, DenseView<const float>, float,
-                                  DenseView<float>);
-template void multiply_transposed(Cuda&, double, const Csr<double>&, DenseView<const double>, double,
-                                  DenseView<double>);
+#define ECHELON_INSTANTIATE(T) \
+  template void multiply_transposed(Cuda&, T, const Csr<T>&, DenseView<const T>, T, DenseView<T>);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

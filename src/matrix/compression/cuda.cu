@@ -8,6 +8,10 @@
 #include "matrix/compression/radix.hpp"
 #include "matrix/compression/symmetric_transpose.cuh"
 
+#include <echelon/matrix/scalar.hpp>
+
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <optional>
 
@@ -257,6 +261,7 @@ template <class Backend, class Entries>
 CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
                                                  std::int64_t columns) {
   using T = typename Entries::Value;
+  if constexpr (is_complex<T>) return compress_by_radix(backend, entries, rows, columns);
   if (entries.count == 0) return compress_disordered(backend, entries, rows, columns);
   if constexpr (Entries::columns_ascend) {
     if (rows == columns) {
@@ -277,9 +282,10 @@ CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries
   return compress_disordered(backend, entries, rows, columns);
 }
 
-template CompressedRows<float> compress(Cuda&, const CooEntries<float>&, std::int64_t, std::int64_t);
-template CompressedRows<double> compress(Cuda&, const CooEntries<double>&, std::int64_t, std::int64_t);
-template CompressedRows<float> compress(Cuda&, const TransposedEntries<float>&, std::int64_t, std::int64_t);
-template CompressedRows<double> compress(Cuda&, const TransposedEntries<double>&, std::int64_t, std::int64_t);
+#define ECHELON_INSTANTIATE(T)                                                                  \
+  template CompressedRows<T> compress(Cuda&, const CooEntries<T>&, std::int64_t, std::int64_t); \
+  template CompressedRows<T> compress(Cuda&, const TransposedEntries<T>&, std::int64_t, std::int64_t);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -94,6 +94,21 @@ bool any_repeated(B& backend, std::int64_t count, const std::uint64_t* keys) {
   return backend.read(first.data()).value != FirstIndex::none;
 }
 
+/// Sorts values with their keys; those of more than 8 bytes by their places.
+template <class B, class V>
+void sort_values(B& backend, std::int64_t count, int first_bit, int last_bit, const std::uint64_t* keys,
+                 std::uint64_t* sorted, const V* values, V* sorted_values) {
+  if constexpr (sizeof(V) <= 8) {
+    backend.sort_by_key(count, first_bit, last_bit, keys, sorted, values, sorted_values);
+  } else {
+    Array<std::int64_t> places(backend.device(), count);
+    Array<std::int64_t> sorted_places(backend.device(), count);
+    backend.for_each(count, Iota{places.data()});
+    backend.sort_by_key(count, first_bit, last_bit, keys, sorted, places.data(), sorted_places.data());
+    backend.for_each(count, GatherElement{sorted_places.data(), values, sorted_values});
+  }
+}
+
 }  // namespace radix_compression
 
 /// Compresses by a radix sort over all bits of row and column. Repeated entries remain to be summed. Waits to
@@ -109,8 +124,8 @@ CompressedRows<typename Entries::Value> compress_by_radix(B& backend, const Entr
   Array<std::uint64_t> sorted(device, entries.count);
   auto result = uninitialised_rows<typename Entries::Value>(device, rows, entries.count);
   backend.for_each(entries.count, key_maker(entries, column_bits, keys.data()));
-  backend.sort_by_key(entries.count, Entries::columns_ascend ? column_bits : 0, column_bits + row_bits,
-                      keys.data(), sorted.data(), entries.values, result.values.data());
+  sort_values(backend, entries.count, Entries::columns_ascend ? column_bits : 0, column_bits + row_bits,
+              keys.data(), sorted.data(), entries.values, result.values.data());
   backend.for_each(rows + 1, FindOffset{entries.count, sorted.data(), column_bits, result.offsets.data()});
   backend.for_each(entries.count,
                    ColumnOfKey{sorted.data(), (std::uint64_t{1} << column_bits) - 1, result.columns.data()});

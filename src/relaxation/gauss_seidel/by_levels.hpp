@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Gauss-Seidel sweeps level by level, in the loops of any backend, with the bits of every sweep; the
-/// sweeps of backends without native ones.
+/// sweeps of backends without native ones, and of complex numbers on a GPU.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -63,7 +63,7 @@ struct RelaxListed {
   const std::int32_t* list;
   SparseRows<T> A;
   Relaxation<T> relax;
-  const IterationState* state;
+  const IterationStateOf<Dot<T>>* state;
   bool backward;
   const T* b;
   const T* old_x;
@@ -88,8 +88,9 @@ struct FindSkipped {
     return A.at(i, i) == T{0} ? SkippedRows{1, i} : SkippedRows{};
   }
 };
+template <class S>
 struct StoreWhileRunning {
-  const IterationState* state;
+  const IterationStateOf<S>* state;
   SkippedRows* target;
   ECHELON_ANYWHERE void operator()(SkippedRows value) const {
     if (state == nullptr || state->running()) *target = value;
@@ -128,7 +129,7 @@ class LevelSweeps {
     }
     if (sweeps.skipped == nullptr || sweeps.sweeps == 0 || sweeps.right_hand_sides == 0) return;
     backend.reduce(n, by_levels::FindSkipped<T>{SparseRows<T>(*sweeps.A)},
-                   by_levels::StoreWhileRunning{sweeps.state, sweeps.skipped});
+                   by_levels::StoreWhileRunning<Dot<T>>{sweeps.state, sweeps.skipped});
   }
 
  private:

@@ -19,7 +19,7 @@
 /// for there remain one fma, a subtraction, and a multiplication or fma. A row whose a_ii is zero or not
 /// stored keeps its x_i. Every NaN is written as the quiet NaN of std::numeric_limits. All products are added
 /// by explicit fma, those of complex numbers by two for each part, so contraction by the compiler changes
-/// nothing.
+/// nothing. The last bits of complex quotients, and of products with them, are those of the compiler.
 #pragma once
 
 #include "backend/lower_bound.hpp"
@@ -47,7 +47,7 @@ ECHELON_ANYWHERE inline double multiply_add(double a, double b, double c) {
 
 /// a b + c for complex numbers, each part by two roundings.
 template <class R>
-std::complex<R> multiply_add(std::complex<R> a, std::complex<R> b, std::complex<R> c) {
+ECHELON_ANYWHERE std::complex<R> multiply_add(std::complex<R> a, std::complex<R> b, std::complex<R> c) {
   return {multiply_add(a.real(), b.real(), multiply_add(-a.imag(), b.imag(), c.real())),
           multiply_add(a.real(), b.imag(), multiply_add(a.imag(), b.real(), c.imag()))};
 }

@@ -105,10 +105,11 @@ struct SweepTuning {
 
 /// Memory of sweeps on a GPU: a second vector, which sweeps write, so that patterns need not be symmetric and
 /// the presence of a value tells that it is new; and for symmetric sweeps the sums left of the diagonal of
-/// half the rows. In total 3/2 elements per row and right-hand side. Where region sweeps are considered, 4
+/// half the rows. It is that of real numbers: a complex one is not read in one piece, so that its presence
+/// tells nothing. In total 3/2 elements per row and right-hand side. Where region sweeps are considered, 4
 /// bytes per row and right-hand side for deferred rows (somewhat more for few rows) replace the sums.
 template <class T>
-class SweepWorkspace<Cuda, T> {
+requires(!is_complex<T>) class SweepWorkspace<Cuda, T> {
  public:
   explicit SweepWorkspace(const Device& device)
       : other(device, 0),
@@ -140,12 +141,12 @@ void sweep_on_one_thread(const Sweeps<T>& sweeps);
 /// Sweeps on all threads whatever the size, for real numbers; sweep() calls it where it pays off.
 template <class T>
 void sweep_in_parallel(Host& backend, const Sweeps<T>& sweeps, SweepWorkspace<Host, T>& scratch);
-/// Two kernels for each forward or backward sweep: the sweep, and one that clears a vector (after an odd
-/// number of half sweeps in a call, the last one copies the result; before a triangular solve, it clears X).
-/// Each strategy that the matrix may allow adds one kernel, which works or returns at once, and one or two
-/// short kernels per call that select it. Throws OutOfMemory.
+/// For real numbers two kernels for each forward or backward sweep: the sweep, and one that clears a vector
+/// (after an odd number of half sweeps in a call, the last one copies the result; before a triangular solve,
+/// it clears X). Each strategy that the matrix may allow adds one kernel, which works or returns at once, and
+/// one or two short kernels per call that select it. Throws OutOfMemory.
 template <class T>
-void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepWorkspace<Cuda, T>& scratch);
+requires(!is_complex<T>) void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepWorkspace<Cuda, T>& scratch);
 
 }  // namespace gauss_seidel
 }  // namespace echelon

@@ -50,11 +50,11 @@ NormalResidual of_operator(const LinearOperator<T>& A, const Array<T>& r, const 
   if (!A.has_transpose() || !(matrix_norm > 0)) return {};
   Array<T> product(A.device(), A.columns());
   // A^H r is the conjugate of A^T conj(r).
-  std::vector<T> conjugated;
+  Array<T> conjugated;
   if constexpr (is_complex<T>) {
-    conjugated = r.to_vector();
-    std::transform(conjugated.begin(), conjugated.end(), conjugated.begin(),
-                   [](T value) { return conj(value); });
+    std::vector<T> elements = r.to_vector();
+    std::transform(elements.begin(), elements.end(), elements.begin(), [](T value) { return conj(value); });
+    conjugated = Array<T>(A.device(), std::span<const T>(elements));
   }
   A.apply_transposed(is_complex<T> ? conjugated.data() : r.data(), product.data());
   double squares = 0;

@@ -9,6 +9,7 @@
 
 #include <support/scalar_list.hpp>
 
+#include <complex>
 #include <memory>
 #include <vector>
 
@@ -59,6 +60,7 @@ ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 ECHELON_SPECIALIZE(CudaTarget, float)
 ECHELON_SPECIALIZE(CudaTarget, double)
+ECHELON_SPECIALIZE(CudaTarget, std::complex<double>)
 ECHELON_SPECIALIZE(OpenClTarget, float)
 ECHELON_SPECIALIZE(OpenClTarget, double)
 #undef ECHELON_SPECIALIZE

@@ -85,7 +85,9 @@ std::shared_ptr<PlacedSolver<T>> CandidateQueue<T>::make(const Candidate& candid
   }
   if (known != nullptr && same_method(candidate, known->candidate())) return known;
   Candidate placed = candidate;
-  if (!find_method(placed.method).runs_on(placed.device)) placed.device = Device::openmp();
+  const Method& method = find_method(placed.method);
+  const bool runs = is_complex<T> ? method.takes_complex_on(placed.device) : method.runs_on(placed.device);
+  if (!runs) placed.device = Device::openmp();
   return std::make_shared<PlacedSolver<T>>(
       placed, make_solver<T>(placed.method, placed.device, placed.parameters), 0, factor);
 }

@@ -3,6 +3,8 @@
 #include "solver/selection/method_selection.hpp"
 #include "solver/selection/rectangular.hpp"
 
+#include <echelon/solver.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,16 +56,34 @@ void add_iterations(const MethodSelection& selection, const std::string& kind, s
   }
 }
 
-}  // namespace
+/// Moves candidates that take no complex matrices on their device to the host, after the others, and says
+/// why.
+std::vector<Candidate> place(std::vector<Candidate> list) {
+  const auto runs = [](const Candidate& candidate) {
+    return find_method(candidate.method).takes_complex_on(candidate.device);
+  };
+  const auto others = std::stable_partition(list.begin(), list.end(), runs);
+  std::for_each(others, list.end(), [](Candidate& candidate) {
+    candidate.reason += fmt::format(", on the host, since {} takes no complex matrices on {}",
+                                    candidate.method, candidate.device.name());
+    candidate.device = Device();
+  });
+  return list;
+}
 
-std::vector<Candidate> complex_candidates(const MethodSelection& selection) {
+/// The device of a factorisation by fronts, which takes complex matrices on the host only.
+Device front_device(const MethodSelection& selection) {
+  return selection.device.on_host() ? selection.device : Device();
+}
+
+/// Candidates for a square A as if every method took complex matrices on every device.
+std::vector<Candidate> square_candidates(const MethodSelection& selection) {
   const Structure& structure = selection.structure;
-  if (structure.rows != structure.columns) return rectangular_candidates(selection);
   const std::string kind = kind_of_symmetry(structure);
   std::vector<Candidate> direct;
   double seconds = 0;
   if (selection.factor) {
-    const DirectCost cost = sparse_cost(selection, selection.device);
+    const DirectCost cost = sparse_cost(selection, front_device(selection));
     seconds = flops_ratio * cost.seconds;
     if (cost.fits && seconds <= last_seconds) {
       const auto add = [&](const char* method, const std::string& how) {
@@ -98,6 +118,13 @@ std::vector<Candidate> complex_candidates(const MethodSelection& selection) {
   return list;
 }
 
+}  // namespace
+
+std::vector<Candidate> complex_candidates(const MethodSelection& selection) {
+  const bool square = selection.structure.rows == selection.structure.columns;
+  return place(square ? square_candidates(selection) : rectangular_candidates(selection));
+}
+
 std::vector<Candidate> singular_complex_candidates(const MethodSelection& selection) {
   const Structure& structure = selection.structure;
   std::vector<Candidate> list;
@@ -106,7 +133,7 @@ std::vector<Candidate> singular_complex_candidates(const MethodSelection& select
   };
   const double dense_time = flops_ratio * dense_seconds(structure.rows, selection.device);
   if (selection.factor) {
-    const DirectCost cost = sparse_cost(selection, selection.device);
+    const DirectCost cost = sparse_cost(selection, front_device(selection));
     if (cost.fits && flops_ratio * cost.seconds <= first_seconds)
       add(structure.hermitian_values || structure.symmetric_values ? "sparse-ldlt" : "sparse-lu", {},
           "A is singular: a factorisation tells its rank, and whether b lies in its range");
@@ -116,7 +143,7 @@ std::vector<Candidate> singular_complex_candidates(const MethodSelection& select
   const char* const shape = "A is singular: a solution of minimal residual";
   if (structure.hermitian_values) add("minres", {{"max_iterations", 2000}}, shape);
   add("gmres", {{"restart", 200}, {"max_iterations", 1000}}, shape);
-  return list;
+  return place(std::move(list));
 }
 
 }  // namespace echelon

@@ -201,8 +201,10 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
   selection.complex = true;
   if (A.rows() != A.columns()) return selection;
   if (!A.is_sparse() || A.rows() <= dense_complex_rows) return selection;
-  AnalyzedSolver<T> found =
-      analyze_factorization(selection.is_complex_symmetric() ? "sparse-ldlt" : "sparse-lu", *A.csr(), device);
+  const HostCopy<T> copy(A);
+  const Device host = device.on_host() ? device : Device();  // complex fronts are those of the host
+  AnalyzedSolver<T> found = analyze_factorization(
+      selection.is_complex_symmetric() ? "sparse-ldlt" : "sparse-lu", *copy.matrix().csr(), host);
   selection.factor = found.cost;
   selection.analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
   return selection;

@@ -79,8 +79,10 @@ Report solve_by_name(const MatrixRef<T>& A, DenseView<const T> B, DenseView<T> X
                                 method.name, method.name));
   }
   Device device = options.device.value_or(A.device());
-  if (!options.device && !method.runs_on(device))
-    device = device.on_host() ? Device::cuda() : Device::openmp();
+  if (!options.device) {
+    const bool not_complex = is_complex<T> && method.complex && !method.takes_complex_on(device);
+    if (!method.runs_on(device) || not_complex) device = device.on_host() ? Device::cuda() : Device::openmp();
+  }
   PlacedSolver<T> solver({method.name, device, options.parameters, "asked for"},
                          make_solver<T>(method.name, device, options.parameters), 0, std::nullopt);
   if (options.near_null_space.columns() > 0)

@@ -15,6 +15,7 @@ struct ECHELON_API LuOptions {
   static constexpr std::string_view name = "lu";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Scale rows and columns first, by powers of two, if their magnitudes differ by more than a factor of ten.
   bool equilibrate = true;
   /// Largest number of steps of iterative refinement, 0 to 10.

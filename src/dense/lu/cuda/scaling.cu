@@ -3,6 +3,8 @@
 #include "dense/factorization/scaling.hpp"
 #include "dense/factorization/scaling_steps.hpp"
 
+#include <support/scalar_list.hpp>
+
 namespace echelon::lu {
 
 namespace {
@@ -30,7 +32,8 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   return scale_in_steps(backend, A, equilibrated, LineKernels<T>{backend}, scales);
 }
 
-template ScaledNorms scale(Cuda&, DenseView<float>, bool, Scales<float>&);
-template ScaledNorms scale(Cuda&, DenseView<double>, bool, Scales<double>&);
+#define ECHELON_INSTANTIATE(T) template ScaledNorms scale(Cuda&, DenseView<T>, bool, Scales<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::lu

@@ -162,7 +162,8 @@ class SweepQueue {
 }  // namespace
 
 template <class T>
-void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepWorkspace<Cuda, T>& scratch) {
+requires(!is_complex<T>) void sweep(Cuda& backend, const Sweeps<T>& sweeps,
+                                    SweepWorkspace<Cuda, T>& scratch) {
   const std::int64_t elements = sweeps.A->rows() * sweeps.right_hand_sides;
   if (elements == 0 || sweeps.sweeps == 0) return;
   const CurrentDevice current(backend.device().id());
