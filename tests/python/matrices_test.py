@@ -261,7 +261,7 @@ class Stencils(unittest.TestCase):
                     self.assertEqual(got.dtype, np.dtype(dtype))
                     np.testing.assert_allclose(got, x, rtol=1e-3 if dtype == np.float32 else 1e-5)
                     if method == "auto":
-                        self.assertEqual(report.method, "structured-multigrid")
+                        self.assertIn("structured-multigrid", report.method)
         solver = echelon.Solver("structured-multigrid").setup(self.laplacian())
         double = echelon.Stencil((30, 20), {(0, 0): 8.0, (1, 0): -2.0, (-1, 0): -2.0, (0, 1): -2.0, (0, -1): -2.0})
         b = double.tocsr() @ x
