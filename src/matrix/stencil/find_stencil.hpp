@@ -206,6 +206,30 @@ struct CopyStencilRow {
   }
 };
 
+/// The stencil matrix of rows that were checked, on a grid whose axes are periodic where rows couple their
+/// ends: a table of `rows` where all rows of a region are equal, and otherwise coefficients by points, which
+/// copy_points.template operator()<Layout>(values) writes.
+template <class B, class T, class CopyPoints>
+[[nodiscard]] StencilMatrix<T> make_stencil(B& backend, const StencilCheck& check, const Grid& grid,
+                                            const RegionRows<T>* rows, CopyPoints copy_points) {
+  StencilMatrix<T> made{grid,
+                        grid.points[2] > 1 ? 3 : 2,
+                        uses_diagonal_neighbours(check),
+                        check.differing.value == FirstIndex::none,
+                        std::popcount(check.used),
+                        {}};
+  for (std::size_t a = 0; a < 3; ++a) made.grid.periodic[a] = (check.wraps >> a & 1U) != 0;
+  made.values = Array<T>(backend.device(), made.places() * made.stride());
+  with_layout(made, [&]<class Layout, bool constant>() {
+    if constexpr (constant) {
+      backend.for_each(grid_regions, CopyRegionRows<T, Layout>{rows, made.values.data()});
+    } else {
+      copy_points.template operator()<Layout>(made.values.data());
+    }
+  });
+  return made;
+}
+
 /// A as a stencil matrix on this grid of as many points as A has rows, whose axes are periodic where A
 /// couples their ends; none, with the reason, if an element of A couples points that are no neighbours. Reads
 /// A once, or twice if its coefficients vary; waits.
@@ -219,23 +243,9 @@ template <class B, class T>
              " that are no neighbours";
     return {};
   }
-  StencilMatrix<T> found{grid,
-                         grid.points[2] > 1 ? 3 : 2,
-                         uses_diagonal_neighbours(check),
-                         check.differing.value == FirstIndex::none,
-                         std::popcount(check.used),
-                         {}};
-  for (std::size_t a = 0; a < 3; ++a) found.grid.periodic[a] = (check.wraps >> a & 1U) != 0;
-  found.values = Array<T>(backend.device(), found.places() * found.stride());
-  with_layout(found, [&]<class Layout, bool constant>() {
-    if constexpr (constant) {
-      backend.for_each(grid_regions, CopyRegionRows<T, Layout>{rows.data(), found.values.data()});
-    } else {
-      backend.for_each(A.rows(),
-                       CopyStencilRow<T, Layout>{SparseRows<T>(A), GridNumbering(grid), found.values.data()});
-    }
+  return make_stencil(backend, check, grid, rows.data(), [&]<class Layout>(T* values) {
+    backend.for_each(A.rows(), CopyStencilRow<T, Layout>{SparseRows<T>(A), GridNumbering(grid), values});
   });
-  return found;
 }
 
 }  // namespace echelon
