@@ -237,7 +237,8 @@ TEST_F(GpuComplexMethods, OtherMethods_NameThoseOfAGpu) {
   EXPECT_NE(text.find("'sparse-lu' takes complex matrices on serial and openmp only, not on cuda"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("those for complex matrices on a GPU are auto, bicgstab, cg"), std::string::npos)
+  EXPECT_NE(text.find("those for complex matrices in double on a GPU are auto, bicgstab, cg"),
+            std::string::npos)
       << text;
   EXPECT_NE(refusal("gmres", {{"preconditioner", "banded-lu"}}).find("banded-lu"), std::string::npos);
   EXPECT_NE(refusal("amg").find("real matrices"), std::string::npos);
