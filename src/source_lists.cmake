@@ -32,6 +32,8 @@ set(sources_of_targets
   mapped_echelon/solver.cpp
   matrix/assign.cpp
   matrix/convert.cpp
+  matrix/stencil/given_stencil.cpp
+  matrix/stencil/stencil_product.cpp
   matrix/transform.cpp
   matrix/views/gather.cpp
   multigrid/amg.cpp
@@ -64,6 +66,8 @@ set(sources_without_opencl
   domain_decomposition/schur/blocks.cpp
   exact/rank.cpp
   mapped_echelon/solver.cpp
+  matrix/stencil/given_stencil.cpp
+  matrix/stencil/stencil_product.cpp
   multigrid/structured/cycle.cpp
   multigrid/structured/hierarchy.cpp
   multigrid/structured/solver.cpp
@@ -89,6 +93,7 @@ set(sources_that_dispatch
   matrix/assign.cpp
   matrix/coo.cpp
   matrix/matrix.cpp
+  matrix/stencil/stencil.cpp
   matrix/transform_checks.cpp
   matrix/views/gather.cpp
   matrix/views/sparse_view.cpp

@@ -34,6 +34,7 @@
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/linear_operator.hpp>
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/stencil.hpp>
 #include <echelon/matrix/structure.hpp>
 #include <echelon/matrix/transform.hpp>
 #include <echelon/methods.hpp>

@@ -31,6 +31,8 @@ namespace echelon {
 /// alone. Bytes moved: (4 + sizeof T) a nonzero and 8 a row for every eight columns; X and Y once (Y twice
 /// unless beta = 0).
 /// Dense: BLAS, gemv for one column and gemm for several.
+/// A stencil: one product for each column, which is copied where X or Y is row-major; the first product with
+/// a transposed one transposes its coefficients, which are kept. Another operator is refused.
 ///
 /// A transposed sparse A is read once for every column of X. The host fills up to 16 vectors of A.columns()
 /// elements and adds them in an order that depends on A alone; a product takes up to twice as long as one

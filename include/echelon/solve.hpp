@@ -148,6 +148,11 @@ template <class T>
                                 const SolveOptions& options = {}) {
   return solve<T>(MatrixRef<T>(A), B, options);
 }
+template <class T>
+[[nodiscard]] Solution<T> solve(const Stencil<T>& A, std::type_identity_t<DenseView<const T>> B,
+                                const SolveOptions& options = {}) {
+  return solve<T>(MatrixRef<T>(A), B, options);
+}
 
 /// solve() into X, which has A.columns() rows and a column for each of B's, in the memory of A; X may be B
 /// itself. X is left as it is where nothing was computed (`columns` of the report is empty). Throws as

@@ -108,7 +108,7 @@ concept OwningTemporary =
     (std::same_as<std::remove_cv_t<M>, Csr<T>> || std::same_as<std::remove_cv_t<M>, Dense<T>> ||
      std::same_as<std::remove_cv_t<M>, Matrix<T>> || std::same_as<std::remove_cv_t<M>, CsrView<T>> ||
      std::same_as<std::remove_cv_t<M>, SparseView<T>> ||
-     std::same_as<std::remove_cv_t<M>, LinearOperator<T>>);
+     std::same_as<std::remove_cv_t<M>, LinearOperator<T>> || std::same_as<std::remove_cv_t<M>, Stencil<T>>);
 
 /// A linear solver, independent of the method: analyze (pattern), setup (values), solve, each repeatable.
 ///
@@ -261,7 +261,8 @@ struct ECHELON_API Method {
   bool opencl = false;
   bool sparse = true;  ///< the forms of A that it works on without converting them
   bool dense = true;
-  bool operators = false;  ///< works on a LinearOperator
+  bool operators = false;  ///< works on a LinearOperator, and on a Stencil as one
+  bool stencils = false;   ///< works on the coefficients of a Stencil
   bool usable_as_preconditioner = false;
   /// Whether the method, set up for A^T, applies the transpose of what it applies for A; every direct method.
   bool transposable = false;

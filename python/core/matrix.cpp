@@ -3,12 +3,18 @@
 
 #include "bindings.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <complex>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace echelon::python {
 
@@ -106,6 +112,38 @@ std::unique_ptr<PythonMatrix<T>> PythonMatrix<T>::linear_operator(std::int64_t r
 }
 
 template <class T>
+std::unique_ptr<PythonMatrix<T>> PythonMatrix<T>::stencil(const std::vector<std::int64_t>& points,
+                                                          const std::vector<std::string>& boundaries,
+                                                          const std::vector<StencilOffset>& offsets,
+                                                          const std::vector<Coefficients>& coefficients,
+                                                          bool constant) {
+  auto result = std::make_unique<PythonMatrix>();
+  if constexpr (is_complex<T>) {
+    throw Error("a stencil has real coefficients");
+  } else {
+    StencilGrid grid{points, {}};
+    for (const std::string& name : boundaries) {
+      const std::optional<BoundaryCondition> boundary = from_word<BoundaryCondition>(name);
+      if (!boundary)
+        throw InvalidMatrix("a boundary is 'dirichlet', 'neumann' or 'periodic', not '" + name + "'");
+      grid.boundaries.push_back(*boundary);
+    }
+    std::vector<StencilEntry<T>> entries;
+    std::vector<StencilArray<T>> arrays;
+    for (std::size_t k = 0; k < offsets.size(); ++k) {
+      if (constant) {
+        entries.push_back({offsets[k], coefficients[k].data()[0]});
+      } else {
+        arrays.push_back({offsets[k], {coefficients[k].data(), coefficients[k].size()}});
+      }
+    }
+    const nb::gil_scoped_release release;
+    result->matrix_ = constant ? Stencil<T>::constant(grid, entries) : Stencil<T>::variable(grid, arrays);
+  }
+  return result;
+}
+
+template <class T>
 MatrixRef<T> PythonMatrix<T>::ref() const {
   return std::visit([](const auto& matrix) { return MatrixRef<T>(matrix); }, matrix_);
 }
@@ -114,6 +152,12 @@ template <class T>
 const Csr<T>& PythonMatrix<T>::csr() const {
   if (const auto* sparse = std::get_if<SparseView<T>>(&matrix_)) return sparse->csr();
   throw Error("a sparse matrix is needed, not a dense one or an operator");
+}
+
+template <class T>
+const Stencil<T>& PythonMatrix<T>::as_stencil() const {
+  if (const auto* found = std::get_if<Stencil<T>>(&matrix_)) return *found;
+  throw Error("a stencil is needed");
 }
 
 template <class T>
@@ -130,7 +174,7 @@ std::string PythonMatrix<T>::gpu() const {
 
 template <class T>
 void PythonMatrix<T>::update_values(const Values& values) {
-  if (values.size() != values_.size() || std::holds_alternative<LinearOperator<T>>(matrix_)) {
+  if (values.size() != values_.size() || ref().is_operator()) {
     throw DimensionMismatch("the matrix stores " + std::to_string(values_.size()) + " values, not " +
                             std::to_string(values.size()));
   }
@@ -148,6 +192,28 @@ std::int64_t PythonMatrix<T>::work() const {
   return matrix.is_operator() ? interruptible_elements : matrix.nonzeros();
 }
 
+namespace {
+
+template <class T>
+std::string describe_stencil(const PythonMatrix<T>& A) {
+  if constexpr (is_complex<T>) {
+    throw Error("a stencil has real coefficients");
+  } else {
+    return A.as_stencil().describe();
+  }
+}
+
+template <class T>
+nb::tuple csr_of_stencil(const PythonMatrix<T>& A) {
+  if constexpr (is_complex<T>) {
+    throw Error("a stencil has real coefficients");
+  } else {
+    return csr_arrays(to_csr(A.as_stencil()));
+  }
+}
+
+}  // namespace
+
 template <class T>
 void bind_matrices(nb::module_& module) {
   using M = PythonMatrix<T>;
@@ -156,6 +222,9 @@ void bind_matrices(nb::module_& module) {
                   nb::arg().noconvert(), nb::arg().noconvert(), nb::arg())
       .def_static("dense", &M::dense, nb::arg().noconvert())
       .def_static("linear_operator", &M::linear_operator, nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+      .def_static("stencil", &M::stencil, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg())
+      .def("describe_stencil", [](const M& A) { return describe_stencil(A); })
+      .def("stencil_csr", [](const M& A) { return csr_of_stencil(A); })
       .def_prop_ro("rows", [](const M& A) { return A.ref().rows(); })
       .def_prop_ro("columns", [](const M& A) { return A.ref().columns(); })
       .def_prop_ro("nonzeros", [](const M& A) { return A.ref().nonzeros(); })

@@ -7,6 +7,7 @@
 
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/sparse_view.hpp>
+#include <echelon/matrix/stencil.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace echelon::python {
 
@@ -41,9 +43,20 @@ class PythonMatrix {
                                                                      const nb::object& product,
                                                                      const nb::object& transposed);
 
+  using Coefficients = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  /// A stencil on a grid with boundary conditions by their names. Each offset has one coefficient, or all of
+  /// them have one for each point; they are copied. Throws InvalidMatrix, and Error for a complex T.
+  [[nodiscard]] static std::unique_ptr<PythonMatrix> stencil(const std::vector<std::int64_t>& points,
+                                                             const std::vector<std::string>& boundaries,
+                                                             const std::vector<StencilOffset>& offsets,
+                                                             const std::vector<Coefficients>& coefficients,
+                                                             bool constant);
+
   [[nodiscard]] MatrixRef<T> ref() const;
   /// The sparse matrix. Throws Error if there is none.
   [[nodiscard]] const Csr<T>& csr() const;
+  /// The stencil. Throws Error if there is none.
+  [[nodiscard]] const Stencil<T>& as_stencil() const;
   /// Whether the elements are used where Python has them.
   [[nodiscard]] bool is_in_place() const;
   /// Name of the GPU in whose memory the elements are; empty for the host.
@@ -55,7 +68,7 @@ class PythonMatrix {
   [[nodiscard]] std::int64_t work() const;
 
  private:
-  std::variant<DenseView<const T>, SparseView<T>, LinearOperator<T>> matrix_;
+  std::variant<DenseView<const T>, SparseView<T>, LinearOperator<T>, Stencil<T>> matrix_;
   Indices offsets_or_rows_;
   Indices indices_;
   Values values_;

@@ -10,7 +10,7 @@ Examples
 (True, True)
 """
 from . import config, graph, linalg
-from ._arrays import Symmetric, symmetric
+from ._arrays import Stencil, Symmetric, symmetric
 from ._batch import BatchReport, BatchSolution, SparseBatch
 from ._compare import Comparison, Measurement, compare
 from ._core import version as __version__
@@ -28,7 +28,7 @@ __all__ = [
     "EfficiencyWarning", "Error", "Factors", "Generator", "Inertia", "InvalidMatrix", "LogDeterminant", "MatrixFile",
     "MatrixInfo", "Measurement", "Method", "NoDevice", "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OpenClError", "OptionInfo",
     "OutOfMemory", "OverlappingOperands", "ParseError", "Progress", "Report", "SchurComplement", "SingularMatrix",
-    "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Symmetric", "__version__", "certify", "choose", "compare", "config", "factor",
+    "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Stencil", "Symmetric", "__version__", "certify", "choose", "compare", "config", "factor",
     "generate", "generators", "graph", "info", "invert", "linalg", "methods", "rank", "read", "read_file", "rref",
     "schur_complement", "solve", "symmetric", "write",
 ]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._errors import DeviceMismatch, DimensionMismatch, EfficiencyWarning
+from ._errors import DeviceMismatch, DimensionMismatch, EfficiencyWarning, InvalidMatrix
 from ._packages import SparseArrays, element_type, empty_on_gpu, gpu_of, package_of, refuse_gradients, sparse_arrays, usable_on_gpu
 
 FLOAT32 = np.dtype(np.float32)
@@ -98,8 +99,88 @@ def symmetric(triangle: Any, stored: str = "lower") -> Symmetric:
     return Symmetric(triangle, stored)
 
 
+class Stencil:
+    """A matrix that couples the points of a grid with their neighbours, given by coefficients: no row offsets, no indices.
+
+    `solve` and `Solver` take it for the methods "structured-multigrid", "auto" and those that take operators ("cg", "minres",
+    "bicgstab", "gmres"). Constant coefficients take no memory by point.
+
+    Parameters
+    ----------
+    points : sequence of int
+        Points along one to three axes, the first numbered fastest: point (x, y, z) is row ``x + nx * (y + ny * z)``, the order
+        of a contiguous array of shape ``points[::-1]``.
+    coefficients : mapping
+        From offsets, (dx, dy) with distances of -1, 0 or 1 along the axes, to numbers, or to arrays of shape ``points[::-1]``
+        with the coefficient in the row of each point.
+    boundary : str or sequence of str
+        "dirichlet" (neighbours beyond the ends of an axis are left out), "neumann" (their coefficients are added to those of
+        the nearest point of the grid) or "periodic", for all axes or for each.
+
+    Examples
+    --------
+    >>> import numpy as np, echelon
+    >>> A = echelon.Stencil((50, 40), {(0, 0): 4.0, (1, 0): -1.0, (-1, 0): -1.0, (0, 1): -1.0, (0, -1): -1.0})
+    >>> A
+    <echelon.Stencil 5-point, 50 x 40, constant coefficients>
+    >>> x, report = echelon.solve(A, np.ones(2000), method="structured-multigrid", return_report=True)
+    >>> report.solved, report.iterations < 10
+    (True, True)
+    """
+
+    def __init__(self, points: Sequence[int], coefficients: Mapping[Sequence[int], Any],
+                 boundary: str | Sequence[str] = "dirichlet") -> None:
+        points = [int(p) for p in points]
+        values = [as_numpy(value) for value in coefficients.values()]
+        self.dtype = FLOAT32 if values and all(scalar_type(value.dtype, "a coefficient") == FLOAT32 for value in values) \
+            else FLOAT64
+        constant = all(value.ndim == 0 for value in values)
+        size = int(np.prod(points, dtype=object))
+        self._offsets = [tuple(int(d) for d in offset) + (0,) * (3 - len(offset)) for offset in coefficients]
+        if any(len(offset) != 3 for offset in self._offsets):
+            raise InvalidMatrix("the offset of a stencil has one distance for each axis, three at most")
+        self._points, self._constant = points, constant
+        self._boundaries = [boundary] if isinstance(boundary, str) else list(boundary)
+        self._values = [self._array(value, size, constant) for value in values]
+        self._matrix = self._on(self.dtype)
+        self.shape = (self._matrix.rows, self._matrix.columns)
+
+    def _array(self, value: NDArray[Any], size: int, constant: bool) -> NDArray[Any]:
+        if value.ndim > 1 and value.shape != tuple(self._points[::-1]):
+            raise DimensionMismatch(f"a coefficient has the shape {value.shape}; it should be a number, or an array of shape "
+                                    f"{tuple(self._points[::-1])}")
+        if value.ndim == 0 and not constant:
+            value = np.full(size, value)
+        return np.ascontiguousarray(value, self.dtype).reshape(-1)
+
+    def _on(self, dtype: np.dtype[Any]) -> Any:
+        """The matrix of the extension with coefficients of this type."""
+        values = [value.astype(dtype, copy=False) for value in self._values]
+        return core_of(dtype).Matrix.stencil(self._points, self._boundaries, self._offsets, values, self._constant)
+
+    def matrix(self, dtype: np.dtype[Any]) -> Any:
+        """The matrix of the extension in this type."""
+        return self._matrix if dtype == self.dtype else self._on(dtype)
+
+    def tocsr(self) -> Any:
+        """The matrix as a scipy.sparse.csr_array, without zeros."""
+        return scipy_csr(self._matrix.stencil_csr())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_matrix"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._matrix = self._on(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"<echelon.Stencil {self._matrix.describe_stencil()}>"
+
+
 def type_of_matrix(A: Any, *, complex_too: bool = False) -> np.dtype[Any]:
     """float32 or float64, or with `complex_too` complex128, in which A is used."""
+    if isinstance(A, Stencil):
+        return A.dtype
     if isinstance(A, Symmetric):
         A = A.matrix
     if is_operator(A):
@@ -178,6 +259,11 @@ def _operator(A: Any, dtype: np.dtype[Any]) -> Any:
 def as_matrix(A: Any, dtype: np.dtype[Any]) -> Any:
     """Matrix of the extension that refers to A's arrays, or to copies where their layout or type does not suit."""
     stored = "all"
+    if isinstance(A, Stencil):
+        if dtype == COMPLEX128:
+            raise TypeError("A is a stencil with real coefficients and b is complex: pass A.tocsr(), or solve for the real and "
+                            "the imaginary part of b")
+        return A.matrix(dtype)
     if isinstance(A, Symmetric):
         A, stored = A
     arrays = sparse_arrays(A)

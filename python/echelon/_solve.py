@@ -164,7 +164,7 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
 
     Parameters
     ----------
-    A : array, sparse matrix, LinearOperator or `symmetric`
+    A : array, sparse matrix, LinearOperator, `Stencil` or `symmetric`
         CSR arrays and dense arrays of either order are used in place; other forms are converted. An operator has `shape`
         and `matvec`, and `rmatvec` where the transpose is needed.
     b : array of shape (m,) or (m, k)

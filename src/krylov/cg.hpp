@@ -18,8 +18,10 @@
 #include "backend/store.hpp"
 #include "krylov/inner_product.hpp"
 #include "krylov/lanczos.hpp"
+#include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/stencil/stencil_sums.hpp"
 #include "solver/iteration/state.hpp"
 
 #include <cmath>
@@ -27,6 +29,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace echelon::krylov {
@@ -404,10 +407,26 @@ struct CurvatureAndMagnitude {
   }
 };
 
-/// Computes p^H A p / (|p|^T |A| |p|) from the elements of A, without the rounding errors of a recurrence;
-/// empty for an operator. Costs a product with A; waits.
+/// Computes p^T A p / (||A||_inf ||p||^2) for a stencil, by its product.
+template <class B, class T>
+double curvature_of_stencil(B& backend, const MatrixRef<T>& A, const T* p) {
+  const std::int64_t n = A.rows();
+  Array<T> product(backend.device(), n);
+  Array<double> sums(backend.device(), 2);
+  multiply(backend, T{1}, A, p, T{0}, product.data());
+  backend.reduce(n, Product<T>{p, product.data()}, StoreDouble{sums.data()});
+  backend.reduce(n, Product<T>{p, p}, StoreDouble{sums.data() + 1});
+  const double curvature = backend.read(sums.data());
+  return curvature / (sums_of(*A.stencil()).largest * backend.read(sums.data() + 1));
+}
+
+/// Computes p^H A p / (|p|^T |A| |p|) from the elements of A, without the rounding errors of a recurrence, or
+/// a ratio that is at most as large for a stencil; empty for an operator. Costs a product with A; waits.
 template <class B, class T, class V>
 std::optional<double> relative_curvature(B& backend, const MatrixRef<T>& A, const V* p) {
+  if constexpr (std::is_same_v<T, V> && !is_complex<T>) {
+    if (A.is_stencil()) return curvature_of_stencil(backend, A, p);
+  }
   if (A.is_operator()) return std::nullopt;
   Array<TwoSums> sums(backend.device(), 1);
   const Store<TwoSums> store{sums.data()};

@@ -3,6 +3,7 @@
 #include "backend/dispatch.hpp"
 #include "linalg/operations.hpp"
 #include "linalg/residual_check.hpp"
+#include "matrix/assign.hpp"
 #include "matrix/view_checks.hpp"
 #include "support/scalar.hpp"
 
@@ -98,15 +99,48 @@ void check_operands_of_product(const Context& context, const MatrixRef<T>& A, De
   check_same_memory(A.device(), "A", Y.device(), "Y");
   check_context(context, A.device(), "A");
   check_apart<T>(X, "X", Y, "Y");
-  if (A.is_sparse()) return;
+  if (A.is_sparse() || A.is_stencil()) return;
   check_view(A.dense(), "A");
   check_apart<T>(A.dense(), "A", Y, "Y");
+}
+
+/// Column j of X, or a copy of it where its elements are not consecutive.
+template <class T>
+DenseView<T> consecutive_column(DenseView<T> X, std::int64_t j, Dense<std::remove_const_t<T>>& copy) {
+  if (X.layout() == Layout::column_major) return {X.column(j), X.rows(), 1, X.rows(), X.device()};
+  copy = Dense<std::remove_const_t<T>>(X.device(), X.rows(), 1);
+  assign<std::remove_const_t<T>>(
+      DenseView<T>(X.data() + j, X.rows(), 1, X.leading(), X.device(), Layout::row_major), copy);
+  return copy;
+}
+
+/// Y = alpha A X + beta Y for a stencil, column by column.
+template <class Target, class T>
+void multiply_columns(Context& context, T alpha, const MatrixRef<T>& A, DenseView<const T> X, T beta,
+                      DenseView<T> Y) {
+  for (std::int64_t j = 0; j < Y.columns(); ++j) {
+    Dense<T> x;
+    Dense<T> y;
+    const DenseView<T> result = consecutive_column(Y, j, y);
+    multiply_on<Target, T>(context, alpha, A, consecutive_column(X, j, x), beta, result);
+    if (Y.layout() == Layout::row_major)
+      assign<T>(y.view(),
+                DenseView<T>(Y.data() + j, Y.rows(), 1, Y.leading(), Y.device(), Layout::row_major));
+  }
 }
 
 /// Y = alpha A X + beta Y, or with A^T, for checked arguments.
 template <class T>
 void multiply_checked(Context& context, bool transpose, T alpha, const MatrixRef<T>& A, DenseView<const T> X,
                       T beta, DenseView<T> Y) {
+  if constexpr (!is_complex<T>) {
+    if (A.is_stencil()) {
+      const Stencil<T> factor = transpose ? A.stencil()->transposed() : *A.stencil();
+      return on_target<Targets::both>(context.device(), [&]<class Target>() {
+        multiply_columns<Target, T>(context, alpha, factor, X, beta, Y);
+      });
+    }
+  }
   on_target<targets_of<T>>(context.device(), [&]<class Target>() {
     if (!transpose) {
       multiply_on<Target, T>(context, alpha, A, X, beta, Y);

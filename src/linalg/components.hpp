@@ -141,10 +141,10 @@ void join_neighbours(B& backend, const Csr<T>& A, std::int32_t* parent) {
   backend.for_each(n, FindRoot{parent});
 }
 
-/// Finds the components of a symmetric A; explicit zeros count as absent. The result is the same on every
-/// backend. O(nonzeros) time; 32 bytes per row in addition to the result.
-template <class B, class T>
-ConnectedComponents find_components(B& backend, const Csr<T>& A) {
+/// Finds the components of a symmetric A, a Csr or a StencilMatrix; explicit zeros count as absent. The
+/// result is the same on every backend. O(nonzeros) time; 32 bytes per row in addition to the result.
+template <class B, class M>
+ConnectedComponents find_components(B& backend, const M& A) {
   const std::int64_t n = A.rows();
   const Device& device = backend.device();
   Array<std::int32_t> parent(device, n);

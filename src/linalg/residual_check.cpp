@@ -12,6 +12,7 @@
 #include "linalg/tile_loop.hpp"
 #include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/stencil/stencil_sums.hpp"
 #include "support/hash.hpp"
 #include "support/scalar.hpp"
 
@@ -311,6 +312,9 @@ class BackendResidualCheck final : public ResidualCheck<T> {
       : backend_(device), summaries_(device, 1), group_(device, 1), matrix_(device, 1) {}
 
   MatrixFacts matrix(const MatrixRef<T>& A) override {
+    if constexpr (!is_complex<T>) {
+      if (A.is_stencil()) return facts_of_stencil(*A.stencil());
+    }
     if (A.is_operator()) return facts_of_operator(*A.linear_operator());
     if (const Csr<T>* csr = A.csr()) return facts_of_sparse(*csr);
     const DenseView<const T>& dense = A.dense();
@@ -328,7 +332,14 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     return facts;
   }
 
-  ProductWithOnes product_with_ones(const Csr<T>& A) override {
+  ProductWithOnes product_with_ones(const MatrixRef<T>& ref) override {
+    if constexpr (!is_complex<T>) {
+      if (ref.is_stencil()) {
+        const StencilSums& sums = sums_of(*ref.stencil());
+        return {sums.sum, std::sqrt(sums.squares)};
+      }
+    }
+    const Csr<T>& A = *ref.csr();
     Array<OnesProducts<T>> sums(backend_.device(), 1);
     backend_.reduce(A.rows(), SumRowDoubled<T>{A.row_offsets().data(), A.values().data()},
                     Store<OnesProducts<T>>{sums.data()});
@@ -498,6 +509,12 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     facts.column = backend_.read(A.column_indices().data() + k);
   }
 
+  /// The coefficients are finite.
+  static MatrixFacts facts_of_stencil(const Stencil<T>& A) {
+    const StencilSums& sums = sums_of(A);
+    return {.norm_inf = sums.largest, .smallest_row = sums.smallest};
+  }
+
   /// ||A||_inf is the largest ||A v||_inf with ||v||_inf = 1; a few such v give a lower bound.
   MatrixFacts facts_of_operator(const LinearOperator<T>& A) {
     Array<T> v(A.device(), A.columns());
@@ -514,7 +531,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   }
 
   void subtract_product(const MatrixRef<T>& A, const T* b, const T* x, T* r) {
-    if (A.is_operator()) {
+    if (A.is_operator() && !A.is_stencil()) {
       A.linear_operator()->apply(x, r);
       backend_.for_each(A.rows(), SubtractFrom<T>{b, r});
       return;

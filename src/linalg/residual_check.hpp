@@ -49,15 +49,15 @@ class ResidualCheck {
   virtual ~ResidualCheck() = default;
 
   virtual MatrixFacts matrix(const MatrixRef<T>& A) = 0;
-  /// A 1 for a sparse A, whose row sums are rounded once.
-  virtual ProductWithOnes product_with_ones(const Csr<T>& A) = 0;
+  /// A 1 for a sparse A, whose row sums are rounded once, or for a stencil.
+  virtual ProductWithOnes product_with_ones(const MatrixRef<T>& A) = 0;
   virtual VectorFacts vector(std::int64_t n, const T* x) = 0;
   /// r = b - A x, and its facts.
   virtual VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
   /// r = b - A x, computed with sums of products in twice the precision and rounded once, and its facts; the
-  /// plain residual() of an operator. An element that is smaller than the bound on its rounding error is that
-  /// bound: r is never zero or small because rounding errors hide it. Takes some 2 to 10 times as long as
-  /// residual().
+  /// plain residual() of an operator or a stencil. An element that is smaller than the bound on its rounding
+  /// error is that bound: r is never zero or small because rounding errors hide it. Takes some 2 to 10 times
+  /// as long as residual().
   virtual VectorFacts accurate_residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
   /// r = b - A x, and the facts of b, x and r, with a single synchronisation.
   virtual SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;

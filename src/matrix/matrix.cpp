@@ -20,7 +20,13 @@ namespace echelon {
 
 namespace matrix_detail {
 
-void throw_no_elements() {
+void throw_no_elements(bool is_stencil) {
+  if (is_stencil) {
+    throw Error(
+        "A is a stencil, known by its coefficients, and this needs the elements of a matrix: call to_csr(A), "
+        "or "
+        "solve with structured-multigrid or a Krylov method (cg, minres, bicgstab, gmres)");
+  }
   throw Error(
       "A is a linear operator, known by its products only, and this needs A's elements: Krylov methods (cg, "
       "minres, bicgstab, gmres) solve with an operator");

@@ -52,7 +52,7 @@ struct SampleRow {
 };
 
 /// Range of the differences, and a row that follows the stencil.
-struct Stencil {
+struct RowStencil {
   std::int64_t first = 0;
   std::int64_t length = 0;
   std::int64_t row = 0;
@@ -61,7 +61,7 @@ struct Stencil {
 /// Stencils of a sample, the most frequent first, and the number of its rows that follow them; none if they
 /// are many.
 struct SampledStencils {
-  std::vector<Stencil> stencils;
+  std::vector<RowStencil> stencils;
   std::int64_t differences = 0;
   std::int64_t rows = 0;
 };
@@ -97,10 +97,10 @@ SampledStencils count_stencils(std::vector<SampledRow> sample) {
 
 struct WriteDifferences {
   RowPatterns pattern;
-  const Stencil* stencils;
+  const RowStencil* stencils;
   std::int32_t* differences;
   ECHELON_ANYWHERE void operator()(std::int64_t s) const {
-    const Stencil stencil = stencils[s];
+    const RowStencil stencil = stencils[s];
     for (std::int64_t e = 0; e < stencil.length; ++e) {
       differences[stencil.first + e] = pattern.difference(stencil.row, e);
     }
@@ -117,7 +117,7 @@ struct RowsWithoutStencil {
 struct FindStencil {
   RowPatterns pattern;
   const std::int64_t* starts;
-  const Stencil* stencils;
+  const RowStencil* stencils;
   std::int64_t count;
   const std::int32_t* differences;
   StencilRow* rows;
@@ -138,7 +138,7 @@ struct FindStencil {
 
  private:
   /// Compares all differences, in any case: loads then overlap.
-  [[nodiscard]] ECHELON_ANYWHERE bool follows(std::int64_t i, const Stencil& stencil) const {
+  [[nodiscard]] ECHELON_ANYWHERE bool follows(std::int64_t i, const RowStencil& stencil) const {
     bool equal = true;
     for (std::int64_t e = 0; e < stencil.length; ++e) {
       const bool same = pattern.difference(i, e) == differences[stencil.first + e];
@@ -163,7 +163,7 @@ RowStencils find_row_stencils(std::int64_t rows, const Array<std::int64_t>& row_
   backend.for_each(sampled, SampleRow{pattern, sample.data()});
   const SampledStencils found = count_stencils(sample.to_vector());
   if (rare * (sampled - found.rows) > sampled) return {};
-  const Array<Stencil> stencils(device, std::span<const Stencil>(found.stencils));
+  const Array<RowStencil> stencils(device, std::span<const RowStencil>(found.stencils));
   RowStencils result{Array<StencilRow>(device, rows), Array<std::int32_t>(device, found.differences)};
   backend.for_each(stencils.size(), WriteDifferences{pattern, stencils.data(), result.differences.data()});
   Array<RowsWithoutStencil> without(device, 1);

@@ -139,8 +139,8 @@ WeakModes<B, T> weak_modes(B& backend, const std::vector<RowSum>& rows,
 }
 
 /// Finds the constants on the components of A as find_constants() does, with the weak ones as modes. Waits.
-template <class B, class T>
-KnownConstants<B, T> known_constants(B& backend, const Csr<T>& A) {
+template <class B, template <class> class M, class T>
+KnownConstants<B, T> known_constants(B& backend, const M<T>& A) {
   ConstantsOnComponents<T> found = find_constants(backend, A);
   return {std::move(found.singular), std::move(found.rounded),
           weak_modes<B, T>(backend, found.rows, found.component, found.weak)};
@@ -154,6 +154,33 @@ struct NullSpace {
   WeakModes<B, T> weak = {};          ///< of constants that are not quite null vectors
   HostInverse coarsest_inverse = {};  ///< of the coarsest matrix, if it was computed
 };
+
+/// Numbers of constants among null vectors: first the exact ones, then the weak ones.
+struct CountedConstants {
+  std::int64_t exact, proven, weak;
+};
+/// Adds constants to null vectors. `is_symmetric`: whether A equals its transpose exactly.
+template <class B, class T, class M, class IsSymmetric>
+CountedConstants add_constants(const KnownConstants<B, T>& constants, const IsSymmetric& is_symmetric,
+                               NullVectors<B, T, M>& vectors) {
+  CountedConstants counted{};
+  vectors.add(constants.singular);
+  counted.exact = vectors.count();
+  counted.proven = counted.exact == 0 || is_symmetric() ? counted.exact : 0;
+  vectors.add(rounded_to<T>(constants.weak.vectors()));
+  counted.weak = vectors.count() - counted.exact;
+  vectors.add(constants.rounded);
+  return counted;
+}
+/// Makes the vectors, without the weak ones, the basis of `found`, unless they are too many.
+template <class B, class T, class M>
+void keep_null_vectors(const NullVectors<B, T, M>& vectors, const CountedConstants& counted,
+                       WeakModes<B, T> weak, NullSpace<B, T>& found) {
+  found.weak = std::move(weak);
+  if (vectors.count() - counted.weak > most_null_vectors) return;
+  found.proven = counted.proven;
+  found.basis = vectors.basis(counted.exact, counted.weak);
+}
 
 /// Finds an orthonormal basis of the null space of the symmetric semidefinite A_0, as far as it can be known:
 /// constants on components, those of `candidates` that are null vectors, and the coarsest level's prolonged
@@ -173,7 +200,7 @@ NullSpace<B, T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>
   if (A.nonzeros() == 0) return found;
   const bool has_constants = candidates.columns() > 0 || !excludes_constant<T>(A.rows(), character);
   KnownConstants<B, T> constants{none, none};
-  if (has_constants) constants = known_constants<B, T>(backend, A);
+  if (has_constants) constants = known_constants(backend, A);
   const Dense<T> given = null_vectors_among(backend, A, candidates);
   Dense<T> prolonged = none;
   if (coarsest.rows() <= largest_inverse) {
@@ -182,25 +209,15 @@ NullSpace<B, T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>
     HostInverse& inverse = found.coarsest_inverse;
     inverse = is_singular ? semidefinite_inverse(coarsest) : host_inverse(coarsest, true);
     const bool is_suspicious = inverse.null_space.columns() > 0 || inverse.growth > suspicious_growth;
-    if (!has_constants && is_suspicious) constants = known_constants<B, T>(backend, A);
+    if (!has_constants && is_suspicious) constants = known_constants(backend, A);
     prolonged = prolonged_null_space(backend, levels, inverse.null_space);
   }
   NullVectors<B, T> vectors(backend, A, zero_rows);
-  vectors.add(constants.singular, false);
-  const bool is_exact = vectors.count() == 0 || find_asymmetry(backend, A, 0).value == FirstIndex::none;
-  found.proven = is_exact ? vectors.count() : 0;
-  const std::int64_t before = vectors.count();
-  vectors.add(rounded_to<T>(constants.weak.vectors()), false);
-  const std::int64_t weak = vectors.count() - before;
-  vectors.add(constants.rounded, false);
-  vectors.add(given, true);
-  if (prolonged.columns() > 0) vectors.add(prolonged, true);
-  found.weak = std::move(constants.weak);
-  if (vectors.count() - weak <= most_null_vectors) {
-    found.basis = vectors.basis(before, weak);
-  } else {
-    found.proven = 0;
-  }
+  const auto is_symmetric = [&] { return find_asymmetry(backend, A, 0).value == FirstIndex::none; };
+  const CountedConstants counted = add_constants(constants, is_symmetric, vectors);
+  vectors.add_tested(given);
+  if (prolonged.columns() > 0) vectors.add_tested(prolonged);
+  keep_null_vectors(vectors, counted, std::move(constants.weak), found);
   return found;
 }
 

@@ -169,6 +169,7 @@ std::vector<Method> multigrid_methods() {
                                        .kind = iterative,
                                        .needs = symmetric_positive_definite,
                                        .dense = false,
+                                       .stencils = true,
                                        .usable_as_preconditioner = true}),
       row<MultigridOptions>({.summary = "multigrid for unknowns along a line",
                              .kind = iterative,

@@ -198,6 +198,8 @@ class SolverImplementation {
   [[nodiscard]] virtual std::string_view solution_kind() const { return "the one of least norm"; }
   /// Whether the method needs nothing but products with A.
   [[nodiscard]] virtual bool takes_operator() const { return false; }
+  /// Whether the method takes a stencil, by its products or its coefficients.
+  [[nodiscard]] virtual bool takes_stencil() const { return takes_operator(); }
   /// Preconditions later solves with the object; existing workspaces are not used again.
   virtual void set_preconditioner(const Preconditioner<T>& /*preconditioner*/) {
     throw Error("method '" + name_ + "' takes no preconditioner");

@@ -139,9 +139,9 @@ struct ConstantsOnComponents {
 
 /// Finds the constants, those of zero rows excluded. If those of one kind are more than `most_null_vectors`,
 /// there are none of this kind, except that the constant stands for the exact null vectors of all components.
-/// Waits.
-template <class B, class T>
-ConstantsOnComponents<T> find_constants(B& backend, const Csr<T>& A) {
+/// A is a Csr or a StencilMatrix. Waits.
+template <class B, template <class> class M, class T>
+ConstantsOnComponents<T> find_constants(B& backend, const M<T>& A) {
   const ConnectedComponents components = find_components(backend, A);
   std::vector<std::int32_t> component = components.of_vertex.to_vector();
   std::vector<RowSum> rows = sum_rows_exactly(backend, A);
@@ -179,24 +179,22 @@ ConstantsOnComponents<T> find_constants(B& backend, const Csr<T>& A) {
           few(list(ConstantMode::weak))};
 }
 
-/// Orthonormal null vectors of A in the making.
-template <class B, class T>
+/// Orthonormal null vectors of A, a Csr or a StencilMatrix, in the making.
+template <class B, class T, class M = Csr<T>>
 class NullVectors {
  public:
-  NullVectors(B& backend, const Csr<T>& A, const Array<std::int32_t>& zero_rows)
+  NullVectors(B& backend, const M& A, const Array<std::int32_t>& zero_rows)
       : backend_(backend), A_(A), zero_rows_(zero_rows) {}
 
   /// Adds the parts of columns, which are zero in the zero rows of A thereafter, that are orthogonal to those
-  /// added before. If `tested`, parts that A does not map to zero are omitted.
-  void add(Dense<T> columns, bool tested) {
-    clear_rows(backend_, zero_rows_, columns);
-    for (std::int64_t k = 0; k < columns.columns(); ++k) {
-      Array<T> vector(backend_.device(), A_.rows());
-      backend_.copy(A_.rows(), columns.data() + k * A_.rows(), vector.data());
-      if (!make_orthonormal(vector)) continue;
-      if (tested && !(relative_product(backend_, A_, vector.data()) <= null_vector_level<T>)) continue;
-      vectors_.push_back(std::move(vector));
-    }
+  /// added before.
+  void add(Dense<T> columns) {
+    add_if(std::move(columns), [](const T*) { return true; });
+  }
+  /// Adds those parts that A, a Csr, maps to zero.
+  void add_tested(Dense<T> columns) {
+    add_if(std::move(columns),
+           [&](const T* v) { return relative_product(backend_, A_, v) <= null_vector_level<T>; });
   }
   [[nodiscard]] std::int64_t count() const { return std::ssize(vectors_); }
 
@@ -213,6 +211,15 @@ class NullVectors {
   }
 
  private:
+  template <class Accepts>
+  void add_if(Dense<T> columns, const Accepts& accepts) {
+    clear_rows(backend_, zero_rows_, columns);
+    for (std::int64_t k = 0; k < columns.columns(); ++k) {
+      Array<T> vector(backend_.device(), A_.rows());
+      backend_.copy(A_.rows(), columns.data() + k * A_.rows(), vector.data());
+      if (make_orthonormal(vector) && accepts(vector.data())) vectors_.push_back(std::move(vector));
+    }
+  }
   /// The Gram-Schmidt process, applied twice. False if little of the vector is left.
   bool make_orthonormal(Array<T>& vector) const {
     const std::int64_t n = A_.rows();
@@ -231,7 +238,7 @@ class NullVectors {
   }
 
   B& backend_;
-  const Csr<T>& A_;
+  const M& A_;
   const Array<std::int32_t>& zero_rows_;
   std::vector<Array<T>> vectors_;
 };

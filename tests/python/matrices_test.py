@@ -2,6 +2,7 @@
 """Every container of A, type of numbers and of indices, and order of b."""
 import importlib.util
 import itertools
+import pickle
 import unittest
 import warnings
 
@@ -218,3 +219,76 @@ class RightHandSides(unittest.TestCase):
         for bad in (np.zeros(self.n + 1), np.zeros(self.n, np.float32), [0.0] * self.n, read_only, np.zeros(self.n)[::-1]):
             with self.assertRaises(ValueError):
                 solver.solve(b[:, 0], out=bad)
+
+
+class Stencils(unittest.TestCase):
+    def laplacian(self, nx=30, ny=20, **options):
+        return echelon.Stencil((nx, ny), {(0, 0): 4.0, (1, 0): -1.0, (-1, 0): -1.0, (0, 1): -1.0, (0, -1): -1.0}, **options)
+
+    def test_elements(self):
+        A = self.laplacian(12, 12)
+        self.assertEqual(A.shape, (144, 144))
+        self.assertEqual(abs(A.tocsr() - poisson()).nnz, 0)
+        self.assertEqual(repr(A), "<echelon.Stencil 5-point, 12 x 12, constant coefficients>")
+        closed = self.laplacian(boundary="neumann").tocsr()
+        np.testing.assert_array_equal(closed @ np.ones(600), 0)
+        around = self.laplacian(boundary=("periodic", "dirichlet"))
+        self.assertIn("periodic in x", repr(around))
+
+    def test_arrays(self):
+        random = np.random.default_rng(1)
+        points, offsets = (7, 6, 5), [(0, 0, 0), (1, 0, 0), (0, -1, 0), (0, 0, 1)]
+        arrays = {offset: random.uniform(1, 2, points[::-1]) for offset in offsets}
+        A = echelon.Stencil(points, arrays).tocsr()
+        row = np.arange(210).reshape(points[::-1])
+        self.assertEqual(A[row[2, 3, 4], row[2, 3, 5]], arrays[1, 0, 0][2, 3, 4])
+        self.assertEqual(A[row[2, 3, 4], row[2, 2, 4]], arrays[0, -1, 0][2, 3, 4])
+        self.assertEqual(A[row[2, 3, 4], row[3, 3, 4]], arrays[0, 0, 1][2, 3, 4])
+        flat = echelon.Stencil(points, {offset: values.ravel() for offset, values in arrays.items()})
+        self.assertEqual(abs(flat.tocsr() - A).nnz, 0)
+        mixed = echelon.Stencil((4, 3), {(0, 0): np.arange(1.0, 13.0), (1, 0): -1.0})
+        self.assertEqual(mixed.tocsr()[0, 1], -1.0)
+
+    def test_solve(self):
+        x = known_solution(600)
+        for dtype in (np.float32, np.float64):
+            A = echelon.Stencil((30, 20), {offset: dtype(4 if offset == (0, 0) else -1)
+                                           for offset in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))})
+            b = (A.tocsr() @ x).astype(dtype)
+            for method in ("auto", "structured-multigrid", "cg", "bicgstab", "minres", "gmres"):
+                with self.subTest(method=method, dtype=dtype.__name__):
+                    got, report = echelon.solve(A, b, method=method, return_report=True)
+                    self.assertEqual(got.dtype, np.dtype(dtype))
+                    np.testing.assert_allclose(got, x, rtol=1e-3 if dtype == np.float32 else 1e-5)
+                    if method == "auto":
+                        self.assertIn("structured-multigrid", report.method)
+        solver = echelon.Solver("structured-multigrid").setup(self.laplacian())
+        double = echelon.Stencil((30, 20), {(0, 0): 8.0, (1, 0): -2.0, (-1, 0): -2.0, (0, 1): -2.0, (0, -1): -2.0})
+        b = double.tocsr() @ x
+        np.testing.assert_allclose(solver.update(double).solve(b), x, rtol=1e-5)
+        np.testing.assert_allclose(solver.solve(b, trans="T"), x, rtol=1e-5)
+        self.assertEqual([c.method for c in echelon.choose(double)], ["structured-multigrid", "gmres"])
+
+    def test_copies(self):
+        solver = echelon.Solver("structured-multigrid").setup(self.laplacian())
+        again = pickle.loads(pickle.dumps(solver))
+        b = np.ones(600)
+        np.testing.assert_array_equal(again.solve(b), solver.solve(b))
+
+    def test_errors(self):
+        with self.assertRaisesRegex(echelon.Error, "to_csr"):
+            echelon.solve(self.laplacian(), np.ones(600), method="sparse-lu")
+        with self.assertRaisesRegex(TypeError, "complex"):
+            echelon.solve(self.laplacian(), np.ones(600) * 1j)
+        for message, points, coefficients, boundary in (
+                ("no coefficient", (4, 4), {(1, 0): 1.0}, "dirichlet"),
+                ("no coefficient", (4, 4), {}, "dirichlet"),
+                ("out of range", (4, 4), {(0, 0): 1.0, (2, 0): 1.0}, "dirichlet"),
+                ("NaN", (4, 4), {(0, 0): np.nan}, "dirichlet"),
+                ("shape", (4, 3), {(0, 0): np.ones((4, 3))}, "dirichlet"),
+                ("11 values", (4, 3), {(0, 0): np.ones(11)}, "dirichlet"),
+                ("three at most", (4, 3), {(0, 0, 0, 0): 1.0}, "dirichlet"),
+                ("0 points", (4, 0), {(0, 0): 1.0}, "dirichlet"),
+                ("'open'", (4, 4), {(0, 0): 1.0}, "open")):
+            with self.subTest(message), self.assertRaisesRegex((echelon.InvalidMatrix, echelon.DimensionMismatch), message):
+                echelon.Stencil(points, coefficients, boundary)

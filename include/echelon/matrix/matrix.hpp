@@ -10,6 +10,7 @@
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/linear_operator.hpp>
 #include <echelon/matrix/sparse_view.hpp>
+#include <echelon/matrix/stencil.hpp>
 
 #include <cstdint>
 #include <variant>
@@ -21,11 +22,12 @@ template <class T>
 using Matrix = std::variant<Dense<T>, Csr<T>>;
 
 namespace matrix_detail {
-[[noreturn]] ECHELON_API void throw_no_elements();
+/// Throws Error: an operator, or a stencil, is known by its products.
+[[noreturn]] ECHELON_API void throw_no_elements(bool is_stencil);
 }  // namespace matrix_detail
 
-/// Reference to a dense or a sparse matrix, or to an operator, which it does not own and which must outlive
-/// it. Converts implicitly from each of these types.
+/// Reference to a dense or a sparse matrix, to an operator or to a stencil, which it does not own and which
+/// must outlive it. Converts implicitly from each of these types.
 template <class T>
 class ECHELON_API MatrixRef {
  public:
@@ -35,6 +37,8 @@ class ECHELON_API MatrixRef {
   MatrixRef(const SparseView<T>& matrix) : csr_(&matrix.csr()) {}  // NOLINT(google-explicit-constructor)
   // NOLINTNEXTLINE(google-explicit-constructor)
   MatrixRef(const LinearOperator<T>& linear_operator) : operator_(&linear_operator) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  MatrixRef(const Stencil<T>& stencil) : operator_(&stencil.linear_operator()), stencil_(&stencil) {}
   MatrixRef(const Dense<T>& matrix) : dense_(matrix.view()) {}  // NOLINT(google-explicit-constructor)
   MatrixRef(DenseView<const T> matrix) : dense_(matrix) {}      // NOLINT(google-explicit-constructor)
   MatrixRef(DenseView<T> matrix) : dense_(matrix) {}            // NOLINT(google-explicit-constructor)
@@ -44,15 +48,20 @@ class ECHELON_API MatrixRef {
 
   /// The sparse matrix, or null when it is dense or an operator.
   [[nodiscard]] const Csr<T>* csr() const { return csr_; }
-  /// The dense matrix; meaningless when it is sparse. Throws Error for an operator: it has no elements.
+  /// The dense matrix; meaningless when it is sparse. Throws Error for an operator and a stencil: they have
+  /// no elements.
   [[nodiscard]] const DenseView<const T>& dense() const {
-    if (operator_ != nullptr) matrix_detail::throw_no_elements();
+    if (operator_ != nullptr) matrix_detail::throw_no_elements(is_stencil());
     return dense_;
   }
-  /// The operator, or null when it is a matrix with elements.
+  /// The operator, also that of a stencil, or null when it is a matrix with elements.
   [[nodiscard]] const LinearOperator<T>* linear_operator() const { return operator_; }
+  /// The stencil, or null.
+  [[nodiscard]] const Stencil<T>* stencil() const { return stencil_; }
   [[nodiscard]] bool is_sparse() const { return csr_ != nullptr; }
+  /// Whether the matrix is known by its products: an operator or a stencil.
   [[nodiscard]] bool is_operator() const { return operator_ != nullptr; }
+  [[nodiscard]] bool is_stencil() const { return stencil_ != nullptr; }
 
   [[nodiscard]] std::int64_t rows() const {
     return csr_ != nullptr ? csr_->rows() : operator_ != nullptr ? operator_->rows() : dense_.rows();
@@ -60,7 +69,7 @@ class ECHELON_API MatrixRef {
   [[nodiscard]] std::int64_t columns() const {
     return csr_ != nullptr ? csr_->columns() : operator_ != nullptr ? operator_->columns() : dense_.columns();
   }
-  /// Stored elements: all of them for a dense matrix, none for an operator.
+  /// Stored elements: all of them for a dense matrix, none for an operator or a stencil.
   [[nodiscard]] std::int64_t nonzeros() const {
     return csr_ != nullptr ? csr_->nonzeros() : operator_ != nullptr ? 0 : dense_.rows() * dense_.columns();
   }
@@ -71,6 +80,7 @@ class ECHELON_API MatrixRef {
  private:
   const Csr<T>* csr_ = nullptr;
   const LinearOperator<T>* operator_ = nullptr;
+  const Stencil<T>* stencil_ = nullptr;
   DenseView<const T> dense_;
 };
 

@@ -3,6 +3,8 @@
 #include "linalg/blas/blas.hpp"
 #include "linalg/spmv/adjoint.hpp"
 #include "linalg/spmv/row_products.hpp"
+#include "matrix/stencil/stencil_product.hpp"
+#include "matrix/stencil/stencil_state.hpp"
 
 #include <support/scalar_list.hpp>
 
@@ -89,7 +91,9 @@ void multiply_dense(B& backend, CBLAS_TRANSPOSE operation, T alpha, const DenseV
 
 template <class T>
 void multiply(Host& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
-  if (A.is_operator()) {
+  if (const StencilMatrix<T>* stencil = stencil_matrix_of(A)) {
+    if constexpr (!is_complex<T>) multiply_stencil(backend, *stencil, alpha, x, beta, y);
+  } else if (A.is_operator()) {
     apply_operator(*A.linear_operator(), alpha, x, beta, y);
   } else if (A.is_sparse()) {
     for_row_products(backend, *A.csr(), x, PutProduct<T>{alpha, beta, y});

@@ -2,6 +2,8 @@
 #include "backend/cuda/libraries.cuh"
 #include "linalg/spmv/adjoint.hpp"
 #include "linalg/spmv/row_products.hpp"
+#include "matrix/stencil/stencil_product.hpp"
+#include "matrix/stencil/stencil_state.hpp"
 
 #include <support/scalar_list.hpp>
 
@@ -73,7 +75,9 @@ template <class T>
 void multiply(Cuda& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
   if (A.rows() == 0) return;
   const CurrentDevice current(backend.device().id());
-  if (A.is_operator()) {
+  if (const StencilMatrix<T>* stencil = stencil_matrix_of(A)) {
+    multiply_stencil(backend, *stencil, alpha, x, beta, y);
+  } else if (A.is_operator()) {
     apply_operator(*A.linear_operator(), alpha, x, beta, y);
   } else if (A.is_sparse()) {
     multiply_sparse(backend, alpha, *A.csr(), x, beta, y);

@@ -11,9 +11,9 @@
 
 namespace echelon {
 
-/// y = alpha A x + beta y; for an operator only with alpha = 1 and beta = 0. x has A.columns() elements, y
-/// has A.rows(), and they do not overlap; with beta = 0 y is not read. Sums are computed in T. Memory
-/// movement of CSR: 4 + sizeof(T) bytes per nonzero, 8 per row, and the vectors.
+/// y = alpha A x + beta y; for a user's operator only with alpha = 1 and beta = 0. x has A.columns()
+/// elements, y has A.rows(), and they do not overlap; with beta = 0 y is not read. Sums are computed in T.
+/// Memory movement of CSR: 4 + sizeof(T) bytes per nonzero, 8 per row, and the vectors.
 template <class T>
 void multiply(Host& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
 template <class T>

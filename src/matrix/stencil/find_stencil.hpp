@@ -41,6 +41,13 @@ template <class T>
 struct RegionRows {
   std::int64_t lengths[grid_regions];
   T values[27 * grid_regions];
+  /// Column of element k of the row, less the row, and the number of the neighbour, at [27 g + k]. Elements
+  /// of other rows of the region at these distances are of the same neighbours.
+  std::int32_t distances[27 * grid_regions];
+  std::int8_t numbers[27 * grid_regions];
+  /// The bits of all neighbours, as in StencilCheck; `used` is 0 if an element is not of a neighbour.
+  std::uint32_t used[grid_regions];
+  std::uint32_t wraps[grid_regions];
 };
 template <class T>
 struct ReadRegionRow {
@@ -53,11 +60,25 @@ struct ReadRegionRow {
     const GridPoint p = grid.point(at);
     T* const values = rows->values + 27 * region;
     for (int number = 0; number < 27; ++number) values[number] = T{0};
-    rows->lengths[region] = A.end(p.index) - A.begin(p.index);
-    for (std::int64_t k = A.begin(p.index); k < A.end(p.index); ++k) {
-      const int number = see_column(grid, p, A.column(k)).number;
-      if (number >= 0) values[number] = A.values[k];
+    const std::int64_t begin = A.begin(p.index);
+    const std::int64_t length = A.end(p.index) - begin;
+    bool fits = length <= 27;
+    std::uint32_t used = 0;
+    std::uint32_t wraps = 0;
+    for (std::int64_t k = 0; k < length && k < 27; ++k) {
+      const std::int64_t j = A.column(begin + k);
+      const SeenColumn seen = see_column(grid, p, j);
+      rows->distances[27 * region + k] = static_cast<std::int32_t>(j - p.index);
+      rows->numbers[27 * region + k] = static_cast<std::int8_t>(seen.number);
+      fits = fits && seen.number >= 0;
+      if (seen.number < 0) continue;
+      values[seen.number] = A.values[begin + k];
+      used |= std::uint32_t{1} << static_cast<unsigned>(seen.number);
+      wraps |= seen.wraps;
     }
+    rows->lengths[region] = length;
+    rows->used[region] = fits ? used : 0;
+    rows->wraps[region] = wraps;
   }
 };
 
@@ -97,24 +118,45 @@ struct CheckStencilRow {
   GridNumbering grid;
   const RegionRows<T>* rows;
   ECHELON_ANYWHERE StencilCheck operator()(std::int64_t i) const {
-    const GridPoint p = grid.point(i);
-    const std::int64_t begin = A.begin(i);
-    const std::int64_t end = A.end(i);
-    const T* const values = rows->values + 27 * p.region;
-    bool differs = end - begin != rows->lengths[p.region];
+    std::int32_t at[3];
+    grid.coordinates(i, at);
+    const std::int32_t region = grid.region(at);
     StencilCheck check;
-    for (std::int64_t k = begin; k < end; ++k) {
+    if (!compare(i, region, check)) check_columns(grid.point(at), check);
+    return check;
+  }
+
+ private:
+  /// Whether the elements of row i are of the same neighbours as those of the row that stands for its region.
+  ECHELON_ANYWHERE bool compare(std::int64_t i, std::int32_t region, StencilCheck& check) const {
+    const std::int64_t begin = A.begin(i);
+    const std::int64_t length = rows->lengths[region];
+    if (A.end(i) - begin != length || rows->used[region] == 0) return false;
+    const std::int64_t first = 27 * std::int64_t{region};
+    const T* const values = rows->values + first;
+    bool same_columns = true;
+    bool differs = false;
+    for (std::int64_t k = 0; k < length; ++k) {
+      same_columns = same_columns && A.column(begin + k) - i == rows->distances[first + k];
+      differs = differs || A.values[begin + k] != values[rows->numbers[first + k]];
+    }
+    if (!same_columns) return false;
+    check.used = rows->used[region];
+    check.wraps = rows->wraps[region];
+    if (differs) check.differing.value = i;
+    return true;
+  }
+  ECHELON_ANYWHERE void check_columns(const GridPoint& p, StencilCheck& check) const {
+    check.differing.value = p.index;
+    for (std::int64_t k = A.begin(p.index); k < A.end(p.index); ++k) {
       const SeenColumn seen = see_column(grid, p, A.column(k));
       if (seen.number < 0) {
-        check.outside.value = i;
+        check.outside.value = p.index;
       } else {
         check.used |= std::uint32_t{1} << static_cast<unsigned>(seen.number);
         check.wraps |= seen.wraps;
-        differs = differs || A.values[k] != values[seen.number];
       }
     }
-    if (differs) check.differing.value = i;
-    return check;
   }
 };
 
@@ -164,6 +206,30 @@ struct CopyStencilRow {
   }
 };
 
+/// The stencil matrix of rows that were checked, on a grid whose axes are periodic where rows couple their
+/// ends: a table of `rows` where all rows of a region are equal, and otherwise coefficients by points, which
+/// copy_points.template operator()<Layout>(values) writes.
+template <class B, class T, class CopyPoints>
+[[nodiscard]] StencilMatrix<T> make_stencil(B& backend, const StencilCheck& check, const Grid& grid,
+                                            const RegionRows<T>* rows, CopyPoints copy_points) {
+  StencilMatrix<T> made{grid,
+                        grid.points[2] > 1 ? 3 : 2,
+                        uses_diagonal_neighbours(check),
+                        check.differing.value == FirstIndex::none,
+                        std::popcount(check.used),
+                        {}};
+  for (std::size_t a = 0; a < 3; ++a) made.grid.periodic[a] = (check.wraps >> a & 1U) != 0;
+  made.values = Array<T>(backend.device(), made.places() * made.stride());
+  with_layout(made, [&]<class Layout, bool constant>() {
+    if constexpr (constant) {
+      backend.for_each(grid_regions, CopyRegionRows<T, Layout>{rows, made.values.data()});
+    } else {
+      copy_points.template operator()<Layout>(made.values.data());
+    }
+  });
+  return made;
+}
+
 /// A as a stencil matrix on this grid of as many points as A has rows, whose axes are periodic where A
 /// couples their ends; none, with the reason, if an element of A couples points that are no neighbours. Reads
 /// A once, or twice if its coefficients vary; waits.
@@ -177,23 +243,9 @@ template <class B, class T>
              " that are no neighbours";
     return {};
   }
-  StencilMatrix<T> found{grid,
-                         grid.points[2] > 1 ? 3 : 2,
-                         uses_diagonal_neighbours(check),
-                         check.differing.value == FirstIndex::none,
-                         std::popcount(check.used),
-                         {}};
-  for (std::size_t a = 0; a < 3; ++a) found.grid.periodic[a] = (check.wraps >> a & 1U) != 0;
-  found.values = Array<T>(backend.device(), found.places() * found.stride());
-  with_layout(found, [&]<class Layout, bool constant>() {
-    if constexpr (constant) {
-      backend.for_each(grid_regions, CopyRegionRows<T, Layout>{rows.data(), found.values.data()});
-    } else {
-      backend.for_each(A.rows(),
-                       CopyStencilRow<T, Layout>{SparseRows<T>(A), GridNumbering(grid), found.values.data()});
-    }
+  return make_stencil(backend, check, grid, rows.data(), [&]<class Layout>(T* values) {
+    backend.for_each(A.rows(), CopyStencilRow<T, Layout>{SparseRows<T>(A), GridNumbering(grid), values});
   });
-  return found;
 }
 
 }  // namespace echelon

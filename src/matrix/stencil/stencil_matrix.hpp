@@ -128,7 +128,13 @@ struct StencilMatrix {
   [[nodiscard]] std::int64_t rows() const { return grid.size(); }
   [[nodiscard]] std::int64_t stride() const { return constant ? grid_regions : grid.size(); }
   [[nodiscard]] StencilCoefficients<T> coefficients() const { return {values.data(), stride()}; }
-  [[nodiscard]] std::size_t bytes() const { return values.bytes(); }
+  [[nodiscard]] std::size_t bytes() const { return values.owns() ? values.bytes() : 0; }
+  /// A matrix that refers to the coefficients of this one, which has to stay in place.
+  [[nodiscard]] StencilMatrix borrowed() const {
+    return {grid,   axes,
+            box,    constant,
+            points, Array<T>::borrow(values.device(), const_cast<T*>(values.data()), values.size())};
+  }
 };
 
 /// Calls f.template operator()<StencilLayout<...>, constant>() for the layout of A.

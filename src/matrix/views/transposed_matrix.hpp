@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/scalar.hpp>
 #include <echelon/matrix/transform.hpp>
 
 #include <cstddef>
@@ -9,7 +10,8 @@
 
 namespace echelon {
 
-/// The transpose of a matrix: a copy of a sparse one, a view of a dense one, and the transposed operator.
+/// The transpose of a matrix: a copy of a sparse one, a view of a dense one, and the transposed operator
+/// or stencil.
 template <class T>
 class TransposedMatrix {
  public:
@@ -21,7 +23,9 @@ class TransposedMatrix {
   /// a transposed product.
   void form(const MatrixRef<T>& A, bool sparse = false) {
     csr_ = Csr<T>();
-    if (A.is_operator()) {
+    if (A.is_stencil()) {
+      if constexpr (!is_complex<T>) matrix_ = stencil_.emplace(A.stencil()->transposed());
+    } else if (A.is_operator()) {
       matrix_ = operator_.emplace(A.linear_operator()->transposed());
     } else if (A.is_sparse() || sparse) {
       csr_ = A.is_sparse() ? transpose(*A.csr()) : transpose(to_csr(A));
@@ -39,6 +43,7 @@ class TransposedMatrix {
  private:
   Csr<T> csr_;
   std::optional<LinearOperator<T>> operator_;
+  std::optional<Stencil<T>> stencil_;
   MatrixRef<T> matrix_;
 };
 

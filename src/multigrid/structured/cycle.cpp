@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loops of every iteration: the V-cycle, and products with A.
+// The loops of the V-cycle.
 #include "multigrid/structured/cycle.hpp"
 
 #include "linalg/spmv/row_products.hpp"
@@ -175,19 +175,6 @@ void add_interpolation(B& backend, const StencilLevel& level, const LevelVectors
   }
 }
 
-/// y = factor A x.
-template <class T, class Layout, bool is_constant>
-struct MultiplyStencil {
-  StencilCoefficients<T> A;
-  T factor;
-  const T* x;
-  T* y;
-  ECHELON_ANYWHERE void operator()(const GridPoint& p) const {
-    const T own = A.template at<is_constant>(Layout::center, p) * read_only(x + p.index);
-    y[p.index] = factor * (own + neighbour_sum<Layout, is_constant>(A, p, x));
-  }
-};
-
 }  // namespace
 
 template <class B>
@@ -232,21 +219,11 @@ void StencilCycle<B>::round_residual(
   }
 }
 
-template <class B, class T>
-void multiply_stencil(B& backend, const StencilMatrix<T>& A, T factor, const T* x, T* y) {
-  with_layout(A, [&]<class Layout, bool constant>() {
-    for_each_point<constant>(backend, GridNumbering(A.grid),
-                             MultiplyStencil<T, Layout, constant>{A.coefficients(), factor, x, y});
-  });
-}
-
 using ThisBackend = ThisTarget::Backend;
 template void StencilCycle<ThisBackend>::apply(ThisBackend&, Scratch&) const;
 template void StencilCycle<ThisBackend>::round_residual(ThisBackend&, const Grid&, const FloatScale*,
                                                         const float*, float*) const;
 template void StencilCycle<ThisBackend>::round_residual(ThisBackend&, const Grid&, const FloatScale*,
                                                         const double*, float*) const;
-template void multiply_stencil(ThisBackend&, const StencilMatrix<float>&, float, const float*, float*);
-template void multiply_stencil(ThisBackend&, const StencilMatrix<double>&, double, const double*, double*);
 
 }  // namespace echelon::multigrid

@@ -108,8 +108,4 @@ class StencilCycle {
   DenseInverse<float> inverse_;
 };
 
-/// y = factor A x, x and y being different vectors. Queues its work without waiting.
-template <class B, class T>
-void multiply_stencil(B& backend, const StencilMatrix<T>& A, T factor, const T* x, T* y);
-
 }  // namespace echelon::multigrid

@@ -6,9 +6,12 @@
 #include "linalg/vector/float_vector.hpp"
 #include "matrix/stencil/find_grid.hpp"
 #include "matrix/stencil/find_stencil.hpp"
+#include "matrix/stencil/stencil_product.hpp"
+#include "matrix/stencil/stencil_state.hpp"
 #include "multigrid/level_statistics.hpp"
 #include "multigrid/null_space.hpp"
 #include "multigrid/structured/cycle.hpp"
+#include "multigrid/structured/stencil_constants.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/null_space.hpp"
 #include "support/stopwatch.hpp"
@@ -77,6 +80,7 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
   StructuredMultigridMethod(const Device& device, const StructuredMultigridOptions& options)
       : Base(device, options.stop), options_(options), backend_(device) {}
 
+  [[nodiscard]] bool takes_stencil() const override { return true; }
   Outcome setup(const MatrixRef<T>& A) override {
     grid_ = find_grid(backend_, options_.grid, A);
     return setup_on_grid(A);
@@ -113,8 +117,7 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
   }
   [[nodiscard]] std::size_t bytes() const override {
     if (other_) return implementation().bytes();
-    return copy_.bytes() + stencil_.bytes() + null_space_.bytes() + weak_.bytes() +
-           (cycle_ ? cycle_->bytes() : 0);
+    return stencil_.bytes() + null_space_.bytes() + weak_.bytes() + (cycle_ ? cycle_->bytes() : 0);
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     const std::int64_t n = this->matrix().rows();
@@ -152,22 +155,13 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
   /// Whether the result of the cycle is that of the method: nothing is added to it or projected out.
   [[nodiscard]] bool leaves_floats() const { return !other_ && null_space_.columns() + weak_.count() == 0; }
 
-  [[nodiscard]] const Csr<T>& sparse() const {
-    return this->matrix().is_sparse() ? *this->matrix().csr() : copy_;
-  }
-
   Outcome setup_on_grid(const MatrixRef<T>& A) {
     const Stopwatch stopwatch;
     Base::set_matrix(A);
-    copy_ = A.is_sparse() ? Csr<T>() : to_csr(A);
     other_.reset();
     cycle_.reset();
     stencil_ = {};
-    if (!grid_) return use_amg(A, "its first row is not that of a stencil on a grid");
-    std::string reason;
-    std::optional<StencilMatrix<T>> found = find_stencil(backend_, sparse(), *grid_, reason);
-    if (!found) return use_amg(A, reason);
-    stencil_ = std::move(*found);
+    if (std::string reason = obtain_stencil(A); !reason.empty()) return use_amg(A, reason);
     const StencilCharacter character = describe_stencil<true>(backend_, stencil_);
     detection_seconds_ = stopwatch.seconds();
     if (character.largest_nonpositive > 0) return use_amg(A, "a diagonal element is not positive");
@@ -189,11 +183,32 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
     return make_cycle(A, character);
   }
 
-  /// Takes algebraic multigrid in place of the cycle on arrays.
+  /// Sets the stencil matrix: that of an A that is a stencil, or the one that is found in A. Returns why
+  /// there is none.
+  std::string obtain_stencil(const MatrixRef<T>& A) {
+    if (const StencilMatrix<T>* given = stencil_matrix_of(A)) {
+      stencil_ = given->borrowed();
+      return {};
+    }
+    if (!grid_) return "its first row is not that of a stencil on a grid";
+    std::string reason;
+    std::optional<StencilMatrix<T>> found = A.is_sparse() ? find_stencil(backend_, *A.csr(), *grid_, reason)
+                                                          : find_stencil(backend_, to_csr(A), *grid_, reason);
+    if (found) stencil_ = std::move(*found);
+    return reason;
+  }
+
+  /// Takes algebraic multigrid in place of the cycle on arrays, which needs the elements of A.
   Outcome use_amg(const MatrixRef<T>& A, const std::string& reason) {
     stencil_ = {};
     null_space_ = Dense<T>(this->device(), 0, 0);
     weak_ = {};
+    if (A.is_stencil()) {
+      description_ = {};
+      return {Status::breakdown,
+              "the stencil A does not suit this method: " + reason +
+                  "; gmres solves with its products, and amg and direct methods with to_csr(A)"};
+    }
     reason_ = reason;
     other_ = make_solver<T>("amg", this->device());
     implementation().set_control(this->control());
@@ -251,9 +266,7 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
     proven_ = 0;
     weak_ = {};
     if (!symmetric_ || excludes_constant<T>(stencil_.rows(), character.rows)) return;
-    std::vector<HierarchyLevel<T>> finest(1);
-    finest.front().A = &sparse();
-    NullSpace<B, T> found = find_null_space(backend_, finest, character.rows, zero_rows_, null_space_);
+    NullSpace<B, T> found = find_null_space(backend_, stencil_, character);
     null_space_ = std::move(found.basis);
     proven_ = found.proven;
     weak_ = std::move(found.weak);
@@ -379,7 +392,7 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
   /// to = A from.
   void multiply(SolveWorkspace& v, const T* from, T* to) const {
     if (other_) return this->apply_operator(v, from, to);
-    multiply_stencil(v.backend, stencil_, static_cast<T>(v.scale.matrix_factor()), from, to);
+    multiply_stencil(v.backend, stencil_, static_cast<T>(v.scale.matrix_factor()), from, T{0}, to);
   }
   template <class Use>
   void precondition_residuals(std::span<const IteratedColumn> columns, Use use) const {
@@ -412,8 +425,7 @@ class StructuredMultigridMethod final : public krylov::CgMethod<StructuredMultig
   StructuredMultigridOptions options_;
   B backend_;
   std::optional<Grid> grid_;
-  Csr<T> copy_;  // A in CSR if A is dense
-  StencilMatrix<T> stencil_;
+  StencilMatrix<T> stencil_;  // found in A, or coefficients that A has
   double detection_seconds_ = 0;
   bool symmetric_ = true;
   double matrix_factor_ = 1;

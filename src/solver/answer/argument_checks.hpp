@@ -39,7 +39,20 @@ void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implemen
                                         names_of_methods(takes_any)));
   }
   check_same_memory(implementation.device(), "the solver", A.device(), "A");
-  if (A.is_operator() && !implementation.takes_operator()) {
+  if (A.is_stencil() && !implementation.takes_stencil()) {
+    throw Error(fmt::format(
+        "{} needs the elements of A, and a stencil has coefficients only: call to_csr(A), or take one of {}",
+        implementation.name(),
+        names_of_methods([](const Method& method) { return method.stencils || method.operators; })));
+  }
+  const SolverImplementation<T>* const named = implementation.named_preconditioner();
+  if (A.is_stencil() && named != nullptr && !named->takes_stencil()) {
+    throw Error(fmt::format(
+        "the preconditioner {} needs the elements of A, and a stencil has coefficients only: call "
+        "to_csr(A), or take structured-multigrid",
+        named->name()));
+  }
+  if (A.is_operator() && !A.is_stencil() && !implementation.takes_operator()) {
     throw Error(fmt::format(
         "{} needs the elements of A, and a linear operator has none: {} solve with its products alone",
         implementation.name(), names_of_methods([](const Method& method) { return method.operators; })));

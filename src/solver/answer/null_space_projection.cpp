@@ -24,10 +24,10 @@ class BackendProjection final : public NullSpaceProjection<T> {
     const Array<std::int32_t> zero_rows(device, 0);
     NullVectors<B, T> vectors(backend_, A, zero_rows);
     ConstantsOnComponents<T> constants = find_constants(backend_, A);
-    vectors.add(std::move(constants.singular), false);
+    vectors.add(std::move(constants.singular));
     const std::int64_t proven = vectors.count();
     if (candidates.columns() > 0)
-      vectors.add(null_vectors_among(backend_, A, rounded_to<T>(candidates).to(device)), true);
+      vectors.add_tested(null_vectors_among(backend_, A, rounded_to<T>(candidates).to(device)));
     if (vectors.count() > most_null_vectors) return none;
     return {vectors.basis(0, 0), proven};
   }

@@ -41,7 +41,7 @@ class RhsScaling {
   /// the copy.
   DenseView<const T> moderate(DenseView<const T> B, std::vector<VectorFacts>& facts) {
     for (std::size_t j = 0; j < facts.size(); ++j) {
-      int exponent = state_.matrix.is_operator() ? 0 : moderating_exponent<T>(facts[j].norm2);
+      int exponent = is_user_operator() ? 0 : moderating_exponent<T>(facts[j].norm2);
       if (exponent != 0 && !check_.scales_exactly(B.rows(), exponent, B.column(column_number(j))))
         exponent = 0;
       exponents_.push_back(0);
@@ -56,7 +56,7 @@ class RhsScaling {
                                                  const std::vector<MeasuredColumn>& columns,
                                                  const std::vector<VectorFacts>& facts) const {
     std::vector<int> exponents(columns.size(), 0);
-    for (std::size_t j = 0; j < columns.size() && !state_.matrix.is_operator(); ++j) {
+    for (std::size_t j = 0; j < columns.size() && !is_user_operator(); ++j) {
       exponents[j] = columns[j].x.nonfinite ? exponent_after_overflow(B, j, facts[j].norm_inf)
                                             : exponent_of_product(columns[j]);
     }
@@ -86,6 +86,10 @@ class RhsScaling {
   }
 
  private:
+  /// Whether nothing is known of products with scaled vectors.
+  [[nodiscard]] bool is_user_operator() const {
+    return state_.matrix.is_operator() && !state_.matrix.is_stencil();
+  }
   static std::int64_t column_number(std::size_t j) { return static_cast<std::int64_t>(j); }
 
   void multiply_column(DenseView<T> X, std::size_t j, int exponent) {

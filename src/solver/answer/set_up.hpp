@@ -4,6 +4,7 @@
 
 #include "backend/check_same_memory.hpp"
 #include "matrix/assign.hpp"
+#include "matrix/stencil/stencil_state.hpp"
 #include "solver/answer/acceptance.hpp"
 #include "solver/answer/rhs_scaling.hpp"
 #include "solver/answer/solver_state.hpp"
@@ -64,6 +65,30 @@ bool scale_matrix(const MatrixRef<T>& A, int exponent, ResidualCheck<T>& residua
     copy = Matrix<T>();
   }
   return exact;
+}
+
+/// 2^exponent A; none if a coefficient would lose bits.
+template <class T>
+std::optional<Stencil<T>> scaled(const Stencil<T>& A, int exponent, ResidualCheck<T>& residual_check) {
+  StencilMatrix<T> copy = StencilAccess::state(A).matrix;
+  if (!residual_check.scales_exactly(copy.values.size(), exponent, copy.values.data())) return {};
+  residual_check.scale(copy.values.size(), exponent, copy.values.data());
+  return to_stencil(std::move(copy));
+}
+
+/// Makes the matrix of the state 2^exponent A, a copy of the given one. False if an element would lose bits.
+template <class T>
+bool scale_state(SolverState<T>& state) {
+  if constexpr (!is_complex<T>) {
+    if (state.given.is_stencil()) {
+      state.scaled_stencil = scaled(*state.given.stencil(), state.exponent, *state.residual_check);
+      if (state.scaled_stencil) state.matrix = *state.scaled_stencil;
+      return state.scaled_stencil.has_value();
+    }
+  }
+  if (!scale_matrix(state.given, state.exponent, *state.residual_check, state.scaled_copy)) return false;
+  state.matrix = state.scaled_copy;
+  return true;
 }
 
 /// Lower bound of ||A^-1||_2 from the vector 1 of ones: sqrt(n) / ||A 1||_2, and n / (1^T A 1) for a positive
@@ -130,12 +155,13 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   state.given = A;
   state.matrix = A;
   MatrixFacts facts = state.residual_check->matrix(A);
-  state.exponent = facts.row || A.is_operator() || method.damping() > 0
+  const bool is_scalable = !A.is_operator() || A.is_stencil();
+  state.exponent = facts.row || !is_scalable || method.damping() > 0
                        ? 0
                        : state.given_exponent.value_or(moderating_exponent<T>(facts.norm_inf));
   state.scaled_copy = Matrix<T>();
-  if (state.exponent != 0 && scale_matrix(A, state.exponent, *state.residual_check, state.scaled_copy)) {
-    state.matrix = state.scaled_copy;
+  state.scaled_stencil.reset();
+  if (state.exponent != 0 && scale_state(state)) {
     facts = state.residual_check->matrix(state.matrix);
     if (!update) method.analyze(state.matrix);  // an analysis of A itself may have kept scale factors
   } else {
@@ -162,8 +188,8 @@ Report set_up(SolverImplementation<T>& method, SolverState<T>& state, const Matr
   }
   const bool square_iterative = method.stop() != nullptr && A.rows() == A.columns();
   std::optional<ProductWithOnes> ones;
-  if (square_iterative && !facts.row && A.is_sparse() && A.rows() > 0)
-    ones = state.residual_check->product_with_ones(*state.matrix.csr());
+  if (square_iterative && !facts.row && (A.is_sparse() || A.is_stencil()) && A.rows() > 0)
+    ones = state.residual_check->product_with_ones(state.matrix);
   state.null_space = null_space_to_project(method, state, ones);
   // A constant that is a null vector bounds nothing.
   state.inverse_norm = ones && state.null_space.dimension() == 0

@@ -114,7 +114,8 @@ Report Solver<T>::update_values(MatrixRef<T> A, const Control& control) {
   const SolverState<T>& state = of_solver(state_);
   const bool same = state.ready && state.matrix.rows() == A.rows() && state.matrix.columns() == A.columns() &&
                     state.matrix.nonzeros() == A.nonzeros() && state.matrix.is_sparse() == A.is_sparse() &&
-                    state.matrix.is_operator() == A.is_operator();
+                    state.matrix.is_operator() == A.is_operator() &&
+                    state.matrix.is_stencil() == A.is_stencil();
   return run_setup(A, same && state.setup.ok(), control);
 }
 

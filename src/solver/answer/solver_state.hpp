@@ -93,6 +93,7 @@ struct SolverState {
   MatrixRef<T> given;  ///< A
   MatrixRef<T> matrix;
   Matrix<T> scaled_copy;
+  std::optional<Stencil<T>> scaled_stencil;
   std::unique_ptr<Csr<T>> revalued;  ///< the pattern of A with the values of update_values(values)
   int exponent = 0;
   std::optional<int> given_exponent;  ///< in place of one by the norm of A

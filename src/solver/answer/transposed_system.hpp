@@ -37,6 +37,7 @@ class SymmetricMethod final : public SolverImplementation<T> {
   }
   [[nodiscard]] const Stop* stop() const override { return method_.stop(); }
   [[nodiscard]] bool takes_operator() const override { return method_.takes_operator(); }
+  [[nodiscard]] bool takes_stencil() const override { return method_.takes_stencil(); }
   [[nodiscard]] std::size_t bytes() const override { return method_.bytes(); }
 
  private:

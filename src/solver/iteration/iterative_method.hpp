@@ -321,7 +321,7 @@ class IterativeMethod : public SolverImplementation<T> {
       SolveWorkspace& workspace = *column.workspace;
       const Job& job = *column.job;
       // Products by a user's operator cannot be scaled.
-      const bool scales = supports_scaling() && !A_.is_operator();
+      const bool scales = supports_scaling() && (!A_.is_operator() || A_.is_stencil());
       workspace.scale = scales ? scale_of<T>(job, preconditioned()) : IterationScale{};
       workspace.cycles = 0;
       workspace.control = job.control;

@@ -357,10 +357,18 @@ std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& devic
     require(target);
     if (A.rows() != A.columns())
       return {{"lsmr", target, {}, "A is an operator and not square: least squares by its products"}};
-    return {{"gmres",
-             target,
-             {{"restart", 100}, {"max_iterations", 2000}},
-             "A is an operator, of which nothing is known but its products: GMRES"}};
+    std::vector<Candidate> list;
+    if (A.is_stencil() && find_method("structured-multigrid").runs_on(target))
+      list.push_back({"structured-multigrid",
+                      target,
+                      {{"max_iterations", 500}},
+                      "A is a stencil on a grid: multigrid on its arrays"});
+    list.push_back({"gmres",
+                    target,
+                    {{"restart", 100}, {"max_iterations", 2000}},
+                    A.is_stencil() ? "A is a stencil that multigrid does not solve: GMRES with its products"
+                                   : "A is an operator, of which nothing is known but its products: GMRES"});
+    return list;
   }
   MethodSelection selection = MethodSelection::of(A, device);
   selection.complete(A);

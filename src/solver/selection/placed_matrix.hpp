@@ -9,6 +9,7 @@
 #include <echelon/error.hpp>
 #include <echelon/matrix/dense.hpp>
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <fmt/format.h>
 
@@ -43,11 +44,14 @@ class PlacedMatrix {
   /// A in the memory of the device. Adds the time of a transfer to `seconds`. Several threads may call it.
   MatrixRef<T> on(const Device& device, double& seconds) {
     if (same_memory(device, A_.device())) return A_;
-    if (A_.is_operator()) {
+    if (A_.is_operator() && !A_.is_stencil()) {
       throw DeviceMismatch(fmt::format("the operator A works on {} and cannot be moved to {}",
                                        A_.device().name(), device.name()));
     }
     const std::lock_guard<std::mutex> lock(mutex_);
+    if constexpr (!is_complex<T>) {
+      if (A_.is_stencil()) return stencil_on(device, seconds);
+    }
     for (const auto& [place, copy] : copies_) {
       if (same_memory(place, device)) return MatrixRef<T>(copy);
     }
@@ -64,8 +68,19 @@ class PlacedMatrix {
   }
 
  private:
+  MatrixRef<T> stencil_on(const Device& device, double& seconds) {
+    for (const Stencil<T>& copy : stencils_) {
+      if (same_memory(copy.device(), device)) return MatrixRef<T>(copy);
+    }
+    const Stopwatch stopwatch;
+    const Stencil<T>& added = stencils_.emplace_back(A_.stencil()->to(device));
+    seconds += stopwatch.seconds();
+    return MatrixRef<T>(added);
+  }
+
   MatrixRef<T> A_;
   std::mutex mutex_;
+  std::list<Stencil<T>> stencils_;                  // likewise
   std::list<std::pair<Device, Matrix<T>>> copies_;  // whose places do not change
 };
 

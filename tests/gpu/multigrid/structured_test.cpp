@@ -6,8 +6,13 @@
 #include "support/problems.hpp"
 #include "support/several_columns.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/generate.hpp>
+#include <echelon/linalg.hpp>
+#include <echelon/matrix/stencil.hpp>
+#include <echelon/matrix/transform.hpp>
 #include <echelon/methods.hpp>
+#include <echelon/solve.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +21,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <span>
 #include <string>
 #include <variant>
@@ -56,6 +62,37 @@ class GpuStructuredMultigrid : public GpuTest {
       EXPECT_TRUE(repeated.to_vector() == solved.x) << again;
     }
     return solved;
+  }
+
+  /// Solves with `given`, which is `A` on the GPU, and with `csr`, the same matrix on the host.
+  void expect_given_as_csr(const Stencil<double>& A, const Stencil<double>& given, const Csr<double>& csr,
+                           const Box& box) const {
+    const std::int64_t n = csr.rows();
+    std::vector<double> elements = MultigridCases::random_vector(n, 4);
+    double mean = 0;
+    for (const double value : elements) mean += value / static_cast<double>(n);
+    for (double& value : elements) value -= mean;
+    const Dense<double> b(n, 1, Array<double>(gpu, std::span<const double>(elements)));
+    Dense<double> y(gpu, n, 1);
+    std::vector<double> expected(elements.size());
+    multiply<double>(1, given, b, 0, y);
+    A.linear_operator().apply(elements.data(), expected.data());
+    const std::vector<double> products = y.to_vector();
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(products[i], expected[i], 1e-12 * (1 + std::fabs(expected[i])));
+    const std::string grid =
+        std::to_string(box.nx) + "x" + std::to_string(box.ny) + "x" + std::to_string(box.nz);
+    Solver<double> of_csr = make_solver<double>("structured-multigrid", gpu, {{"grid", grid}});
+    Solver<double> of_stencil = make_solver<double>("structured-multigrid", gpu);
+    const Csr<double> there = csr.to(gpu);
+    ASSERT_TRUE(of_csr.setup(there).ready());
+    ASSERT_TRUE(of_stencil.setup(given).ready());
+    Dense<double> x(gpu, n, 1);
+    const Report found = of_csr.solve(b, x);
+    const Report report = of_stencil.solve(b, y);
+    EXPECT_TRUE(report.solved()) << report.message;
+    EXPECT_EQ(report.iterations, found.iterations);
+    EXPECT_TRUE(y.to_vector() == x.to_vector());
   }
 
   void expect_alike(const Csr<double>& A, const std::string& name) const {
@@ -130,6 +167,56 @@ TEST_F(GpuStructuredMultigrid, SeveralColumns_HaveTheBitsOfOne) {
     const Csr<double> A = diffusion<double>(box, blocks_of(box, jump), Boundary::dirichlet);
     SeveralColumns::expect_as_alone("structured-multigrid", gpu, {}, A,
                                     SeveralColumns::right_hand_sides(A.rows()));
+  }
+}
+
+/// A stencil that is given has the products, the iterations and the bits of the same matrix in CSR.
+TEST_F(GpuStructuredMultigrid, GivenStencils_HaveTheBitsOfCsr) {
+  using enum Boundary;
+  for (const Box& box : {Box{130, 127, 1}, Box{33, 30, 29}, Box{500, 1, 1}}) {
+    for (const Boundaries& boundaries : {Boundaries(dirichlet), Boundaries(periodic, neumann, dirichlet)}) {
+      for (const double jump : {1.0, 100.0}) {
+        const Csr<double> host = diffusion<double>(box, blocks_of(box, jump), boundaries, {1, 1, 1}, 1e-2);
+        const Stencil<double> A = stencil_of(host, box, boundaries.periodic());
+        SCOPED_TRACE(A.describe());
+        expect_given_as_csr(A, A.to(gpu), host, box);
+      }
+    }
+  }
+  const Stencil<double> closed = Stencil<double>::laplacian({{64, 61}, {BoundaryCondition::neumann}}, 9, gpu);
+  expect_given_as_csr(closed.to(Device()), closed, to_csr(closed).to(Device()), {64, 61, 1});
+}
+
+/// Coefficients in the memory of the GPU are used there, and wrong ones are named.
+TEST_F(GpuStructuredMultigrid, CoefficientsOnTheGpu_AreTakenThere) {
+  const Box box{40, 41, 1};
+  const Csr<double> host = diffusion<double>(box, blocks_of(box, 10), Boundary::dirichlet);
+  std::vector<Array<double>> arrays;
+  std::vector<StencilArray<double>> coefficients;
+  for (const auto& [offset, values] : coefficients_of(host, box)) {
+    arrays.emplace_back(gpu, std::span<const double>(values));
+    coefficients.push_back({offset, arrays.back().span()});
+  }
+  const StencilGrid grid{{box.nx, box.ny}};
+  const Stencil<double> A = Stencil<double>::variable(grid, coefficients, gpu);
+  EXPECT_EQ(A.device(), gpu);
+  EXPECT_TRUE(to_csr(A).values().to_vector() == host.values().to_vector());
+  EXPECT_TRUE(to_csr(A.transposed()).values().to_vector() == transpose(host).values().to_vector());
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> wrong(static_cast<std::size_t>(box.size()), nan);
+  const Array<double> there(gpu, std::span<const double>(wrong));
+  EXPECT_THROW(static_cast<void>(Stencil<double>::variable(grid, {{{0, 0, 0}, there.span()}}, gpu)),
+               InvalidMatrix);
+}
+
+/// Krylov methods take a stencil as an operator, and solve() moves one from the host to the GPU.
+TEST_F(GpuStructuredMultigrid, GivenStencils_GoToOtherMethods) {
+  const Stencil<double> A = Stencil<double>::laplacian({{60, 61}});
+  const std::vector<double> b = MultigridCases::random_vector(A.rows(), 4);
+  for (const char* const method : {"structured-multigrid", "cg", "bicgstab", "minres", "gmres", "auto"}) {
+    const auto [x, report] = echelon::solve(A, b, {.method = method, .device = gpu});
+    EXPECT_EQ(report.status, Status::converged) << method << ": " << report.message;
+    EXPECT_LE(report.backward_error, 1e-7) << method;
   }
 }
 

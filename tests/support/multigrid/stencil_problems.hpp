@@ -4,6 +4,7 @@
 
 #include <echelon/matrix/coo.hpp>
 #include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/stencil.hpp>
 
 #include <algorithm>
 #include <array>
@@ -201,6 +202,45 @@ inline std::function<double(std::int64_t)> blocks_of(const Box& box, double jump
     if (is_new && std::mt19937(static_cast<unsigned>(block))() % 2 != 0) place->second = jump;
     return place->second;
   };
+}
+
+/// The coefficients of A at each offset, by points: zero where A has no element. The axes are periodic if
+/// they have three points or more.
+template <class T>
+std::map<StencilOffset, std::vector<T>> coefficients_of(const Csr<T>& A, const Box& box,
+                                                        const Periodic& periodic = {}) {
+  std::map<StencilOffset, std::vector<T>> values;
+  const auto put = [&](std::int64_t i, std::int64_t j, const StencilOffset& offset) {
+    const std::int32_t* const columns = A.column_indices().data();
+    const std::int32_t* const end = columns + A.row_offsets()[i + 1];
+    const std::int32_t* const found = std::lower_bound(columns + A.row_offsets()[i], end, j);
+    if (found == end || *found != j) return;
+    std::vector<T>& array = values[offset];
+    array.resize(static_cast<std::size_t>(A.rows()));
+    array[static_cast<std::size_t>(i)] = A.values()[found - columns];
+  };
+  for (std::int64_t i = 0; i < A.rows(); ++i) put(i, i, {0, 0, 0});
+  for_each_connection(box,
+                      [&](std::int64_t i, std::int64_t j, int dx, int dy, int dz) {
+                        put(i, j, {dx, dy, dz});
+                      },
+                      {periodic[0] && box.nx > 2, periodic[1] && box.ny > 2, periodic[2] && box.nz > 2});
+  return values;
+}
+
+/// A as a stencil with coefficients by points, in the memory of `device`.
+template <class T>
+Stencil<T> stencil_of(const Csr<T>& A, const Box& box, const Periodic& periodic = {},
+                      const Device& device = {}) {
+  StencilGrid grid{{box.nx, box.ny, box.nz}, {}};
+  for (std::size_t a = 0; a < 3; ++a) {
+    grid.boundaries.push_back(periodic.at(a) && grid.points[a] > 2 ? BoundaryCondition::periodic
+                                                                   : BoundaryCondition::dirichlet);
+  }
+  const std::map<StencilOffset, std::vector<T>> values = coefficients_of(A, box, periodic);
+  std::vector<StencilArray<T>> arrays;
+  for (const auto& [offset, array] : values) arrays.push_back({offset, array});
+  return Stencil<T>::variable(grid, arrays).to(device);
 }
 
 }  // namespace echelon::test

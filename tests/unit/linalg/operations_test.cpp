@@ -104,7 +104,7 @@ TEST(OperationsDouble, NaN_Propagates) {
   const Csr<double> sparse = to_csr<double>(dense);
   const std::vector<double> x = {1, 1, 0};
   std::vector<double> y(3);
-  for (const MatrixRef<double> matrix : {MatrixRef<double>(dense), MatrixRef<double>(sparse)}) {
+  for (const MatrixRef<double>& matrix : {MatrixRef<double>(dense), MatrixRef<double>(sparse)}) {
     multiply<double>(1, matrix, x, 0, y);
     EXPECT_TRUE(std::isnan(y[0]));                   // 1 + nan
     EXPECT_TRUE(std::isnan(y[1])) << "inf times 0";  // 0 + inf * 0

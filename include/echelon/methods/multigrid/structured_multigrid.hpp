@@ -32,8 +32,9 @@ struct ECHELON_API StructuredMultigridOptions {
 /// coarse matrices are Galerkin's, axes with weak connections are not coarsened; where these are others from
 /// place to place, and with convection, the smoother goes by lines; cycles are in float, the iteration in the
 /// precision of A. Memory, without A and vectors: none for constant coefficients; else 7 elements a row for 7
-/// points, 17 floats a row, and for lines 2 floats a row and axis. For
-/// another A it is `amg`, with a warning that says why. J. Dendy, J. Comput. Phys. 48 (1982); S. Ashby, R.
+/// points, 17 floats a row, and for lines 2 floats a row and axis. A may be a Stencil, whose coefficients are
+/// used in place. For another A it is `amg`, with a warning that says why; for an unsuited Stencil the set-up
+/// ends with `breakdown`, which says why. J. Dendy, J. Comput. Phys. 48 (1982); S. Ashby, R.
 /// Falgout, Nucl. Sci. Eng. 124 (1996).
 template <class T>
 using StructuredMultigrid = SolverOf<T, StructuredMultigridOptions>;
