@@ -27,8 +27,8 @@ struct BeginCgls {
   IterationStateOf<S>* state;
   krylov::NormalTolerance tolerance;
   ECHELON_ANYWHERE void operator()(Sum squares) const {
-    state->rho = squares.value;
-    state->omega = 0;
+    state->rho = S{squares.value};
+    state->omega = S{0};
     state->condition = 0;
     tolerance.test(*state, std::sqrt(squares.value), state->initial);
   }
@@ -75,8 +75,8 @@ struct BoundCglsCondition {
     const double inverse_norm = std::sqrt(sums.first / product);
     if (inverse_norm > state->inverse_norm) state->inverse_norm = inverse_norm;
     const double quotient = product / sums.second;
-    if (quotient > real(state->omega)) state->omega = quotient;
-    if (state->inner == 0 || quotient < real(state->beta)) state->beta = quotient;
+    if (quotient > real(state->omega)) state->omega = S{quotient};
+    if (state->inner == 0 || quotient < real(state->beta)) state->beta = S{quotient};
     state->condition = std::sqrt(real(state->omega) / real(state->beta));
   }
 };
@@ -102,8 +102,8 @@ struct FinishCglsStep {
   krylov::NormalTolerance tolerance;
   ECHELON_ANYWHERE void operator()(Sum s_s) const {
     if (!state->running()) return;
-    state->alpha = s_s.value / real(state->rho);
-    state->rho = s_s.value;
+    state->alpha = S{s_s.value / real(state->rho)};
+    state->rho = S{s_s.value};
     tolerance.test(*state, std::sqrt(s_s.value), state->residual);
   }
 };
@@ -171,7 +171,7 @@ struct MethodWith<CglsOptions> {
 #define ECHELON_INSTANTIATE(T)                                                                     \
   template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
                                                                                     const CglsOptions&);
-ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -33,14 +33,14 @@ struct SetZeta {
     if (!state->running()) return;
     const double alpha = std::sqrt(squares.value);
     const double beta = real(state->beta);
-    state->alpha = alpha;
+    state->alpha = S{alpha};
     const double previous = sign > 0 ? 1 : real(state->omega);
     if (alpha > epsilon * real(state->rho)) {
-      state->omega = sign * beta / alpha * previous;
+      state->omega = S{sign * beta / alpha * previous};
     } else {
       state->phase = beta > 0 ? Phase::breakdown : Phase::converged;
     }
-    if (alpha > real(state->rho)) state->rho = alpha;
+    if (alpha > real(state->rho)) state->rho = S{alpha};
   }
 };
 
@@ -115,7 +115,7 @@ struct MethodWith<CraigOptions> {
 #define ECHELON_INSTANTIATE(T)                                                                     \
   template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
                                                                                     const CraigOptions&);
-ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

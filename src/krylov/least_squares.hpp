@@ -51,7 +51,7 @@ struct SetColumnScale {
       const double ratio = magnitude(transpose.value(j, k)) / largest;
       squares += ratio * ratio;
     }
-    scale[j] = static_cast<Real<T>>(reciprocal_or_zero(std::sqrt(squares)) * reciprocal_or_zero(largest));
+    scale[j] = T{static_cast<Real<T>>(reciprocal_or_zero(std::sqrt(squares)) * reciprocal_or_zero(largest))};
   }
 };
 
@@ -112,7 +112,7 @@ struct SetBasisNorm {
   const IterationStateOf<S>* state;
   S* norm;
   ECHELON_ANYWHERE void operator()(Sum squares) const {
-    if (state->running()) *norm = std::sqrt(squares.value);
+    if (state->running()) *norm = S{std::sqrt(squares.value)};
   }
 };
 

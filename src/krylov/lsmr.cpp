@@ -79,7 +79,7 @@ struct BeginLsmr {
   LsmrState* own;
   krylov::NormalTolerance tolerance;
   ECHELON_ANYWHERE void operator()(Sum squares) const {
-    state->alpha = std::sqrt(squares.value);
+    state->alpha = S{std::sqrt(squares.value)};
     *own = {};
     own->alpha_bar = real(state->alpha);
     own->zeta_bar = real(state->alpha) * real(state->beta);
@@ -100,7 +100,7 @@ struct RotateLsmr {
     const double rho_before = l.rho;
     const double rho_bar_before = l.rho_bar;
     const double alpha = std::sqrt(squares.value);
-    state->alpha = alpha;
+    state->alpha = S{alpha};
     l.rho = std::sqrt(l.alpha_bar * l.alpha_bar + beta * beta);
     if (!(l.rho > 0)) {
       state->phase = Phase::breakdown;
@@ -222,7 +222,7 @@ struct MethodWith<LsmrOptions> {
 #define ECHELON_INSTANTIATE(T)                                                                     \
   template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
                                                                                     const LsmrOptions&);
-ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -42,7 +42,7 @@ struct BeginLsqr {
   LsqrState* own;
   krylov::NormalTolerance tolerance;
   ECHELON_ANYWHERE void operator()(Sum squares) const {
-    state->alpha = std::sqrt(squares.value);
+    state->alpha = S{std::sqrt(squares.value)};
     *own = {};
     own->rho_bar = real(state->alpha);
     own->phi_bar = real(state->beta);
@@ -60,7 +60,7 @@ struct RotateLsqr {
     LsqrState& l = *own;
     const double beta = real(state->beta);
     const double alpha = std::sqrt(squares.value);
-    state->alpha = alpha;
+    state->alpha = S{alpha};
     l.rho = std::sqrt(l.rho_bar * l.rho_bar + beta * beta);
     if (!(l.rho > 0)) {
       state->phase = Phase::breakdown;
@@ -166,7 +166,7 @@ struct MethodWith<LsqrOptions> {
 #define ECHELON_INSTANTIATE(T)                                                                     \
   template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
                                                                                     const LsqrOptions&);
-ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -90,7 +90,7 @@ void throw_for_complex_device(std::string_view name, const Device& device) {
     for (const Method& method : methods()) {
       if (method.complex_cuda) names.push_back(method.name);
     }
-    reason += fmt::format("; those for complex matrices on a GPU are {}", fmt::join(names, ", "));
+    reason += fmt::format("; those for complex matrices in double on a GPU are {}", fmt::join(names, ", "));
   }
   throw NotBuilt(reason);
 }

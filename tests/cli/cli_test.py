@@ -251,6 +251,16 @@ class Methods(ToolTest):
         for name in ["bicgstab", "cg", "gmres", "ic0", "ilu0", "jacobi", "lapack-lu"]:
             self.assertIn(name, names)
 
+    def test_devices_for_complex_matrices_are_listed(self):
+        listed = json.loads(self.run_tool("methods", "--json").stdout)
+        devices = {method["name"]: method["complex_devices"] for method in listed["methods"]}
+        host = ["serial", "openmp"]
+        self.assertEqual(devices["amg"], [])
+        self.assertEqual(devices["sparse-lu"], host)
+        for name in ["auto", "cg", "cocg", "gmres", "jacobi", "lu"]:
+            self.assertEqual(devices[name], host + (["cuda"] if listed["cuda_built"] else []), name)
+        self.assertRegex(self.run_tool("--help", "solver:cg").stdout, r"complex A +host")
+
     def test_host_methods_solve(self):
         spd = self.spd(33)
         lower = self.file("lower.mtx", tridiagonal(33, 4, -1, 0))

@@ -56,18 +56,18 @@ void add_iterations(const MethodSelection& selection, const std::string& kind, s
   }
 }
 
-/// Moves candidates that take no complex matrices on their device to the host, after the others, and says
-/// why.
-std::vector<Candidate> place(std::vector<Candidate> list) {
-  const auto runs = [](const Candidate& candidate) {
-    return find_method(candidate.method).takes_complex_on(candidate.device);
-  };
-  const auto others = std::stable_partition(list.begin(), list.end(), runs);
-  std::for_each(others, list.end(), [](Candidate& candidate) {
+bool runs(const Candidate& candidate) {
+  return find_method(candidate.method).takes_complex_on(candidate.device);
+}
+
+/// Moves candidates that take no complex matrices on their device to the host, and says why.
+std::vector<Candidate> placed(std::vector<Candidate> list) {
+  for (Candidate& candidate : list) {
+    if (runs(candidate)) continue;
     candidate.reason += fmt::format(", on the host, since {} takes no complex matrices on {}",
                                     candidate.method, candidate.device.name());
     candidate.device = Device();
-  });
+  }
   return list;
 }
 
@@ -121,8 +121,11 @@ std::vector<Candidate> square_candidates(const MethodSelection& selection) {
 }  // namespace
 
 std::vector<Candidate> complex_candidates(const MethodSelection& selection) {
-  const bool square = selection.structure.rows == selection.structure.columns;
-  return place(square ? square_candidates(selection) : rectangular_candidates(selection));
+  if (selection.structure.rows != selection.structure.columns)
+    return placed(rectangular_candidates(selection));
+  std::vector<Candidate> list = square_candidates(selection);
+  std::stable_partition(list.begin(), list.end(), runs);  // methods of a GPU come first
+  return placed(std::move(list));
 }
 
 std::vector<Candidate> singular_complex_candidates(const MethodSelection& selection) {
@@ -143,7 +146,7 @@ std::vector<Candidate> singular_complex_candidates(const MethodSelection& select
   const char* const shape = "A is singular: a solution of minimal residual";
   if (structure.hermitian_values) add("minres", {{"max_iterations", 2000}}, shape);
   add("gmres", {{"restart", 200}, {"max_iterations", 1000}}, shape);
-  return place(std::move(list));
+  return placed(std::move(list));
 }
 
 }  // namespace echelon

@@ -13,6 +13,7 @@ struct ECHELON_API CraigOptions {
   static constexpr std::string_view name = "craig";
   static constexpr Targets targets = Targets::both;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria. The iteration also ends with an x of least residual: once
   /// |a^H r| <= rtol ||a|| ||r|| for the columns a of A and r = b - A x.
   Stop stop = {};

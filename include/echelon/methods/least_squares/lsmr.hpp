@@ -13,6 +13,7 @@ struct ECHELON_API LsmrOptions {
   static constexpr std::string_view name = "lsmr";
   static constexpr Targets targets = Targets::both;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// The d of min ||b - A x||_2^2 + d^2 ||x||_2^2, at least 0.
   double damping = 0;
   /// Iterate with columns of norm 1, where A has at least as many rows as columns. An x of a rank-deficient A
