@@ -68,19 +68,16 @@ Grid checked_grid(const StencilGrid& given) {
   return grid;
 }
 
-std::string text_of(const StencilOffset& offset, std::size_t axes) {
+/// An offset or the coordinates of a point, such as "(1, 0)".
+template <class Integer>
+std::string text_of(const std::array<Integer, 3>& numbers, std::size_t axes) {
   std::string text = "(";
-  for (std::size_t a = 0; a < std::max<std::size_t>(axes, 1); ++a)
-    text += (a > 0 ? ", " : "") + std::to_string(offset[a]);
+  for (std::size_t a = 0; a < axes; ++a) text += (a > 0 ? ", " : "") + std::to_string(numbers[a]);
   return text + ")";
 }
 
-std::string text_of_point(const Grid& grid, std::int64_t index, std::size_t axes) {
-  const std::array<std::int64_t, 3> at = {index % grid.points[0], index / grid.points[0] % grid.points[1],
-                                          index / grid.points[0] / grid.points[1]};
-  std::string text = "(";
-  for (std::size_t a = 0; a < axes; ++a) text += (a > 0 ? ", " : "") + std::to_string(at[a]);
-  return text + ")";
+std::array<std::int64_t, 3> point_of(const Grid& grid, std::int64_t row) {
+  return {row % grid.points[0], row / grid.points[0] % grid.points[1], row / grid.points[0] / grid.points[1]};
 }
 
 /// Number among 27 of an offset. Throws InvalidMatrix.
@@ -101,19 +98,12 @@ int number_of(const StencilOffset& offset, std::size_t axes) {
   return number;
 }
 
-/// Offsets that were given, without coefficients yet.
-template <class T>
-struct GivenOffsets {
-  GivenStencil<T> given;
-  std::vector<StencilOffset> offsets;
-};
-
+/// The offsets of the entries, without coefficients yet. Throws InvalidMatrix.
 template <class T, class Entries>
-GivenOffsets<T> checked_offsets(const StencilGrid& grid, const Entries& entries) {
+GivenStencil<T> checked_offsets(const StencilGrid& grid, const Entries& entries) {
   constexpr int center = 13;
   const std::size_t axes = grid.points.size();
-  GivenOffsets<T> result;
-  GivenStencil<T>& given = result.given;
+  GivenStencil<T> given;
   for (std::size_t a = 0; a < axes; ++a)
     given.reflects[a] = boundary_of(grid, a) == BoundaryCondition::neumann;
   for (const auto& entry : entries) {
@@ -123,15 +113,14 @@ GivenOffsets<T> checked_offsets(const StencilGrid& grid, const Entries& entries)
       throw InvalidMatrix(
           fmt::format("the offset {} of a stencil is given twice", text_of(entry.offset, axes)));
     given.numbers[given.count++] = number;
-    result.offsets.push_back(entry.offset);
   }
   const int* const end = given.numbers + given.count;
   if (std::find(static_cast<const int*>(given.numbers), end, center) == end) {
     throw InvalidMatrix(
         fmt::format("the stencil has no coefficient at the offset {}, that of the point itself",
-                    text_of({0, 0, 0}, axes)));
+                    text_of(StencilOffset{}, axes)));
   }
-  return result;
+  return given;
 }
 
 template <class T>
@@ -210,7 +199,7 @@ Stencil<T> Stencil<T>::constant(const StencilGrid& grid, const std::vector<Stenc
                                 const Device& device) {
   return at_api_boundary([&] {
     const Grid checked = checked_grid(grid);
-    GivenStencil<T> given = checked_offsets<T>(grid, entries).given;
+    GivenStencil<T> given = checked_offsets<T>(grid, entries);
     for (std::size_t k = 0; k < entries.size(); ++k) {
       given.constants[k] = entries[k].value;
       if (std::isfinite(entries[k].value)) continue;
@@ -227,7 +216,7 @@ Stencil<T> Stencil<T>::variable(const StencilGrid& grid, const std::vector<Stenc
   return at_api_boundary([&] {
     const Grid checked = checked_grid(grid);
     const std::size_t axes = grid.points.size();
-    GivenStencil<T> given = checked_offsets<T>(grid, arrays).given;
+    GivenStencil<T> given = checked_offsets<T>(grid, arrays);
     for (std::size_t k = 0; k < arrays.size(); ++k) {
       const std::int64_t count = std::ssize(arrays[k].values);
       if (count != checked.size()) {
@@ -244,7 +233,7 @@ Stencil<T> Stencil<T>::variable(const StencilGrid& grid, const std::vector<Stenc
       throw InvalidMatrix(
           fmt::format("the coefficient at the offset {} of a stencil is NaN or Inf at the point "
                       "{}, row {}",
-                      text_of(arrays[k].offset, axes), text_of_point(checked, first, axes), first));
+                      text_of(arrays[k].offset, axes), text_of(point_of(checked, first), axes), first));
     }
     return Stencil(assembled(device, given, checked));
   });

@@ -27,11 +27,11 @@
 namespace echelon::test {
 namespace {
 
-double one(std::int64_t) {
+double unit_conductivity(std::int64_t) {
   return 1;
 }
 
-std::string structure_of(const Report& report) {
+std::string structure_in(const Report& report) {
   const Statistic* found = report.find_statistic("structure");
   return found == nullptr ? "" : std::get<std::string>(found->value);
 }
@@ -50,9 +50,9 @@ std::vector<T> right_hand_side(std::int64_t n) {
 }
 
 template <class T>
-StencilSolve<T> solve_with(const MatrixRef<T>& A, const std::vector<T>& b,
-                           const std::string& method = "structured-multigrid", const Options& options = {},
-                           const Device& device = {}) {
+StencilSolve<T> solve_by(const MatrixRef<T>& A, const std::vector<T>& b,
+                         const std::string& method = "structured-multigrid", const Options& options = {},
+                         const Device& device = {}) {
   Solver<T> solver = make_solver<T>(method, device, options);
   StencilSolve<T> solved;
   solved.setup = solver.setup(A);
@@ -72,11 +72,11 @@ void expect_as_csr(const Csr<T>& A, const Stencil<T>& stencil, const Box& box) {
   const std::vector<T> b = right_hand_side<T>(A.rows());
   for (const Device& device : {Device::serial(), Device::openmp(2)}) {
     const StencilSolve<T> found =
-        solve_with<T>(A, b, "structured-multigrid", {{"grid", grid_text(box)}}, device);
-    const StencilSolve<T> given = solve_with<T>(stencil, b, "structured-multigrid", {}, device);
+        solve_by<T>(A, b, "structured-multigrid", {{"grid", grid_text(box)}}, device);
+    const StencilSolve<T> given = solve_by<T>(stencil, b, "structured-multigrid", {}, device);
     EXPECT_TRUE(given.setup.ready()) << given.setup.message;
-    EXPECT_EQ(structure_of(given.setup), structure_of(found.setup));
-    EXPECT_NE(structure_of(given.setup), "");
+    EXPECT_EQ(structure_in(given.setup), structure_in(found.setup));
+    EXPECT_NE(structure_in(given.setup), "");
     EXPECT_EQ(given.report.status, found.report.status) << given.report.message;
     EXPECT_EQ(given.report.iterations, found.report.iterations);
     // The residual that decides is rounded otherwise, which in float can be one more restart.
@@ -100,7 +100,7 @@ TEST(GivenStencil, Solves_HaveTheBitsOfCsr) {
     for (const Boundaries& boundaries :
          {Boundaries(dirichlet), Boundaries(neumann, dirichlet, dirichlet),
           Boundaries(periodic, dirichlet, neumann), Boundaries(dirichlet, periodic, periodic)}) {
-      expect_as_csr(diffusion<double>(box, one, boundaries, {1, 1, 1}, 1e-2), box, boundaries);
+      expect_as_csr(diffusion<double>(box, unit_conductivity, boundaries, {1, 1, 1}, 1e-2), box, boundaries);
       expect_as_csr(diffusion<double>(box, blocks_of(box, 100), boundaries, {1, 0.5, 1}, 1e-2), box,
                     boundaries);
     }
@@ -142,18 +142,17 @@ TEST(GivenStencil, NeumannAndPeriodic_AreSolvedUpToConstants) {
     for (double& value : b) value -= mean;
     for (const bool consistent : {true, false}) {
       if (!consistent) b[0] += 1;
-      const StencilSolve<double> found = solve_with<double>(csr, b);
-      const StencilSolve<double> given = solve_with<double>(A, b);
+      const StencilSolve<double> found = solve_by<double>(csr, b);
+      const StencilSolve<double> given = solve_by<double>(A, b);
       EXPECT_EQ(given.report.status, found.report.status) << given.report.message;
       EXPECT_EQ(given.report.solved(), consistent);
       EXPECT_TRUE(given.x == found.x);
     }
     for (const char* const method : {"cg", "minres"}) {
       const StencilSolve<double> solved =
-          solve_with<double>(A, b, method, {{"preconditioner", "structured-multigrid"}});
-      EXPECT_EQ(
-          solved.report.status,
-          solve_with<double>(csr, b, method, {{"preconditioner", "structured-multigrid"}}).report.status)
+          solve_by<double>(A, b, method, {{"preconditioner", "structured-multigrid"}});
+      EXPECT_EQ(solved.report.status,
+                solve_by<double>(csr, b, method, {{"preconditioner", "structured-multigrid"}}).report.status)
           << method;
     }
   }
@@ -168,8 +167,8 @@ TEST(GivenStencil, KrylovMethods_TakeIt) {
     for (const char* const preconditioner : {"none", "structured-multigrid"}) {
       SCOPED_TRACE(std::string(method) + " " + preconditioner);
       const Options options{{"preconditioner", preconditioner}};
-      const StencilSolve<double> given = solve_with<double>(A, b, method, options);
-      const StencilSolve<double> found = solve_with<double>(csr, b, method, options);
+      const StencilSolve<double> given = solve_by<double>(A, b, method, options);
+      const StencilSolve<double> found = solve_by<double>(csr, b, method, options);
       EXPECT_EQ(given.report.status, Status::converged) << given.report.message;
       EXPECT_NEAR(static_cast<double>(given.report.iterations), static_cast<double>(found.report.iterations),
                   2 + 0.1 * static_cast<double>(found.report.iterations));
@@ -187,7 +186,7 @@ TEST(GivenStencil, RoundingErrors_AreNoNegativeCurvature) {
   double mean = 0;
   for (const double value : b) mean += value / static_cast<double>(A.rows());
   for (double& value : b) value -= mean;
-  const Report report = solve_with<double>(A, b, "cg", {{"rtol", 1e-16}, {"max_iterations", 3000}}).report;
+  const Report report = solve_by<double>(A, b, "cg", {{"rtol", 1e-16}, {"max_iterations", 3000}}).report;
   EXPECT_TRUE(report.solved() || report.status == Status::stagnated) << report.message;
 }
 
@@ -237,7 +236,7 @@ TEST(GivenStencil, OutOfReach_IsNamed) {
        "periodic"}};
   for (const auto& [A, reason] : cases) {
     const std::vector<double> b = right_hand_side<double>(A.rows());
-    const StencilSolve<double> named = solve_with<double>(A, b);
+    const StencilSolve<double> named = solve_by<double>(A, b);
     EXPECT_EQ(named.setup.status, Status::breakdown);
     EXPECT_FALSE(named.report.solved());
     EXPECT_NE(named.setup.message.find(reason), std::string::npos) << named.setup.message;
@@ -260,14 +259,14 @@ TEST(GivenStencil, NewValues_AreThoseOfANewSetup) {
   ASSERT_TRUE(solver.setup(first).ready());
   const Report update = solver.update_values(second);
   ASSERT_TRUE(update.ready()) << update.message;
-  EXPECT_EQ(structure_of(update), "5-point, 30 x 31, variable coefficients");
+  EXPECT_EQ(structure_in(update), "5-point, 30 x 31, variable coefficients");
   std::vector<double> x(b.size());
   EXPECT_TRUE(solver.solve(b, x).solved());
-  EXPECT_TRUE(x == solve_with<double>(second, b).x);
+  EXPECT_TRUE(x == solve_by<double>(second, b).x);
   const Csr<double> csr = to_csr(first);
   ASSERT_TRUE(solver.update_values(csr).ready());
   EXPECT_TRUE(solver.solve(b, x).solved());
-  EXPECT_TRUE(x == solve_with<double>(first, b).x);
+  EXPECT_TRUE(x == solve_by<double>(first, b).x);
 }
 
 TEST(GivenStencil, SeveralColumns_HaveTheBitsOfOne) {
@@ -312,11 +311,11 @@ TEST(GivenStencil, TransposedSystems_AreThoseOfCsr) {
 TEST(GivenStencil, ExtremeScales_ConvergeAlike) {
   const StencilGrid grid{{33, 30}};
   const std::vector<double> b = right_hand_side<double>(990);
-  const std::int64_t usual = solve_with<double>(Stencil<double>::laplacian(grid), b).report.iterations;
+  const std::int64_t usual = solve_by<double>(Stencil<double>::laplacian(grid), b).report.iterations;
   for (const double h2 : {1e-290, 1e-100, 1e100, 1e290}) {
     const Stencil<double> A = Stencil<double>::constant(
         grid, {{{0, 0}, 4 * h2}, {{1, 0}, -h2}, {{-1, 0}, -h2}, {{0, 1}, -h2}, {{0, -1}, -h2}});
-    const StencilSolve<double> solved = solve_with<double>(A, b);
+    const StencilSolve<double> solved = solve_by<double>(A, b);
     EXPECT_EQ(solved.report.status, Status::converged) << h2 << ": " << solved.report.message;
     EXPECT_LE(std::abs(solved.report.iterations - usual), 1) << h2;
   }
@@ -328,10 +327,10 @@ TEST(GivenStencil, SmallestGrids_AreSolved) {
     const Stencil<double> A = Stencil<double>::laplacian({points});
     const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
     for (const char* const method : {"structured-multigrid", "cg", "gmres"})
-      EXPECT_TRUE(solve_with<double>(A, b, method).report.solved()) << method << " " << A.describe();
+      EXPECT_TRUE(solve_by<double>(A, b, method).report.solved()) << method << " " << A.describe();
   }
   const StencilSolve<double> zero =
-      solve_with<double>(Stencil<double>::laplacian({{9, 9}}), std::vector<double>(81, 0.0));
+      solve_by<double>(Stencil<double>::laplacian({{9, 9}}), std::vector<double>(81, 0.0));
   EXPECT_TRUE(zero.report.solved());
   EXPECT_EQ(zero.report.iterations, 0);
 }

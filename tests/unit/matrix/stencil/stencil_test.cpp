@@ -14,8 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -35,7 +35,7 @@ void expect_same_elements(const Csr<T>& A, const Csr<T>& B) {
   EXPECT_TRUE(A.values().to_vector() == B.values().to_vector());
 }
 
-/// Coefficient c of the row of the point `at`, by the definition.
+/// Index of the neighbour of a point, by the definition; -1 if its coefficient is left out.
 std::int64_t neighbour_at(const StencilGrid& grid, std::array<std::int64_t, 3> at,
                           const StencilOffset& offset) {
   std::int64_t index = 0;
@@ -51,7 +51,7 @@ std::int64_t neighbour_at(const StencilGrid& grid, std::array<std::int64_t, 3> a
   return index;
 }
 
-/// The matrix of constant coefficients, by the definition; `c(i, k)` is that of entry k in row i.
+/// The matrix of a stencil, by the definition; c(i, k) is the coefficient at offset k in row i.
 template <class C>
 Csr<double> assembled(const StencilGrid& grid, const std::vector<StencilOffset>& offsets, C c) {
   std::int64_t n = 1;
