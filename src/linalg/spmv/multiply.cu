@@ -76,7 +76,7 @@ void multiply(Cuda& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta,
   if (A.rows() == 0) return;
   const CurrentDevice current(backend.device().id());
   if (const StencilMatrix<T>* stencil = stencil_matrix_of(A)) {
-    multiply_stencil(backend, *stencil, alpha, x, beta, y);
+    if constexpr (!is_complex<T>) multiply_stencil(backend, *stencil, alpha, x, beta, y);
   } else if (A.is_operator()) {
     apply_operator(*A.linear_operator(), alpha, x, beta, y);
   } else if (A.is_sparse()) {
