@@ -7,9 +7,10 @@ translator turns into SPIR-V, and back into SPIR 1.2 (bitcode) for drivers witho
 forms and registers them by functions that src/backend/opencl/modules.cpp defines.
 
 Usage: compile_opencl.py SOURCE OBJECT --clang CLANG++ --translator LLVM-SPIRV --assembler LLVM-AS --disassembler LLVM-DIS
-       --builtins HEADER --objcopy OBJCOPY -- OPTIONS...
+       --builtins HEADER --objcopy OBJCOPY --host-optimization=-O2 -- OPTIONS...
 
-The options are those of both passes. Beside the object, OBJECT.d lists the files that it depends on.
+The options are those of both passes, but for the optimisation of the one for the host. Beside the object, OBJECT.d lists
+the files that it depends on.
 """
 import argparse
 import re
@@ -86,8 +87,8 @@ def compile_device(options, base):
 
 
 def compile_host(options, image):
-    run(options.clang, *DIALECT, *options.flags, "-include", options.builtins, "--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary",
-        "-Xclang", image, "-c", options.source, "-o", options.object)
+    run(options.clang, *DIALECT, *options.flags, options.host_optimization, "-include", options.builtins, "--cuda-host-only",
+        "-Xclang", "-fcuda-include-gpubinary", "-Xclang", image, "-c", options.source, "-o", options.object)
     names = [f"--redefine-sym={old}={new}" for old, new in RENAMED.items()]
     run(options.objcopy, *names, options.object)
 
@@ -98,6 +99,7 @@ def main():
     parser.add_argument("object", type=Path)
     for name in ("clang", "translator", "assembler", "disassembler", "builtins", "objcopy"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--host-optimization", required=True)
     arguments = sys.argv[1:]
     separator = arguments.index("--")
     options = parser.parse_args(arguments[:separator])
