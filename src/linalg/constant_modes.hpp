@@ -4,10 +4,12 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "backend/store.hpp"
 #include "linalg/dominance.hpp"
 #include "linalg/exact_sum.hpp"
 #include "support/machine_epsilon.hpp"
 
+#include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
@@ -75,12 +77,12 @@ SumRowExactly<T> sum_rows_of(const Csr<T>& A) {
   return {A.row_offsets().data(), A.column_indices().data(), A.values().data()};
 }
 
-/// Sums the rows of A. Waits if A is on a GPU.
+/// Sums the rows of A, in the memory of A. Queues its work without waiting.
 template <class B, class T>
-std::vector<RowSum> sum_rows_exactly(B& backend, const Csr<T>& A) {
+Array<RowSum> sum_rows_exactly(B& backend, const Csr<T>& A) {
   Array<RowSum> rows(backend.device(), A.rows());
   backend.for_each(A.rows(), StoreRowSum<T>{sum_rows_of(A), rows.data()});
-  return rows.to_vector();
+  return rows;
 }
 
 /// The constant on a component, v, and A.
@@ -96,7 +98,7 @@ inline double weak_level(double roundoff) {
   return std::min(std::sqrt(roundoff), 1e-5);
 }
 
-/// Sums over the rows of a component.
+/// Sums over rows of a component.
 struct ComponentSum {
   std::int64_t rows = 0;
   double diagonal = 0;
@@ -110,27 +112,44 @@ struct ComponentSum {
   std::int64_t significantly_positive = 0;  ///< number of row sums beyond rounding
   std::int64_t significantly_negative = 0;
 
-  void add(const RowSum& row) {
-    ++rows;
-    diagonal += row.diagonal;
-    energy += row.sum;
-    squares += row.sum * row.sum;
-    magnitudes += row.magnitudes;
-    largest = std::max(largest, row.largest);
-    if (!row.is_exact) ++inexact;
+  ComponentSum() = default;
+  ECHELON_ANYWHERE explicit ComponentSum(const RowSum& row)
+      : rows(1),
+        diagonal(row.diagonal),
+        energy(row.sum),
+        squares(row.sum * row.sum),
+        magnitudes(row.magnitudes),
+        largest(row.largest),
+        inexact(row.is_exact ? 0 : 1) {
     if (row.sum > row.rounding) {
-      ++significantly_positive;
+      significantly_positive = 1;
     } else if (row.sum < -row.rounding) {
-      ++significantly_negative;
+      significantly_negative = 1;
     } else if (row.sum != 0) {
-      ++(row.sum > 0 ? positive : negative);
+      (row.sum > 0 ? positive : negative) = 1;
     }
   }
+  friend ECHELON_ANYWHERE ComponentSum combine(ComponentSum a, const ComponentSum& b) {
+    a.rows += b.rows;
+    a.diagonal += b.diagonal;
+    a.energy += b.energy;
+    a.squares += b.squares;
+    a.magnitudes += b.magnitudes;
+    a.largest = a.largest > b.largest ? a.largest : b.largest;
+    a.positive += b.positive;
+    a.negative += b.negative;
+    a.inexact += b.inexact;
+    a.significantly_positive += b.significantly_positive;
+    a.significantly_negative += b.significantly_negative;
+    return a;
+  }
 
+  /// Whether all elements of the rows are zero.
+  [[nodiscard]] bool is_zero() const { return !(magnitudes > 0); }
   /// `roundoff`: the machine epsilon of A's elements.
   [[nodiscard]] ConstantMode mode(double roundoff) const {
-    const bool is_zero = positive + negative + significantly_positive + significantly_negative == 0;
-    if (is_zero && inexact == 0) return ConstantMode::singular;
+    const bool sums_to_zero = positive + negative + significantly_positive + significantly_negative == 0;
+    if (sums_to_zero && inexact == 0) return ConstantMode::singular;
     const bool flips = diagonal < 0;
     const std::int64_t above = flips ? significantly_negative : significantly_positive;
     const std::int64_t below = flips ? significantly_positive : significantly_negative;
@@ -146,16 +165,39 @@ struct ComponentSum {
   }
 };
 
-/// Modes of the `count` components; `component` has that of each row.
-inline std::vector<ConstantMode> constant_modes(const std::vector<RowSum>& rows,
-                                                const std::vector<std::int32_t>& component,
-                                                std::int64_t count, double roundoff) {
+/// Row i where it is in component c.
+struct RowOfComponent {
+  const RowSum* rows;
+  const std::int32_t* component;
+  std::int32_t c;
+  ECHELON_ANYWHERE ComponentSum operator()(std::int64_t i) const {
+    return component[i] == c ? ComponentSum(rows[i]) : ComponentSum();
+  }
+};
+
+/// Sums of the `count` components; `component` has that of each row. Reads the rows once for each of few
+/// components; those of many are summed on the host. Waits.
+template <class B>
+std::vector<ComponentSum> sum_components(B& backend, const Array<RowSum>& rows,
+                                         const Array<std::int32_t>& component, std::int64_t count) {
+  constexpr std::int64_t few = 8;
   std::vector<ComponentSum> sums(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < rows.size(); ++i) sums[static_cast<std::size_t>(component[i])].add(rows[i]);
-  std::vector<ConstantMode> modes;
-  modes.reserve(sums.size());
-  for (const ComponentSum& sum : sums) modes.push_back(sum.mode(roundoff));
-  return modes;
+  if (count <= few) {
+    Array<ComponentSum> sum(backend.device(), 1);
+    for (std::int64_t c = 0; c < count; ++c) {
+      backend.reduce(rows.size(), RowOfComponent{rows.data(), component.data(), static_cast<std::int32_t>(c)},
+                     Store<ComponentSum>{sum.data()});
+      sums[static_cast<std::size_t>(c)] = backend.read(sum.data());
+    }
+    return sums;
+  }
+  const std::vector<RowSum> row = rows.to_vector();
+  const std::vector<std::int32_t> component_of = component.to_vector();
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    ComponentSum& sum = sums[static_cast<std::size_t>(component_of[i])];
+    sum = combine(sum, ComponentSum(row[i]));
+  }
+  return sums;
 }
 
 }  // namespace echelon

@@ -118,32 +118,37 @@ struct KnownConstants {
   WeakModes<B, T> weak = {};  ///< not null vectors, but close to them
 };
 
-/// The weak modes of the listed components.
+/// product[i] = vector[i] times the sum of row i.
+struct ScaleByRowSum {
+  const RowSum* rows;
+  const double* vector;
+  double* product;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { product[i] = vector[i] * rows[i].sum; }
+};
+
+/// The weak modes of the listed components. Queues its work without waiting.
 template <class B, class T>
-WeakModes<B, T> weak_modes(B& backend, const std::vector<RowSum>& rows,
-                           const std::vector<std::int32_t>& component,
-                           const std::vector<std::int64_t>& listed) {
-  if (listed.empty()) return {};
-  const Dense<double> vectors = indicators<double>(component, listed);
-  Dense<double> products = vectors;
-  std::vector<double> energies(listed.size(), 0.0);
+WeakModes<B, T> weak_modes(B& backend, const ConstantsOnComponents<T>& constants) {
+  if (constants.weak.empty()) return {};
+  Dense<double> vectors = indicators<double>(backend, constants.component, constants.weak);
   const std::int64_t n = vectors.rows();
+  Dense<double> products(backend.device(), n, vectors.columns());
+  Array<double> energies(backend.device(), vectors.columns());
   for (std::int64_t k = 0; k < vectors.columns(); ++k) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      products(i, k) *= rows[static_cast<std::size_t>(i)].sum;
-      energies[static_cast<std::size_t>(k)] += products(i, k);
-    }
+    const double* const vector = vectors.data() + k * n;
+    double* const product = products.data() + k * n;
+    backend.for_each(n, ScaleByRowSum{constants.rows.data(), vector, product});
+    backend.reduce(n, Product<double>{vector, product}, StoreDouble{energies.data() + k});
   }
-  const Device& device = backend.device();
-  return {vectors.to(device), products.to(device), Array<double>(device, std::span<const double>(energies))};
+  return {std::move(vectors), std::move(products), std::move(energies)};
 }
 
 /// Finds the constants on the components of A as find_constants() does, with the weak ones as modes. Waits.
 template <class B, template <class> class M, class T>
 KnownConstants<B, T> known_constants(B& backend, const M<T>& A) {
   ConstantsOnComponents<T> found = find_constants(backend, A);
-  return {std::move(found.singular), std::move(found.rounded),
-          weak_modes<B, T>(backend, found.rows, found.component, found.weak)};
+  WeakModes<B, T> weak = weak_modes(backend, found);
+  return {std::move(found.singular), std::move(found.rounded), std::move(weak)};
 }
 
 /// Null space of A_0, and what was found along with it.

@@ -113,28 +113,57 @@ void clear_rows(B& backend, const Array<std::int32_t>& list, Dense<T>& columns) 
   }
 }
 
-/// The indicators of the components of a mode in the columns of a matrix on the host.
+/// x[i] = 1 where row i is in a component that is chosen, else 0.
 template <class V>
-Dense<V> indicators(const std::vector<std::int32_t>& component, const std::vector<std::int64_t>& listed) {
-  const auto n = static_cast<std::int64_t>(component.size());
-  Dense<V> columns(Device(), n, static_cast<std::int64_t>(listed.size()));
-  for (std::size_t k = 0; k < listed.size(); ++k) {
-    V* const column = columns.data() + static_cast<std::int64_t>(k) * n;
-    for (std::int64_t i = 0; i < n; ++i) {
-      column[i] = component[static_cast<std::size_t>(i)] == listed[k] ? V{1} : V{0};
-    }
+struct IndicateChosen {
+  const std::uint8_t* is_chosen;
+  const std::int32_t* component;
+  V* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = is_chosen[component[i]] != 0 ? V{1} : V{0};
+  }
+};
+template <class V>
+struct IndicateComponent {
+  std::int32_t c;
+  const std::int32_t* component;
+  V* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = component[i] == c ? V{1} : V{0}; }
+};
+
+/// The indicators of the listed components as columns.
+template <class V, class B>
+Dense<V> indicators(B& backend, const Array<std::int32_t>& component,
+                    const std::vector<std::int64_t>& listed) {
+  const std::int64_t n = component.size();
+  Dense<V> columns(backend.device(), n, std::ssize(listed));
+  V* column = columns.data();
+  for (const std::int64_t c : listed) {
+    backend.for_each(n, IndicateComponent<V>{static_cast<std::int32_t>(c), component.data(), column});
+    column += n;
   }
   return columns;
 }
+/// The indicator of all listed components together.
+template <class V, class B>
+Dense<V> joint_indicator(B& backend, const Array<std::int32_t>& component, std::int64_t components,
+                         const std::vector<std::int64_t>& listed) {
+  std::vector<std::uint8_t> is_chosen(static_cast<std::size_t>(components), 0);
+  for (const std::int64_t c : listed) is_chosen[static_cast<std::size_t>(c)] = 1;
+  const Array<std::uint8_t> flags(backend.device(), std::span<const std::uint8_t>(is_chosen));
+  Dense<V> vector(backend.device(), component.size(), 1);
+  backend.for_each(component.size(), IndicateChosen<V>{flags.data(), component.data(), vector.data()});
+  return vector;
+}
 
-/// Constants on the connected components of a symmetric A that A maps close to zero.
+/// Constants on the connected components of a symmetric A that A maps close to zero, in the memory of A.
 template <class T>
 struct ConstantsOnComponents {
   Dense<T> singular;  ///< exact null vectors
   Dense<T> rounded;   ///< null vectors up to rounding
-  std::vector<RowSum> rows = {};
-  std::vector<std::int32_t> component = {};  ///< of each row
-  std::vector<std::int64_t> weak = {};       ///< components whose constants are close to null vectors
+  Array<RowSum> rows = {};
+  Array<std::int32_t> component = {};   ///< of each row
+  std::vector<std::int64_t> weak = {};  ///< components whose constants are close to null vectors
 };
 
 /// Finds the constants, those of zero rows excluded. If those of one kind are more than `most_null_vectors`,
@@ -142,19 +171,15 @@ struct ConstantsOnComponents {
 /// A is a Csr or a StencilMatrix. Waits.
 template <class B, template <class> class M, class T>
 ConstantsOnComponents<T> find_constants(B& backend, const M<T>& A) {
-  const ConnectedComponents components = find_components(backend, A);
-  std::vector<std::int32_t> component = components.of_vertex.to_vector();
-  std::vector<RowSum> rows = sum_rows_exactly(backend, A);
-  const std::vector<ConstantMode> modes =
-      constant_modes(rows, component, components.count, std::numeric_limits<T>::epsilon());
-  std::vector<bool> is_zero_row(modes.size(), true);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].magnitudes > 0) is_zero_row[static_cast<std::size_t>(component[i])] = false;
-  }
+  ConnectedComponents components = find_components(backend, A);
+  Array<RowSum> rows = sum_rows_exactly(backend, A);
+  const std::vector<ComponentSum> sums =
+      sum_components(backend, rows, components.of_vertex, components.count);
   const auto list = [&](ConstantMode mode) {
     std::vector<std::int64_t> listed;
-    for (std::size_t c = 0; c < modes.size(); ++c) {
-      if (modes[c] == mode && !is_zero_row[c]) listed.push_back(static_cast<std::int64_t>(c));
+    for (std::size_t c = 0; c < sums.size(); ++c) {
+      if (!sums[c].is_zero() && sums[c].mode(std::numeric_limits<T>::epsilon()) == mode)
+        listed.push_back(static_cast<std::int64_t>(c));
     }
     return listed;
   };
@@ -162,20 +187,13 @@ ConstantsOnComponents<T> find_constants(B& backend, const M<T>& A) {
     if (std::ssize(listed) > most_null_vectors) listed.clear();
     return listed;
   };
-  const Device& device = backend.device();
+  const Array<std::int32_t>& component = components.of_vertex;
   const std::vector<std::int64_t> singular = list(ConstantMode::singular);
-  Dense<T> exact = indicators<T>(component, few(singular));
-  if (std::ssize(singular) > most_null_vectors) {
-    exact = Dense<T>(Device(), A.rows(), 1);
-    for (std::int64_t i = 0; i < A.rows(); ++i) {
-      exact(i, 0) =
-          modes[static_cast<std::size_t>(component[static_cast<std::size_t>(i)])] == ConstantMode::singular
-              ? T{1}
-              : T{0};
-    }
-  }
-  Dense<T> rounded = indicators<T>(component, few(list(ConstantMode::rounded)));
-  return {exact.to(device), rounded.to(device), std::move(rows), std::move(component),
+  Dense<T> exact = std::ssize(singular) > most_null_vectors
+                       ? joint_indicator<T>(backend, component, components.count, singular)
+                       : indicators<T>(backend, component, singular);
+  Dense<T> rounded = indicators<T>(backend, component, few(list(ConstantMode::rounded)));
+  return {std::move(exact), std::move(rounded), std::move(rows), std::move(components.of_vertex),
           few(list(ConstantMode::weak))};
 }
 

@@ -9,9 +9,13 @@
 #include "linalg/constant_modes.hpp"
 #include "linalg/dominance.hpp"
 
+#include <echelon/array.hpp>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace echelon::bddc {
@@ -138,9 +142,10 @@ std::vector<NullSpacePart> null_space_by_row_sums(const Csr<double>& A, const De
   const Partition components = connected_components(A);
   std::vector<NullSpacePart> parts = null_vectors(A, components, vectors, tolerance);
   Host backend{Device()};
-  const std::vector<ConstantMode> modes =
-      constant_modes(sum_rows_exactly(backend, A), components.part, components.parts, roundoff);
-  for (std::size_t c = 0; c < parts.size(); ++c) apply_constant_mode(modes[c], parts[c]);
+  const Array<std::int32_t> part(Device(), std::span<const std::int32_t>(components.part));
+  const std::vector<ComponentSum> sums =
+      sum_components(backend, sum_rows_exactly(backend, A), part, components.parts);
+  for (std::size_t c = 0; c < parts.size(); ++c) apply_constant_mode(sums[c].mode(roundoff), parts[c]);
   omit_without_columns(parts);
   return parts;
 }

@@ -67,13 +67,13 @@ struct StoreStencilRowSum {
 };
 /// Counterpart of sum_rows_exactly() for a Csr.
 template <class B, class T>
-std::vector<RowSum> sum_rows_exactly(B& backend, const StencilMatrix<T>& A) {
+Array<RowSum> sum_rows_exactly(B& backend, const StencilMatrix<T>& A) {
   Array<RowSum> rows(backend.device(), A.rows());
   with_layout(A, [&]<class Layout, bool constant>() {
     backend.for_each(A.rows(), StoreStencilRowSum<T, Layout, constant>{A.coefficients(),
                                                                        GridNumbering(A.grid), rows.data()});
   });
-  return rows.to_vector();
+  return rows;
 }
 
 namespace multigrid {
