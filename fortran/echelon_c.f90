@@ -50,6 +50,11 @@ module echelon_c
   integer(c_int32_t), parameter :: ECHELON_LOWER = 1_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_UPPER = 2_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_SYMMETRIC = 3_c_int32_t
+  integer(c_int32_t), parameter :: ECHELON_DIRICHLET = 0_c_int32_t
+  integer(c_int32_t), parameter :: ECHELON_NEUMANN = 1_c_int32_t
+  integer(c_int32_t), parameter :: ECHELON_PERIODIC = 2_c_int32_t
+  integer(c_int32_t), parameter :: ECHELON_CONSTANT = 0_c_int32_t
+  integer(c_int32_t), parameter :: ECHELON_VARIABLE = 1_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_TRANSPOSED = 1_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_ADJOINT = 2_c_int32_t
   integer(c_int32_t), parameter :: ECHELON_FROM_X = 4_c_int32_t
@@ -153,6 +158,21 @@ module echelon_c
       character(kind=c_char), intent(in) :: device(*)
       type(c_ptr), intent(out) :: A
       integer(c_int32_t) :: echelon_operator
+    end function
+    function echelon_stencil(scalar, axes, points, boundaries, count, offsets, coefficients, values, device, A) &
+        bind(c, name="echelon_stencil")
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      integer(c_int32_t), value :: scalar
+      integer(c_int32_t), value :: axes
+      integer(c_int64_t), intent(in) :: points(*)
+      integer(c_int32_t), intent(in) :: boundaries(*)
+      integer(c_int32_t), value :: count
+      integer(c_int32_t), intent(in) :: offsets(*)
+      integer(c_int32_t), value :: coefficients
+      type(c_ptr), value :: values
+      character(kind=c_char), intent(in) :: device(*)
+      type(c_ptr), intent(out) :: A
+      integer(c_int32_t) :: echelon_stencil
     end function
     function echelon_read(file, scalar, A) bind(c, name="echelon_read")
       import :: c_char, c_int32_t, c_ptr

@@ -97,6 +97,11 @@ enum { ECHELON_BY_ROWS = 1, ECHELON_BY_COLUMNS = 2 };
 /* Elements that the arrays of a sparse matrix hold: all, the lower or upper triangle of a symmetric matrix,
  * or all of one that is stated to be symmetric. Symmetric means A = A^T for complex elements, too. */
 enum { ECHELON_FULL = 0, ECHELON_LOWER = 1, ECHELON_UPPER = 2, ECHELON_SYMMETRIC = 3 };
+/* Meaning of neighbours beyond the ends of an axis of a grid: u = 0 there, the u of the nearest point of the
+ * grid (no flux), or the point at the other end. */
+enum { ECHELON_DIRICHLET = 0, ECHELON_NEUMANN = 1, ECHELON_PERIODIC = 2 };
+/* Coefficients of a stencil: one for each offset, or one for each offset and point. */
+enum { ECHELON_CONSTANT = 0, ECHELON_VARIABLE = 1 };
 /* Flags of echelon_solve, which may be added. */
 enum {
   ECHELON_TRANSPOSED = 1, /* solve A^T x = b */
@@ -146,18 +151,30 @@ ECHELON_API int32_t echelon_dense(int32_t order, int32_t scalar, int64_t rows, i
 ECHELON_API int32_t echelon_operator(int32_t scalar, int64_t rows, int64_t columns, echelon_product product,
                                      echelon_product transposed, void* user, const char* device,
                                      echelon_matrix* A);
+/* A stencil on a grid of 1 to 3 axes in place of a matrix, without arrays of indices, for
+ * structured-multigrid and for methods that take an operator. Row x + points[0] (y + points[1] z) is that of
+ * the point (x, y, z). boundaries[a] is as above, NULL: ECHELON_DIRICHLET for all axes. Neighbour k of
+ * `count` is at the distances offsets[3 k], offsets[3 k + 1] and offsets[3 k + 2] along the axes, each -1, 0
+ * or 1. ECHELON_CONSTANT: values[k] is its coefficient, in host memory; ECHELON_VARIABLE: values[k n + i] is
+ * that in row i of n. The values are copied. Real elements only. ECHELON_INVALID_MATRIX names what does not
+ * fit. */
+ECHELON_API int32_t echelon_stencil(int32_t scalar, int32_t axes, const int64_t points[],
+                                    const int32_t boundaries[], int32_t count, const int32_t offsets[],
+                                    int32_t coefficients, const void* values, const char* device,
+                                    echelon_matrix* A);
 /* A matrix from a file of any format that the library reads, in host memory. */
 ECHELON_API int32_t echelon_read(const char* file, int32_t scalar, echelon_matrix* A);
 /* Takes new values for the same entries, in the order of the arrays of the matrix; the array may be the old
- * one with other elements. Solvers see them after echelon_update. Not for operators and matrices from files.
- */
+ * one with other elements. Solvers see them after echelon_update. Not for operators, stencils and matrices
+ * from files. */
 ECHELON_API int32_t echelon_matrix_values(echelon_matrix A, const void* values);
-/* Sizes; any pointer may be NULL. Nonzeros: the elements that the library works with; 0 for an operator. */
+/* Sizes; any pointer may be NULL. Nonzeros: the elements that the library works with; 0 for an operator and a
+ * stencil. */
 ECHELON_API int32_t echelon_matrix_size(echelon_matrix A, int64_t* rows, int64_t* columns, int64_t* nonzeros);
 /* Writes at most `capacity` stored elements, row by row, as triplets that count from 0; those of a dense
  * matrix that are zero are left out. Pointers may be NULL where capacity is 0. Returns how many elements
- * there are, or a negative code; not for operators. O(rows + elements), and a copy of a matrix that is dense
- * or on a GPU. */
+ * there are, or a negative code; not for operators. O(rows + elements), and a copy of a matrix that is dense,
+ * a stencil or on a GPU. */
 ECHELON_API int64_t echelon_matrix_elements(echelon_matrix A, int64_t capacity, int64_t rows[],
                                             int64_t columns[], void* values);
 /* Writes a file in the format of the name's ending, or as Matrix Market under a name without one; not for

@@ -6,6 +6,7 @@
 
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/scalar.hpp>
+#include <echelon/matrix/stencil.hpp>
 
 #include <utility>
 #include <variant>
@@ -40,12 +41,13 @@ class HeldMatrix {
     } else if (auto* const dense = std::get_if<DenseView<const T>>(&form_)) {
       *dense = {values, dense->rows(), dense->columns(), dense->leading(), dense->device(), dense->layout()};
     } else {
-      throw Refusal(ECHELON_BAD_ARGUMENT, "A is an operator or comes from a file: it has no array of values");
+      throw Refusal(ECHELON_BAD_ARGUMENT,
+                    "A is an operator or a stencil, or comes from a file: it has no array of values");
     }
   }
 
  private:
-  std::variant<SparseView<T>, DenseView<const T>, LinearOperator<T>, Matrix<T>> form_;
+  std::variant<SparseView<T>, DenseView<const T>, LinearOperator<T>, Stencil<T>, Matrix<T>> form_;
 };
 
 /// The caller's product as a function of the library.

@@ -2,12 +2,16 @@
 #include "c/handles.hpp"
 
 #include <echelon/io/files.hpp>
+#include <echelon/matrix/scalar.hpp>
+#include <echelon/matrix/stencil.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon::c {
 
@@ -84,12 +88,71 @@ SparsePattern sparse_pattern(std::int64_t rows, std::int64_t columns, std::int64
   return pattern;
 }
 
+BoundaryCondition boundary_of(std::int32_t code) {
+  switch (code) {
+    case ECHELON_DIRICHLET:
+      return BoundaryCondition::dirichlet;
+    case ECHELON_NEUMANN:
+      return BoundaryCondition::neumann;
+    case ECHELON_PERIODIC:
+      return BoundaryCondition::periodic;
+    default:
+      throw Refusal(ECHELON_BAD_ARGUMENT, "a boundary is " + std::to_string(code) +
+                                              ": use ECHELON_DIRICHLET, _NEUMANN or _PERIODIC");
+  }
+}
+
+StencilGrid grid_of(std::int32_t axes, const std::int64_t* points, const std::int32_t* boundaries) {
+  if (axes < 1 || axes > 3)
+    throw Refusal(ECHELON_INVALID_MATRIX,
+                  "the grid of a stencil has " + std::to_string(axes) + " axes: it needs 1 to 3");
+  require_pointer(points, "points");
+  StencilGrid grid{{points, points + axes}};
+  for (std::int32_t a = 0; boundaries != nullptr && a < axes; ++a)
+    grid.boundaries.push_back(boundary_of(boundaries[a]));
+  return grid;
+}
+
+/// The stencil of `count` coefficients, or as many arrays of one for each point.
+template <class T>
+Stencil<T> make_stencil(const StencilGrid& grid, std::int32_t count, const std::int32_t* offsets,
+                        std::int32_t coefficients, const T* values, const Device& device) {
+  if (coefficients != ECHELON_CONSTANT && coefficients != ECHELON_VARIABLE)
+    throw Refusal(ECHELON_BAD_ARGUMENT, "coefficients is " + std::to_string(coefficients) +
+                                            ": use ECHELON_CONSTANT or ECHELON_VARIABLE");
+  check_sizes(0, 0, count);
+  if (count > 0) require_pointer(offsets, "offsets");
+  if (count > 0) require_pointer(values, "values");
+  const auto offset = [&](std::int32_t k) {
+    return StencilOffset{offsets[3 * k], offsets[3 * k + 1], offsets[3 * k + 2]};
+  };
+  if (coefficients == ECHELON_CONSTANT) {
+    std::vector<StencilEntry<T>> entries;
+    for (std::int32_t k = 0; k < count; ++k) entries.push_back({offset(k), values[k]});
+    return Stencil<T>::constant(grid, entries, device);
+  }
+  std::size_t n = 1;
+  for (const std::int64_t size : grid.points) n *= static_cast<std::size_t>(std::max<std::int64_t>(size, 0));
+  std::vector<StencilArray<T>> arrays;
+  for (std::int32_t k = 0; k < count; ++k)
+    arrays.push_back({offset(k), {values + static_cast<std::size_t>(k) * n, n}});
+  return Stencil<T>::variable(grid, arrays, device);
+}
+
+template <class T>
+Csr<T> csr_of(const MatrixRef<T>& A) {
+  if constexpr (!is_complex<T>) {
+    if (A.is_stencil()) return to_csr(*A.stencil());
+  }
+  return to_csr(A);
+}
+
 /// Writes the first elements as triplets. Returns how many there are.
 template <class T>
 std::int64_t copy_elements(const MatrixRef<T>& A, std::int64_t capacity, std::int64_t* rows,
                            std::int64_t* columns, T* values) {
   Csr<T> copy;
-  if (!A.is_sparse()) copy = to_csr(A);
+  if (!A.is_sparse()) copy = csr_of(A);
   const Csr<T>* csr = A.is_sparse() ? A.csr() : &copy;
   if (!csr->device().on_host()) csr = &(copy = csr->to(Device()));
   for (std::int64_t i = 0, k = 0; i < csr->rows(); ++i) {
@@ -171,6 +234,21 @@ std::int32_t echelon_operator(std::int32_t scalar, std::int64_t rows, std::int64
     if (transposed != nullptr) apply_transposed = c::product_function<T>(transposed, user);
     return echelon::LinearOperator<T>(rows, columns, c::product_function<T>(product, user),
                                       std::move(apply_transposed), c::device_of(device));
+  });
+}
+
+std::int32_t echelon_stencil(std::int32_t scalar, std::int32_t axes, const std::int64_t* points,
+                             const std::int32_t* boundaries, std::int32_t count, const std::int32_t* offsets,
+                             std::int32_t coefficients, const void* values, const char* device,
+                             echelon_matrix* A) {
+  return c::make_matrix(scalar, A, [&]<class T>() -> echelon::Stencil<T> {
+    if constexpr (echelon::is_complex<T>) {
+      throw c::Refusal(ECHELON_BAD_ARGUMENT,
+                       "a stencil has real elements: use ECHELON_FLOAT or ECHELON_DOUBLE");
+    } else {
+      return c::make_stencil<T>(c::grid_of(axes, points, boundaries), count, offsets, coefficients,
+                                static_cast<const T*>(values), c::device_of(device));
+    }
   });
 }
 

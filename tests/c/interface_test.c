@@ -413,6 +413,68 @@ static void test_operator(void) {
   echelon_matrix_free(A);
 }
 
+/* -Laplace u on 40 x 30 points, periodic along the first axis, with a unit more on the diagonal. */
+enum { grid_x = 40, grid_y = 30, points_of_grid = grid_x * grid_y, stencil_size = 5 };
+
+static void test_stencil(void) {
+  const int64_t points[2] = {grid_x, grid_y};
+  const int32_t boundaries[2] = {ECHELON_PERIODIC, ECHELON_DIRICHLET};
+  const int32_t neighbours[3 * stencil_size] = {0, 0, 0, -1, 0, 0, 1, 0, 0, 0, -1, 0, 0, 1, 0};
+  const int32_t far[3] = {0, 2, 0};
+  const double constants[stencil_size] = {5, -1, -1, -1, -1};
+  static double arrays[stencil_size * points_of_grid], rhs[points_of_grid], x[2][points_of_grid];
+  const char* const methods[] = {"structured-multigrid", "cg"};
+  echelon_matrix A = NULL;
+  echelon_matrix variable = NULL;
+  int64_t rows = 0, nonzeros = -1;
+  int i, k;
+  CHECK(echelon_stencil(ECHELON_DOUBLE, 2, points, boundaries, stencil_size, neighbours, ECHELON_CONSTANT,
+                        constants, NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_matrix_size(A, &rows, NULL, &nonzeros) == ECHELON_SOLVED);
+  CHECK(rows == points_of_grid && nonzeros == 0);
+  CHECK(echelon_matrix_elements(A, 0, NULL, NULL, NULL) == stencil_size * points_of_grid - 2 * grid_x);
+  for (i = 0; i < points_of_grid; ++i) rhs[i] = i / grid_x == 0 || i / grid_x == grid_y - 1 ? 2 : 1;
+  for (k = 0; k < 2; ++k) {
+    echelon_solver solver = make_solver(methods[k]);
+    CHECK(echelon_set_real(solver, "rtol", 1e-12) == ECHELON_SOLVED);
+    CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+    CHECK(echelon_solve(solver, 1, rhs, points_of_grid, x[k], points_of_grid, 0, NULL) == ECHELON_SOLVED);
+    for (i = 0; i < points_of_grid; ++i) CHECK(fabs(x[k][i] - 1) < 1e-9);
+    echelon_free(solver);
+  }
+  for (k = 0; k < stencil_size; ++k) {
+    for (i = 0; i < points_of_grid; ++i) arrays[k * points_of_grid + i] = constants[k] * (1 + i % 3);
+  }
+  CHECK(echelon_stencil(ECHELON_DOUBLE, 2, points, boundaries, stencil_size, neighbours, ECHELON_VARIABLE,
+                        arrays, NULL, &variable) == ECHELON_SOLVED);
+  for (i = 0; i < points_of_grid; ++i) rhs[i] *= 1 + i % 3;
+  CHECK(echelon_solve_once(variable, 1, rhs, points_of_grid, x[0], points_of_grid, "method=gmres rtol=1e-12",
+                           NULL) == ECHELON_SOLVED);
+  for (i = 0; i < points_of_grid; ++i) CHECK(fabs(x[0][i] - 1) < 1e-9);
+  CHECK_REFUSED(echelon_matrix_values(A, constants), ECHELON_BAD_ARGUMENT, "stencil");
+  echelon_matrix_free(variable);
+  echelon_matrix_free(A);
+  CHECK_REFUSED(
+      echelon_stencil(ECHELON_DOUBLE, 4, points, NULL, 1, neighbours, ECHELON_CONSTANT, constants, NULL, &A),
+      ECHELON_INVALID_MATRIX, "4 axes");
+  CHECK_REFUSED(
+      echelon_stencil(ECHELON_DOUBLE, 2, NULL, NULL, 1, neighbours, ECHELON_CONSTANT, constants, NULL, &A),
+      ECHELON_BAD_ARGUMENT, "points");
+  CHECK_REFUSED(echelon_stencil(ECHELON_DOUBLE, 2, points, neighbours + 3, 1, neighbours, ECHELON_CONSTANT,
+                                constants, NULL, &A),
+                ECHELON_BAD_ARGUMENT, "boundary is -1");
+  CHECK_REFUSED(
+      echelon_stencil(ECHELON_DOUBLE, 2, points, NULL, 1, far, ECHELON_CONSTANT, constants, NULL, &A),
+      ECHELON_INVALID_MATRIX, "out of range");
+  CHECK_REFUSED(echelon_stencil(ECHELON_DOUBLE, 2, points, NULL, 0, NULL, ECHELON_CONSTANT, NULL, NULL, &A),
+                ECHELON_INVALID_MATRIX, "no coefficient");
+  CHECK_REFUSED(echelon_stencil(ECHELON_DOUBLE, 2, points, NULL, 1, neighbours, 2, constants, NULL, &A),
+                ECHELON_BAD_ARGUMENT, "coefficients");
+  CHECK_REFUSED(echelon_stencil(ECHELON_COMPLEX_DOUBLE, 2, points, NULL, 1, neighbours, ECHELON_CONSTANT,
+                                constants, NULL, &A),
+                ECHELON_BAD_ARGUMENT, "real");
+}
+
 static void test_preconditioner(void) {
   echelon_matrix A = make_matrix();
   echelon_solver solver = make_solver("gmres");
@@ -910,6 +972,7 @@ int main(int argc, char** argv) {
       {"numerical_outcomes", test_numerical_outcomes},
       {"options", test_options},
       {"operator", test_operator},
+      {"stencil", test_stencil},
       {"preconditioner", test_preconditioner},
       {"near_null_space", test_near_null_space},
       {"progress_and_cancellation", test_progress_and_cancellation},

@@ -48,6 +48,11 @@ const ECHELON_FULL = Int32(0)
 const ECHELON_LOWER = Int32(1)
 const ECHELON_UPPER = Int32(2)
 const ECHELON_SYMMETRIC = Int32(3)
+const ECHELON_DIRICHLET = Int32(0)
+const ECHELON_NEUMANN = Int32(1)
+const ECHELON_PERIODIC = Int32(2)
+const ECHELON_CONSTANT = Int32(0)
+const ECHELON_VARIABLE = Int32(1)
 const ECHELON_TRANSPOSED = Int32(1)
 const ECHELON_ADJOINT = Int32(2)
 const ECHELON_FROM_X = Int32(4)
@@ -84,6 +89,11 @@ echelon_operator(scalar, rows, columns, product, transposed, user, device, A) =
     ccall((:echelon_operator, libechelon), Int32, (Int32, Int64, Int64, Ptr{Cvoid}, Ptr{Cvoid},
           Ptr{Cvoid}, Cstring, Ptr{Ptr{Cvoid}}), scalar, rows, columns, product, transposed, user,
           device, A)
+
+echelon_stencil(scalar, axes, points, boundaries, count, offsets, coefficients, values, device, A) =
+    ccall((:echelon_stencil, libechelon), Int32, (Int32, Int32, Ptr{Int64}, Ptr{Int32}, Int32,
+          Ptr{Int32}, Int32, Ptr{Cvoid}, Cstring, Ptr{Ptr{Cvoid}}), scalar, axes, points, boundaries,
+          count, offsets, coefficients, values, device, A)
 
 echelon_read(file, scalar, A) =
     ccall((:echelon_read, libechelon), Int32, (Cstring, Int32, Ptr{Ptr{Cvoid}}), file, scalar, A)
