@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 NEWEST_GLIBC = (2, 34)
-OPERATOR = re.compile(r"operator(?:<=>|<<=?|>>=?|->\*?|<=?|>=?|\(\)|[^\s\w(]+)")
+OPERATOR = re.compile(r"\boperator(?:<=>|<<=?|>>=?|->\*?|<=?|>=?|\(\)|[^\s\w(]+)")
 
 
 def output(*command):
