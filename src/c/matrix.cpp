@@ -128,12 +128,14 @@ Stencil<T> make_stencil(const StencilGrid& grid, std::int32_t count, const std::
   };
   if (coefficients == ECHELON_CONSTANT) {
     std::vector<StencilEntry<T>> entries;
+    entries.reserve(static_cast<std::size_t>(count));
     for (std::int32_t k = 0; k < count; ++k) entries.push_back({offset(k), values[k]});
     return Stencil<T>::constant(grid, entries, device);
   }
   std::size_t n = 1;
   for (const std::int64_t size : grid.points) n *= static_cast<std::size_t>(std::max<std::int64_t>(size, 0));
   std::vector<StencilArray<T>> arrays;
+  arrays.reserve(static_cast<std::size_t>(count));
   for (std::int32_t k = 0; k < count; ++k)
     arrays.push_back({offset(k), {values + static_cast<std::size_t>(k) * n, n}});
   return Stencil<T>::variable(grid, arrays, device);
