@@ -36,7 +36,8 @@ ECHELON_ANYWHERE inline SeenColumn see_column(const GridNumbering& grid, const G
 }
 
 /// Rows that stand for the regions of a grid, for the test whether coefficients are constant: of region g the
-/// number of elements in lengths[g], and their values at [27 g + number of the neighbour].
+/// number of elements in lengths[g], and their values at [27 g + number of the neighbour]. Only the values
+/// are set for a stencil that is given.
 template <class T>
 struct RegionRows {
   std::int64_t lengths[grid_regions];

@@ -94,36 +94,7 @@ TEST_F(GpuComplexProducts, EmptyMatrices) {
 }
 
 TEST_F(GpuComplexProducts, ReductionsAndSums) {
-  for (const std::int64_t n : {0, 1, 31, 5000, 300'000}) {
-    const Vector x = Random(1).vector(n);
-    const Vector y = Random(2).vector(n);
-    const Dense<T> X = column<T>(x).to(gpu);
-    const Dense<T> Y = column<T>(y).to(gpu);
-    Exact expected = 0;
-    Exact total = 0;
-    long double one = 0;
-    long double largest = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      expected += std::conj(x[i]) * y[i];
-      total += x[i];
-      one += std::abs(x[i]);
-      largest = std::max(largest, std::abs(x[i]));
-    }
-    const T found = dot<T>(X, Y);
-    EXPECT_LT(std::abs(Exact(found.real(), found.imag()) - expected), 1e-12 * (norm(x) * norm(y) + 1));
-    EXPECT_EQ(found, std::conj(dot<T>(Y, X)));
-    const T summed = sum<T>(X);
-    EXPECT_LT(std::abs(Exact(summed.real(), summed.imag()) - total), 1e-12 * (one + 1));
-    EXPECT_NEAR(norm2<T>(X), static_cast<double>(norm(x)), 1e-12 * static_cast<double>(norm(x)));
-    EXPECT_NEAR(norm1<T>(X), static_cast<double>(one), 1e-12 * static_cast<double>(one));
-    Context context(gpu);
-    EXPECT_NEAR(norm_inf<T>(context, X), static_cast<double>(largest), 1e-15);
-    Dense<T> Z = Y;
-    axpy<T>(T{0, 2}, X, Z);
-    Vector moved = y;
-    for (std::size_t i = 0; i < x.size(); ++i) moved[i] += Exact(0, 2) * x[i];
-    EXPECT_LT(relative_error(Z.to(Device()), moved), 4 * epsilon<T>);
-  }
+  for (const std::int64_t n : {0, 1, 31, 5000, 300'000}) expect_reductions<T>(n, gpu);
 }
 
 /// Neither squares nor magnitudes overflow, and a NaN remains one.
