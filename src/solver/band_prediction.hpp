@@ -30,14 +30,14 @@ struct BandPrediction {
   return (renumbered ? 1.2e-7 : 6e-8) * entries;
 }
 
-/// Predicts the factorisation on `device` of a square A, which is on the host, in its own numbering.
-/// O(nonzeros). Defined with the method.
-template <class T>
-[[nodiscard]] BandPrediction predict_natural_band(const Csr<T>& A, const Device& device);
+/// Predicts the factorisation on `device` of a square matrix with these half-bandwidths. Defined with the
+/// method.
+[[nodiscard]] BandPrediction predict_band(std::int64_t rows, std::int64_t lower, std::int64_t upper,
+                                          std::size_t element_size, const Device& device);
 
-/// The natural prediction of A, or that after a reverse Cuthill-McKee numbering if that is faster, the time
-/// of the numbering on the host included. The numbering is not tried if it cannot make banded-lu faster than
-/// least_sparse_seconds. O(nonzeros). Defined with the method.
+/// The prediction for A in its own numbering, or that after a reverse Cuthill-McKee numbering if that is
+/// faster, the time of the numbering on the host included. The numbering is not tried if it cannot make
+/// banded-lu faster than least_sparse_seconds. O(nonzeros). Defined with the method.
 template <class T>
 [[nodiscard]] BandPrediction predict_band(const Csr<T>& A, const BandPrediction& natural,
                                           const Device& device);

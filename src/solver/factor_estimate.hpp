@@ -5,6 +5,9 @@
 #include <echelon/matrix/csr.hpp>
 #include <echelon/solver.hpp>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace echelon {
@@ -22,6 +25,11 @@ template <class T>
 template <class T>
 [[nodiscard]] std::optional<CostPrediction> estimate_long_factorization(const Csr<T>& A, bool symmetric,
                                                                         double flops);
+
+/// Estimates the cost of a sparse factorisation of a matrix that couples the points of a grid in three
+/// dimensions with their neighbours, by the planes that dissect it. Within a factor of 3. O(1).
+[[nodiscard]] CostPrediction estimate_grid_factorization(std::array<std::int64_t, 3> points, bool symmetric,
+                                                         std::size_t element_size);
 
 /// d if about s^d rows are within s steps of a row in A's graph: 2 and 3 for meshes in two and three
 /// dimensions, more for expanders. From at most 4,096 rows around the middle one.

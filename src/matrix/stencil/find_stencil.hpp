@@ -172,6 +172,16 @@ template <class B, class T>
   return backend.read(found.data());
 }
 
+/// The grid of rows that were checked, with its periodic axes: those whose ends they couple.
+[[nodiscard]] inline Grid periodic_grid(const Grid& grid, const StencilCheck& check) {
+  Grid periodic = grid;
+  for (std::size_t a = 0; a < 3; ++a) periodic.periodic[a] = (check.wraps >> a & 1U) != 0;
+  return periodic;
+}
+/// Whether all rows of a region are equal.
+[[nodiscard]] inline bool has_constant_rows(const StencilCheck& check) {
+  return check.differing.value == FirstIndex::none;
+}
 /// Whether neighbours are used that lie apart along several axes.
 [[nodiscard]] inline bool uses_diagonal_neighbours(const StencilCheck& check) {
   constexpr std::uint32_t along_axes =
@@ -213,13 +223,9 @@ struct CopyStencilRow {
 template <class B, class T, class CopyPoints>
 [[nodiscard]] StencilMatrix<T> make_stencil(B& backend, const StencilCheck& check, const Grid& grid,
                                             const RegionRows<T>* rows, CopyPoints copy_points) {
-  StencilMatrix<T> made{grid,
-                        grid.points[2] > 1 ? 3 : 2,
-                        uses_diagonal_neighbours(check),
-                        check.differing.value == FirstIndex::none,
-                        std::popcount(check.used),
-                        {}};
-  for (std::size_t a = 0; a < 3; ++a) made.grid.periodic[a] = (check.wraps >> a & 1U) != 0;
+  StencilMatrix<T> made{periodic_grid(grid, check),      grid.points[2] > 1 ? 3 : 2,
+                        uses_diagonal_neighbours(check), has_constant_rows(check),
+                        std::popcount(check.used),       {}};
   made.values = Array<T>(backend.device(), made.places() * made.stride());
   with_layout(made, [&]<class Layout, bool constant>() {
     if constexpr (constant) {

@@ -8,7 +8,6 @@
 #include "solver/selection/dense_structure.hpp"
 #include "solver/selection/direct_cost.hpp"
 #include "solver/selection/rectangular.hpp"
-#include "solver/selection/sparse_structure.hpp"
 #include "support/stopwatch.hpp"
 
 #include <echelon/error.hpp>
@@ -212,44 +211,43 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
 
 template <class T>
 void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils) {
-  const SparseRowSummary rows = summarize_rows(A);
+  const bool seeks_stencil = stencils && A.rows() >= stencil_rows && device.kind() != DeviceKind::opencl;
+  const std::optional<BoxStencil> box = seeks_stencil ? find_box_stencil(A) : std::nullopt;
+  const bool constant = box && box->constant;
+  const SparseRowSummary rows = constant ? summarize_constant_rows(A, box->grid) : summarize_rows(A);
   structure = sizes_of(A, rows);
   const bool suits_graph = rows.kind() == DominanceKind::laplacian || rows.kind() == DominanceKind::sddm;
-  const bool symmetric = suits_graph && is_symmetric(A);
+  const bool symmetric = suits_graph && (constant ? is_symmetric_constant(A, box->grid) : is_symmetric(A));
   const DominanceKind kind = symmetric ? rows.kind() : DominanceKind::none;
   // Unsymmetric stencils are those of convection.
-  const bool may_be_stencil = stencils && (symmetric || rows.kind() == DominanceKind::sddm) &&
-                              structure.rows >= stencil_rows && has_even_rows(structure) &&
-                              device.kind() != DeviceKind::opencl;
+  const bool suits_arrays =
+      box && (symmetric || rows.kind() == DominanceKind::sddm) && has_even_rows(structure);
   const bool is_small = structure.rows < mesh_rows;  // a factorisation may come first
   if (kind == DominanceKind::laplacian) {
     describe_graph(structure);
     graph = kind;
-    is_stencil = may_be_stencil && !is_small && is_box_stencil(A);
+    is_stencil = suits_arrays && !is_small;
     return;
   }
-  band = predict_natural_band(A, device);
+  band = predict_band(A.rows(), rows.lower_bandwidth, rows.upper_bandwidth, sizeof(T), device);
   if (has_narrow_band()) {
     factor_deferred = true;
     return;
   }
-  is_stencil = may_be_stencil && !is_small && is_box_stencil(A);
+  is_stencil = suits_arrays && !is_small;
   const bool is_graph =
       as_sddm && kind == DominanceKind::sddm && device.on_host() && A.nonzeros() >= sddm_nonzeros;
   const bool is_grid = kind == DominanceKind::sddm && suits_multigrid(structure);
   grows_fast = growth_exponent(A) >= fast_growth;
   even_diagonal = rows.largest_diagonal <= most_uneven * rows.smallest_diagonal;
-  const auto find_small_stencil = [&] {
-    is_stencil = is_stencil || (is_small && may_be_stencil && is_box_stencil(A));
-  };
+  strongly_dominant = rows.strongly_dominant == A.rows();
   const auto take_as_graph = [&] {
     describe_sddm(structure, rows);
     band.reset();
     factor_deferred = false;
     graph = kind;
     trial = grows_fast && !is_expander() && may_be_tried();
-    strongly_dominant = rows.strongly_dominant == A.rows();
-    find_small_stencil();
+    is_stencil = suits_arrays;
   };
   if (is_graph && !is_grid && A.nonzeros() > most_measured_nonzeros) return take_as_graph();
   if (is_grid) {
@@ -262,20 +260,31 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
     if (rank < A.rows()) deficient_rank = rank;
   }
   order_families(is_grid);
-  if (factor_deferred) find_small_stencil();
+  if (factor_deferred) is_stencil = suits_arrays;
   if (factor_deferred || deficient_rank) return;
   if (A.rows() <= dense_first_rows) return find_factor_cost(A);
   band = predict_band(A, *band, device);
   if (has_narrow_band()) return;
-  if (A.nonzeros() <= most_measured_nonzeros)
-    factor = estimate_long_factorization(A, structure.symmetric_values, measuring_flops);
+  if (A.nonzeros() <= most_measured_nonzeros) factor = long_factorization(A, box);
   factor_deferred = factor && may_be_tried();
   if (!factor || !(factor_deferred || is_graph)) find_factor_cost(A);
   const bool long_factorization = factor->flops > measuring_flops;
   trial = may_be_tried() && long_factorization;
   if (!long_factorization) return;
   if (is_graph) return take_as_graph();
-  find_small_stencil();
+  is_stencil = suits_arrays;
+}
+
+template <class T>
+std::optional<CostPrediction> MethodSelection::long_factorization(
+    const Csr<T>& A, const std::optional<BoxStencil>& box) const {
+  constexpr double uncertainty = 3;
+  if (box && box->grid.points[2] > 1) {
+    const CostPrediction cost =
+        estimate_grid_factorization(box->grid.points, structure.symmetric_values, element_size);
+    if (cost.flops > uncertainty * measuring_flops) return cost;
+  }
+  return estimate_long_factorization(A, structure.symmetric_values, measuring_flops);
 }
 
 void MethodSelection::order_families(bool is_grid) {
@@ -287,7 +296,10 @@ void MethodSelection::order_families(bool is_grid) {
       is_grid || (plausibly_elliptic() && structure.strictly_dominant_rows < structure.rows);
   const bool is_slow =
       is_large_mesh && !(grows_fast && even_diagonal && structure.rows <= most_tried_mesh_rows);
-  trial = !is_slow && may_be_tried() && structure.nonzeros > most_measured_nonzeros;
+  // Few iterations suffice for a strongly dominant A, whose excesses bound the error of x.
+  const bool is_certain =
+      strongly_dominant && grows_fast && elimination_flops(structure.rows) > measuring_flops;
+  trial = !is_slow && may_be_tried() && (is_certain || structure.nonzeros > most_measured_nonzeros);
   factor_deferred = iterative_first || trial;
 }
 

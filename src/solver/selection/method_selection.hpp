@@ -4,6 +4,7 @@
 
 #include "linalg/dominance.hpp"
 #include "solver/band_prediction.hpp"
+#include "solver/selection/sparse_structure.hpp"
 
 #include <echelon/matrix/structure.hpp>
 #include <echelon/solve.hpp>
@@ -18,8 +19,6 @@
 #include <vector>
 
 namespace echelon {
-
-struct SparseRowSummary;
 
 /// Time of a sparse factorisation below which it precedes all other methods, even if CG would be faster,
 /// because its accuracy does not depend on the condition number of A as CG's does.
@@ -147,6 +146,10 @@ struct MethodSelection {
   void describe_structure(const Csr<T>& A, const SparseRowSummary& rows, bool known_symmetric);
   /// Upper bound of the cost of a sparse factorisation: that of a full factor.
   [[nodiscard]] CostPrediction full_factor_cost() const;
+  /// The cost of a factorisation that is certain to take more than measuring_flops, if it is.
+  template <class T>
+  [[nodiscard]] std::optional<CostPrediction> long_factorization(const Csr<T>& A,
+                                                                 const std::optional<BoxStencil>& box) const;
   /// Finds `factor`, by an analysis unless A is small, or an estimate
   /// excludes that a sparse factorisation comes first.
   template <class T>

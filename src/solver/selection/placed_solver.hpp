@@ -14,7 +14,8 @@
 namespace echelon {
 
 /// A candidate as a solver: operands in other memory than that of its device are transferred. Where an
-/// iterative method has converged, a quick factorisation measures the error of x.
+/// iterative method has converged, the dominance of A bounds the error of x, or a quick factorisation
+/// measures it.
 template <class T>
 class PlacedSolver {
  public:
@@ -40,6 +41,9 @@ class PlacedSolver {
  private:
   [[nodiscard]] const Device& device() const { return candidate_.device; }
   void measure_error(DenseView<const T> B, DenseView<const T> X, const Control& control, Report& report);
+  /// Bounds the errors by the dominance of A; false if that shows no digit of one of them.
+  [[nodiscard]] bool bound_error(DenseView<const T> B, DenseView<const T> X, Operation operation,
+                                 Report& report) const;
   Report& describe(Report& report, double transfer_seconds) const;
 
   Candidate candidate_;

@@ -24,6 +24,18 @@ namespace {
 
 constexpr std::int64_t elements_for_threads = 10'000;
 
+/// Adds the distances of the first and the last nonzero of row i from the diagonal.
+template <class T>
+void add_bandwidths(const SparseRows<T>& rows, std::int64_t i, SparseRowSummary& facts) {
+  std::int64_t first = rows.begin(i);
+  std::int64_t end = rows.end(i);
+  while (first < end && rows.values[first] == T{0}) ++first;
+  while (end > first && rows.values[end - 1] == T{0}) --end;
+  if (first == end) return;
+  facts.lower_bandwidth = std::max(facts.lower_bandwidth, i - rows.column(first));
+  facts.upper_bandwidth = std::max(facts.upper_bandwidth, rows.column(end - 1) - i);
+}
+
 /// Adds the facts about row i.
 template <class T>
 void describe_row(const SparseRows<T>& rows, std::int64_t i, SparseRowSummary& facts) {
@@ -48,6 +60,7 @@ void describe_row(const SparseRows<T>& rows, std::int64_t i, SparseRowSummary& f
       machine_epsilon<T> * std::max(std::abs(diagonal), others) * static_cast<double>(length);
   constexpr double strong_share = 0.1;
   facts.longest = std::max(facts.longest, length);
+  add_bandwidths(rows, i, facts);
   facts.zero_diagonals += diagonal == 0 ? 1 : 0;
   facts.positive_diagonals += diagonal > 0 ? 1 : 0;
   facts.strictly_dominant += dominance > rounding ? 1 : 0;
@@ -67,6 +80,8 @@ SparseRowSummary combine(const SparseRowSummary& a, const SparseRowSummary& b) {
           a.strictly_dominant + b.strictly_dominant,
           a.weakly_dominant + b.weakly_dominant,
           a.strongly_dominant + b.strongly_dominant,
+          std::max(a.lower_bandwidth, b.lower_bandwidth),
+          std::max(a.upper_bandwidth, b.upper_bandwidth),
           std::min(a.smallest_diagonal, b.smallest_diagonal),
           std::max(a.largest_diagonal, b.largest_diagonal),
           a.has_positive || b.has_positive,
@@ -213,12 +228,55 @@ bool sample_is_dominant(const Csr<T>& A) {
 }
 
 template <class T>
-bool is_box_stencil(const Csr<T>& A) {
+std::optional<BoxStencil> find_box_stencil(const Csr<T>& A) {
   Host backend(A.device());
   const std::optional<Grid> grid = find_grid(backend, "", MatrixRef<T>(A));
-  if (!grid || grid->points[1] * grid->points[2] == 1) return false;
+  if (!grid || grid->points[1] * grid->points[2] == 1) return {};
   Array<RegionRows<T>> rows(A.device(), 1);
-  return check_stencil(backend, A, *grid, rows.data()).outside.value == FirstIndex::none;
+  const StencilCheck check = check_stencil(backend, A, *grid, rows.data());
+  if (check.outside.value != FirstIndex::none) return {};
+  return BoxStencil{periodic_grid(*grid, check), has_constant_rows(check)};
+}
+
+template <class T>
+SparseRowSummary summarize_constant_rows(const Csr<T>& A, const Grid& grid) {
+  const SparseRows<T> rows(A);
+  const GridNumbering numbering(grid);
+  SparseRowSummary all;
+  for (std::int64_t region = 0; region < grid_regions; ++region) {
+    const std::int64_t size = numbering.region_size(region);
+    if (size == 0) continue;
+    std::int32_t at[3];
+    numbering.coordinates_in_region(region, at);
+    SparseRowSummary facts;
+    describe_row(rows, numbering.index(at), facts);
+    for (std::int64_t* count : {&facts.zero_diagonals, &facts.positive_diagonals, &facts.strictly_dominant,
+                                &facts.weakly_dominant, &facts.strongly_dominant})
+      *count *= size;
+    all = combine(all, facts);
+  }
+  return all;
+}
+
+template <class T>
+bool is_symmetric_constant(const Csr<T>& A, const Grid& grid) {
+  // Two neighbours lie in each axis at its ends, beside them, or between: the points at the ends and beside
+  // them show every pair of rows that differs from its transpose.
+  const SparseRows<T> rows(A);
+  const GridNumbering numbering(grid);
+  for (std::int32_t corner = 0; corner < 64; ++corner) {
+    std::int32_t at[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int32_t place = corner >> 2 * axis & 3;
+      const std::int32_t from_end = numbering.points[axis] - 1;
+      at[axis] = std::clamp(place < 2 ? place : from_end + place - 3, 0, from_end);
+    }
+    const std::int64_t i = numbering.index(at);
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+      if (rows.at(rows.column(k), i) != rows.values[k]) return false;
+    }
+  }
+  return true;
 }
 
 template SparseRowSummary summarize_rows(const Csr<float>&);
@@ -231,7 +289,11 @@ template Structure structure_of_sparse(const Csr<float>&, const SparseRowSummary
 template Structure structure_of_sparse(const Csr<double>&, const SparseRowSummary&, bool);
 template bool sample_is_dominant(const Csr<float>&);
 template bool sample_is_dominant(const Csr<double>&);
-template bool is_box_stencil(const Csr<float>&);
-template bool is_box_stencil(const Csr<double>&);
+template std::optional<BoxStencil> find_box_stencil(const Csr<float>&);
+template std::optional<BoxStencil> find_box_stencil(const Csr<double>&);
+template SparseRowSummary summarize_constant_rows(const Csr<float>&, const Grid&);
+template SparseRowSummary summarize_constant_rows(const Csr<double>&, const Grid&);
+template bool is_symmetric_constant(const Csr<float>&, const Grid&);
+template bool is_symmetric_constant(const Csr<double>&, const Grid&);
 
 }  // namespace echelon

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "linalg/dominance.hpp"
+#include "matrix/stencil/grid.hpp"
 
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/structure.hpp>
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 namespace echelon {
 
@@ -21,6 +23,8 @@ struct SparseRowSummary {
   std::int64_t strictly_dominant = 0;  ///< by more than the rounding of a diagonal element that is a sum
   std::int64_t weakly_dominant = 0;
   std::int64_t strongly_dominant = 0;  ///< by a tenth of a positive diagonal element or more
+  std::int64_t lower_bandwidth = 0;
+  std::int64_t upper_bandwidth = 0;
   double smallest_diagonal = INFINITY;
   double largest_diagonal = -INFINITY;
   bool has_positive = false;  ///< off the diagonal
@@ -57,9 +61,21 @@ template <class T>
 template <class T>
 [[nodiscard]] bool sample_is_dominant(const Csr<T>& A);
 
-/// Whether each row of a square A on the host couples a point of a two- or three-dimensional box, which the
-/// first row shows, with neighbours only. Reads A once, or a row.
+/// A box whose points the rows of a matrix couple with their neighbours only.
+struct BoxStencil {
+  Grid grid;              ///< in two or three dimensions, with its periodic axes
+  bool constant = false;  ///< whether all rows of a region of the grid have the same coefficients
+};
+
+/// The box that the first row of a square A on the host shows, if every row is a stencil there. Reads A once
+/// if the rows that stand for the regions are, and those rows otherwise.
 template <class T>
-[[nodiscard]] bool is_box_stencil(const Csr<T>& A);
+[[nodiscard]] std::optional<BoxStencil> find_box_stencil(const Csr<T>& A);
+
+/// Facts about an A with constant coefficients on a grid, of which some rows of each region tell all. O(1).
+template <class T>
+[[nodiscard]] SparseRowSummary summarize_constant_rows(const Csr<T>& A, const Grid& grid);
+template <class T>
+[[nodiscard]] bool is_symmetric_constant(const Csr<T>& A, const Grid& grid);
 
 }  // namespace echelon

@@ -25,8 +25,9 @@ template <class T>
 BandPrediction prediction_for(const Csr<T>& A, const BandOrder& order, const Device& device) {
   Host backend{Device()};
   const Bandwidths widths = find_bandwidths(backend, A.rows(), ordered(A, order));
-  return {widths.lower, widths.upper, !order.natural(), seconds_on(device, A.rows(), widths, sizeof(T)),
-          predicted_bytes(A.rows(), widths, sizeof(T))};
+  BandPrediction prediction = predict_band(A.rows(), widths.lower, widths.upper, sizeof(T), device);
+  prediction.renumbered = !order.natural();
+  return prediction;
 }
 
 /// The largest half-bandwidth worth a renumbering, below and above the diagonal, for which banded-lu takes at
@@ -44,9 +45,11 @@ std::int64_t widest_band(std::int64_t n, const Device& device, double seconds) {
 
 }  // namespace
 
-template <class T>
-BandPrediction predict_natural_band(const Csr<T>& A, const Device& device) {
-  return prediction_for(A, BandOrder(), device);
+BandPrediction predict_band(std::int64_t rows, std::int64_t lower, std::int64_t upper,
+                            std::size_t element_size, const Device& device) {
+  const Bandwidths widths{lower, upper};
+  return {lower, upper, false, seconds_on(device, rows, widths, element_size),
+          predicted_bytes(rows, widths, element_size)};
 }
 
 template <class T>
@@ -64,8 +67,6 @@ BandPrediction predict_band(const Csr<T>& A, const BandPrediction& natural, cons
   return renumbered.seconds < natural.seconds ? renumbered : natural;
 }
 
-template BandPrediction predict_natural_band(const Csr<float>&, const Device&);
-template BandPrediction predict_natural_band(const Csr<double>&, const Device&);
 template BandPrediction predict_band(const Csr<float>&, const BandPrediction&, const Device&);
 template BandPrediction predict_band(const Csr<double>&, const BandPrediction&, const Device&);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of banded-lu for band matrices whose rows and columns are numbered at random.
 #include "solver/band_prediction.hpp"
+#include "solver/selection/sparse_structure.hpp"
 #include "support/bands.hpp"
 #include "support/problems.hpp"
 
@@ -25,7 +26,9 @@ std::vector<std::int32_t> random_order(std::int64_t n) {
 }
 
 BandPrediction predicted(const Csr<double>& A, const Device& device) {
-  return predict_band(A, predict_natural_band(A, device), device);
+  const SparseRowSummary rows = summarize_rows(A);
+  return predict_band(
+      A, predict_band(A.rows(), rows.lower_bandwidth, rows.upper_bandwidth, sizeof(double), device), device);
 }
 
 template <class T>
