@@ -26,12 +26,6 @@ namespace {
 constexpr double direct_before_krylov_seconds = 60;
 constexpr double direct_at_last_seconds = 1200;
 
-/// Time of dense elimination up to which it comes first for a sparse matrix of few rows, or with at least
-/// this share of the elements stored. Otherwise it comes first only if a sparse factorisation takes longer,
-/// because the factor would be full.
-constexpr double dense_first_seconds = 0.005;
-constexpr double dense_first_share = 0.25;
-
 /// Number of rows from which the instructions that the BLAS uses decide between Cholesky and lu.
 constexpr std::int64_t blas_rows = 100;
 
@@ -158,11 +152,7 @@ class Candidates {
 
   /// Adds a factorisation that is certain and takes little time.
   void factor_first() {
-    const double elements = static_cast<double>(structure_.rows) * static_cast<double>(structure_.rows);
-    const bool full_matrix = dense_seconds_ <= dense_first_seconds &&
-                             (structure_.rows <= dense_first_rows ||
-                              static_cast<double>(structure_.nonzeros) >= dense_first_share * elements);
-    if ((full_matrix && dense_fits(selection_)) || has_full_factor(selection_)) {
+    if (is_nearly_full(selection_) || has_full_factor(selection_)) {
       dense("A is small: elimination is certain and quick");
     }
     if (!is_enough() && affordable(direct_first_seconds)) direct("a factorisation is certain and quick");

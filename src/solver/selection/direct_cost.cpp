@@ -87,6 +87,16 @@ bool quicker_on_host(const MethodSelection& selection) {
 
 }  // namespace
 
+bool is_nearly_full(const MethodSelection& selection) {
+  constexpr double most_seconds = 0.005;
+  constexpr double least_share = 0.25;
+  const auto rows = static_cast<double>(selection.structure.rows);
+  const bool is_full = selection.structure.rows <= dense_first_rows ||
+                       static_cast<double>(selection.structure.nonzeros) >= least_share * rows * rows;
+  return is_full && dense_seconds(selection.structure.rows, selection.device) <= most_seconds &&
+         dense_fits(selection);
+}
+
 bool has_full_factor(const MethodSelection& selection) {
   const double seconds = dense_seconds(selection.structure.rows, selection.device);
   if (seconds > direct_first_seconds) return false;

@@ -41,6 +41,10 @@ inline constexpr double most_elimination_seconds = 2;
 /// Cost with memory for the factor, and about as much again for update matrices and copies.
 [[nodiscard]] DirectCost sparse_cost(const MethodSelection& selection, const Device& device);
 
+/// Whether dense elimination comes first whatever a sparse factorisation takes: a quick one, of few rows or
+/// of a matrix with a good part of its elements stored.
+[[nodiscard]] bool is_nearly_full(const MethodSelection& selection);
+
 /// Whether dense elimination takes at most direct_first_seconds, and no longer than the flops of a sparse
 /// factorisation, whose factor is then nearly full.
 [[nodiscard]] bool has_full_factor(const MethodSelection& selection);

@@ -262,7 +262,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
   order_families(is_grid);
   if (factor_deferred) is_stencil = suits_arrays;
   if (factor_deferred || deficient_rank) return;
-  if (A.rows() <= dense_first_rows) return find_factor_cost(A);
+  if (is_nearly_full(*this)) return find_factor_cost(A);
   band = predict_band(A, *band, device);
   if (has_narrow_band()) return;
   if (A.nonzeros() <= most_measured_nonzeros) factor = long_factorization(A, box);
@@ -324,8 +324,8 @@ CostPrediction MethodSelection::full_factor_cost() const {
 
 template <class T>
 void MethodSelection::find_factor_cost(const Csr<T>& A) {
-  if (A.rows() <= dense_first_rows) {
-    // Dense elimination comes first and takes less time than an analysis.
+  if (is_nearly_full(*this)) {
+    // Dense elimination takes less time than an analysis.
     factor = full_factor_cost();
     return;
   }

@@ -104,7 +104,8 @@ std::vector<std::int64_t> sampled_rows(const Csr<T>& A, std::int64_t most_elemen
 template <class T>
 bool clearly_unsymmetric(const Csr<T>& A) {
   constexpr double slight = 1e-6;
-  constexpr std::int64_t few_elements = 2'000;  // those that are slightly unsymmetric are found by hashes
+  // Those that are slightly unsymmetric are found by hashes.
+  const std::int64_t few_elements = std::min<std::int64_t>(2'000, A.nonzeros() / 8);
   const SparseRows<T> rows(A);
   for (const std::int64_t i : sampled_rows(A, few_elements)) {
     double largest = 0;

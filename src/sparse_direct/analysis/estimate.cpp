@@ -232,7 +232,11 @@ std::optional<CostPrediction> estimate_long_factorization(const Csr<T>& A, bool 
   // A graph that grows no faster than a plane has small separators, even if its levels are wide.
   constexpr double least_growth = 2.1;
   constexpr std::int64_t least_rows = 500;
-  if (A.rows() < least_rows) return std::nullopt;
+  // Graphs with fewer neighbours, as those of power grids, are close to trees: the ordering takes little
+  // time.
+  constexpr double least_length = 3.5;
+  const bool is_sparse = static_cast<double>(A.nonzeros()) < least_length * static_cast<double>(A.rows());
+  if (A.rows() < least_rows || is_sparse) return std::nullopt;
   const RowSearch<T> from_middle(A, A.rows() / 2, A.rows());
   const RowSearch<T> from_end(A, from_middle.rows().back(), A.rows());
   const auto width = static_cast<double>(from_end.middle_width());
