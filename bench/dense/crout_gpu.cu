@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long do the forms of Crout's method take on a GPU, compared with cuSOLVER's LU and the library's, and
 // how many sweeps does the iteration need?
-//   bench_crout_gpu [--runs N] [--slow-up-to N] [N | sN]...
+//   bench_crout_gpu [--runs N] [--slow-up-to N] [--blocks] [N | sN]...
 // Matrices of N rows in double: uniform random ones and diagonally dominant ones; sN: the Schur complement of
 // the surface of a cube of N points a direction with the 7-point Laplacian. Times of the factorisation alone,
 // each the median of several runs; those that take more than half a second run once. Each answer is checked.
+// --blocks compares sizes of thread blocks instead: crout-parallel with blocks of 32 to 512 threads (PCM x),
+// crout-iterative with tiles of 8, 16 and 32 rows and columns (ICM x).
 #include "dense/dense_gpu.cuh"
 #include "studies/crout/cuda/blocked.cuh"
 #include "studies/crout/cuda/columns.cuh"
@@ -34,9 +36,15 @@ struct Workspaces {
   ec::crout::BlockedWorkspace<double> blocked{ec::Device::cuda()};
 };
 
+/// Sizes of thread blocks.
+struct Blocks {
+  std::int64_t threads = 512;  ///< of crout-parallel
+  std::int64_t tile = 32;      ///< of crout-iterative
+};
+
 /// Factors A in place and returns the counts. Exits if the factorisation fails.
 Counts factor(ec::Cuda& backend, Workspaces& workspaces, ec::Dense<double>& A, std::int64_t* pivots,
-              Form form) {
+              Form form, const Blocks& blocks) {
   const std::int64_t n = A.rows();
   switch (form) {
     case Form::lu:
@@ -44,7 +52,7 @@ Counts factor(ec::Cuda& backend, Workspaces& workspaces, ec::Dense<double>& A, s
                         "lu");
       return {};
     case Form::parallel: {
-      ec::crout::ColumnWorkspace<double> workspace(A.device(), n);
+      ec::crout::ColumnWorkspace<double> workspace(A.device(), n, blocks.threads);
       ec::crout::eliminate_columns<double>(backend, A.view(), 0, n, pivots, workspace);
       ec::bench::insist(backend.read(workspace.zero_pivot.data()).value == ec::FirstIndex::none,
                         "crout-parallel");
@@ -61,8 +69,9 @@ Counts factor(ec::Cuda& backend, Workspaces& workspaces, ec::Dense<double>& A, s
       return {counts.sections, counts.sweeps, counts.exchanges};
     }
     case Form::iterative: {
-      ec::crout::CudaIteration<double> iteration(backend, A.view(), pivots,
-                                                 {.section_size = ec::crout::default_section_size(n)});
+      ec::crout::CudaIteration<double> iteration(
+          backend, A.view(), pivots,
+          {.section_size = ec::crout::default_section_size(n), .block_size = blocks.tile});
       const auto result = iteration.factor({});
       ec::bench::insist(result.converged && result.zero_pivot < 0, "crout-iterative");
       const auto& counts = iteration.counts();
@@ -77,7 +86,8 @@ struct Measurement {
   Counts counts;
 };
 
-Measurement measure(ec::Cuda& backend, const ec::Dense<double>& A, Form form, int runs) {
+Measurement measure(ec::Cuda& backend, const ec::Dense<double>& A, Form form, int runs,
+                    const Blocks& blocks = {}) {
   constexpr double long_time = 0.5;
   ec::Dense<double> copy(A.device(), A.rows(), A.columns());
   ec::Array<std::int64_t> pivots(A.device(), A.rows());
@@ -88,7 +98,7 @@ Measurement measure(ec::Cuda& backend, const ec::Dense<double>& A, Form form, in
     ec::bench::restore(A, copy);
     backend.synchronize();
     const auto start = std::chrono::steady_clock::now();
-    result.counts = factor(backend, workspaces, copy, pivots.data(), form);
+    result.counts = factor(backend, workspaces, copy, pivots.data(), form, blocks);
     backend.synchronize();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (run > 0 || seconds > long_time) all.push_back(seconds);
@@ -129,6 +139,16 @@ void print_row(ec::Cuda& backend, const std::string& name, const ec::Dense<doubl
     sweeps.append(" |");
   }
   std::printf("%s\n", sweeps.c_str());
+  std::fflush(stdout);
+}
+
+void print_blocks(ec::Cuda& backend, const std::string& name, const ec::Dense<double>& A, int runs) {
+  std::printf("| %s |", name.c_str());
+  for (const std::int64_t threads : {32, 64, 128, 256, 512})
+    std::printf(" %.2f |", 1e3 * measure(backend, A, Form::parallel, runs, {.threads = threads}).seconds);
+  for (const std::int64_t tile : {8, 16, 32})
+    std::printf(" %.2f |", 1e3 * measure(backend, A, Form::iterative, runs, {.tile = tile}).seconds);
+  std::printf("\n");
   std::fflush(stdout);
 }
 
@@ -182,28 +202,37 @@ ec::Dense<double> schur_complement(std::int64_t side) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ec::bench::Arguments arguments(argc, argv, "[--runs N] [--slow-up-to N] [N | sN]...");
+  ec::bench::Arguments arguments(argc, argv, "[--runs N] [--slow-up-to N] [--blocks] [N | sN]...");
   const int runs = arguments.option("--runs", 5);
   const std::int64_t slow_up_to = arguments.option("--slow-up-to", std::int64_t{5000});
+  const bool compares_blocks = arguments.flag("--blocks");
   std::vector<std::string> words = arguments.positionals("a size");
   arguments.finish();
   if (words.empty()) words = {"512", "1000", "2000", "s24", "4096"};
   std::printf(
-      "| matrix | cuSOLVER ms | lu | direct | iterated | crout-parallel | crout-iterative | sweeps + "
-      "exchanges "
-      "a section, iterated | crout-iterative, with sweeps to the right |\n"
-      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+      "%s",
+      compares_blocks
+          ? "| matrix | PCM 32 ms | PCM 64 | PCM 128 | PCM 256 | PCM 512 | ICM 8 | ICM 16 | ICM 32 |\n"
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+          : "| matrix | cuSOLVER ms | lu | direct | iterated | crout-parallel | crout-iterative | sweeps + "
+            "exchanges "
+            "a section, iterated | crout-iterative, with sweeps to the right |\n"
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   ec::Cuda backend(ec::Device::cuda());
+  const auto print = [&](const std::string& name, const ec::Dense<double>& A) {
+    if (compares_blocks) return print_blocks(backend, name, A, runs);
+    print_row(backend, name, A, runs, slow_up_to);
+  };
   for (const std::string& word : words) {
     if (word.front() == 's') {
       const ec::Dense<double> A = schur_complement(std::atoll(word.c_str() + 1));
-      print_row(backend, "Schur complement " + std::to_string(A.rows()), A, runs, slow_up_to);
+      print("Schur complement " + std::to_string(A.rows()), A);
       continue;
     }
     const std::int64_t n = std::atoll(word.c_str());
     ec::Dense<double> A = ec::bench::uniform<double>(n, n, 1);
-    print_row(backend, "uniform " + word, A, runs, slow_up_to);
+    print("uniform " + word, A);
     backend.for_each(n, ec::bench::AddToDiagonal<double>{A.view(), static_cast<double>(n)});
-    print_row(backend, "dominant " + word, A, runs, slow_up_to);
+    print("dominant " + word, A);
   }
 }

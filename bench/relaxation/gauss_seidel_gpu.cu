@@ -2,10 +2,12 @@
 // Exact Gauss-Seidel sweeps on the GPU, compared with one core (the textbook loop and Echelon's), with
 // cuSPARSE's triangular solve (a part of a sweep, after an analysis of the matrix) and with the published
 // relaunch scheme.
-//   bench_gauss_seidel_gpu [--rows N] [--small] [--shapes] [--only] [--grids] [MATRIX.mtx[.gz] ...]
+//   bench_gauss_seidel_gpu [--rows N] [--small] [--shapes | --launches] [--only] [--grids] [MATRIX.mtx[.gz]
+//   ...]
 // prints a Markdown table for a matrix with the published statistics (N rows; 51,813,503 by default) in float
 // and in double, three grids, and the given matrices. --small uses small grids, --grids only the grids,
-// --only none of these, and --shapes compares chunk plans instead. GPU times are medians of 15 measurements
+// --only none of these, --shapes compares chunk plans instead, and --launches threads of a block and passes
+// over a row of the relaunch scheme. GPU times are medians of 15 measurements
 // (3 with --shapes), each the mean of enough calls to last a millisecond; one core's is the median of 3. The
 // floor is the bytes of a forward sweep at the speed of a copy.
 #include "backend/cuda/cuda.cuh"
@@ -38,6 +40,7 @@ struct Settings {
   std::int64_t rows = 51'813'503;
   bool small = false;
   bool shapes = false;
+  bool launches = false;
   bool only = false;
   bool grids = false;
   std::vector<std::string> files;
@@ -207,7 +210,7 @@ struct Relaunched {
 };
 
 template <class T>
-Relaunched relaunch(Problem<T>& problem) {
+Relaunched relaunch(Problem<T>& problem, const ec::gauss_seidel::LaunchSettings& settings = {}) {
   ec::Cuda backend(problem.gpu);
   ec::gauss_seidel::RelaunchWorkspace<T> scratch(problem.gpu, problem.host.rows());
   std::vector<double> seconds;
@@ -216,7 +219,7 @@ Relaunched relaunch(Problem<T>& problem) {
     problem.x = problem.start.to(problem.gpu);
     const auto start = std::chrono::steady_clock::now();
     launches = ec::gauss_seidel::relaunch_sweep(backend, problem.A, nullptr, problem.b.data(),
-                                                problem.x.data(), scratch);
+                                                problem.x.data(), scratch, false, settings);
     backend.synchronize();
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
@@ -333,11 +336,31 @@ void compare_shapes(Problem<T>& problem) {
   }
 }
 
+/// Prints a line for each number of threads of a block.
+template <class T>
+void compare_launches(Problem<T>& problem) {
+  std::printf("\n%s, %s: ms of a forward sweep by launches over all rows\n\n", problem.name.c_str(),
+              sizeof(T) == 8 ? "double" : "float");
+  std::printf(
+      "| threads of a block | two passes over a row | launches | one pass | launches |\n"
+      "|---|---|---|---|---|\n");
+  for (const std::int64_t threads : {32, 64, 128, 256, 512, 1024}) {
+    const Relaunched two = relaunch(problem, {.threads_per_block = threads});
+    const Relaunched one = relaunch(problem, {.one_pass = true, .threads_per_block = threads});
+    std::printf("| %lld | %.2f | %lld | %.2f | %lld |\n", static_cast<long long>(threads), 1e3 * two.seconds,
+                static_cast<long long>(two.launches), 1e3 * one.seconds,
+                static_cast<long long>(one.launches));
+    std::fflush(stdout);
+  }
+}
+
 template <class T>
 void run(const std::string& name, ec::Csr<T> A, const Settings& settings, double bandwidth) {
   Problem<T> problem(name, std::move(A));
   if (settings.shapes) {
     compare_shapes(problem);
+  } else if (settings.launches) {
+    compare_launches(problem);
   } else {
     compare(problem, bandwidth);
   }
@@ -345,11 +368,13 @@ void run(const std::string& name, ec::Csr<T> A, const Settings& settings, double
 
 Settings parse(int argc, char** argv) {
   ec::bench::Arguments arguments(argc, argv,
-                                 "[--rows N] [--small] [--shapes] [--only] [--grids] [MATRIX.mtx[.gz]]...");
+                                 "[--rows N] [--small] [--shapes | --launches] [--only] [--grids] "
+                                 "[MATRIX.mtx[.gz]]...");
   Settings settings;
   settings.rows = arguments.option("--rows", settings.rows);
   settings.small = arguments.flag("--small");
   settings.shapes = arguments.flag("--shapes");
+  settings.launches = arguments.flag("--launches");
   settings.only = arguments.flag("--only");
   settings.grids = arguments.flag("--grids");
   settings.files = arguments.positionals("MATRIX");
@@ -362,7 +387,7 @@ int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
   const double bandwidth = ec::bench::copy_bandwidth();
   std::printf("%s, copy %.0f GB/s\n\n", hardware(ec::Device::cuda()).c_str(), bandwidth / 1e9);
-  if (!settings.shapes) print_head();
+  if (!settings.shapes && !settings.launches) print_head();
   if (!settings.only && !settings.grids) {
     run("published statistics", ec::generate::published_triangle<float>(settings.rows), settings, bandwidth);
     run("published statistics", ec::generate::published_triangle<double>(settings.rows), settings, bandwidth);

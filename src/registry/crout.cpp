@@ -52,13 +52,21 @@ std::vector<Option<CroutIterativeOptions>> CroutIterativeOptions::table() {
        {"pivot_threshold",
         +[](O& o) -> double& { return o.pivot_threshold; },
         "a diagonal element of this multiple of the largest element below it stays the pivot",
-        {0, 1}}},
+        {0, 1}},
+       {"block_size",
+        +[](O& o) -> std::int64_t& { return o.block_size; },
+        "rows and columns of a thread block's tile on a GPU, rounded down to a power of two",
+        {8, 32}}},
       "scale rows and columns first where LAPACK's geequ advises it", 100);
 }
 template Options to_options(CroutIterativeOptions);
 
 std::vector<Option<CroutParallelOptions>> CroutParallelOptions::table() {
-  return {{"equilibrate", +[](CroutParallelOptions& o) -> bool& { return o.equilibrate; },
+  return {{"threads_per_block",
+           +[](CroutParallelOptions& o) -> std::int64_t& { return o.threads_per_block; },
+           "threads of a block on a GPU, rounded down to a power of two",
+           {32, 512}},
+          {"equilibrate", +[](CroutParallelOptions& o) -> bool& { return o.equilibrate; },
            "scale rows and columns first where LAPACK's geequ advises it"},
           {"refine",
            +[](CroutParallelOptions& o) -> std::int64_t& { return o.refine; },

@@ -34,7 +34,11 @@ std::vector<Option<GaussSeidelRelaunchOptions>> GaussSeidelRelaunchOptions::tabl
        {"row_passes",
         +[](GaussSeidelRelaunchOptions& o) -> std::int64_t& { return o.row_passes; },
         "passes over a row in a launch: 2, first the flags and then the sum; 1: both at once, as published",
-        {1, 2}}});
+        {1, 2}},
+       {"threads_per_block",
+        +[](GaussSeidelRelaunchOptions& o) -> std::int64_t& { return o.threads_per_block; },
+        "threads of a block on an NVIDIA GPU, with a row each; published with 1024",
+        {1, 1024}}});
 }
 template Options to_options(GaussSeidelRelaunchOptions);
 

@@ -23,6 +23,8 @@ struct ECHELON_API GaussSeidelRelaunchOptions {
   /// Passes over a row in a launch: 2, first over the flags of its dependencies and then over its elements;
   /// 1, as published, over both at once until a dependency is unfinished. The bits are the same.
   std::int64_t row_passes = 2;
+  /// On an NVIDIA GPU, threads of a block, each of which has a row; 1 to 1024, the number published.
+  std::int64_t threads_per_block = 256;
 
   /// Describes each option.
   static std::vector<Option<GaussSeidelRelaunchOptions>> table();

@@ -34,6 +34,12 @@ __global__ void __launch_bounds__(block_size) for_each(std::int64_t n, F f) {
   for_each_in_row(n, f);
 }
 
+template <class F>
+__global__ void __launch_bounds__(1024) for_each_of_blocks(std::int64_t n, F f) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) f(i);
+}
+
 template <class T>
 struct Fill {
   T value;
@@ -226,6 +232,16 @@ class Cuda {
     if (n <= 0) return;
     const CurrentDevice current(device_.id());
     cuda_kernels::for_each<<<blocks_for(n, 1), cuda_kernels::block_size, 0, stream()>>>(n, f);
+    check(cudaGetLastError());
+  }
+
+  /// In blocks of this many threads, at most 1024, one for each element.
+  template <class F>
+  void for_each(std::int64_t n, F f, unsigned threads) {
+    if (n <= 0) return;
+    const CurrentDevice current(device_.id());
+    const auto blocks = static_cast<unsigned>((n + threads - 1) / threads);
+    cuda_kernels::for_each_of_blocks<<<blocks, threads, 0, stream()>>>(n, f);
     check(cudaGetLastError());
   }
 

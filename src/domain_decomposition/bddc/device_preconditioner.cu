@@ -166,7 +166,7 @@ DenseView<double> DevicePreconditioner::block(Array<double>& matrices, std::int6
 
 /// Whether the GPU inverts the constrained problems, in place of factors of the host.
 bool DevicePreconditioner::is_inverted(BddcSchur schur) {
-  return schur == BddcSchur::cholesky || schur == BddcSchur::sparse_cholesky;
+  return schur != BddcSchur::lu;
 }
 
 /// Forms the Schur complements, and copies them to the host where it factors them or needs their minors.
@@ -204,7 +204,10 @@ Outcome DevicePreconditioner::set_constrained(BddcPreconditioner& host,
   WorkspacePool<DeviceTools> pool;
   const auto make_tools = [&] { return std::make_unique<DeviceTools>(device_); };
   const LocalSettings local = BddcPreconditioner::local_settings(settings);
-  return host.for_all(problems_at_once(settings.threads), [&](std::int64_t s) -> Outcome {
+  // The blocks of Crout's iteration wait for each other, and occupy the GPU.
+  const bool one_by_one = settings.local.schur == BddcSchur::crout_iterative;
+  const int threads = one_by_one ? 1 : problems_at_once(settings.threads);
+  return host.for_all(threads, [&](std::int64_t s) -> Outcome {
     if (boundary_size(s) == 0) return {};
     if (local.cancel.stop_requested()) return {Status::cancelled, "stopped by the caller"};
     return pool.with_workspace(make_tools,
@@ -215,7 +218,7 @@ Outcome DevicePreconditioner::set_constrained(BddcPreconditioner& host,
 Outcome DevicePreconditioner::set_subdomain(DeviceTools& tools, BddcPreconditioner& host, std::int64_t s,
                                             const LocalSettings& settings) {
   LocalProblem& local = host.locals()[s];
-  DeviceSchur on_device(tools, block(schur_, s));
+  DeviceSchur on_device(tools, block(schur_, s), settings);
   if (is_inverted(settings.schur)) local.set_schur_on_device(on_device);
   Outcome outcome = local.setup_constrained(host.constraints_of(s), settings);
   if (outcome.ok() && is_inverted(settings.schur)) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "domain_decomposition/bddc/device_crout.cuh"
 #include "domain_decomposition/bddc/device_kernels.cuh"
 #include "domain_decomposition/bddc/device_schur.cuh"
 #include "domain_decomposition/schur/blocks.hpp"
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
 
 namespace echelon::bddc {
@@ -52,8 +52,7 @@ Outcome invert(DeviceTools& tools, Dense<double>& G, DenseView<double> inverse) 
   tools.lapack.reserve_potrf(order);
   tools.lapack.potrf(order, G.data(), order);
   const int failed = tools.backend.read(tools.lapack.info());
-  if (failed > 0)
-    return {Status::not_spd, "pivot " + std::to_string(failed - 1) + " (from 0) is not positive", failed - 1};
+  if (failed > 0) return not_definite(failed - 1);
   Dense<double> triangle(G.device(), n, n);  // L^-T
   tools.backend.for_each(n * n, SetDiagonal{n, 1.0, triangle.data()});
   tools.lapack.trsm_right(true, false, n, order, G.data(), order, triangle.data(), n);
@@ -93,7 +92,11 @@ std::vector<double> DeviceSchur::product(std::span<const std::int32_t> places,
 FactorAttempt DeviceSchur::factor(std::span<const std::int32_t> places) {
   Dense<double> G = principal(places);
   inverse_ = Dense<double>(S_.device(), G.rows(), G.rows());
-  Outcome outcome = invert(tools_, G, inverse_.view());
+  const bool iterated = settings_.schur == BddcSchur::crout_iterative;
+  Outcome outcome = iterated
+                        ? invert_by_crout(tools_, G, {settings_.schur_tolerance, settings_.schur_pivoting},
+                                          settings_.cancel, inverse_.view())
+                        : invert(tools_, G, inverse_.view());
   if (!outcome.ok()) return {nullptr, std::move(outcome)};
   return {std::make_unique<InverseOnDevice>(tools_, inverse_), {}};
 }

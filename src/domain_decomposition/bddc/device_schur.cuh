@@ -28,10 +28,12 @@ struct DeviceTools {
 /// The outcome names the first pivot that is not positive. Waits.
 [[nodiscard]] Outcome invert(DeviceTools& tools, Dense<double>& G, DenseView<double> inverse);
 
-/// S, which stays in place, and the inverse of S_FF.
+/// S, which stays in place, and the inverse of S_FF by the factors that the settings ask for: those of
+/// Crout's iteration, or of Cholesky.
 class DeviceSchur final : public SchurOnDevice {
  public:
-  DeviceSchur(DeviceTools& tools, DenseView<const double> S) : tools_(tools), S_(S) {}
+  DeviceSchur(DeviceTools& tools, DenseView<const double> S, const LocalSettings& settings)
+      : tools_(tools), S_(S), settings_(settings) {}
   [[nodiscard]] std::vector<double> column(std::int32_t place) const override;
   [[nodiscard]] std::vector<double> product(std::span<const std::int32_t> places,
                                             const std::vector<double>& x) const override;
@@ -44,6 +46,7 @@ class DeviceSchur final : public SchurOnDevice {
 
   DeviceTools& tools_;
   DenseView<const double> S_;
+  const LocalSettings& settings_;
   Dense<double> inverse_;
 };
 

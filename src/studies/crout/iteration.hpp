@@ -25,7 +25,8 @@ struct IterationSettings {
   double tolerance = 0;           ///< an element has converged if a sweep changes it by no more than this
   bool pivoting = true;
   double pivot_threshold =
-      1;                  ///< a diagonal element of this multiple of the largest below it stays the pivot
+      1;  ///< a diagonal element of this multiple of the largest below it stays the pivot
+  std::int64_t block_size = 32;  ///< on a GPU: rows and columns of a block's tile, 8, 16 or 32
   double zero_pivot = 0;  ///< with pivoting, takes the place of a pivot that is exactly zero; 0: ends there
 };
 

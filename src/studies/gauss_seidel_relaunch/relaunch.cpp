@@ -31,7 +31,7 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
   RelaunchSolver(const Device& device, const GaussSeidelRelaunchOptions& options)
       : Base(device, options.stop, options.residual_every),
         kind_(options.sweep),
-        one_pass_(options.row_passes == 1) {}
+        settings_{options.row_passes == 1, options.threads_per_block} {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
@@ -56,12 +56,12 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
 
   void run(RelaunchWorkspace& own, const IterationState* state, const T* b, T* x, bool backward) const {
     own.launches += gauss_seidel::relaunch_sweep(own.backend, this->sparse(), state, b, x, own.scratch,
-                                                 backward, one_pass_);
+                                                 backward, settings_);
     ++own.sweeps;
   }
 
   SweepKind kind_;
-  bool one_pass_;
+  gauss_seidel::LaunchSettings settings_;
 };
 
 }  // namespace

@@ -116,12 +116,29 @@ struct RelaunchWorkspace {
   Array<std::int32_t> unfinished;
 };
 
+/// How launches go over the rows.
+struct LaunchSettings {
+  bool one_pass = false;                 ///< sums dependencies while it looks at their flags
+  std::int64_t threads_per_block = 256;  ///< on an NVIDIA GPU
+};
+
+/// f(i) for i < n, in blocks of a number of threads where the backend has such blocks.
+template <class B, class F>
+void for_each_in_blocks(B& backend, std::int64_t n, std::int64_t threads, F f) {
+  if constexpr (requires { backend.for_each(n, f, 1U); }) {
+    backend.for_each(n, f, static_cast<unsigned>(threads));
+  } else {
+    backend.for_each(n, f);
+  }
+}
+
 /// Forward or backward sweep over x. Returns the number of launches; the host waits after each of them.
 template <class B, class T>
 std::int64_t relaunch_sweep(B& backend, const Csr<T>& A, const IterationState* state, const T* b, T* x,
-                            RelaunchWorkspace<T>& scratch, bool backward = false, bool one_pass = false) {
+                            RelaunchWorkspace<T>& scratch, bool backward = false,
+                            const LaunchSettings& settings = {}) {
   const FinishRowIfReady<T> finish_row{.backward = backward,
-                                       .one_pass = one_pass,
+                                       .one_pass = settings.one_pass,
                                        .rows = A.rows(),
                                        .state = state,
                                        .row_offsets = A.row_offsets().data(),
@@ -137,7 +154,7 @@ std::int64_t relaunch_sweep(B& backend, const Csr<T>& A, const IterationState* s
   bool again = A.rows() > 0;
   while (again) {
     backend.write(std::int32_t{0}, scratch.unfinished.data());
-    backend.for_each(A.rows(), finish_row);
+    for_each_in_blocks(backend, A.rows(), settings.threads_per_block, finish_row);
     again = backend.read(scratch.unfinished.data()) != 0;
     ++launches;
   }

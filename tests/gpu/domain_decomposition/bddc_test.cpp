@@ -93,7 +93,11 @@ TEST_F(GpuBddc, SchurFactors_TakeTheIterationsOfTheHost) {
   const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = 4}));
   compare(system, {{"schur", "cholesky"}}, "cholesky");
   compare(system, {{"schur", "lu"}}, "lu");
-  compare(system, {{"schur", "crout-iterative"}, {"schur_tolerance", 1e-2}}, "crout-iterative");
+  for (const double tolerance : {0.0, 1e-5, 1e-2}) {
+    const Options crout = {{"schur", "crout-iterative"}, {"schur_tolerance", tolerance}};
+    compare(system, crout, "crout-iterative to " + std::to_string(tolerance));
+  }
+  compare(system, {{"schur", "crout-iterative"}, {"schur_pivoting", true}}, "crout-iterative with pivoting");
 }
 
 TEST_F(GpuBddc, Elasticity_TakesTheIterationsOfTheHost) {

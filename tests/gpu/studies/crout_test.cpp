@@ -28,7 +28,11 @@ struct Form {
   Options options = {};
 };
 const std::vector<Form> forms = {{"crout-parallel"},
+                                 {"crout-parallel", {{"threads_per_block", 32}}},
+                                 {"crout-parallel", {{"threads_per_block", 200}}},
                                  {"crout-iterative"},
+                                 {"crout-iterative", {{"block_size", 8}}},
+                                 {"crout-iterative", {{"block_size", 16}, {"section_size", 100}}},
                                  {"crout-iterative", {{"section_size", 7}}},
                                  {"crout-iterative", {{"section_size", 100}}},
                                  {"crout-blocked"},
@@ -209,6 +213,29 @@ TEST_F(GpuCrout, RepeatedFactorization_HasTheSameBits) {
       if (run == 0) first = x.to_vector();
       EXPECT_EQ(x.to_vector(), first) << solver.describe();
     }
+  }
+}
+
+TEST_F(GpuCrout, TilesOfBlocks_SameBitsAndSweeps) {
+  constexpr std::int64_t n = 150;
+  const Dense<double> A = random_dense<double>(n, n, 8).to(gpu);
+  const Dense<double> b = random_dense<double>(n, 1, 9).to(gpu);
+  for (const bool pivoting : {true, false}) {
+    std::vector<std::vector<double>> answers;
+    std::vector<double> sweeps;
+    for (const std::int64_t block_size : {32, 16, 8}) {
+      Solver<double> solver = make_solver<double>(
+          "crout-iterative", gpu, {{"block_size", block_size}, {"pivoting", pivoting}, {"refine", 0}});
+      const Report setup = solver.setup(A);
+      Dense<double> x(gpu, n, 1);
+      EXPECT_TRUE(solver.solve(b, x).solved());
+      answers.push_back(x.to_vector());
+      sweeps.push_back(statistic(setup, "diagonal_sweeps"));
+    }
+    EXPECT_EQ(answers[0], answers[1]);
+    EXPECT_EQ(answers[0], answers[2]);
+    EXPECT_EQ(sweeps[0], sweeps[1]);
+    EXPECT_EQ(sweeps[0], sweeps[2]);
   }
 }
 

@@ -100,7 +100,7 @@ TEST(GaussSeidelRelaunch, Launches_AtMostLevels) {
       gauss_seidel::RelaunchWorkspace<double> scratch(backend.device(), A.rows());
       Dense<double> got = x;
       const std::int64_t launches = gauss_seidel::relaunch_sweep(backend, A, nullptr, b.data(), got.data(),
-                                                                 scratch, backward, one_pass);
+                                                                 scratch, backward, {.one_pass = one_pass});
       expect_same_bits(got, expected);
       EXPECT_LE(launches, (backward ? levels.backward : levels.forward).levels);
       EXPECT_GE(launches, 1);

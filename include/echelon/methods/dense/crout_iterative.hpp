@@ -22,6 +22,9 @@ struct ECHELON_API CroutIterativeOptions {
   /// Threshold of pivoting, 0 to 1: a diagonal element of at least this multiple of the largest element below
   /// it stays the pivot.
   double pivot_threshold = 1;
+  /// On a GPU, rows and columns of the tile of elements of a thread block, 8 to 32, rounded down to a power
+  /// of two. The bits do not depend on it.
+  std::int64_t block_size = 32;
   /// Scale rows and columns first where LAPACK's geequ advises it.
   bool equilibrate = true;
   /// Largest number of steps of iterative refinement, 0 to 100.

@@ -13,6 +13,9 @@ namespace echelon {
 struct ECHELON_API CroutParallelOptions {
   static constexpr std::string_view name = "crout-parallel";
   static constexpr Targets targets = Targets::both;
+  /// On a GPU, threads of a block, 32 to 512, rounded down to a power of two. They share the sums, so that
+  /// factors differ by rounding.
+  std::int64_t threads_per_block = 512;
   /// Scale rows and columns first where LAPACK's geequ advises it.
   bool equilibrate = true;
   /// Largest number of steps of iterative refinement, 0 to 100.

@@ -140,10 +140,6 @@ class PivotedCroutFactor final : public LocalFactor {
   std::vector<std::int64_t> pivots_;
 };
 
-Outcome not_definite(std::int64_t column) {
-  return {Status::not_spd, "pivot " + std::to_string(column) + " (from 0) is not positive", column};
-}
-
 FactorAttempt factor_cholesky(Dense<double> G) {
   const int n = blas::dimension(G.rows());
   const int info = n > 0 ? lapack::potrf(n, G.data(), n) : 0;
@@ -192,6 +188,10 @@ FactorAttempt factor_crout(Dense<double> G, const CroutSettings& chosen, const C
 }
 
 }  // namespace
+
+Outcome not_definite(std::int64_t column) {
+  return {Status::not_spd, "pivot " + std::to_string(column) + " (from 0) is not positive", column};
+}
 
 FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel) {
   Solver<double> solver = make_solver<double>(

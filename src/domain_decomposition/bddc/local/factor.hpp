@@ -38,6 +38,9 @@ struct FactorAttempt {
   Outcome outcome;
 };
 
+/// The outcome that names a pivot that is not positive.
+[[nodiscard]] Outcome not_definite(std::int64_t column);
+
 /// Sparse Cholesky factor; keeps a reference to G, which must stay in place.
 [[nodiscard]] FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel);
 

@@ -9,9 +9,6 @@ namespace echelon::crout {
 
 namespace {
 
-constexpr int column_threads = 512;
-constexpr int column_warps = column_threads / warp_size;
-
 template <class T>
 struct Arguments {
   DenseView<T> A;
@@ -23,7 +20,7 @@ struct Arguments {
 };
 
 /// Column j of L from the diagonal down. Returns the block's largest element.
-template <class T>
+template <int threads, class T>
 __device__ PivotMaximum form_column(const Arguments<T>& s, std::int64_t j, T* partial) {
   T* const a = s.A.data();
   const std::int64_t leading = s.A.leading();
@@ -31,23 +28,23 @@ __device__ PivotMaximum form_column(const Arguments<T>& s, std::int64_t j, T* pa
   PivotMaximum largest;
   for (std::int64_t first = j + std::int64_t{blockIdx.x} * tile_rows; first < s.A.rows();
        first += std::int64_t{gridDim.x} * tile_rows) {
-    const T sum = tile_products<column_threads>(a + first, leading, s.A.rows() - first, a + j * leading, j,
-                                                tile_rows, partial);
+    const T sum = tile_products<threads>(a + first, leading, s.A.rows() - first, a + j * leading, j,
+                                         tile_rows, partial);
     const std::int64_t i = first + threadIdx.x;
     if (threadIdx.x >= static_cast<unsigned>(tile_rows) || i >= s.A.rows()) continue;
     const T element = a[j * leading + i] - sum;
     a[j * leading + i] = element;
     largest = combine(largest, candidate(element, i));
   }
-  return block_best<column_threads>(largest);
+  return block_best<threads>(largest);
 }
 
 /// Exchanges rows j and `other`, and copies the elements of row j before the diagonal to `row`.
-template <class T>
+template <int threads, class T>
 __device__ void exchange_rows(const Arguments<T>& s, std::int64_t j, std::int64_t other) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * column_threads;
+  const std::int64_t stride = std::int64_t{gridDim.x} * threads;
   const std::int64_t columns = other == j ? j : s.A.columns();
-  for (std::int64_t c = std::int64_t{blockIdx.x} * column_threads + threadIdx.x; c < columns; c += stride) {
+  for (std::int64_t c = std::int64_t{blockIdx.x} * threads + threadIdx.x; c < columns; c += stride) {
     T* const column = s.A.data() + c * s.A.leading();
     const T element = column[other];
     if (other != j) {
@@ -59,8 +56,9 @@ __device__ void exchange_rows(const Arguments<T>& s, std::int64_t j, std::int64_
 }
 
 /// Row j of U, right of the diagonal. Several warps share a column where there are fewer columns than warps.
-template <class T>
+template <int threads, class T>
 __device__ void form_row(const Arguments<T>& s, std::int64_t j, T* partial) {
+  constexpr int column_warps = threads / warp_size;
   const std::int64_t columns = s.A.columns() - j - 1;
   int warps_of_column = 1;
   while (warps_of_column < column_warps &&
@@ -92,13 +90,13 @@ __device__ void form_row(const Arguments<T>& s, std::int64_t j, T* partial) {
   }
 }
 
-template <class T>
-__global__ void __launch_bounds__(column_threads, 1) eliminate(const Arguments<T> s, unsigned* arrivals) {
-  __shared__ T partial[column_warps * 16];
+template <int threads, class T>
+__global__ void __launch_bounds__(threads, 1) eliminate(const Arguments<T> s, unsigned* arrivals) {
+  __shared__ T partial[threads / warp_size * 16];
   GridBarrier barrier(arrivals);
   if (s.zero_pivot->value != FirstIndex::none) return;
   for (std::int64_t j = s.begin; j < s.end; ++j) {
-    const PivotMaximum of_block = form_column(s, j, partial);
+    const PivotMaximum of_block = form_column<threads>(s, j, partial);
     if (threadIdx.x == 0) s.candidates[blockIdx.x] = of_block;
     barrier.wait();
     const PivotMaximum pivot = grid_best(s.candidates);
@@ -107,18 +105,30 @@ __global__ void __launch_bounds__(column_threads, 1) eliminate(const Arguments<T
       if (pivot.magnitude == 0) s.zero_pivot->value = j;
     }
     if (pivot.magnitude == 0) return;
-    exchange_rows(s, j, pivot.row);
+    exchange_rows<threads>(s, j, pivot.row);
     barrier.wait();
-    form_row(s, j, partial);
+    form_row<threads>(s, j, partial);
     barrier.wait();
   }
+}
+
+/// Calls f.template operator()<threads>() for the largest of the sizes of blocks that kernels are compiled
+/// for that is at most `threads_per_block`, or the smallest.
+template <class F>
+void with_threads(std::int64_t threads_per_block, F f) {
+  if (threads_per_block >= 512) return f.template operator()<512>();
+  if (threads_per_block >= 256) return f.template operator()<256>();
+  if (threads_per_block >= 128) return f.template operator()<128>();
+  if (threads_per_block >= 64) return f.template operator()<64>();
+  return f.template operator()<32>();
 }
 
 }  // namespace
 
 template <class T>
-ColumnWorkspace<T>::ColumnWorkspace(const Device& device, std::int64_t columns)
-    : candidates(device, multiprocessors(device)),
+ColumnWorkspace<T>::ColumnWorkspace(const Device& device, std::int64_t columns, std::int64_t threads)
+    : threads_per_block(threads),
+      candidates(device, multiprocessors(device)),
       row(device, columns),
       arrivals(device, 1),
       zero_pivot(device, 1) {
@@ -134,10 +144,11 @@ void eliminate_columns(Cuda& backend, DenseView<T> A, std::int64_t begin, std::i
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(
       workspace.candidates.size(), (A.rows() - begin + rows_of_block - 1) / rows_of_block));
   check(cudaMemsetAsync(workspace.arrivals.data(), 0, sizeof(unsigned), stream()));
-  launch_grid(eliminate<T>, {blocks, column_threads, 0, stream()},
-              Arguments<T>{A, begin, end, pivots, workspace.candidates.data(), workspace.row.data(),
-                           workspace.zero_pivot.data()},
-              workspace.arrivals.data());
+  const Arguments<T> arguments{
+      A, begin, end, pivots, workspace.candidates.data(), workspace.row.data(), workspace.zero_pivot.data()};
+  with_threads(workspace.threads_per_block, [&]<int threads>() {
+    launch_grid(eliminate<threads, T>, {blocks, threads, 0, stream()}, arguments, workspace.arrivals.data());
+  });
 }
 
 template struct ColumnWorkspace<float>;

@@ -13,10 +13,12 @@
 
 namespace echelon::crout {
 
-/// Scratch memory of `eliminate_columns` for matrices of up to `columns` columns.
+/// Scratch memory of `eliminate_columns` for matrices of up to `columns` columns, and the threads of its
+/// blocks: a power of two from 32 to 512, or rounded down to one.
 template <class T>
 struct ColumnWorkspace {
-  ColumnWorkspace(const Device& device, std::int64_t columns);
+  ColumnWorkspace(const Device& device, std::int64_t columns, std::int64_t threads = 512);
+  std::int64_t threads_per_block;
   Array<PivotMaximum> candidates;  ///< of each block
   Array<T> row;                    ///< row j of L
   Array<unsigned> arrivals;        ///< of the grid barrier

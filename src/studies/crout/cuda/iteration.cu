@@ -71,11 +71,14 @@ struct Beside {
 };
 
 /// The iteration of a diagonal section, which all blocks of a grid follow together.
-template <class T>
+template <class T, int tile>
 class DiagonalIteration {
+  static constexpr int threads = sweep_threads<tile>;
+
  public:
-  __device__ DiagonalIteration(const Diagonal<T>& d, unsigned* arrivals, TileMemory<T>& tile, T* partial)
-      : d_(d), barrier_(arrivals), tile_(tile), partial_(partial) {}
+  __device__ DiagonalIteration(const Diagonal<T>& d, unsigned* arrivals, TileMemory<T, tile>& memory,
+                               T* partial)
+      : d_(d), barrier_(arrivals), memory_(memory), partial_(partial) {}
 
   __device__ void run() {
     copy_matrix();
@@ -97,11 +100,9 @@ class DiagonalIteration {
  private:
   [[nodiscard]] __device__ static bool first_thread() { return blockIdx.x == 0 && threadIdx.x == 0; }
   [[nodiscard]] __device__ static std::int64_t thread() {
-    return std::int64_t{blockIdx.x} * sweep_threads + threadIdx.x;
+    return std::int64_t{blockIdx.x} * threads + threadIdx.x;
   }
-  [[nodiscard]] __device__ static std::int64_t all_threads() {
-    return std::int64_t{gridDim.x} * sweep_threads;
-  }
+  [[nodiscard]] __device__ static std::int64_t all_threads() { return std::int64_t{gridDim.x} * threads; }
   [[nodiscard]] __device__ Elements<T> present() const { return d_.iterate(present_); }
 
   template <class Change>
@@ -133,8 +134,8 @@ class DiagonalIteration {
     if (first_thread()) d_.changes->least[(counts_.diagonal_sweeps + 1) % 3] = no_change;
     const Elements<T> next = d_.iterate(1 - present_);
     const int size = d_.size();
-    const int tiles = (size + sweep_tile - 1) / sweep_tile;
-    const int first_tile = begin / sweep_tile;
+    const int tiles = (size + tile - 1) / tile;
+    const int first_tile = begin / tile;
     int changed = no_change;
 
     // Tiles with the longest sums come first.
@@ -143,7 +144,7 @@ class DiagonalIteration {
     for (int column = tiles - 1; column >= first_tile; --column) {
       for (int row = column; row < tiles; ++row) {
         if (number++ % gridDim.x != blockIdx.x) continue;
-        TileSweep<T, Factor::lower> sweep(lower, tile_, row * sweep_tile, column * sweep_tile);
+        TileSweep<T, Factor::lower, tile> sweep(lower, memory_, row * tile, column * tile);
         changed = min(changed, sweep.evaluate(LaterIndex()));
       }
     }
@@ -153,7 +154,7 @@ class DiagonalIteration {
     for (int row = tiles - 1; row >= 0; --row) {
       for (int column = max(row, first_tile); column < tiles; ++column) {
         if (number++ % gridDim.x != blockIdx.x) continue;
-        TileSweep<T, Factor::upper> sweep(upper, tile_, row * sweep_tile, column * sweep_tile);
+        TileSweep<T, Factor::upper, tile> sweep(upper, memory_, row * tile, column * tile);
         changed = min(changed, sweep.evaluate(LaterIndex()));
       }
     }
@@ -213,22 +214,22 @@ class DiagonalIteration {
     const T* const u = &present()(0, j);
     PivotMaximum largest;
     if (blockIdx.x == 0) {
-      for (int k = static_cast<int>(threadIdx.x); k <= j; k += sweep_threads) a[d_.first + k] = u[k];
+      for (int k = static_cast<int>(threadIdx.x); k <= j; k += threads) a[d_.first + k] = u[k];
       if (threadIdx.x == 0) largest = candidate(u[j], column);
     }
     largest = combine(largest, converge_in_square(j));
     const int tile_rows = rows_of_tile(rows - d_.last);
     for (std::int64_t row = d_.last + std::int64_t{blockIdx.x} * tile_rows; row < rows;
          row += std::int64_t{gridDim.x} * tile_rows) {
-      const T sum = tile_products<sweep_threads>(d_.A.data() + d_.first * d_.A.leading() + row,
-                                                 d_.A.leading(), rows - row, u, j, tile_rows, partial_);
+      const T sum = tile_products<threads>(d_.A.data() + d_.first * d_.A.leading() + row, d_.A.leading(),
+                                           rows - row, u, j, tile_rows, partial_);
       const std::int64_t i = row + threadIdx.x;
       if (threadIdx.x < static_cast<unsigned>(tile_rows) && i < rows) {
         largest = combine(largest, accept_below(i, j, a[i] - sum));
       }
     }
     if (first_thread()) counts_.elements += rows - column - 1;
-    return block_best<sweep_threads>(largest);
+    return block_best<threads>(largest);
   }
 
   /// Computes column j of L in the rows of the square, in the order of summation of the sweeps: elements that
@@ -280,29 +281,29 @@ class DiagonalIteration {
 
   const Diagonal<T>& d_;
   GridBarrier barrier_;
-  TileMemory<T>& tile_;
+  TileMemory<T, tile>& memory_;
   T* partial_;
   int present_ = 0;
   IterationCounts counts_{.sections = 1};
 };
 
-template <class T>
-__global__ void __launch_bounds__(sweep_threads)
+template <class T, int tile>
+__global__ void __launch_bounds__(sweep_threads<tile>)
     iterate_diagonal_section(const Diagonal<T> d, unsigned* arrivals) {
-  __shared__ TileMemory<T> tile;
-  __shared__ T partial[sweep_threads / warp_size * 16];
-  DiagonalIteration<T>(d, arrivals, tile, partial).run();
+  __shared__ TileMemory<T, tile> memory;
+  __shared__ T partial[sweep_threads<tile> / warp_size * 16];
+  DiagonalIteration<T, tile>(d, arrivals, memory, partial).run();
 }
 
 /// Sweeps over a strip of tiles until no element changes. Strips do not depend on each other.
-template <Factor part, class T>
-__global__ void __launch_bounds__(sweep_threads) iterate_strips(const Beside<T> s) {
-  __shared__ TileMemory<T> memory;
+template <Factor part, class T, int tile>
+__global__ void __launch_bounds__(sweep_threads<tile>) iterate_strips(const Beside<T> s) {
+  __shared__ TileMemory<T, tile> memory;
   __shared__ int first_change;
   if (s.state->zero_pivot >= 0 || s.state->overflow != 0) return;
   const int size = static_cast<int>(s.last - s.first);
   const int extent = size + static_cast<int>(s.A.rows() - s.last);
-  const int strip = size + static_cast<int>(blockIdx.x) * sweep_tile;
+  const int strip = size + static_cast<int>(blockIdx.x) * tile;
   const bool lower = part == Factor::lower;
   const Elements<T> matrix{s.A.data() + s.first * (s.A.leading() + 1), s.A.leading()};
   const auto iterate = [&](int which) {
@@ -310,8 +311,8 @@ __global__ void __launch_bounds__(sweep_threads) iterate_strips(const Beside<T> 
                  : Elements<T>{s.iterates[which] - std::int64_t{size} * size, size};
   };
   const auto for_strip = [&](auto&& f) {
-    const int width = min(sweep_tile, extent - strip);
-    for (int e = static_cast<int>(threadIdx.x); e < width * size; e += sweep_threads) {
+    const int width = min(tile, extent - strip);
+    for (int e = static_cast<int>(threadIdx.x); e < width * size; e += sweep_threads<tile>) {
       if (lower) {
         f(strip + e % width, e / width);
       } else {
@@ -335,9 +336,9 @@ __global__ void __launch_bounds__(sweep_threads) iterate_strips(const Beside<T> 
         matrix, lower ? old : matrix,  lower ? matrix : old,  old,        iterate(1 - present),
         0,      lower ? extent : size, lower ? size : extent, s.tolerance};
     int change = no_change;
-    for (int t = changed / sweep_tile * sweep_tile; t < size; t += sweep_tile) {
-      TileSweep<T, part> tile(sweep, memory, lower ? strip : t, lower ? t : strip);
-      change = min(change, tile.evaluate(DependentIndex<part>()));
+    for (int t = changed / tile * tile; t < size; t += tile) {
+      TileSweep<T, part, tile> of_tile(sweep, memory, lower ? strip : t, lower ? t : strip);
+      change = min(change, of_tile.evaluate(DependentIndex<part>()));
     }
     if (change < size) atomicMin(&first_change, change);
     __syncthreads();
@@ -348,6 +349,15 @@ __global__ void __launch_bounds__(sweep_threads) iterate_strips(const Beside<T> 
     std::int64_t* const most = lower ? &s.state->lower_sweeps : &s.state->upper_sweeps;
     atomicMax(reinterpret_cast<long long*>(most), static_cast<long long>(sweeps));
   }
+}
+
+/// Calls f.template operator()<size>() for the largest of the sizes that kernels are compiled for that is at
+/// most `block_size`, or the smallest.
+template <class F>
+void with_block_size(std::int64_t block_size, F f) {
+  if (block_size >= 32) return f.template operator()<32>();
+  if (block_size >= 16) return f.template operator()<16>();
+  return f.template operator()<8>();
 }
 
 }  // namespace
@@ -404,24 +414,26 @@ void CudaIteration<T>::iterate_diagonal(std::int64_t first, std::int64_t last) {
   const CurrentDevice current(backend_.device().id());
   backend_.write(SectionState{}, state_.data());
   backend_.write(Changes{}, changes_.data());
-  const std::int64_t tiles = (last - first + sweep_tile - 1) / sweep_tile;
-  constexpr std::int64_t rows_of_block = 16;
-  const std::int64_t useful = std::max(tiles * (tiles + 1) / 2, (A_.rows() - first) / rows_of_block);
-  const auto blocks = static_cast<unsigned>(std::min(useful, candidates_.size() / 2));
   check(cudaMemsetAsync(arrivals_.data(), 0, sizeof(unsigned), stream()));
-  launch_grid(iterate_diagonal_section<T>, {blocks, sweep_threads, 0, stream()},
-              Diagonal<T>{A_,
-                          first,
-                          last,
-                          {square_[0].data(), square_[1].data()},
-                          pivots_,
-                          candidates_.data(),
-                          changes_.data(),
-                          state_.data(),
-                          settings_.tolerance,
-                          settings_.pivoting,
-                          settings_.pivot_threshold},
-              arrivals_.data());
+  const Diagonal<T> diagonal{A_,
+                             first,
+                             last,
+                             {square_[0].data(), square_[1].data()},
+                             pivots_,
+                             candidates_.data(),
+                             changes_.data(),
+                             state_.data(),
+                             settings_.tolerance,
+                             settings_.pivoting,
+                             settings_.pivot_threshold};
+  with_block_size(settings_.block_size, [&]<int size>() {
+    constexpr std::int64_t rows_of_block = 16;
+    const std::int64_t tiles = (last - first + size - 1) / size;
+    const std::int64_t useful = std::max(tiles * (tiles + 1) / 2, (A_.rows() - first) / rows_of_block);
+    const auto blocks = static_cast<unsigned>(std::min(useful, candidates_.size() / 2));
+    launch_grid(iterate_diagonal_section<T, size>, {blocks, sweep_threads<size>, 0, stream()}, diagonal,
+                arrivals_.data());
+  });
 }
 
 template <class T>
@@ -430,12 +442,14 @@ void CudaIteration<T>::iterate_beside(std::int64_t first, std::int64_t last, Fac
   const CurrentDevice current(backend_.device().id());
   const Beside<T> s{
       A_, first, last, {beside_[0].data(), beside_[1].data()}, state_.data(), settings_.tolerance};
-  const auto strips = static_cast<unsigned>((A_.rows() - last + sweep_tile - 1) / sweep_tile);
-  if (part == Factor::lower) {
-    iterate_strips<Factor::lower, T><<<strips, sweep_threads, 0, stream()>>>(s);
-  } else {
-    iterate_strips<Factor::upper, T><<<strips, sweep_threads, 0, stream()>>>(s);
-  }
+  with_block_size(settings_.block_size, [&]<int size>() {
+    const auto strips = static_cast<unsigned>((A_.rows() - last + size - 1) / size);
+    if (part == Factor::lower) {
+      iterate_strips<Factor::lower, T, size><<<strips, sweep_threads<size>, 0, stream()>>>(s);
+    } else {
+      iterate_strips<Factor::upper, T, size><<<strips, sweep_threads<size>, 0, stream()>>>(s);
+    }
+  });
   check(cudaGetLastError());
 }
 

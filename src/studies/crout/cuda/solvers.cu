@@ -27,7 +27,7 @@ template <class B, class T>
 class ParallelFactorization final : public CudaFactorization<B, T> {
  public:
   ParallelFactorization(const Device&, const CroutParallelOptions& options)
-      : CudaFactorization<B, T>(options.equilibrate) {}
+      : CudaFactorization<B, T>(options.equilibrate), threads_per_block_(options.threads_per_block) {}
 
   Outcome factor(const direct::FactorContext<B, T>& context) {
     return this->factor_scaled(
@@ -39,7 +39,7 @@ class ParallelFactorization final : public CudaFactorization<B, T> {
   Outcome factor_in_place(const direct::FactorContext<B, T>& context, std::int64_t* pivots) {
     B& backend = context.backend;
     const std::int64_t n = this->factors().rows();
-    crout::ColumnWorkspace<T> workspace(backend.device(), n);
+    crout::ColumnWorkspace<T> workspace(backend.device(), n, threads_per_block_);
     constexpr std::int64_t columns_of_launch = 256;  // between requests to stop
     for (std::int64_t begin = 0; begin < n; begin += columns_of_launch) {
       const std::int64_t end = std::min(begin + columns_of_launch, n);
@@ -50,6 +50,8 @@ class ParallelFactorization final : public CudaFactorization<B, T> {
     }
     return {};
   }
+
+  std::int64_t threads_per_block_;
 };
 
 template <class B, class T>
@@ -73,7 +75,8 @@ class CudaIterativeFactorization final : public CudaFactorization<B, T> {
         {.section_size = options_.section_size > 0 ? options_.section_size : crout::default_section_size(n),
          .tolerance = options_.tolerance,
          .pivoting = options_.pivoting,
-         .pivot_threshold = options_.pivot_threshold});
+         .pivot_threshold = options_.pivot_threshold,
+         .block_size = options_.block_size});
     const auto result = iteration.factor(context.control);
     Outcome outcome = crout::outcome_of(result, 0, options_.pivoting);
     outcome.statistics = crout::statistics_of(iteration.counts());

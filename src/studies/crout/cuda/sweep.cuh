@@ -10,8 +10,12 @@
 
 namespace echelon::crout {
 
-inline constexpr int sweep_tile = 32;      ///< rows and columns of a tile
-inline constexpr int sweep_threads = 256;  ///< of a block: 2 by 2 elements of a tile each
+/// Elements of a tile by rows and by columns that each thread sums: 2 by 2, or 1 in the smallest tiles.
+template <int tile>
+inline constexpr int side_of_thread = tile > 8 ? 2 : 1;
+/// Threads of a block, which sweeps over tiles of this many rows and columns.
+template <int tile>
+inline constexpr int sweep_threads = (tile * tile) / (side_of_thread<tile> * side_of_thread<tile>);
 
 inline constexpr int no_change = INT32_MAX;
 
@@ -32,50 +36,52 @@ struct Sweep {
   double tolerance;
 };
 
-template <class T>
+template <class T, int tile>
 struct TileMemory {
-  T l[sweep_tile][sweep_tile];      ///< by columns
-  T u[sweep_tile][sweep_tile + 1];  ///< by columns, padded against bank conflicts
+  T l[tile][tile];      ///< by columns
+  T u[tile][tile + 1];  ///< by columns, padded against bank conflicts
 };
 
 /// Sums of a tile, in the order of elimination.
-template <class T, Factor part>
+template <class T, Factor part, int tile>
 class TileSweep {
-  static constexpr int half = sweep_tile / 2;
-  static constexpr int loads = sweep_tile * sweep_tile / sweep_threads;
+  static constexpr int side = side_of_thread<tile>;
+  static constexpr int apart = tile / side;  ///< rows, and columns, between the elements of a thread
+  static constexpr int threads = sweep_threads<tile>;
+  static constexpr int loads = tile * tile / threads;
 
  public:
-  __device__ TileSweep(const Sweep<T>& sweep, TileMemory<T>& memory, int first_row, int first_column)
+  __device__ TileSweep(const Sweep<T>& sweep, TileMemory<T, tile>& memory, int first_row, int first_column)
       : s_(sweep),
         memory_(memory),
         first_row_(first_row),
         first_column_(first_column),
-        row_(static_cast<int>(threadIdx.x) % half),
-        column_(static_cast<int>(threadIdx.x) / half) {}
+        row_(static_cast<int>(threadIdx.x) % apart),
+        column_(static_cast<int>(threadIdx.x) / apart) {}
 
   /// Evaluates the formula for the tile's elements of the factor. Returns, for the elements of this thread,
   /// the least `index(i, j)` of an element that changed by more than the tolerance. A NaN counts as changed.
   template <class Index>
   __device__ int evaluate(Index index) {
-    for (int r = 0; r < 2; ++r) {
-      for (int c = 0; c < 2; ++c) sums_[r][c] = belongs(r, c) ? s_.a(row(r), column(c)) : T{0};
+    for (int r = 0; r < side; ++r) {
+      for (int c = 0; c < side; ++c) sums_[r][c] = belongs(r, c) ? s_.a(row(r), column(c)) : T{0};
     }
     const int complete = part == Factor::lower ? first_column_ : first_row_;  // terms that all elements have
     load(0);
-    for (int k = 0; k <= complete; k += sweep_tile) {
+    for (int k = 0; k <= complete; k += tile) {
       __syncthreads();
       store();
       __syncthreads();
       if (k < complete) {
-        load(k + sweep_tile);
+        load(k + tile);
         subtract<false>();
       } else {
         subtract<true>();
       }
     }
     int changed = no_change;
-    for (int r = 0; r < 2; ++r) {
-      for (int c = 0; c < 2; ++c) {
+    for (int r = 0; r < side; ++r) {
+      for (int c = 0; c < side; ++c) {
         if (belongs(r, c) && accept(row(r), column(c), sums_[r][c])) {
           changed = min(changed, index(row(r), column(c)));
         }
@@ -85,8 +91,8 @@ class TileSweep {
   }
 
  private:
-  [[nodiscard]] __device__ int row(int r) const { return first_row_ + row_ + r * half; }
-  [[nodiscard]] __device__ int column(int c) const { return first_column_ + column_ + c * half; }
+  [[nodiscard]] __device__ int row(int r) const { return first_row_ + row_ + r * apart; }
+  [[nodiscard]] __device__ int column(int c) const { return first_column_ + column_ + c * apart; }
   [[nodiscard]] __device__ bool belongs(int r, int c) const {
     return row(r) < s_.rows && column(c) >= s_.first_column && column(c) < s_.columns &&
            factor_at(row(r), column(c)) == part;
@@ -95,9 +101,9 @@ class TileSweep {
   __device__ void load(int first_term) {
 #pragma unroll
     for (int e = 0; e < loads; ++e) {
-      const int t = static_cast<int>(threadIdx.x) + e * sweep_threads;
-      const int fast = t % sweep_tile;
-      const int slow = t / sweep_tile;
+      const int t = static_cast<int>(threadIdx.x) + e * threads;
+      const int fast = t % tile;
+      const int slow = t / tile;
       // Terms end before the rows and columns of the section do.
       const bool has_l = first_row_ + fast < s_.rows && first_term + slow < s_.columns;
       const bool has_u = first_column_ + slow < s_.columns && first_term + fast < s_.rows;
@@ -109,9 +115,9 @@ class TileSweep {
   __device__ void store() {
 #pragma unroll
     for (int e = 0; e < loads; ++e) {
-      const int t = static_cast<int>(threadIdx.x) + e * sweep_threads;
-      memory_.l[t / sweep_tile][t % sweep_tile] = l_[e];
-      memory_.u[t / sweep_tile][t % sweep_tile] = u_[e];
+      const int t = static_cast<int>(threadIdx.x) + e * threads;
+      memory_.l[t / tile][t % tile] = l_[e];
+      memory_.u[t / tile][t % tile] = u_[e];
     }
   }
 
@@ -119,18 +125,18 @@ class TileSweep {
   template <bool last>
   __device__ void subtract() {
 #pragma unroll 8
-    for (int k = 0; k < sweep_tile; ++k) {
-      T l[2];
-      T u[2];
+    for (int k = 0; k < tile; ++k) {
+      T l[side];
+      T u[side];
 #pragma unroll
-      for (int r = 0; r < 2; ++r) l[r] = memory_.l[k][row_ + r * half];
+      for (int r = 0; r < side; ++r) l[r] = memory_.l[k][row_ + r * apart];
 #pragma unroll
-      for (int c = 0; c < 2; ++c) u[c] = memory_.u[column_ + c * half][k];
+      for (int c = 0; c < side; ++c) u[c] = memory_.u[column_ + c * apart][k];
 #pragma unroll
-      for (int r = 0; r < 2; ++r) {
+      for (int r = 0; r < side; ++r) {
 #pragma unroll
-        for (int c = 0; c < 2; ++c) {
-          const int terms = part == Factor::lower ? column_ + c * half : row_ + r * half;
+        for (int c = 0; c < side; ++c) {
+          const int terms = part == Factor::lower ? column_ + c * apart : row_ + r * apart;
           if (!last || k < terms) sums_[r][c] -= l[r] * u[c];
         }
       }
@@ -146,9 +152,9 @@ class TileSweep {
   }
 
   const Sweep<T>& s_;
-  TileMemory<T>& memory_;
+  TileMemory<T, tile>& memory_;
   int first_row_, first_column_, row_, column_;
-  T sums_[2][2];
+  T sums_[side][side];
   T l_[loads], u_[loads];
 };
 
