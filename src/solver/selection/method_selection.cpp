@@ -5,9 +5,9 @@
 #include "matrix/host_copy.hpp"
 #include "solver/factor_estimate.hpp"
 #include "solver/implementation.hpp"
-#include "solver/selection/dense_structure.hpp"
 #include "solver/selection/direct_cost.hpp"
 #include "solver/selection/rectangular.hpp"
+#include "solver/selection/structure/dense_structure.hpp"
 #include "support/stopwatch.hpp"
 
 #include <echelon/error.hpp>

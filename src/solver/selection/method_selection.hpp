@@ -4,7 +4,7 @@
 
 #include "linalg/dominance.hpp"
 #include "solver/band_prediction.hpp"
-#include "solver/selection/sparse_structure.hpp"
+#include "solver/selection/structure/sparse_structure.hpp"
 
 #include <echelon/matrix/structure.hpp>
 #include <echelon/solve.hpp>

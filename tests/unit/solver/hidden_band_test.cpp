@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of banded-lu for band matrices whose rows and columns are numbered at random.
 #include "solver/band_prediction.hpp"
-#include "solver/selection/sparse_structure.hpp"
+#include "solver/selection/structure/sparse_structure.hpp"
 #include "support/bands.hpp"
 #include "support/problems.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Facts about matrices with constant coefficients on a box, found from some rows, against those from all.
-#include "solver/selection/sparse_structure.hpp"
+#include "solver/selection/structure/sparse_structure.hpp"
 
 #include <echelon/echelon.hpp>
 

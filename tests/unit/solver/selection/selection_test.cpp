@@ -2,9 +2,9 @@
 /// Properties that `auto` finds of a matrix: the structure of dense matrices, trials of iterative methods,
 /// and analyses that are kept.
 #include "matrix/structure/probable_symmetry.hpp"
-#include "solver/selection/dense_structure.hpp"
 #include "solver/selection/method_selection.hpp"
-#include "solver/selection/sparse_structure.hpp"
+#include "solver/selection/structure/dense_structure.hpp"
+#include "solver/selection/structure/sparse_structure.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/echelon.hpp>

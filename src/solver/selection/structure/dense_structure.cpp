@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "solver/selection/dense_structure.hpp"
+#include "solver/selection/structure/dense_structure.hpp"
 
 #include "backend/backend.hpp"
 #include "backend/host/host.hpp"
