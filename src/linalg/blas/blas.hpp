@@ -75,6 +75,7 @@ T small_dot(int n, const T* x, const T* y) {
   T partial[4] = {};
   int i = 0;
   for (; i + 4 <= n; i += 4) {
+#pragma omp simd
     for (int k = 0; k < 4; ++k) partial[k] += x[i + k] * y[i + k];
   }
   for (; i < n; ++i) partial[0] += x[i] * y[i];
@@ -96,6 +97,7 @@ void solve_small_triangle(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG
     if (diagonal == CblasNonUnit) x[j] /= column[j];
     if (transposed) continue;
     const T value = x[j];
+#pragma omp simd
     for (int i = begin; i < end; ++i) x[i] -= value * column[i];
   }
 }

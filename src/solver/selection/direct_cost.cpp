@@ -31,6 +31,9 @@ constexpr double sparse_core_seconds_per_byte = 2.5e-9;
 /// factors these column by column, and their trees have too many levels for a GPU.
 constexpr double few_flops_per_byte = 2;
 
+/// Ratio up to which an estimated cost may differ from the predicted one.
+constexpr double uncertainty = 5;
+
 }  // namespace
 
 bool fits_memory(double bytes, const Device& device, double share) {
@@ -68,11 +71,17 @@ DirectCost sparse_cost(const MethodSelection& selection, const Device& device) {
 }
 
 bool is_certainly_slow(const MethodSelection& selection, double seconds) {
-  constexpr double uncertainty = 5;
   if (!selection.factor) return false;
   const DirectCost cost = sparse_cost(selection, factor_device(selection));
   const double ordering = ordering_seconds(selection);
   return ordering > seconds || cost.seconds - ordering > uncertainty * seconds;
+}
+
+bool is_certainly_quick(const MethodSelection& selection, double seconds) {
+  if (!selection.factor) return false;
+  const DirectCost cost = sparse_cost(selection, factor_device(selection));
+  const double ordering = ordering_seconds(selection);
+  return cost.fits && ordering + uncertainty * (cost.seconds - ordering) <= seconds;
 }
 
 namespace {

@@ -52,6 +52,8 @@ inline constexpr double most_elimination_seconds = 2;
 /// Whether a sparse factorisation takes more than the given time even if `factor` is an estimate, five times
 /// too large.
 [[nodiscard]] bool is_certainly_slow(const MethodSelection& selection, double seconds);
+/// Whether it fits and takes at most the given time even if `factor` is an estimate, five times too small.
+[[nodiscard]] bool is_certainly_quick(const MethodSelection& selection, double seconds);
 
 /// Device of a sparse factorisation: the host if it is faster there, or if the factor exceeds the GPU's
 /// memory.

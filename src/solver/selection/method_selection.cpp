@@ -49,6 +49,7 @@ constexpr double fast_growth = 2.1;
 /// Stored elements from which the cost of a factorisation is estimated before it is predicted, which takes a
 /// good part of a second or more: no prediction is needed if the estimate excludes that it comes first.
 constexpr std::int64_t estimated_nonzeros = 2'000'000;
+constexpr std::int64_t estimated_nonzeros_beside_gpu = 500'000;
 
 template <class T>
 Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) {
@@ -330,8 +331,12 @@ void MethodSelection::find_factor_cost(const Csr<T>& A) {
     return;
   }
   if (factor && has_full_factor(*this)) return;
-  if (A.nonzeros() >= estimated_nonzeros) factor = estimate_factor_cost(A, structure.symmetric_values);
-  if (A.nonzeros() >= estimated_nonzeros && is_certainly_slow(*this, direct_first_seconds)) return;
+  const bool is_estimated =
+      A.nonzeros() >= (device.on_host() ? estimated_nonzeros : estimated_nonzeros_beside_gpu);
+  if (is_estimated) factor = estimate_factor_cost(A, structure.symmetric_values);
+  if (is_estimated && is_certainly_slow(*this, direct_first_seconds)) return;
+  // A factorisation on a GPU has another ordering, and an analysis of its own.
+  if (is_estimated && !device.on_host() && is_certainly_quick(*this, direct_first_seconds)) return;
   const std::string method = deficient_rank || !structure.symmetric_values ? "sparse-lu"
                              : plausibly_spd()                             ? "sparse-cholesky"
                                                                            : "sparse-ldlt";
