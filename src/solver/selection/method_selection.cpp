@@ -49,7 +49,9 @@ constexpr double fast_growth = 2.1;
 /// Stored elements from which the cost of a factorisation is estimated before it is predicted, which takes a
 /// good part of a second or more: no prediction is needed if the estimate excludes that it comes first.
 constexpr std::int64_t estimated_nonzeros = 2'000'000;
-constexpr std::int64_t estimated_nonzeros_beside_gpu = 500'000;
+/// Rows from which the parts that it orders are a small part of A.
+constexpr std::int64_t estimated_rows = 65'536;
+constexpr std::int64_t estimated_nonzeros_for_gpu = 500'000;
 
 template <class T>
 Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) {
@@ -332,7 +334,8 @@ void MethodSelection::find_factor_cost(const Csr<T>& A) {
   }
   if (factor && has_full_factor(*this)) return;
   const bool is_estimated =
-      A.nonzeros() >= (device.on_host() ? estimated_nonzeros : estimated_nonzeros_beside_gpu);
+      A.rows() >= estimated_rows &&
+      A.nonzeros() >= (device.on_host() ? estimated_nonzeros : estimated_nonzeros_for_gpu);
   if (is_estimated) factor = estimate_factor_cost(A, structure.symmetric_values);
   if (is_estimated && is_certainly_slow(*this, direct_first_seconds)) return;
   // A factorisation on a GPU has another ordering, and an analysis of its own.

@@ -213,7 +213,7 @@ std::optional<CostPrediction> cost_of_random_graph(const Csr<T>& A, bool symmetr
 
 template <class T>
 CostPrediction estimate_factor_cost(const Csr<T>& A, bool symmetric) {
-  constexpr std::int64_t large_part = 32'768;
+  constexpr std::int64_t large_part = 16'384;
   return extrapolated_cost(A, symmetric, RowSearch<T>(A, A.rows() / 2, large_part).rows());
 }
 
