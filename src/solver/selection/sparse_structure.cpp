@@ -217,7 +217,7 @@ bool is_box_stencil(const Csr<T>& A) {
   Host backend(A.device());
   const std::optional<Grid> grid = find_grid(backend, "", MatrixRef<T>(A));
   if (!grid || grid->points[1] * grid->points[2] == 1) return false;
-  Array<RegionRows<T>> rows(A.device(), 1);
+  Array<StoredRegionRows<T>> rows(A.device(), 1);
   return check_stencil(backend, A, *grid, rows.data()).outside.value == FirstIndex::none;
 }
 
