@@ -208,14 +208,14 @@ std::int64_t measure(const BenchFiles& files, int runs) {
       "edge list, numbers up to 10^15", "-sparse.edges",
       [&](int threads) { edge_list("-sparse.edges", false, threads); }, [&] { load("-sparse.edges"); });
   row(
-      "PETSc AIJ (beside loading the bytes)", ".petsc",
+      "PETSc AIJ (and loading the bytes)", ".petsc",
       [&](int) {
         const auto file = ec::read_petsc<double>(files.path(".petsc"));
         sum += ec::MatrixRef<double>(file.matrix).nonzeros();
       },
       [&] { load(".petsc"); });
   row(
-      ".npy (beside loading the bytes)", ".npy",
+      ".npy (and loading the bytes)", ".npy",
       [&](int) { sum += ec::read_npy<double>(files.path(".npy")).rows(); }, [&] { load(".npy"); });
   return sum;
 }

@@ -3,7 +3,7 @@
 //   bench_matrix_market [FOLDER] [RUNS]
 // makes files of more than 100 MB of text each in FOLDER (default: /tmp) and prints a table in Markdown. All
 // rates are in MB of uncompressed text. Every file is read in a new process. SciPy is
-// run by $PYTHON (default: python3) with matrix_market_scipy.py, which lies beside this file.
+// run by $PYTHON (default: python3) with matrix_market_scipy.py, which is in the folder of this file.
 #include "support/arguments.hpp"
 
 #include <echelon/io/matrix_market.hpp>

@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
   arguments.finish();
   const Load load(processes);
   std::printf(
-      "%s; %d processes beside\n\n| operation | rows | serial us | openmp us | openmp / serial |\n"
+      "%s; %d other processes\n\n| operation | rows | serial us | openmp us | openmp / serial |\n"
       "|---|---|---|---|---|\n",
       hardware(ec::Device::openmp()).c_str(), processes);
   for (const std::int64_t side : {10, 32, 100, 316, 1000}) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Iterations of PyAMG's solvers beside those of Echelon's amg on the same matrices.
+"""Iterations of PyAMG's solvers and those of Echelon's amg on the same matrices.
 
     amg_peers.py [--echelon PROGRAM] [--rows N] [PROBLEM]...
 

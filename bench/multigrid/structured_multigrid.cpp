@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// structured-multigrid beside cg with amg, or other --methods: bicgstab with amg, for an unsymmetric matrix;
+// structured-multigrid and cg with amg, or other --methods: bicgstab with amg, for an unsymmetric matrix;
 // `stencil` is structured-multigrid for A that is given as a stencil in place of CSR.
 //   bench_structured_multigrid [--device NAME] [--runs N] [--methods A,B] PROBLEM:ROWS[:KEY=VALUE]...
 // PROBLEM is a generator's name or poisson-27, the 27-point stencil. Prints a Markdown table: for each

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Least squares with sparse matrices that are not square, beside SuiteSparseQR.
+// Least squares with sparse matrices that are not square, compared with SuiteSparseQR.
 //   bench_least_squares [--runs N] [--methods A,B] FILE...
 // prints a table in Markdown: seconds of the processor on one thread for a set-up and a solve with the
 // right-hand side b_i = sin(i + 1), the least of RUNS (default: 3), the residual, ||A^T r|| / (||A||_F

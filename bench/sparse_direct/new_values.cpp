@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// New values in a kept pattern: sparse-lu on one core beside KLU.
+// New values in a kept pattern: sparse-lu on one core compared with KLU.
 //   bench_new_values [--runs N] FILE...
 // prints a table in Markdown: for each square matrix the milliseconds of processor time of the set-up, of
 // update_values() and of a solve of one right-hand side with the report, and of KLU's analysis with the first

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many sparse systems with one pattern: SparseBatchSolver beside a loop over update_values and solve of
+// Many sparse systems with one pattern: SparseBatchSolver and a loop over update_values and solve of
 // sparse-lu.
 //   bench_sparse_batch [--device DEVICE] [--runs N] [--singly N] [SYSTEMS:MATRIX]...
 // MATRIX is a file, or ROWSxNONZEROS for a random matrix with a dominant diagonal

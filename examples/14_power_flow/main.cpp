@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
-#include <string>
-#include <vector>
 
 namespace ec = echelon;
 
@@ -46,17 +44,11 @@ int run(std::int32_t buses) {
   return EXIT_FAILURE;
 }
 
-/// The number at a place among the arguments; 0 if there is none.
-std::int32_t number_at(const std::vector<std::string>& arguments, std::size_t place) {
-  return place < arguments.size() ? std::atoi(arguments[place].c_str()) : 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
-    const std::int32_t buses = number_at(arguments, 0);
+    const std::int32_t buses = argc > 1 ? std::atoi(argv[1]) : 0;
     return run(buses >= 200 ? buses : 2000);
   } catch (const ec::Error& error) {
     std::cerr << error.what() << '\n';

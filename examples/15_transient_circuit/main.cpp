@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
-#include <string>
-#include <vector>
 
 namespace ec = echelon;
 
@@ -63,18 +61,12 @@ int run(std::int32_t side, int steps) {
   return EXIT_SUCCESS;
 }
 
-/// The number at a place among the arguments; 0 if there is none.
-std::int32_t number_at(const std::vector<std::string>& arguments, std::size_t place) {
-  return place < arguments.size() ? std::atoi(arguments[place].c_str()) : 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
-    const std::int32_t side = number_at(arguments, 0);
-    const int steps = number_at(arguments, 1);
+    const std::int32_t side = argc > 1 ? std::atoi(argv[1]) : 0;
+    const int steps = argc > 2 ? std::atoi(argv[2]) : 0;
     return run(side >= 10 ? side : 60, steps > 0 ? steps : 50);
   } catch (const ec::Error& error) {
     std::cerr << error.what() << '\n';

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
-#include <string>
-#include <vector>
 
 namespace ec = echelon;
 
@@ -45,17 +43,11 @@ int run(std::int32_t nodes) {
   return EXIT_FAILURE;
 }
 
-/// The number at a place among the arguments; 0 if there is none.
-std::int32_t number_at(const std::vector<std::string>& arguments, std::size_t place) {
-  return place < arguments.size() ? std::atoi(arguments[place].c_str()) : 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
-    const std::int32_t nodes = number_at(arguments, 0);
+    const std::int32_t nodes = argc > 1 ? std::atoi(argv[1]) : 0;
     return run(nodes >= 50 ? nodes : 1000);
   } catch (const ec::Error& error) {
     std::cerr << error.what() << '\n';

@@ -9,6 +9,7 @@
 #include "certification/rounding.hpp"
 #include "matrix/assign.hpp"
 #include "matrix/host_copy.hpp"
+#include "matrix/shape.hpp"
 #include "solver/certify_answer.hpp"
 
 #include <echelon/certify.hpp>
@@ -77,10 +78,7 @@ Columns columns_of(const DenseView<const T>& matrix) {
 template <class T>
 void check_shapes(const MatrixRef<T>& A, const DenseView<const T>& B, const DenseView<const T>& X) {
   if (A.is_operator()) throw Error("a certificate needs the elements of A, and an operator has none");
-  if (A.rows() != A.columns()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}; a certificate needs a square matrix", A.rows(), A.columns()));
-  }
+  require_square(A.rows(), A.columns(), "a certificate needs");
   if (B.rows() != A.rows() || X.rows() != A.rows() || B.columns() != X.columns()) {
     throw DimensionMismatch(fmt::format("A is {} by {}, B is {} by {}, and X is {} by {}", A.rows(),
                                         A.columns(), B.rows(), B.columns(), X.rows(), X.columns()));

@@ -192,7 +192,7 @@ class BackendOperations final : public InverseOperations {
     return exponents;
   }
 
-  /// Scales columns, so that rows of small elements are not lost beside large columns, then rows. Columns of
+  /// Scales columns, so that rows of small elements are not lost next to large columns, then rows. Columns of
   /// zeros keep the scale 1, and so do those with NaN, whose rows the next step finds.
   void scale() {
     Array<std::int64_t> offsets(device(), n_ + 1);

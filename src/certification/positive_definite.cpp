@@ -147,9 +147,8 @@ void bound_scaled(Csr<double>& S, const Device& device, const CancellationToken&
     }
   }
   result.reason = fmt::format(
-      "the smallest eigenvalue of A, scaled to a diagonal near 1, is about {:.1e}, too small beside the "
-      "bound {:.1e} "
-      "on the rounding errors of a factorisation",
+      "the smallest eigenvalue of A, scaled to a diagonal near 1, is about {:.1e}, too small compared with "
+      "the bound {:.1e} on the rounding errors of a factorisation",
       estimate, error);
 }
 

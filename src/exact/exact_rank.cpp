@@ -3,7 +3,6 @@
 
 #include "exact/decide_rank.hpp"
 #include "exact/inspection/regular.hpp"
-#include "exact/inspection/triangular_shape.hpp"
 #include "matrix/host_copy.hpp"
 
 #include <echelon/matrix/csr.hpp>
@@ -97,7 +96,7 @@ std::optional<std::int64_t> decide_rank(const MatrixRef<T>& A, const NumericalRa
   const bool decided = found.rank == full && !found.doubtful;
   if (decided && !A.device().on_host()) return std::nullopt;
   const HostCopy<T> host(A);
-  if (is_regular_triangle(host.matrix())) return full;
+  if (regular_triangle(host.matrix())) return full;
   if (decided) return std::nullopt;
   if (is_chained_dominant(host.matrix())) return full;
   if (operations > most_exact_operations) return std::nullopt;
@@ -114,8 +113,10 @@ std::optional<std::int64_t> ExactRank<T>::find_rank() {
   const bool small = dense_operations(A_.rows(), A_.columns() + 1) <= most_exact_operations;
   if (!small && !A_.is_sparse()) return std::nullopt;
   Csr<T> host = (A_.is_sparse() ? *A_.csr() : to_csr(A_)).to(Device::serial());
-  upper_triangle_ = is_regular_triangle(MatrixRef<T>(host)) && triangular_shape(MatrixRef<T>(host)).upper;
-  if (upper_triangle_ || inspect(MatrixRef<T>(host))) return A_.rows();
+  const std::optional<TriangularShape> triangle = regular_triangle(MatrixRef<T>(host));
+  upper_triangle_ = triangle && triangle->upper;
+  if (!regular_by_inspection_) regular_by_inspection_ = triangle || is_chained_dominant(MatrixRef<T>(host));
+  if (*regular_by_inspection_) return A_.rows();
   if (!small && !has_small_band(host)) return std::nullopt;
   host_ = std::move(host);
   return rank_modulo_primes(MatrixRef<T>(host_), order() - 1);
@@ -139,12 +140,7 @@ bool ExactRank<T>::upper_triangle() {
 template <class T>
 bool ExactRank<T>::regular_by_inspection() {
   const std::lock_guard lock(mutex_);
-  return inspect(A_);
-}
-
-template <class T>
-bool ExactRank<T>::inspect(const MatrixRef<T>& A) {
-  if (!regular_by_inspection_) regular_by_inspection_ = is_regular_by_inspection(A);
+  if (!regular_by_inspection_) regular_by_inspection_ = is_regular_by_inspection(A_);
   return *regular_by_inspection_;
 }
 

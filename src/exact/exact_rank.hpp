@@ -49,7 +49,6 @@ class ExactRank {
 
  private:
   [[nodiscard]] std::optional<std::int64_t> find_rank();
-  [[nodiscard]] bool inspect(const MatrixRef<T>& A);
 
   MatrixRef<T> A_;
   std::mutex mutex_;  // guards the members below

@@ -18,18 +18,13 @@
 #include "backend/store.hpp"
 #include "krylov/inner_product.hpp"
 #include "krylov/lanczos.hpp"
-#include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
-#include "matrix/rows.hpp"
-#include "matrix/stencil/stencil_sums.hpp"
 #include "solver/iteration/state.hpp"
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 namespace echelon::krylov {
@@ -387,56 +382,6 @@ void step_cg(B& backend, std::int64_t n, std::span<const CgColumn<V>> columns, c
   } else {
     advance(backend, n, columns, traits, [](const Column& c) { return static_cast<const V*>(c.r); });
   }
-}
-
-/// Contributes to p^H A p, which is real for a Hermitian A, and |p|^T |A| |p|.
-template <class Rows, class V>
-struct CurvatureAndMagnitude {
-  Rows A;
-  const V* p;
-  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
-    Dot<V> sum{};
-    double magnitudes = 0;
-    for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
-      const auto term = static_cast<Dot<V>>(A.value(i, k)) * static_cast<Dot<V>>(p[A.column(k)]);
-      sum += term;
-      magnitudes += magnitude(term);
-    }
-    const auto value = static_cast<Dot<V>>(p[i]);
-    return {real(conj(value) * sum), magnitude(value) * magnitudes};
-  }
-};
-
-/// Computes p^T A p / (||A||_inf ||p||^2) for a stencil, by its product.
-template <class B, class T>
-double curvature_of_stencil(B& backend, const MatrixRef<T>& A, const T* p) {
-  const std::int64_t n = A.rows();
-  Array<T> product(backend.device(), n);
-  Array<double> sums(backend.device(), 2);
-  multiply(backend, T{1}, A, p, T{0}, product.data());
-  backend.reduce(n, Product<T>{p, product.data()}, StoreDouble{sums.data()});
-  backend.reduce(n, Product<T>{p, p}, StoreDouble{sums.data() + 1});
-  const double curvature = backend.read(sums.data());
-  return curvature / (sums_of(*A.stencil()).largest * backend.read(sums.data() + 1));
-}
-
-/// Computes p^H A p / (|p|^T |A| |p|) from the elements of A, without the rounding errors of a recurrence, or
-/// a ratio that is at most as large for a stencil; empty for an operator. Costs a product with A; waits.
-template <class B, class T, class V>
-std::optional<double> relative_curvature(B& backend, const MatrixRef<T>& A, const V* p) {
-  if constexpr (std::is_same_v<T, V> && !is_complex<T>) {
-    if (A.is_stencil()) return curvature_of_stencil(backend, A, p);
-  }
-  if (A.is_operator()) return std::nullopt;
-  Array<TwoSums> sums(backend.device(), 1);
-  const Store<TwoSums> store{sums.data()};
-  if (A.is_sparse()) {
-    backend.reduce(A.rows(), CurvatureAndMagnitude<SparseRows<T>, V>{SparseRows<T>(*A.csr()), p}, store);
-  } else {
-    backend.reduce(A.rows(), CurvatureAndMagnitude<DenseRows<T>, V>{DenseRows<T>(A.dense()), p}, store);
-  }
-  const TwoSums found = backend.read(sums.data());
-  return found.first / found.second;
 }
 
 }  // namespace echelon::krylov

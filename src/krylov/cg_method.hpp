@@ -3,6 +3,7 @@
 #pragma once
 
 #include "krylov/cg.hpp"
+#include "linalg/spmv/relative_curvature.hpp"
 #include "linalg/vector/column_list.hpp"
 #include "solver/iteration/iterative_method.hpp"
 
@@ -38,7 +39,7 @@ class CgMethod : public IterativeMethod<B, T> {
 
   [[nodiscard]] std::optional<double> relative_curvature(SolveWorkspace& workspace) const override {
     auto& v = static_cast<Vectors&>(workspace);
-    return krylov::relative_curvature<B, T>(v.backend, this->matrix(), v.cg.p.data());
+    return echelon::relative_curvature<B, T>(v.backend, this->matrix(), v.cg.p.data());
   }
 
   void start(SolveWorkspace& workspace, const T* b, T* x) const override {

@@ -204,17 +204,16 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
     this->apply_operator(s, x, q);
     if (is_damped()) s.backend.for_each(s.columns, SetLowerPart<T>{damping_, x, q + s.n});
   }
-  /// p = C^H u: A^H u is the conjugate of A^T conj(u).
+  /// p = C^H u: A^H u is the conjugate of A^T conj(u), for which q is overwritten.
   void multiply_by_adjoint(Vectors& s, T* p) const {
-    T* const u = s.u.data();
-    const auto conjugate = [&] {
-      if constexpr (is_complex<T>) s.backend.for_each(s.n, ConjugateElement{u, u});
-    };
-    conjugate();
-    multiply(s.backend, T{1}, transpose_.matrix(), static_cast<const T*>(u), T{0}, p);
-    conjugate();
+    const T* u = s.u.data();
+    if constexpr (is_complex<T>) {
+      s.backend.for_each(s.n, ConjugateElement{u, s.q.data()});
+      u = s.q.data();
+    }
+    multiply(s.backend, T{1}, transpose_.matrix(), u, T{0}, p);
     if (is_complex<T> || scales() != nullptr || is_damped())
-      s.backend.for_each(s.columns, FinishAdjointProduct<T>{scales(), damping_, u + s.n, p});
+      s.backend.for_each(s.columns, FinishAdjointProduct<T>{scales(), damping_, s.u.data() + s.n, p});
   }
 
   /// u = c, from the residual and x.

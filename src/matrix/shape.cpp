@@ -28,4 +28,9 @@ void check_row_indices(std::int64_t rows) {
   }
 }
 
+void require_square(std::int64_t rows, std::int64_t columns, std::string_view who_needs) {
+  if (rows == columns) return;
+  throw DimensionMismatch(fmt::format("A is {} by {}; {} a square matrix", rows, columns, who_needs));
+}
+
 }  // namespace echelon

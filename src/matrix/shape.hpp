@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Limits of the shape of a sparse matrix.
+/// Checks of the shape of a matrix.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace echelon {
 
@@ -12,5 +13,8 @@ void check_shape(std::int64_t rows, std::int64_t columns);
 
 /// Throws InvalidMatrix unless rows have 32-bit indices, too, as needed by Coo, Csc and transposition.
 void check_row_indices(std::int64_t rows);
+
+/// Throws DimensionMismatch unless A is square. `who_needs`: "a certificate needs".
+void require_square(std::int64_t rows, std::int64_t columns, std::string_view who_needs);
 
 }  // namespace echelon

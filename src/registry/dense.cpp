@@ -53,8 +53,9 @@ std::vector<Option<GaussJordanOptions>> GaussJordanOptions::table() {
            "are computed again in the working precision. On the host, tf32 is single"},
           {"accuracy",
            +[](GaussJordanOptions& o) -> std::optional<double>& { return o.accuracy; },
-           "the backward error that a lower factor_precision has to reach, for solving no more than 1e-10 "
-           "(float: 1e-4); default: sqrt(n) times the machine epsilon, and as far below as refinement gets",
+           "backward error at which refinement of a lower factor_precision ends, at most 1e-10 "
+           "(float: 1e-4); default: it ends once a step does not halve the residual, and has to reach "
+           "sqrt(n) times the machine epsilon",
            {0, 1}}};
 }
 template Options to_options(GaussJordanOptions);

@@ -59,8 +59,8 @@ std::vector<Option<SparseCholeskyOptions>> SparseCholeskyOptions::table() {
        "before long factorisations on the host, has the fewest predicted flops"},
       {"refine",
        +[](SparseCholeskyOptions& o) -> std::int64_t& { return o.refine; },
-       "maximum number of refinement steps, taken while the componentwise backward error exceeds 32 times "
-       "the machine epsilon and each step halves it",
+       "host: maximum number of refinement steps, taken while the componentwise backward error exceeds 32 "
+       "times the machine epsilon and each step halves it",
        {0, 20}},
       {"condition", +[](SparseCholeskyOptions& o) -> bool& { return o.condition; },
        "estimate the condition number in every set-up, for about ten substitutions"},
@@ -94,8 +94,10 @@ std::vector<Option<SparseLdltOptions>> SparseLdltOptions::table() {
        {0, 0.5, true, false}},
       {"refine",
        +[](SparseLdltOptions& o) -> std::int64_t& { return o.refine; },
-       "maximum number of refinement steps, taken while the componentwise backward error exceeds 32 times "
-       "the machine epsilon and each step halves it; on a GPU at most 5",
+       "maximum number of refinement steps: on the host while the componentwise backward error exceeds 32 "
+       "times the machine epsilon and each step halves it; on a GPU at most 5, while the normwise one "
+       "exceeds "
+       "4 times the machine epsilon and each step reduces the residual",
        {0, 20}},
       {"condition", +[](SparseLdltOptions& o) -> bool& { return o.condition; },
        "estimate the condition number in every set-up, which also detects a singular A, for about ten "
@@ -121,8 +123,10 @@ std::vector<Option<SparseLuOptions>> SparseLuOptions::table() {
        {0, 1, true, false}},
       {"refine",
        +[](SparseLuOptions& o) -> std::int64_t& { return o.refine; },
-       "maximum number of refinement steps, taken while the componentwise backward error exceeds 32 times "
-       "the machine epsilon and each step halves it; on a GPU at most 5",
+       "maximum number of refinement steps: on the host while the componentwise backward error exceeds 32 "
+       "times the machine epsilon and each step halves it; on a GPU at most 5, while the normwise one "
+       "exceeds "
+       "4 times the machine epsilon and each step reduces the residual",
        {0, 20}},
       {"condition", +[](SparseLuOptions& o) -> bool& { return o.condition; },
        "estimate the condition number in every set-up, which also detects a singular A, for about ten "

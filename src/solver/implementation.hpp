@@ -124,9 +124,7 @@ struct OperatorTraits {
 template <class T>
 inline constexpr bool finds_null_spaces = !is_complex<T>;
 
-namespace bddc {
-class SubdomainUser;
-}  // namespace bddc
+struct SubdomainMatrix;
 
 /// A method that chooses others for the matrix, each a whole solver with a report of its own. The functions
 /// take the place of those of Solver, after the checks of the arguments.
@@ -248,8 +246,13 @@ class SolverImplementation {
   /// Sets vectors v with A v close to zero, by which later set-ups coarsen: a column each, on the host.
   /// Ignored by methods that do not coarsen by them.
   virtual void set_near_null_space(const Dense<double>& /*vectors*/) {}
-  /// The method as one that takes matrices of subdomains or a partition of the rows; null if it takes none.
-  [[nodiscard]] virtual bddc::SubdomainUser* subdomain_user() { return nullptr; }
+  /// Whether the method decomposes A into subdomains, and takes what the next two functions set for later
+  /// set-ups.
+  [[nodiscard]] virtual bool takes_subdomains() const { return false; }
+  /// Sets checked matrices of subdomains; none removes them.
+  virtual void set_subdomain_matrices(std::vector<SubdomainMatrix>&& /*subdomains*/) {}
+  /// Sets a checked partition of the rows; an empty one removes it.
+  virtual void set_partition(std::vector<std::int32_t>&& /*subdomain_of_row*/) {}
 
   /// Whether set-ups find zero rows, and the null space of a symmetric A.
   [[nodiscard]] virtual bool finds_null_space() const { return false; }

@@ -203,6 +203,25 @@ Dense<T> column(const Vector& x) {
   return result;
 }
 
+/// Vectors of n elements, each by a seed of its own: first_seed, first_seed + 1, ...
+inline std::vector<Vector> random_vectors(std::int64_t n, std::int64_t count, unsigned first_seed = 0) {
+  std::vector<Vector> vectors;
+  for (std::int64_t c = 0; c < count; ++c)
+    vectors.push_back(Random(first_seed + static_cast<unsigned>(c)).vector(n));
+  return vectors;
+}
+
+/// The matrix of these columns, at least one.
+template <class T>
+Dense<T> matrix_of(const std::vector<Vector>& vectors) {
+  Dense<T> result(Device(), std::ssize(vectors.front()), std::ssize(vectors));
+  for (std::size_t c = 0; c < vectors.size(); ++c) {
+    for (std::size_t i = 0; i < vectors[c].size(); ++i)
+      result(static_cast<std::int64_t>(i), static_cast<std::int64_t>(c)) = rounded<T>(vectors[c][i]);
+  }
+  return result;
+}
+
 inline long double norm(const Vector& x) {
   long double square = 0;
   for (const Exact& element : x) square += std::norm(element);

@@ -32,15 +32,9 @@ void check(Solver<T>& solver, const Entries& entries, bool as_sparse, double rto
   const Dense<T> full = dense<T>(entries);
   ASSERT_TRUE(solver.setup(as_sparse ? MatrixRef<T>(csr) : MatrixRef<T>(full.view())).ready());
   for (int repetition = 0; repetition < 2; ++repetition) {
-    Dense<T> B(Device(), entries.rows, 2);
     Dense<T> X(Device(), entries.rows, 2);
-    std::vector<Vector> b;
-    for (std::int64_t c = 0; c < 2; ++c) {
-      b.push_back(Random(static_cast<unsigned>(20 * repetition + c)).vector(entries.rows));
-      for (std::int64_t i = 0; i < entries.rows; ++i)
-        B(i, c) = rounded<T>(b.back()[static_cast<std::size_t>(i)]);
-    }
-    const Report report = solver.solve(B, X, {.rtol = rtol});
+    const std::vector<Vector> b = random_vectors(entries.rows, 2, static_cast<unsigned>(20 * repetition));
+    const Report report = solver.solve(matrix_of<T>(b), X, {.rtol = rtol});
     ASSERT_TRUE(report.solved()) << to_string(report.status) << ": " << report.message;
     for (std::int64_t c = 0; c < 2; ++c) {
       const Vector exact = solution(entries, b[static_cast<std::size_t>(c)]);

@@ -50,14 +50,9 @@ TYPED_TEST(ComplexDirect, DirectMethodsSolveSeveralColumns) {
     Solver<T> solver = this->make(method, Device::openmp(2));
     ASSERT_TRUE(solver.setup(A).ready());
     constexpr std::int64_t columns = 19;
-    Dense<T> B(Device(), 120, columns);
     Dense<T> X(Device(), 120, columns);
-    std::vector<Vector> b;
-    for (std::int64_t c = 0; c < columns; ++c) {
-      b.push_back(Random(static_cast<unsigned>(c)).vector(120));
-      for (std::int64_t i = 0; i < 120; ++i) B(i, c) = rounded<T>(b.back()[static_cast<std::size_t>(i)]);
-    }
-    ASSERT_TRUE(solver.solve(B, X).solved());
+    const std::vector<Vector> b = random_vectors(120, columns);
+    ASSERT_TRUE(solver.solve(matrix_of<T>(b), X).solved());
     for (std::int64_t c = 0; c < columns; ++c) {
       const Vector exact = solution(entries, b[static_cast<std::size_t>(c)]);
       EXPECT_LT(relative_error(X.view().column(c), exact), this->largest_error) << method << " " << c;
@@ -247,13 +242,9 @@ TYPED_TEST(ComplexDirect, HermitianFactors_SeveralColumns_Solve) {
     Solver<T> solver = this->make(method, Device::openmp(2));
     ASSERT_TRUE(solver.setup(A).ready());
     constexpr std::int64_t columns = 19;
-    Dense<T> B(Device(), 121, columns);
+    const std::vector<Vector> b = random_vectors(121, columns);
+    const Dense<T> B = matrix_of<T>(b);
     Dense<T> X(Device(), 121, columns);
-    std::vector<Vector> b;
-    for (std::int64_t c = 0; c < columns; ++c) {
-      b.push_back(Random(static_cast<unsigned>(c)).vector(121));
-      for (std::int64_t i = 0; i < 121; ++i) B(i, c) = rounded<T>(b.back()[static_cast<std::size_t>(i)]);
-    }
     for (const Operation operation : {Operation::none, Operation::transpose}) {
       ASSERT_TRUE(solver.solve(B, X, {.operation = operation}).solved());
       for (std::int64_t c = 0; c < columns; c += 6) {

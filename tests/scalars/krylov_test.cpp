@@ -211,14 +211,9 @@ TYPED_TEST(ComplexKrylov, SymmetricRecurrences_SeveralColumns_Converge) {
   for (const char* method : {"cocg", "cocr"}) {
     Solver<T> solver = this->make(method, Device::openmp(2), {{"preconditioner", "jacobi"}});
     ASSERT_TRUE(solver.setup(A).ready());
-    Dense<T> B(Device(), 81, 3);
     Dense<T> X(Device(), 81, 3);
-    std::vector<Vector> b;
-    for (std::int64_t c = 0; c < 3; ++c) {
-      b.push_back(Random(static_cast<unsigned>(c)).vector(81));
-      for (std::int64_t i = 0; i < 81; ++i) B(i, c) = rounded<T>(b.back()[static_cast<std::size_t>(i)]);
-    }
-    ASSERT_TRUE(solver.solve(B, X, {.rtol = this->rtol}).solved());
+    const std::vector<Vector> b = random_vectors(81, 3);
+    ASSERT_TRUE(solver.solve(matrix_of<T>(b), X, {.rtol = this->rtol}).solved());
     for (std::int64_t c = 0; c < 3; ++c) {
       const Vector exact = solution(entries, b[static_cast<std::size_t>(c)]);
       EXPECT_LT(relative_error(X.view().column(c), exact), this->largest_error) << method;

@@ -25,17 +25,13 @@ TYPED_TEST(ComplexProducts, ProductsOfEachOperation) {
       for (const std::int64_t columns : {1, 3}) {
         std::vector<Vector> x;
         std::vector<Vector> y;
-        Dense<T> X(Device(), op.columns, columns);
-        Dense<T> Y(Device(), op.rows, columns);
         Random random(9);
         for (std::int64_t c = 0; c < columns; ++c) {
           x.push_back(random.vector(op.columns));
           y.push_back(random.vector(op.rows));
-          for (std::int64_t j = 0; j < op.columns; ++j)
-            X(j, c) = rounded<T>(x.back()[static_cast<std::size_t>(j)]);
-          for (std::int64_t i = 0; i < op.rows; ++i)
-            Y(i, c) = rounded<T>(y.back()[static_cast<std::size_t>(i)]);
         }
+        const Dense<T> X = matrix_of<T>(x);
+        const Dense<T> Y = matrix_of<T>(y);
         Dense<T> of_sparse = Y;
         Dense<T> of_dense = Y;
         Dense<T> of_rows = Y;

@@ -92,7 +92,7 @@ ExitCode run_invert(const Arguments& arguments) {
       ->check(CLI::IsMember({"working", "single", "tf32x3", "bf16x3", "tf32"}))
       ->type_name("NAME");
   app.add_option("--accuracy", request.options.accuracy,
-                 "the largest backward error accepted of a lower precision")
+                 "largest backward error accepted from a lower precision")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("X");
   if (!parse(app, arguments)) return exit_solved;

@@ -13,7 +13,7 @@
 
 namespace echelon::tool {
 
-/// Path of the program `name` beside this one. Throws NotBuilt, with `remedy`, if it is not there.
+/// Path of the program `name` in the folder of this one. Throws NotBuilt, with `remedy`, if it is not there.
 [[nodiscard]] std::string program_beside(const std::string& name, const std::string& remedy);
 
 /// Words of the command that starts parallel programs: those of $ECHELON_MPIRUN, else mpirun. Throws NotBuilt

@@ -54,9 +54,9 @@ template <class T>
 [[nodiscard]] ECHELON_API Dense<T> read_matrix_market_dense(const std::string& path);
 
 /// Writes the shortest decimals that read back to the same bits: coordinate for a sparse, array for a dense
-/// matrix, both `general`; gzip if the name ends in .gz. The file appears whole or not at all (written beside
-/// and renamed). NaN and Inf are written, although reading refuses them. Each line of `comment` becomes a
-/// comment. Throws ParseError if the file cannot be written.
+/// matrix, both `general`; gzip if the name ends in .gz. The file appears whole or not at all (written next
+/// to it and renamed). NaN and Inf are written, although reading refuses them. Each line of `comment` becomes
+/// a comment. Throws ParseError if the file cannot be written.
 template <class T>
 ECHELON_API void write_matrix_market(const std::string& path, MatrixRef<T> matrix,
                                      const std::string& comment = {});

@@ -421,6 +421,45 @@ class PanelTile {
   T* inverse_;  // of a diagonal block, in the same form
 };
 
+/// The columns of a matrix that a block takes: applied_columns of them, fewer in the last block.
+template <class T>
+struct BlockColumns {
+  __device__ BlockColumns(const BatchColumns<T>& all, std::int64_t matrix)
+      : first(static_cast<int>(blockIdx.x) * applied_columns),
+        count(min(applied_columns, all.count - first)),
+        leading(all.leading),
+        elements(all.first + matrix * all.stride + first * leading) {}
+
+  /// Loads rows row_of(k) into rows k of the tile, with zeros in columns past the last one.
+  template <class RowOf>
+  __device__ void load(PanelTile<T>& tile, RowOf row_of) const {
+    tile.load([&](int k, int c) {
+      const int row = row_of(k);
+      return c < count ? elements[row + c * leading] : T{0};
+    });
+  }
+  /// Stores the tile in rows begin, begin + 1, ...
+  __device__ void store(const PanelTile<T>& tile, int begin) const {
+    tile.store([&](int k, int c, T element) {
+      if (c < count) elements[begin + k + c * leading] = element;
+    });
+  }
+
+  int first;
+  int count;
+  std::int64_t leading;
+  T* elements;
+};
+
+/// Solves with a triangle of the diagonal block of the panel at column `begin`, whose inverses are given for
+/// all matrices.
+template <bool upper, class T>
+__device__ void solve_with_panel(PanelTile<T>& tile, const PanelFactors<T>& factors, std::int64_t matrix,
+                                 int begin, const T* inverses) {
+  tile.template solve<upper>(factors.matrix(matrix) + begin * (factors.leading + 1), factors.leading,
+                             inverses + matrix * most_panel_columns * inverted_order);
+}
+
 /// Moves rows of a panel that are still in their places to rows below it, in `count` columns.
 template <class T>
 __device__ void move_far_rows(const PanelExchanges& exchanges, T* b, std::int64_t leading, int count) {
@@ -462,25 +501,14 @@ __global__ void __launch_bounds__(apply_threads)
   const std::int64_t matrix = blockIdx.y;
   if (factors.failed(matrix)) return;
   PanelTile<T> tile(reinterpret_cast<T*>(storage), width);
-  const int first = static_cast<int>(blockIdx.x) * applied_columns;
-  const int count = min(applied_columns, columns.count - first);
-  T* const b = columns.first + matrix * columns.stride + first * columns.leading;
+  const BlockColumns<T> b(columns, matrix);
   const PanelExchanges* const exchanges = all_exchanges == nullptr ? nullptr : all_exchanges + matrix;
-  tile.load([&](int k, int c) {
-    const int origin = exchanges == nullptr ? begin + k : exchanges->origin[k];
-    return c < count ? b[origin + c * columns.leading] : T{0};
-  });
+  b.load(tile, [&](int k) { return exchanges == nullptr ? begin + k : exchanges->origin[k]; });
   __syncthreads();
-  if (exchanges != nullptr) move_far_rows(*exchanges, b, columns.leading, count);
+  if (exchanges != nullptr) move_far_rows(*exchanges, b.elements, b.leading, b.count);
   __syncthreads();
-  if (inverses != nullptr) {
-    const T* const block = factors.matrix(matrix) + begin * (factors.leading + 1);
-    tile.template solve<false>(block, factors.leading,
-                               inverses + matrix * most_panel_columns * inverted_order);
-  }
-  tile.store([&](int k, int c, T element) {
-    if (c < count) b[begin + k + c * columns.leading] = element;
-  });
+  if (inverses != nullptr) solve_with_panel<false>(tile, factors, matrix, begin, inverses);
+  b.store(tile, begin);
 }
 
 /// Solves with the upper triangle of a panel's diagonal block, in columns of each matrix, in the same form.
@@ -492,16 +520,11 @@ __global__ void __launch_bounds__(apply_threads)
   const std::int64_t matrix = blockIdx.y;
   if (factors.failed(matrix)) return;
   PanelTile<T> tile(reinterpret_cast<T*>(storage), width);
-  const int first = static_cast<int>(blockIdx.x) * applied_columns;
-  const int count = min(applied_columns, columns.count - first);
-  T* const b = columns.first + matrix * columns.stride + first * columns.leading + begin;
-  tile.load([&](int k, int c) { return c < count ? b[k + c * columns.leading] : T{0}; });
+  const BlockColumns<T> b(columns, matrix);
+  b.load(tile, [&](int k) { return begin + k; });
   __syncthreads();
-  const T* const block = factors.matrix(matrix) + begin * (factors.leading + 1);
-  tile.template solve<true>(block, factors.leading, inverses + matrix * most_panel_columns * inverted_order);
-  tile.store([&](int k, int c, T element) {
-    if (c < count) b[k + c * columns.leading] = element;
-  });
+  solve_with_panel<true>(tile, factors, matrix, begin, inverses);
+  b.store(tile, begin);
 }
 
 }  // namespace echelon::batch_kernels

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "domain_decomposition/bddc/subdomain_user.hpp"
 #include "domain_decomposition/bddc/subdomains/partition.hpp"
 #include "domain_decomposition/bddc/subdomains/subdomains.hpp"
 #include "solver/nested_solver.hpp"
@@ -151,15 +150,15 @@ Csr<double> symmetric_magnitudes(const Csr<double>& A) {
 }
 
 template <class T>
-bddc::SubdomainUser& user_of(Solver<T>& solver, const char* what) {
-  SolverImplementation<T>* const user =
+SolverImplementation<T>& method_with_subdomains(Solver<T>& solver, const char* what) {
+  SolverImplementation<T>* const method =
       method_with(SolverAccess<T>::implementation(solver),
-                  [](SolverImplementation<T>& method) { return method.subdomain_user() != nullptr; });
-  if (user == nullptr) {
+                  [](const SolverImplementation<T>& candidate) { return candidate.takes_subdomains(); });
+  if (method == nullptr) {
     throw Error("'" + solver.describe() + "' takes no " + what +
                 ": bddc does, and methods that are preconditioned by it");
   }
-  return *user->subdomain_user();
+  return *method;
 }
 
 }  // namespace
@@ -240,16 +239,16 @@ std::vector<SubdomainMatrix> subdomain_matrices(const Csr<double>& A,
 
 template <class T>
 void set_subdomain_matrices(Solver<T>& solver, std::vector<SubdomainMatrix> subdomains) {
-  bddc::SubdomainUser& user = user_of(solver, "subdomain matrices");
+  SolverImplementation<T>& method = method_with_subdomains(solver, "subdomain matrices");
   bddc::check_subdomain_matrices(subdomains);
-  user.set_subdomain_matrices(std::move(subdomains));
+  method.set_subdomain_matrices(std::move(subdomains));
 }
 
 template <class T>
 void set_partition(Solver<T>& solver, std::vector<std::int32_t> subdomain_of_row) {
-  bddc::SubdomainUser& user = user_of(solver, "partition");
+  SolverImplementation<T>& method = method_with_subdomains(solver, "partition");
   (void)bddc::checked_partition(subdomain_of_row, std::ssize(subdomain_of_row), "row");
-  user.set_partition(std::move(subdomain_of_row));
+  method.set_partition(std::move(subdomain_of_row));
 }
 
 template void set_subdomain_matrices(Solver<float>&, std::vector<SubdomainMatrix>);

@@ -4,9 +4,9 @@
 #include "domain_decomposition/bddc/null_space.hpp"
 #include "domain_decomposition/bddc/orthonormal.hpp"
 #include "domain_decomposition/bddc/preconditioner.hpp"
-#include "domain_decomposition/bddc/subdomain_user.hpp"
 #include "domain_decomposition/bddc/subdomains/read_partition.hpp"
 #include "krylov/cg.hpp"
+#include "linalg/spmv/relative_curvature.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/inconsistent.hpp"
 #include "solver/instantiate.hpp"
@@ -53,7 +53,7 @@ struct AddRounded {
 /// Conjugate gradients for S u = g on the interface, where g is made from the residual b - A x. The
 /// correction of x is u on the interface; with exact interiors the residual of the interface is that of A.
 template <class B, class T>
-class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUser {
+class BddcMethod final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
   using typename Base::IteratedColumn;
   using typename Base::SolvedColumn;
@@ -86,14 +86,14 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
   BddcMethod(const Device& device, const BddcOptions& options)
       : Base(device, checked_often(options.stop)), options_(options) {}
 
-  void set_subdomain_matrices(std::vector<SubdomainMatrix> subdomains) override {
+  void set_subdomain_matrices(std::vector<SubdomainMatrix>&& subdomains) override {
     given_ = std::move(subdomains);
   }
-  void set_partition(std::vector<std::int32_t> subdomain_of_row) override {
+  void set_partition(std::vector<std::int32_t>&& subdomain_of_row) override {
     partition_ = std::move(subdomain_of_row);
   }
   void set_near_null_space(const Dense<double>& vectors) override { near_null_space_ = vectors; }
-  [[nodiscard]] bddc::SubdomainUser* subdomain_user() override { return this; }
+  [[nodiscard]] bool takes_subdomains() const override { return true; }
   [[nodiscard]] bool finds_null_space() const override { return true; }
   [[nodiscard]] const Dense<T>& null_space_basis() const override { return null_space_basis_; }
   [[nodiscard]] std::int64_t proven_null_vectors() const override { return proven_; }
@@ -390,7 +390,7 @@ class BddcMethod final : public IterativeMethod<B, T>, public bddc::SubdomainUse
     auto& v = static_cast<Vectors&>(workspace);
     preconditioner_.extend(v.scratch, v.cg.p.data(), v.z.data());
     const std::optional<double> found =
-        krylov::relative_curvature<B, T>(v.backend, this->matrix(), v.z.data());
+        echelon::relative_curvature<B, T>(v.backend, this->matrix(), v.z.data());
     return found ? std::optional(sign_ * *found) : std::nullopt;
   }
 

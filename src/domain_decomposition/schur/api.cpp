@@ -5,6 +5,7 @@
 #include "backend/dispatch.hpp"
 #include "domain_decomposition/schur/implementation.hpp"
 #include "linalg/residual_check.hpp"
+#include "matrix/shape.hpp"
 #include "solver/direct/refinement.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/stopwatch.hpp"
@@ -62,10 +63,7 @@ InterfacePartition partition_of(std::int64_t n, std::span<const std::int32_t> in
 template <class T>
 void check_matrix(const MatrixRef<T>& A, const SchurOptions& options) {
   if (A.is_operator()) throw Error("a Schur complement needs the elements of A, and an operator has none");
-  if (A.rows() != A.columns()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}; a Schur complement needs a square matrix", A.rows(), A.columns()));
-  }
+  require_square(A.rows(), A.columns(), "a Schur complement needs");
   if (options.refine < 0 || options.refine > 20)
     throw BadOption("refine", fmt::format("{} is not in the range 0 to 20", options.refine));
   if (options.device) check_same_memory(*options.device, "the factorisation", A.device(), "A");

@@ -2,7 +2,6 @@
 #include "exact/inspection/regular.hpp"
 
 #include "backend/host/host.hpp"
-#include "exact/inspection/triangular_shape.hpp"
 #include "linalg/components.hpp"
 #include "linalg/dominance.hpp"
 #include "matrix/host_copy.hpp"
@@ -119,11 +118,11 @@ bool has_positive_diagonal(const MatrixRef<T>& A) {
 }  // namespace
 
 template <class T>
-bool is_regular_triangle(const MatrixRef<T>& A) {
-  if (A.rows() != A.columns()) return false;
+std::optional<TriangularShape> regular_triangle(const MatrixRef<T>& A) {
+  if (A.rows() != A.columns()) return std::nullopt;
   const HostCopy<T> host(A);
   const TriangularShape shape = triangular_shape(host.matrix());
-  return shape.possible() && shape.on_diagonal == A.rows();
+  return shape.possible() && shape.on_diagonal == A.rows() ? std::optional(shape) : std::nullopt;
 }
 
 template <class T>
@@ -143,7 +142,7 @@ template <class T>
 bool is_regular_by_inspection(const MatrixRef<T>& A) {
   if (A.is_operator()) return false;
   const HostCopy<T> host(A);
-  return is_regular_triangle(host.matrix()) || is_chained_dominant(host.matrix());
+  return regular_triangle(host.matrix()) || is_chained_dominant(host.matrix());
 }
 
 template <class T>
@@ -156,10 +155,10 @@ bool is_definite_by_inspection(const MatrixRef<T>& A) {
   return find_asymmetry(backend, form.csr(), 0).value == FirstIndex::none;
 }
 
-#define ECHELON_INSTANTIATE(T)                                 \
-  template bool is_regular_triangle(const MatrixRef<T>&);      \
-  template bool is_chained_dominant(const MatrixRef<T>&);      \
-  template bool is_regular_by_inspection(const MatrixRef<T>&); \
+#define ECHELON_INSTANTIATE(T)                                                   \
+  template std::optional<TriangularShape> regular_triangle(const MatrixRef<T>&); \
+  template bool is_chained_dominant(const MatrixRef<T>&);                        \
+  template bool is_regular_by_inspection(const MatrixRef<T>&);                   \
   template bool is_definite_by_inspection(const MatrixRef<T>&);
 ECHELON_INSTANTIATE(float)
 ECHELON_INSTANTIATE(double)

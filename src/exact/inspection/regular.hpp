@@ -2,15 +2,20 @@
 /// Proofs that a matrix is nonsingular, or positive definite, by inspection of its elements.
 #pragma once
 
+#include "exact/inspection/triangular_shape.hpp"
+
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/matrix/scalar.hpp>
 
+#include <optional>
+
 namespace echelon {
 
-/// Whether A is square and triangular without a zero on its diagonal. A copy is made of one on a GPU.
+/// The triangles that hold all nonzeros of a square A without a zero on its diagonal; empty for another A. A
+/// copy is made of a matrix on a GPU.
 template <class T>
-[[nodiscard]] bool is_regular_triangle(const MatrixRef<T>& A);
+[[nodiscard]] std::optional<TriangularShape> regular_triangle(const MatrixRef<T>& A);
 
 /// Whether a square A is weakly chained diagonally dominant, and therefore nonsingular: each |a_ii| is at
 /// least the sum of the other magnitudes of its row, and from each row a chain of nonzero elements leads to a

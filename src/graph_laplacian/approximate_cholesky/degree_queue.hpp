@@ -11,7 +11,7 @@ namespace echelon::graph_laplacian {
 
 /// Priority queue of vertices in buckets of equal degree, or of similar degree from 64 on. A vertex whose
 /// degree has changed is inserted again, and its stale entries are skipped. The caller stores the bucket
-/// number of each vertex, beside the vertex's other data.
+/// number of each vertex, next to the vertex's other data.
 class DegreeQueue {
  public:
   using Bucket = std::uint16_t;

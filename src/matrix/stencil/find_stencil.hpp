@@ -35,13 +35,16 @@ ECHELON_ANYWHERE inline SeenColumn see_column(const GridNumbering& grid, const G
   return seen;
 }
 
-/// Rows that stand for the regions of a grid, for the test whether coefficients are constant: of region g the
-/// number of elements in lengths[g], and their values at [27 g + number of the neighbour]. Only the values
-/// are set for a stencil that is given.
+/// Rows that stand for the regions of a grid, for the test whether coefficients are constant: the values of
+/// region g at [27 g + number of the neighbour].
 template <class T>
 struct RegionRows {
-  std::int64_t lengths[grid_regions];
   T values[27 * grid_regions];
+};
+/// Such rows of a CSR matrix, with their patterns. Row g has lengths[g] elements.
+template <class T>
+struct StoredRegionRows : RegionRows<T> {
+  std::int64_t lengths[grid_regions];
   /// Column of element k of the row, less the row, and the number of the neighbour, at [27 g + k]. Elements
   /// of other rows of the region at these distances are of the same neighbours.
   std::int32_t distances[27 * grid_regions];
@@ -49,12 +52,20 @@ struct RegionRows {
   /// The bits of all neighbours, as in StencilCheck; `used` is 0 if an element is not of a neighbour.
   std::uint32_t used[grid_regions];
   std::uint32_t wraps[grid_regions];
+
+  /// Number of the neighbour of element k of a row of the region, if element k of this row is at the same
+  /// distance from the diagonal; otherwise -1.
+  ECHELON_ANYWHERE int number(std::int32_t region, std::int64_t k, std::int64_t distance) const {
+    if (used[region] == 0 || k >= lengths[region]) return -1;
+    const std::int64_t place = 27 * std::int64_t{region} + k;
+    return distances[place] == distance ? numbers[place] : -1;
+  }
 };
 template <class T>
 struct ReadRegionRow {
   SparseRows<T> A;
   GridNumbering grid;
-  RegionRows<T>* rows;
+  StoredRegionRows<T>* rows;
   ECHELON_ANYWHERE void operator()(std::int64_t region) const {
     std::int32_t at[3];
     grid.coordinates_in_region(region, at);
@@ -117,7 +128,7 @@ template <class T>
 struct CheckStencilRow {
   SparseRows<T> A;
   GridNumbering grid;
-  const RegionRows<T>* rows;
+  const StoredRegionRows<T>* rows;
   ECHELON_ANYWHERE StencilCheck operator()(std::int64_t i) const {
     std::int32_t at[3];
     grid.coordinates(i, at);
@@ -163,7 +174,8 @@ struct CheckStencilRow {
 
 /// Compares the rows of A with stencils on a grid of as many points. Reads A once; waits.
 template <class B, class T>
-[[nodiscard]] StencilCheck check_stencil(B& backend, const Csr<T>& A, const Grid& grid, RegionRows<T>* rows) {
+[[nodiscard]] StencilCheck check_stencil(B& backend, const Csr<T>& A, const Grid& grid,
+                                         StoredRegionRows<T>* rows) {
   const GridNumbering numbering(grid);
   Array<StencilCheck> found(backend.device(), 1);
   backend.for_each(grid_regions, ReadRegionRow<T>{SparseRows<T>(A), numbering, rows});
@@ -205,13 +217,16 @@ template <class T, class Layout>
 struct CopyStencilRow {
   SparseRows<T> A;
   GridNumbering grid;
+  const StoredRegionRows<T>* rows;
   T* values;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::int64_t n = grid.size();
     const GridPoint p = grid.point(i);
     for (int place = 0; place < Layout::points; ++place) values[place * n + i] = T{0};
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
-      const NeighbourOffset offset(see_column(grid, p, A.column(k)).number);
+      int number = rows->number(p.region, k - A.begin(i), A.column(k) - i);
+      if (number < 0) number = see_column(grid, p, A.column(k)).number;
+      const NeighbourOffset offset(number);
       values[Layout::place(offset.x, offset.y, offset.z) * n + i] = A.values[k];
     }
   }
@@ -243,7 +258,7 @@ template <class B, class T, class CopyPoints>
 template <class B, class T>
 [[nodiscard]] std::optional<StencilMatrix<T>> find_stencil(B& backend, const Csr<T>& A, const Grid& grid,
                                                            std::string& reason) {
-  Array<RegionRows<T>> rows(backend.device(), 1);
+  Array<StoredRegionRows<T>> rows(backend.device(), 1);
   const StencilCheck check = check_stencil(backend, A, grid, rows.data());
   if (check.outside.value != FirstIndex::none) {
     reason = "row " + std::to_string(check.outside.value) + " couples points of the grid " + to_string(grid) +
@@ -251,7 +266,8 @@ template <class B, class T>
     return {};
   }
   return make_stencil(backend, check, grid, rows.data(), [&]<class Layout>(T* values) {
-    backend.for_each(A.rows(), CopyStencilRow<T, Layout>{SparseRows<T>(A), GridNumbering(grid), values});
+    backend.for_each(A.rows(),
+                     CopyStencilRow<T, Layout>{SparseRows<T>(A), GridNumbering(grid), rows.data(), values});
   });
 }
 

@@ -32,7 +32,7 @@ inline std::vector<double> optimal_beta(std::int64_t degree) {
 }
 
 /// a x + b y with rounded products: a compiler that fuses one of them with the addition may choose another
-/// one in another kernel, and a column would depend on those beside it.
+/// one in another kernel, and a column would depend on those next to it.
 template <class T>
 ECHELON_ANYWHERE T combined(T a, T x, T b, T y) {
   return rounded_sum(rounded_product(a, x), rounded_product(b, y));

@@ -4,6 +4,7 @@
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
+#include "matrix/shape.hpp"
 #include "relaxation/gauss_seidel/sweeper.hpp"
 
 #include <echelon/error.hpp>
@@ -43,9 +44,7 @@ namespace {
 
 template <class T>
 void check_operands(const Device& device, const Csr<T>& A, DenseView<const T> B, DenseView<const T> X) {
-  if (A.rows() != A.columns()) {
-    throw DimensionMismatch(fmt::format("A is {} by {}; sweeps need a square matrix", A.rows(), A.columns()));
-  }
+  require_square(A.rows(), A.columns(), "sweeps need");
   if (B.rows() != A.rows() || X.rows() != A.rows() || B.columns() != X.columns()) {
     throw DimensionMismatch(fmt::format(
         "A is {} by {}, B is {} by {}, X is {} by {}: B and X need {} rows and the same number of columns",

@@ -2,11 +2,9 @@
 #include "backend/api_boundary.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/shape.hpp"
 
-#include <echelon/error.hpp>
 #include <echelon/sweep.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
@@ -50,10 +48,7 @@ Dependencies follow(const Rows& rows, std::int64_t n, bool forward) {
 template <class T>
 SweepDependencies analyze_dependencies(MatrixRef<T> A) {
   return at_api_boundary([&] {
-    if (A.rows() != A.columns()) {
-      throw DimensionMismatch(
-          fmt::format("A is {} by {}; sweeps need a square matrix", A.rows(), A.columns()));
-    }
+    require_square(A.rows(), A.columns(), "sweeps need");
     const HostCopy<T> host(A);
     return with_rows(host.matrix(), [&](const auto& rows) {
       return SweepDependencies{follow(rows, A.rows(), true), follow(rows, A.rows(), false)};

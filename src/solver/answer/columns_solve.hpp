@@ -304,7 +304,7 @@ class ColumnsSolve {
     columns_[j].r = accurate_residual(B, x, j);
     columns_[j].error += underflow_error(j);
   }
-  /// Distance of the smallest numbers of T from each other, beside x.
+  /// Distance of the smallest numbers of T from each other, relative to x.
   [[nodiscard]] double underflow_error(std::size_t j) const {
     const double norm = columns_[j].x.norm_inf;
     const auto smallest = static_cast<double>(std::numeric_limits<Real<T>>::denorm_min());

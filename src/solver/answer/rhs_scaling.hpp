@@ -120,7 +120,7 @@ class RhsScaling {
   /// Exponent of the power of two that brings A x to the upper end of T's range, where it overflows, or where
   /// rows of it are so small that residuals lose digits; 0 where neither is so, or where all rows fit at no
   /// exponent. Rows of A, and elements of b, that differ by many orders of magnitude can have such an x.
-  /// Elements of b that vanish are of no consequence beside A x.
+  /// Elements of b that vanish are of no consequence compared with A x.
   [[nodiscard]] int exponent_of_product(const MeasuredColumn& column) const {
     using Limits = std::numeric_limits<Real<T>>;
     constexpr int smallest = Limits::min_exponent + 2 * Limits::digits;

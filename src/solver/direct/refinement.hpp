@@ -10,6 +10,7 @@
 #include "linalg/vector/functors.hpp"
 #include "matrix/column_range.hpp"
 #include "solver/implementation.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -24,6 +25,11 @@
 #include <vector>
 
 namespace echelon {
+
+/// Normwise backward error of the level of rounding errors, up to which SmallerResidual takes no step for
+/// factorisations that say so: ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf).
+template <class T>
+[[gnu::visibility("hidden")]] inline constexpr double rounding_backward_error = 4 * machine_epsilon<T>;
 
 /// Columns under refinement. Candidates and residuals have as many columns as X, or more.
 template <class T>

@@ -141,7 +141,7 @@ struct IterationWorkspace : Workspace {
     return bytes;
   }
   [[nodiscard]] State* state() { return state_array.data(); }
-  /// Adds a workspace for a further column, whose state is put beside that of this one.
+  /// Adds a workspace for a further column, whose state is put next to that of this one.
   void add_column(std::unique_ptr<Workspace> other) {
     constexpr std::size_t capacity = States::capacity;
     const Device& device = backend.device();

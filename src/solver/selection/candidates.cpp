@@ -96,7 +96,8 @@ class Candidates {
       // first.
       const bool pivots = structure_.symmetric_values && !selection_.deficient_rank;
       add(pivots ? "sparse-ldlt" : "sparse-lu", direct_device_.on_host() ? direct_device_ : Device(), {},
-          "A is singular: a factorisation tells its rank, and whether b lies in its range", direct_.seconds);
+          "A is singular: a factorisation determines its rank, and whether b is in its range",
+          direct_.seconds);
     }
     // For a dense A elimination determines the rank and consistency at little more than the cost of a
     // factorisation.
@@ -143,19 +144,19 @@ class Candidates {
     }
     if (factor_deferred_) return;
     const bool was_first = !iterative_first_ && affordable(direct_first_seconds);
-    if (!was_first && affordable(direct_before_krylov_seconds)) direct("a factorisation is certain");
+    if (!was_first && affordable(direct_before_krylov_seconds)) direct("a factorisation is reliable");
     krylov();
     if (!affordable(direct_before_krylov_seconds) && affordable(direct_at_last_seconds)) {
       direct("as a last resort, a factorisation");
     }
   }
 
-  /// Adds a factorisation that is certain and takes little time.
+  /// Adds a factorisation that is reliable and takes little time.
   void factor_first() {
     if (is_nearly_full(selection_) || has_full_factor(selection_)) {
-      dense("A is small: elimination is certain and quick");
+      dense("A is small: elimination is reliable and fast");
     }
-    if (!is_enough() && affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
+    if (!is_enough() && affordable(direct_first_seconds)) direct("a factorisation is reliable and fast");
   }
 
   /// Adds a Krylov method that is given up unless it converges in a small part of the time of a
@@ -268,7 +269,7 @@ class Candidates {
 
   void eliminate_singular() {
     if (dense_seconds_ > most_elimination_seconds || !dense_fits(selection_)) return;
-    add("gauss-jordan", {}, "A is singular: its rank, and whether b lies in its range");
+    add("gauss-jordan", {}, "A is singular: its rank, and whether b is in its range");
   }
 
   void banded() {
@@ -322,12 +323,12 @@ class Candidates {
   void conjugate_gradients(const std::string& why) {
     if (sparse_ && structure_.strictly_dominant_rows == structure_.rows && is_large()) {
       add_limited("cg", "jacobi", 1, passes_of_jacobi, dominant_iterations,
-                  why + ": CG with Jacobi, which is quick where the dominance is strong");
+                  why + ": CG with Jacobi, which is fast where the dominance is strong");
     }
     const std::string multigrid = why + ": CG with algebraic multigrid";
     if (is_large() && is_mesh_) {
       add_limited("cg", "amg", 1, passes_of_multigrid, multigrid_iterations,
-                  multigrid + ", whose iterations hardly grow with a mesh");
+                  multigrid + ", whose number of iterations hardly grows as a mesh is refined");
     }
     if (factor_deferred_) return;  // what follows is limited by the time of a factorisation
     // Incomplete factors then reduce the iterations most, but their triangular solves are slow on a GPU.
@@ -351,7 +352,7 @@ class Candidates {
 
   void krylov() {
     const std::string shape =
-        structure_.symmetric_values ? "A is symmetric, not surely definite" : "A is unsymmetric";
+        structure_.symmetric_values ? "A is symmetric, possibly indefinite" : "A is unsymmetric";
     if (structure_.symmetric_values) {
       add("minres", {{"max_iterations", 3000}}, shape + ": MINRES, which keeps few vectors");
     }

@@ -92,7 +92,7 @@ std::vector<Candidate> square_candidates(const MethodSelection& selection) {
       const char* const half = "a factorisation with half of the work of LU";
       if (plausibly_definite(structure)) add("sparse-cholesky", half);
       if (structure.hermitian_values || structure.symmetric_values) add("sparse-ldlt", half);
-      add("sparse-lu", "a factorisation is certain");
+      add("sparse-lu", "a factorisation is reliable");
     }
   } else if (dense_fits(selection)) {
     seconds = flops_ratio * dense_seconds(structure.rows, selection.device);
@@ -139,10 +139,10 @@ std::vector<Candidate> singular_complex_candidates(const MethodSelection& select
     const DirectCost cost = sparse_cost(selection, front_device(selection));
     if (cost.fits && flops_ratio * cost.seconds <= first_seconds)
       add(structure.hermitian_values || structure.symmetric_values ? "sparse-ldlt" : "sparse-lu", {},
-          "A is singular: a factorisation tells its rank, and whether b lies in its range");
+          "A is singular: a factorisation determines its rank, and whether b is in its range");
   }
   if (dense_time <= most_elimination_seconds && dense_fits(selection))
-    add("gauss-jordan", {}, "A is singular: its rank, and whether b lies in its range");
+    add("gauss-jordan", {}, "A is singular: its rank, and whether b is in its range");
   const char* const shape = "A is singular: a solution of minimal residual";
   if (structure.hermitian_values) add("minres", {{"max_iterations", 2000}}, shape);
   add("gmres", {{"restart", 200}, {"max_iterations", 1000}}, shape);

@@ -55,7 +55,7 @@ std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) 
   const DensePlan dense = plan_dense(selection);
   const std::string where = selection.device.on_host() ? "" : ", on the host, which has the decomposition";
   const Candidate direct{
-      "qr", dense.device, {}, shape + ", by a decomposition that tells the rank" + where, dense.seconds};
+      "qr", dense.device, {}, shape + ", by a decomposition that determines the rank" + where, dense.seconds};
   const Candidate iterative{
       "lsmr",
       selection.device,

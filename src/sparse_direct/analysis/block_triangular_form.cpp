@@ -5,12 +5,10 @@
 #include "matrix/host_copy.hpp"
 #include "matrix/matching/maximum_matching.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/shape.hpp"
 #include "sparse_direct/matching/diagonal_blocks.hpp"
 
-#include <echelon/error.hpp>
 #include <echelon/sparse_direct.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -107,10 +105,7 @@ std::int64_t BlockTriangularForm::largest_block() const {
 template <class T>
 BlockTriangularForm block_triangular_form(const Csr<T>& A) {
   return at_api_boundary([&] {
-    if (A.rows() != A.columns()) {
-      throw DimensionMismatch(
-          fmt::format("A is {} by {}; a block triangular form needs a square matrix", A.rows(), A.columns()));
-    }
+    require_square(A.rows(), A.columns(), "a block triangular form needs");
     const HostCopy<T> host{MatrixRef<T>(A)};
     const Csr<T>& a = *host.matrix().csr();
     Host backend{Device()};

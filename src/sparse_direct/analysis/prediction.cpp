@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
 #include "matrix/host_copy.hpp"
+#include "matrix/shape.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/ordering/ordering.hpp"
 #include "sparse_direct/pattern/pattern.hpp"
 #include "sparse_direct/singletons/core.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
-#include <echelon/error.hpp>
 #include <echelon/matrix/structure.hpp>
 #include <echelon/sparse_direct.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace echelon {
@@ -23,13 +20,6 @@ namespace echelon {
 namespace {
 
 using sparse_direct::SymbolicFactor;
-
-template <class T>
-void check_square(const Csr<T>& A, std::string_view what) {
-  if (A.rows() == A.columns()) return;
-  throw DimensionMismatch(
-      fmt::format("A is {} by {}; {} needs a square matrix", A.rows(), A.columns(), what));
-}
 
 template <class T>
 FactorPrediction prediction_of(const SymbolicFactor& factor, bool symmetric) {
@@ -105,7 +95,7 @@ sparse_direct::OrderingOptions options_for(const Csr<T>& A, Ordering ordering) {
 template <class T>
 Array<std::int32_t> fill_reducing_ordering(const Csr<T>& A, Ordering ordering) {
   return at_api_boundary([&] {
-    check_square(A, "an ordering");
+    require_square(A.rows(), A.columns(), "an ordering needs");
     const HostCopy<T> host{MatrixRef<T>(A)};
     const sparse_direct::PatternStorage pattern = sparse_direct::symmetrized_pattern(*host.matrix().csr());
     const sparse_direct::OrderingOptions options = options_for(A, ordering);
@@ -120,7 +110,7 @@ Array<std::int32_t> fill_reducing_ordering(const Csr<T>& A, Ordering ordering) {
 template <class T>
 FactorPattern factor_pattern(const Csr<T>& A, Ordering ordering) {
   return at_api_boundary([&] {
-    check_square(A, "a factorisation");
+    require_square(A.rows(), A.columns(), "a factorisation needs");
     const HostCopy<T> host{MatrixRef<T>(A)};
     return pattern_of(*host.matrix().csr(), Matched(host.matrix()), options_for(A, ordering));
   });
@@ -129,7 +119,7 @@ FactorPattern factor_pattern(const Csr<T>& A, Ordering ordering) {
 template <class T>
 FactorPrediction predict_factor(const Csr<T>& A, Ordering ordering) {
   return at_api_boundary([&] {
-    check_square(A, "a factorisation");
+    require_square(A.rows(), A.columns(), "a factorisation needs");
     const HostCopy<T> host{MatrixRef<T>(A)};
     const Csr<T>& a = *host.matrix().csr();
     const Matched matched(host.matrix());

@@ -22,7 +22,7 @@ namespace echelon::banded {
 /// the interface between them. Its columns are numbered from the first eliminated one; those after the
 /// eliminated ones are the right interface. The rows pass through a window of `slots` rows and `ahead`
 /// columns, the first of which is eliminated next. The row in slot `pivots[step]` is the pivot row of a step,
-/// and its slot takes the next row. The columns of the left interface are kept beside the window.
+/// and its slot takes the next row. The columns of the left interface are kept next to the window.
 struct BandNode {
   std::int64_t rows = 0;
   std::int64_t steps = 0;

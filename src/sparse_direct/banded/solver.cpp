@@ -107,8 +107,7 @@ class BandedLuFactorization {
  public:
   /// update_values() keeps the numbering of the last set-up.
   static constexpr bool keeps_analysis = true;
-  /// Backward error of the level of rounding errors.
-  static constexpr double negligible_error = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  static constexpr double negligible_error = rounding_backward_error<T>;
 
   BandedLuFactorization(const Device& device, const BandedLuOptions& options)
       : device_(device), options_(options), factorization_(device) {}

@@ -61,7 +61,7 @@ class DeviceSparseFactorization {
   static constexpr bool assesses_condition = true;
   /// A wait takes less time than a substitution that turns out not to be needed.
   static constexpr Decision decision = Decision::on_host;
-  static constexpr double negligible_error = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  static constexpr double negligible_error = rounding_backward_error<T>;
 
   struct Space {
     [[nodiscard]] std::size_t bytes() const { return vectors.bytes(); }

@@ -233,7 +233,7 @@ std::optional<BoxStencil> find_box_stencil(const Csr<T>& A) {
   Host backend(A.device());
   const std::optional<Grid> grid = find_grid(backend, "", MatrixRef<T>(A));
   if (!grid || grid->points[1] * grid->points[2] == 1) return {};
-  Array<RegionRows<T>> rows(A.device(), 1);
+  Array<StoredRegionRows<T>> rows(A.device(), 1);
   const StencilCheck check = check_stencil(backend, A, *grid, rows.data());
   if (check.outside.value != FirstIndex::none) return {};
   return BoxStencil{periodic_grid(*grid, check), has_constant_rows(check)};

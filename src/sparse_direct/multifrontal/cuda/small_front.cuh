@@ -67,6 +67,20 @@ __device__ void add_child_column(const FactorArrays<T>& arrays, const ChildUpdat
     F(rows[i], column) += source[i];
 }
 
+/// Adds the columns of a child's update matrix that are those of this warp in the front.
+template <class T, FactorKind kind>
+__device__ void add_child(const FactorArrays<T>& arrays, const ChildUpdate& child, const SharedFront<T>& F) {
+  for (int begin = 0; begin < child.order; begin += warp_size) {
+    const int j = begin + lane_id();
+    const int column = j < child.order ? arrays.relative[child.border + j] : -1;
+    unsigned own = __ballot_sync(full_warp, column >= 0 && column % block_warps() == warp_id());
+    for (; own != 0; own &= own - 1) {
+      const int lane = __ffs(static_cast<int>(own)) - 1;
+      add_child_column<T, kind>(arrays, child, begin + lane, __shfl_sync(full_warp, column, lane), F);
+    }
+  }
+}
+
 /// Adds the update matrices of the children. Each column of the front is that of one warp, which adds the
 /// children one after the other, so that the sums are always the same.
 template <class T, FactorKind kind>
@@ -82,15 +96,7 @@ __device__ void add_children(const FactorArrays<T>& arrays, const Front& front, 
     __syncthreads();
     for (int c = 0; c < count; ++c) {
       const ChildUpdate child = children[c];
-      for (int begin = 0; begin < child.order; begin += warp_size) {
-        const int j = begin + lane_id();
-        const int column = j < child.order ? arrays.relative[child.border + j] : -1;
-        unsigned own = __ballot_sync(full_warp, column >= 0 && column % block_warps() == warp_id());
-        for (; own != 0; own &= own - 1) {
-          const int lane = __ffs(static_cast<int>(own)) - 1;
-          add_child_column<T, kind>(arrays, child, begin + lane, __shfl_sync(full_warp, column, lane), F);
-        }
-      }
+      add_child<T, kind>(arrays, child, F);
     }
   }
   __syncthreads();
