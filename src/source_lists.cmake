@@ -76,7 +76,8 @@ set(sources_without_opencl
   sparse_direct/batched/operations.cpp
 )
 
-# Include backend/dispatch.hpp, matrix/assign.hpp or matrix/views/gather.hpp: compile to other code with CUDA.
+# Include backend/dispatch.hpp, matrix/assign.hpp, matrix/views/gather.hpp or matrix/views/sparse_view_state.hpp: compile
+# to other code with CUDA.
 set(sources_that_dispatch
   backend/dispatch.cpp
   certification/certify.cpp

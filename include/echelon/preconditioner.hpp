@@ -6,6 +6,7 @@
 #include <echelon/solver.hpp>
 
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace echelon {
@@ -25,23 +26,28 @@ class ECHELON_API Preconditioner {
 
   /// Preconditions with a solver that has been set up, for A or for a similar matrix: by one application of a
   /// method that is usable as a preconditioner, or else by a whole solve, started from zero. An iterative
-  /// solve is not a fixed linear operator and requires a flexible method. The solver must outlive the
-  /// preconditioner and must not move.
+  /// solve is not a fixed linear operator and requires a flexible method. The solver may move, and
+  /// must outlive the solves that it preconditions.
   Preconditioner(const Solver<T>& solver)  // NOLINT(google-explicit-constructor)
-      : solver_(&solver), device_(solver.device()) {}
+      : is_solver_(true), state_(solver.state_), device_(solver.device()) {}
   Preconditioner(Solver<T>&&) = delete;
   explicit Preconditioner(Apply apply, const Device& device = {})
       : apply_(std::move(apply)), device_(device) {}
 
-  /// The solver, or null for a callable.
-  [[nodiscard]] const Solver<T>* solver() const { return solver_; }
+  [[nodiscard]] bool is_solver() const { return is_solver_; }
+  /// The solver where it is now, or null for a callable. Throws Error if the solver does not exist any more.
+  [[nodiscard]] const Solver<T>* solver() const;
   [[nodiscard]] const Apply& callable() const { return apply_; }
   [[nodiscard]] const Device& device() const { return device_; }
 
  private:
-  const Solver<T>* solver_ = nullptr;
+  bool is_solver_ = false;
+  std::weak_ptr<const SolverState<T>> state_;
   Apply apply_;
   Device device_;
 };
+
+extern template class Preconditioner<float>;
+extern template class Preconditioner<double>;
 
 }  // namespace echelon

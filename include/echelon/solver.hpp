@@ -110,7 +110,8 @@ concept OwningTemporary =
      std::same_as<std::remove_cv_t<M>, SparseView<T>> ||
      std::same_as<std::remove_cv_t<M>, LinearOperator<T>> || std::same_as<std::remove_cv_t<M>, Stencil<T>>);
 
-/// A linear solver, independent of the method: analyze (pattern), setup (values), solve, each repeatable.
+/// A linear solver, independent of the method: analyze (pattern), setup (values), solve, each repeatable. It
+/// may be moved between calls, also after a Preconditioner was made of it.
 ///
 /// The matrix is referred to, not copied, and must outlive the solves that use it (temporaries do not
 /// compile); `describe()` and the method's page say whether a method keeps a factor of its own. Every matrix
@@ -140,8 +141,10 @@ class ECHELON_API Solver {
   /// kept.
   Report update_values(MatrixRef<T> A, const Control& control = {});
   /// update_values() by the values alone, in the memory of `device()` and in the order of those of the sparse
-  /// matrix of the last set-up. They and the pattern of that matrix are referred to. Throws DimensionMismatch
-  /// for another number of values, and Error for a matrix that is not sparse or when there was no setup.
+  /// matrix of the last set-up; of a SparseView, in the order of its arrays. The pattern of that matrix is
+  /// referred to, and the values are as well, unless the view has converted its arrays. Throws
+  /// DimensionMismatch for another number of values, and Error for a matrix that is not sparse or when there
+  /// was no setup.
   Report update_values(std::span<const T> values, const Control& control = {});
 
   template <OwningTemporary<T> M>
@@ -193,12 +196,13 @@ class ECHELON_API Solver {
 
  private:
   friend struct SolverAccess<T>;
+  friend class Preconditioner<T>;
 
   Report run_setup(MatrixRef<T> A, bool update, const Control& control);
   [[nodiscard]] const Solver& transposed() const;
 
   std::unique_ptr<SolverImplementation<T>> implementation_;
-  std::unique_ptr<SolverState<T>> state_;
+  std::shared_ptr<SolverState<T>> state_;  // observed by preconditioners
 };
 
 extern template class Solver<float>;

@@ -38,7 +38,8 @@ class PythonSolver {
       : solver_(make_solver<T>(method, Device::parse(device), options_of(options))) {}
 
   Report analyze(const nb::object& A) {
-    return prepare(A, {}, [&](MatrixRef<T> matrix, const Control&) { return solver_.analyze(matrix); });
+    return prepare(
+        A, {}, [&](MatrixRef<T> matrix, const Control& control) { return solver_.analyze(matrix, control); });
   }
   Report setup(const nb::object& A, const Request& request) {
     return prepare(A, request, [&](MatrixRef<T> matrix, const Control& control) {

@@ -106,8 +106,9 @@ class HeldSolver {
     preconditioner_ = nullptr;
   }
 
-  Report analyze(const SolverSettings& settings, const std::shared_ptr<const HeldMatrix<T>>& A) {
-    return prepare(settings, A, [&] { return prepared_->solver.analyze(A->ref()); });
+  Report analyze(const SolverSettings& settings, const std::shared_ptr<const HeldMatrix<T>>& A,
+                 const Control& control) {
+    return prepare(settings, A, [&] { return prepared_->solver.analyze(A->ref(), control); });
   }
   Report setup(const SolverSettings& settings, const std::shared_ptr<const HeldMatrix<T>>& A,
                const Control& control) {

@@ -245,8 +245,8 @@ void echelon_cancel(echelon_solver solver) {
 
 std::int32_t echelon_analyze(echelon_solver solver, echelon_matrix A, echelon_report* report) {
   return c::run_phase(solver, A, report,
-                      [&](auto& held, const auto& matrix, const echelon::Control& /*control*/) {
-                        return held.analyze(solver->settings, matrix);
+                      [&](auto& held, const auto& matrix, const echelon::Control& control) {
+                        return held.analyze(solver->settings, matrix, control);
                       });
 }
 

@@ -71,7 +71,7 @@ class ConjugateGradients final : public krylov::CgMethod<ConjugateGradients<B, T
   }
 
   /// Products with A, and with a preconditioner that can, read their matrices once for all columns.
-  [[nodiscard]] bool iterates_together() const override { return this->matrix().is_sparse(); }
+  [[nodiscard]] bool iterates_together() const override { return this->multiplies_columns(); }
 
   void multiply_directions(std::span<const IteratedColumn> columns) const {
     if (columns.size() == 1) {

@@ -35,9 +35,9 @@ AnySolver::AnySolver(std::string_view method, const Device& device, Scalar scala
     : solver_(with_scalar(
           scalar, [&]<class T>() { return OfAnyScalar<Solver>(make_solver<T>(method, device, options)); })) {}
 
-Report AnySolver::analyze(const OfAnyScalar<MatrixRef>& A) {
+Report AnySolver::analyze(const OfAnyScalar<MatrixRef>& A, const Control& control) {
   return std::visit(
-      [&]<class S>(S& solver) { return solver.analyze(operand_of<ScalarOf<S>, MatrixRef>(A, "A")); },
+      [&]<class S>(S& solver) { return solver.analyze(operand_of<ScalarOf<S>, MatrixRef>(A, "A"), control); },
       solver_);
 }
 

@@ -30,13 +30,12 @@ void check_setup(const Solver<T>& solver, std::int64_t n) {
 
 template <class T>
 PreconditionerApplication<T>::PreconditionerApplication(const Solver<T>& solver, std::int64_t n)
-    : solver_(&solver), rows_(n) {
-  const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
-  if (!find_method(implementation.name()).usable_as_preconditioner) {
-    throw Error("method '" + implementation.name() + "' cannot be used as a preconditioner");
+    : method_(&SolverAccess<T>::implementation(solver)), rows_(n) {
+  if (!find_method(method_->name()).usable_as_preconditioner) {
+    throw Error("method '" + method_->name() + "' cannot be used as a preconditioner");
   }
   check_setup(solver, n);
-  workspace_ = implementation.make_workspace();
+  workspace_ = method_->make_workspace();
 }
 template <class T>
 PreconditionerApplication<T>::PreconditionerApplication(PreconditionerApplication&&) noexcept = default;
@@ -48,25 +47,24 @@ PreconditionerApplication<T>::~PreconditionerApplication() = default;
 
 template <class T>
 void PreconditionerApplication<T>::operator()(const T* r, T* z) {
-  SolverAccess<T>::implementation(*solver_).apply(*workspace_, {r, rows_}, {z, rows_});
+  method_->apply(*workspace_, {r, rows_}, {z, rows_});
 }
 
 template <class T>
 void PreconditionerApplication<T>::operator()(DenseView<const T> R, DenseView<T> Z) {
-  apply_to_matrix(SolverAccess<T>::implementation(*solver_), *workspace_, R, Z);
+  apply_to_matrix(*method_, *workspace_, R, Z);
 }
 
 template <class T>
 bool PreconditionerApplication<T>::is_transposable() const {
-  return SolverAccess<T>::implementation(*solver_).traits().is_transposable;
+  return method_->traits().is_transposable;
 }
 
 template <class T>
 void PreconditionerApplication<T>::transposed(DenseView<const T> R, DenseView<T> Z) {
-  const SolverImplementation<T>& method = SolverAccess<T>::implementation(*solver_);
   if (!is_transposable())
-    throw Error("the preconditioner " + method.name() + " has no transposed application");
-  apply_to_matrix(method, *workspace_, R, Z, Operation::transpose);
+    throw Error("the preconditioner " + method_->name() + " has no transposed application");
+  apply_to_matrix(*method_, *workspace_, R, Z, Operation::transpose);
 }
 
 #define ECHELON_INSTANTIATE(T) template class PreconditionerApplication<T>;

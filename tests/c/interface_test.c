@@ -532,6 +532,7 @@ static void test_near_null_space(void) {
 struct stopping {
   echelon_solver solver;
   int calls;
+  int analyses;
   int by_cancel;
 };
 static int32_t stop(void* user, int32_t phase, double fraction, int64_t iteration, double relative_residual,
@@ -540,6 +541,7 @@ static int32_t stop(void* user, int32_t phase, double fraction, int64_t iteratio
   if (phase != ECHELON_SOLVE) {
     CHECK(phase == ECHELON_ANALYSIS || phase == ECHELON_SETUP);
     CHECK(fraction >= 0 && fraction <= 1 && iteration == 0 && relative_residual == 1);
+    stopping->analyses += phase == ECHELON_ANALYSIS;
     return 0;
   }
   ++stopping->calls;
@@ -551,10 +553,12 @@ static int32_t stop(void* user, int32_t phase, double fraction, int64_t iteratio
 
 static void test_progress_and_cancellation(void) {
   echelon_matrix A = make_matrix();
-  struct stopping stopping = {NULL, 0, 0};
+  struct stopping stopping = {NULL, 0, 0, 0};
   double x[n];
   stopping.solver = make_solver("gmres");
   CHECK(echelon_on_progress(stopping.solver, stop, &stopping) == ECHELON_SOLVED);
+  CHECK(echelon_analyze(stopping.solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(stopping.analyses >= 2);
   CHECK(echelon_setup(stopping.solver, A, NULL) == ECHELON_SOLVED);
   CHECK(echelon_solve(stopping.solver, 1, b, n, x, n, 0, NULL) == ECHELON_CANCELLED);
   CHECK(stopping.calls >= 1);

@@ -31,13 +31,17 @@ void check(Solver<T>& solver, const Entries& entries, bool as_sparse, double rto
   const Csr<T> csr = sparse<T>(entries);
   const Dense<T> full = dense<T>(entries);
   ASSERT_TRUE(solver.setup(as_sparse ? MatrixRef<T>(csr) : MatrixRef<T>(full.view())).ready());
-  for (int repetition = 0; repetition < 2; ++repetition) {
+  std::vector<Operation> operations = {Operation::none, Operation::none};
+  if (entries.rows <= 40) operations.insert(operations.end(), {Operation::transpose, Operation::adjoint});
+  for (std::size_t repetition = 0; repetition < operations.size(); ++repetition) {
+    const Operation operation = operations[repetition];
+    SCOPED_TRACE(static_cast<int>(operation));
     Dense<T> X(Device(), entries.rows, 2);
     const std::vector<Vector> b = random_vectors(entries.rows, 2, static_cast<unsigned>(20 * repetition));
-    const Report report = solver.solve(matrix_of<T>(b), X, {.rtol = rtol});
+    const Report report = solver.solve(matrix_of<T>(b), X, {.operation = operation, .rtol = rtol});
     ASSERT_TRUE(report.solved()) << to_string(report.status) << ": " << report.message;
     for (std::int64_t c = 0; c < 2; ++c) {
-      const Vector exact = solution(entries, b[static_cast<std::size_t>(c)]);
+      const Vector exact = solution(operate(operation, entries), b[static_cast<std::size_t>(c)]);
       EXPECT_LT(relative_error(X.view().column(c), exact), largest_error);
     }
   }

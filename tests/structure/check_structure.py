@@ -100,7 +100,7 @@ def resolve(root, path, name):
 # What the files of each list of src/source_lists.cmake have, and no other .cpp of src/.
 LISTED = {
     "sources_of_targets": r"\bThisTarget\b",
-    "sources_that_dispatch": r'#include "(backend/dispatch|matrix/(assign|views/gather))\.hpp"',
+    "sources_that_dispatch": r'#include "(backend/dispatch|matrix/(assign|views/(gather|sparse_view_state)))\.hpp"',
 }
 
 

@@ -40,6 +40,9 @@ class ECHELON_API CsrView {
   [[nodiscard]] static CsrView unchecked(const Device& device, std::int64_t rows, std::int64_t columns,
                                          std::int64_t nonzeros, const std::int64_t* row_offsets,
                                          const std::int32_t* column_indices, const T* values);
+  [[nodiscard]] static CsrView unchecked(const Device& device, std::int64_t rows, std::int64_t columns,
+                                         std::int64_t nonzeros, const std::int32_t* row_offsets,
+                                         const std::int32_t* column_indices, const T* values);
 
   [[nodiscard]] std::int64_t rows() const { return csr_->rows(); }
   [[nodiscard]] std::int64_t columns() const { return csr_->columns(); }

@@ -32,9 +32,12 @@ template <class T>
 class ECHELON_API MatrixRef {
  public:
   MatrixRef() = default;
-  MatrixRef(const Csr<T>& matrix) : csr_(&matrix) {}               // NOLINT(google-explicit-constructor)
-  MatrixRef(const CsrView<T>& matrix) : csr_(&matrix.csr()) {}     // NOLINT(google-explicit-constructor)
-  MatrixRef(const SparseView<T>& matrix) : csr_(&matrix.csr()) {}  // NOLINT(google-explicit-constructor)
+  MatrixRef(const Csr<T>& matrix) : csr_(&matrix) {}            // NOLINT(google-explicit-constructor)
+  MatrixRef(const CsrView<T>& matrix) : csr_(&matrix.csr()) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  MatrixRef(const SparseView<T>& matrix) : csr_(&matrix.csr()), view_(matrix.state()) {}
+  /// A matrix with the pattern of a view, for whose arrays it has other values.
+  MatrixRef(const Csr<T>& matrix, const SparseViewState<T>* view) : csr_(&matrix), view_(view) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   MatrixRef(const LinearOperator<T>& linear_operator) : operator_(&linear_operator) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -48,6 +51,8 @@ class ECHELON_API MatrixRef {
 
   /// The sparse matrix, or null when it is dense or an operator.
   [[nodiscard]] const Csr<T>* csr() const { return csr_; }
+  /// State of the view whose arrays have the values of a sparse matrix; null if the matrix has its own.
+  [[nodiscard]] const SparseViewState<T>* sparse_view() const { return view_; }
   /// The dense matrix; meaningless when it is sparse. Throws Error for an operator and a stencil: they have
   /// no elements.
   [[nodiscard]] const DenseView<const T>& dense() const {
@@ -79,6 +84,7 @@ class ECHELON_API MatrixRef {
 
  private:
   const Csr<T>* csr_ = nullptr;
+  const SparseViewState<T>* view_ = nullptr;
   const LinearOperator<T>* operator_ = nullptr;
   const Stencil<T>* stencil_ = nullptr;
   DenseView<const T> dense_;

@@ -55,6 +55,9 @@ struct ECHELON_API SparsePattern {
   bool symmetric = false;
 };
 
+template <class T>
+struct SparseViewState;
+
 /// A matrix in the caller's arrays as a Csr. Arrays in csr layout with 32-bit column indices that ascend
 /// within rows, numbered from 0 and with all elements stored, stay in place, as in CsrView; so do csc arrays
 /// of this kind of a matrix that is stated to be symmetric. The caller keeps them as long as the view exists.
@@ -79,13 +82,14 @@ class ECHELON_API SparseView {
   /// Whether the arrays are used where the caller has them.
   [[nodiscard]] bool is_in_place() const;
   /// Takes new values for the same pattern, in the order of the caller's arrays; on a GPU queued without
-  /// waiting. A solver that was set up with csr() then needs Solver::update_values(csr()). `values` may be
+  /// waiting. A solver that was set up with the view then needs Solver::update_values(view). `values` may be
   /// the array given before, with other elements. Throws InvalidMatrix for a null pointer.
   void update_values(const T* values);
+  /// State of the view and its copies, for MatrixRef.
+  [[nodiscard]] const SparseViewState<T>* state() const { return state_.get(); }
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<SparseViewState<T>> state_;
 };
 
 extern template class SparseView<float>;

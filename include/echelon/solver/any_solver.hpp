@@ -60,12 +60,12 @@ class ECHELON_API AnySolver {
   [[nodiscard]] OfAnyScalar<Solver>& get() { return solver_; }
   [[nodiscard]] const OfAnyScalar<Solver>& get() const { return solver_; }
 
-  Report analyze(const OfAnyScalar<MatrixRef>& A);
+  Report analyze(const OfAnyScalar<MatrixRef>& A, const Control& control = {});
   Report setup(const OfAnyScalar<MatrixRef>& A, const Control& control = {});
   Report update_values(const OfAnyScalar<MatrixRef>& A, const Control& control = {});
   Report update_values(const OfAnyScalar<ConstSpan>& values, const Control& control = {});
   void set_preconditioner(const OfAnyScalar<Preconditioner>& preconditioner);
-  /// Preconditions with a solver that has been set up and must outlive this one without moving.
+  /// Preconditions with a solver that has been set up and must outlive the solves of this one.
   void set_preconditioner(const AnySolver& solver);
   /// Solves op(A) X = B with the operation of `control`.
   [[nodiscard]] Report solve(const OfAnyScalar<ConstDenseView>& B, const OfAnyScalar<DenseView>& X,

@@ -22,9 +22,9 @@ class Workspace;
 template <class T>
 class ECHELON_API PreconditionerApplication {
  public:
-  /// Applies a solver for a matrix of `n` rows. The solver must have been set up, must outlive the object and
-  /// must not move; after a further set-up a new object is required. Throws Error if the method is not usable
-  /// as a preconditioner, without a set-up, and after a set-up that failed; DimensionMismatch if A has
+  /// Applies a solver for a matrix of `n` rows. The solver must have been set up, and must outlive the
+  /// object; it may move. After a further set-up a new object is required. Throws Error if the method is not
+  /// usable as a preconditioner, without a set-up, and after a set-up that failed; DimensionMismatch if A has
   /// another number of rows.
   PreconditionerApplication(const Solver<T>& solver, std::int64_t n);
   PreconditionerApplication(Solver<T>&&, std::int64_t) = delete;
@@ -47,7 +47,7 @@ class ECHELON_API PreconditionerApplication {
   void transposed(DenseView<const T> R, DenseView<T> Z);
 
  private:
-  const Solver<T>* solver_;
+  const SolverImplementation<T>* method_;
   std::int64_t rows_;
   std::unique_ptr<Workspace> workspace_;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/target.hpp"
-#include "domain_decomposition/bddc/device_preconditioner.hpp"
-#include "domain_decomposition/bddc/null_space.hpp"
-#include "domain_decomposition/bddc/orthonormal.hpp"
-#include "domain_decomposition/bddc/preconditioner.hpp"
+#include "domain_decomposition/bddc/cuda/preconditioner.hpp"
+#include "domain_decomposition/bddc/preconditioner/null_space.hpp"
+#include "domain_decomposition/bddc/preconditioner/orthonormal.hpp"
+#include "domain_decomposition/bddc/preconditioner/preconditioner.hpp"
 #include "domain_decomposition/bddc/subdomains/read_partition.hpp"
 #include "krylov/cg.hpp"
 #include "linalg/spmv/relative_curvature.hpp"

@@ -53,6 +53,15 @@ CsrView<T> CsrView<T>::unchecked(const Device& device, std::int64_t rows, std::i
                                    borrow(device, values, nonzeros)));
 }
 
+template <class T>
+CsrView<T> CsrView<T>::unchecked(const Device& device, std::int64_t rows, std::int64_t columns,
+                                 std::int64_t nonzeros, const std::int32_t* row_offsets,
+                                 const std::int32_t* column_indices, const T* values) {
+  return CsrView(Csr<T>::unchecked(rows, columns, widen(device, row_offsets, rows + 1),
+                                   borrow(device, column_indices, nonzeros),
+                                   borrow(device, values, nonzeros)));
+}
+
 #define ECHELON_INSTANTIATE(T) template class CsrView<T>;
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE

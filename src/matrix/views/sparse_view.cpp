@@ -2,7 +2,7 @@
 #include "backend/api_boundary.hpp"
 #include "matrix/shape.hpp"
 #include "matrix/views/borrowed_arrays.hpp"
-#include "matrix/views/gather.hpp"
+#include "matrix/views/sparse_view_state.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/sparse_view.hpp>
@@ -269,21 +269,13 @@ Csr<T> in_place(const Device& device, const SparsePattern& pattern, const T* val
 }  // namespace
 
 template <class T>
-struct SparseView<T>::State {
-  Csr<T> csr;
-  std::int64_t source_count;  ///< stored elements of the caller's arrays
-  bool in_place;
-  GatherMap map;  ///< of the values; empty in place
-};
-
-template <class T>
 SparseView<T>::SparseView(const Device& device, const SparsePattern& pattern, const T* values) {
   at_api_boundary([&] {
     check_pattern(pattern);
     check_array(values, pattern.nonzeros);
     if (has_csr_form(pattern) && columns_ascend(device, pattern)) {
-      state_ = std::make_shared<State>(
-          State{in_place<T>(device, pattern, values), pattern.nonzeros, true, GatherMap{}});
+      state_ = std::make_shared<SparseViewState<T>>(
+          SparseViewState<T>{in_place<T>(device, pattern, values), pattern.nonzeros, true, GatherMap{}});
       return;
     }
     const ConvertedPattern converted = convert(device, pattern);
@@ -292,13 +284,13 @@ SparseView<T>::SparseView(const Device& device, const SparsePattern& pattern, co
       return Array<V>(device, std::span<const V>(list));
     };
     const std::int64_t count = std::ssize(converted.columns);
-    state_ = std::make_shared<State>(
-        State{Csr<T>::unchecked(pattern.rows, pattern.columns, on_device(converted.offsets),
-                                on_device(converted.columns), Array<T>(device, count)),
-              pattern.nonzeros, false,
-              GatherMap{converted.source_offsets.empty() ? Array<std::int64_t>()
-                                                         : on_device(converted.source_offsets),
-                        on_device(converted.sources)}});
+    state_ = std::make_shared<SparseViewState<T>>(
+        SparseViewState<T>{Csr<T>::unchecked(pattern.rows, pattern.columns, on_device(converted.offsets),
+                                             on_device(converted.columns), Array<T>(device, count)),
+                           pattern.nonzeros, false,
+                           GatherMap{converted.source_offsets.empty() ? Array<std::int64_t>()
+                                                                      : on_device(converted.source_offsets),
+                                     on_device(converted.sources)}});
     update_values(values);
   });
 }
@@ -315,14 +307,12 @@ bool SparseView<T>::is_in_place() const {
 
 template <class T>
 void SparseView<T>::update_values(const T* values) {
-  State& own = *state_;
-  const Device& device = own.csr.device();
+  SparseViewState<T>& own = *state_;
   if (own.in_place) {
-    own.csr.values() = borrow(device, values, own.source_count);
-    return;
+    own.csr.values() = own.values_of(values);
+  } else {
+    own.gather_into(own.csr.values(), values);
   }
-  check_array(values, own.source_count);
-  if (own.source_count > 0) gather(device, own.map, values, own.csr.nonzeros(), own.csr.values().data());
 }
 
 #define ECHELON_INSTANTIATE(T) template class SparseView<T>;

@@ -4,6 +4,7 @@
 #include "matrix/assign.hpp"
 #include "matrix/row_blocks.hpp"
 #include "matrix/views/borrowed_arrays.hpp"
+#include "matrix/views/sparse_view_state.hpp"
 #include "solver/answer/argument_checks.hpp"
 #include "solver/answer/columns_solve.hpp"
 #include "solver/answer/least_squares.hpp"
@@ -17,6 +18,7 @@
 #include "support/stopwatch.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/preconditioner.hpp>
 #include <echelon/solver.hpp>
 
 #include <fmt/format.h>
@@ -34,8 +36,8 @@ namespace echelon {
 namespace {
 
 /// The object that a solver has, unless it was moved from.
-template <class Object>
-Object& of_solver(const std::unique_ptr<Object>& object) {
+template <class Pointer>
+typename Pointer::element_type& of_solver(const Pointer& object) {
   if (object == nullptr)
     throw Error("the solver has been moved from: only the one that it was moved to solves");
   return *object;
@@ -47,15 +49,24 @@ template <class T>
 Solver<T>::Solver(std::unique_ptr<SolverImplementation<T>> implementation)
     : implementation_(std::move(implementation)) {
   at_api_boundary([this] {
-    state_ = std::make_unique<SolverState<T>>();
+    state_ = std::make_shared<SolverState<T>>();
+    state_->owner = this;
     state_->residual_check = on_target<targets_of<T>>(
         device(), [this]<class Target>() { return make_residual_check<Target, T>(device()); });
   });
 }
 template <class T>
-Solver<T>::Solver(Solver&&) noexcept = default;
+Solver<T>::Solver(Solver&& other) noexcept
+    : implementation_(std::move(other.implementation_)), state_(std::move(other.state_)) {
+  if (state_ != nullptr) state_->owner = this;
+}
 template <class T>
-Solver<T>& Solver<T>::operator=(Solver&&) noexcept = default;
+Solver<T>& Solver<T>::operator=(Solver&& other) noexcept {
+  implementation_ = std::move(other.implementation_);
+  state_ = std::move(other.state_);
+  if (state_ != nullptr) state_->owner = this;
+  return *this;
+}
 template <class T>
 Solver<T>::~Solver() = default;
 
@@ -125,34 +136,39 @@ Report Solver<T>::update_values(std::span<const T> values, const Control& contro
   if (!state.ready) throw Error("update_values was called before setup (or factor)");
   const Csr<T>* const given = state.given.csr();
   if (given == nullptr) throw Error("values alone are not enough for a matrix that is not sparse");
+  const SparseViewState<T>* const view = state.given.sparse_view();
   const std::int64_t count = std::ssize(values);
-  if (count != given->nonzeros()) {
-    throw DimensionMismatch(
-        fmt::format("{} values for a matrix with {} stored elements", count, given->nonzeros()));
+  const std::int64_t stored = view != nullptr ? view->source_count : given->nonzeros();
+  if (count != stored) {
+    throw DimensionMismatch(fmt::format("{} values for a matrix with {} stored elements", count, stored));
   }
-  auto revalued = std::make_unique<Csr<T>>(
-      CsrAccess::with_pattern_of<T>(*given, borrow(given->device(), values.data(), count)));
+  auto revalued = std::make_unique<Csr<T>>(at_api_boundary([&] {
+    return CsrAccess::with_pattern_of<T>(*given, view != nullptr
+                                                     ? view->values_of(values.data())
+                                                     : borrow(given->device(), values.data(), count));
+  }));
   // The method may refer to the matrix that it was set up for until its update ends.
   const std::unique_ptr<Csr<T>> previous = std::exchange(state.revalued, std::move(revalued));
-  return update_values(MatrixRef<T>(*state.revalued), control);
+  return update_values(MatrixRef<T>(*state.revalued, view), control);
 }
 
 template <class T>
 void Solver<T>::set_preconditioner(const Preconditioner<T>& preconditioner) {
   SolverImplementation<T>& method = of_solver(implementation_);
   check_same_memory(device(), "the solver", preconditioner.device(), "the preconditioner");
-  if (preconditioner.solver() == nullptr && !preconditioner.callable()) {
+  if (!preconditioner.is_solver() && !preconditioner.callable()) {
     throw Error("the preconditioner is an empty function");
   }
-  for (const Solver<T>* other = preconditioner.solver(); other != nullptr;
-       other = of_solver(other->state_).preconditioner) {
+  const Preconditioner<T>* next = &preconditioner;
+  while (next != nullptr && next->is_solver()) {
+    const Solver<T>* const other = next->solver();
     if (other == this) {
       throw Error("a solver cannot be its own preconditioner, neither directly nor through others");
     }
+    next = other->state_->preconditioner ? &*other->state_->preconditioner : nullptr;
   }
   at_api_boundary([&] { method.set_preconditioner(preconditioner); });
-  state_->preconditioner = preconditioner.solver();
-  state_->has_preconditioner = true;
+  state_->preconditioner = preconditioner;
   state_->transposed.reset();
   state_->workspaces.clear();
 }
@@ -264,11 +280,11 @@ const Solver<T>& Solver<T>::transposed() const {
   auto system = std::make_unique<TransposedSystem<T>>();
   const SolverImplementation<T>& method = *implementation_;
   system->transpose.form(state.given, has_factor(state.setup) && method.factored_matrix().is_sparse());
-  if (auto of_factors = method_for_transpose(method, state.setup)) {
+  if (auto of_factors = method_for_transpose(method, state, system->transpose.matrix())) {
     of_factors->set_description(method.name(), method.changed_options());
     system->solver.emplace(std::move(of_factors));
     system->solver->state_->given_exponent = state.exponent;
-  } else if (!state.has_preconditioner && method.maker()) {
+  } else if (!state.preconditioner && method.maker()) {
     system->solver.emplace(method.maker()());
   } else {
     throw Error(method.name() +
@@ -300,14 +316,25 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
       return transposed().solve(B, X, of_transpose);
     }
     check_operands<T>(state.matrix, control.operation, device(), B, X);
-    if (const Solver<T>* const preconditioner = state.preconditioner) {
-      check_preconditioner(of_solver(preconditioner->state_), state.matrix.rows());
+    if (state.preconditioner && state.preconditioner->is_solver()) {
+      check_preconditioner(*state.preconditioner->solver()->state_, state.matrix.rows());
     }
     return solve_columns(*implementation_, state, B, X, control);
   });
 }
 
-#define ECHELON_INSTANTIATE(T) template class Solver<T>;
+template <class T>
+const Solver<T>* Preconditioner<T>::solver() const {
+  if (!is_solver_) return nullptr;
+  const std::shared_ptr<const SolverState<T>> state = state_.lock();
+  if (state == nullptr)
+    throw Error("the solver that was given as the preconditioner does not exist any more");
+  return state->owner;
+}
+
+#define ECHELON_INSTANTIATE(T) \
+  template class Solver<T>;    \
+  template class Preconditioner<T>;
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

@@ -16,6 +16,7 @@
 #include "support/workspace_pool.hpp"
 
 #include <echelon/matrix/dense.hpp>
+#include <echelon/preconditioner.hpp>
 #include <echelon/solver.hpp>
 
 #include <algorithm>
@@ -90,7 +91,8 @@ struct TransposedSystem {
 /// square or product of elements leaves the range of T; right-hand sides are scaled likewise.
 template <class T>
 struct SolverState {
-  MatrixRef<T> given;  ///< A
+  const Solver<T>* owner = nullptr;  ///< where the solver is now
+  MatrixRef<T> given;                ///< A
   MatrixRef<T> matrix;
   Matrix<T> scaled_copy;
   std::optional<Stencil<T>> scaled_stencil;
@@ -113,8 +115,7 @@ struct SolverState {
   double setup_seconds = 0;
   std::unique_ptr<ResidualCheck<T>> residual_check;  // for setup
   WorkspacePool<SolveWorkspace<T>> workspaces;
-  const Solver<T>* preconditioner = nullptr;  ///< that set_preconditioner was given
-  bool has_preconditioner = false;            ///< set_preconditioner was given a solver or a function
+  std::optional<Preconditioner<T>> preconditioner;  ///< that set_preconditioner was given
 };
 
 }  // namespace echelon

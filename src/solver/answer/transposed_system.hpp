@@ -12,6 +12,7 @@
 #include <echelon/matrix/dense.hpp>
 #include <echelon/solver.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,21 +46,37 @@ class SymmetricMethod final : public SolverImplementation<T> {
   const Outcome& outcome_;
 };
 
-inline bool is_for_symmetric_matrices(const std::string& name) {
+/// Whether A is known to equal its transpose: both are sparse matrices on the host with the same elements.
+template <class T>
+bool equals_transpose(const MatrixRef<T>& A, const MatrixRef<T>& transpose) {
+  if (!A.is_sparse() || !transpose.is_sparse() || !A.device().on_host()) return false;
+  const auto equal = [](const auto& a, const auto& b) {
+    return std::equal(a.data(), a.data() + a.size(), b.data(), b.data() + b.size());
+  };
+  return equal(A.csr()->row_offsets(), transpose.csr()->row_offsets()) &&
+         equal(A.csr()->column_indices(), transpose.csr()->column_indices()) &&
+         equal(A.csr()->values(), transpose.csr()->values());
+}
+
+/// Whether a method that is set up for A may serve as one for A^T. Methods for diagonally dominant matrices
+/// take unsymmetric ones as well.
+template <class T>
+bool serves_transpose(const std::string& name, const MatrixRef<T>& A, const MatrixRef<T>& transpose) {
   const MethodNeeds needs = find_method(name).needs;
   return needs == MethodNeeds::symmetric || needs == MethodNeeds::symmetric_positive_definite ||
-         needs == MethodNeeds::diagonally_dominant;
+         (needs == MethodNeeds::diagonally_dominant && equals_transpose(A, transpose));
 }
 
 /// The method for A^T that a set-up for A allows without another one; null if there is none. A Hermitian A
 /// differs from its transpose.
 template <class T>
 std::unique_ptr<SolverImplementation<T>> method_for_transpose(const SolverImplementation<T>& method,
-                                                              const Outcome& setup) {
-  if (!has_factor(setup)) return nullptr;
+                                                              const SolverState<T>& state,
+                                                              const MatrixRef<T>& transpose) {
+  if (!has_factor(state.setup)) return nullptr;
   if (auto transposed = method.transposed()) return transposed;
-  if (!is_complex<T> && is_for_symmetric_matrices(method.name()))
-    return std::make_unique<SymmetricMethod<T>>(method, setup);
+  if (!is_complex<T> && serves_transpose(method.name(), state.given, transpose))
+    return std::make_unique<SymmetricMethod<T>>(method, state.setup);
   return nullptr;
 }
 

@@ -215,14 +215,36 @@ class IterativeMethod : public SolverImplementation<T> {
     multiply(workspace.backend, static_cast<T>(workspace.scale.matrix_factor()), A_, x, T{0}, y);
   }
 
-  /// Computes y(column) = A x(column) for the scaled, sparse A.
+  /// Whether one product of A and several vectors takes less time than one for each of them.
+  [[nodiscard]] bool multiplies_columns() const {
+    return A_.is_sparse() || (A_.is_operator() && A_.linear_operator()->takes_columns());
+  }
+  /// Computes y(column) = A x(column) for the scaled A, if multiplies_columns().
   template <class X, class Y>
   void apply_operator(std::span<const IteratedColumn> columns, X x, Y y) const {
+    if (A_.is_operator()) return apply_linear_operator(columns, x, y);
     for_column_products(
         columns.front().workspace->backend, *A_.csr(), columns, [&](const IteratedColumn& column) {
           const auto factor = static_cast<T>(column.workspace->scale.matrix_factor());
           return VectorProduct{static_cast<const T*>(x(column)), StoreScaled<T>{factor, y(column)}};
         });
+  }
+
+  /// Computes y(column) = A x(column) by one product, for which the vectors are copied into a matrix.
+  template <class X, class Y>
+  void apply_linear_operator(std::span<const IteratedColumn> columns, X x, Y y) const {
+    SolveWorkspace& first = *columns.front().workspace;
+    const int count = static_cast<int>(columns.size());
+    first.operands.make_room(count);
+    first.products.make_room(count);
+    const MultiVector<T> operands = first.operands.first(count);
+    const MultiVector<T> products = first.products.first(count);
+    for (int c = 0; c < count; ++c)
+      first.backend.copy(A_.columns(), x(columns[static_cast<std::size_t>(c)]), operands[c]);
+    A_.linear_operator()->apply(operands.matrix(0, count, this->device()),
+                                products.matrix(0, count, this->device()));
+    for (int c = 0; c < count; ++c)
+      first.backend.copy(A_.rows(), products[c], y(columns[static_cast<std::size_t>(c)]));
   }
 
   /// Whether use_preconditioned() writes z.

@@ -58,7 +58,7 @@ class MethodPreconditioner {
   /// Kind of operator. A user's callable is assumed to be symmetric, as its interface requires.
   [[nodiscard]] AppliedOperator applied_operator() const {
     const SolverImplementation<T>* method = named();
-    if (method == nullptr && user_ && user_->solver() != nullptr) {
+    if (method == nullptr && user_ && user_->is_solver()) {
       method = &user_solver();
       const bool whole_solve =
           !applies_user_solver() && find_method(method->name()).kind != MethodKind::direct;
@@ -77,7 +77,7 @@ class MethodPreconditioner {
       return z;
     }
     for (int c = 0; c < r.columns(); ++c) {
-      if (user_->solver() != nullptr) {
+      if (user_->is_solver()) {
         solve_with_user_solver(r.rows(), r[c], z[c]);
       } else {
         user_->callable()(r[c], z[c]);
@@ -92,7 +92,7 @@ class MethodPreconditioner {
   }
   /// Whether the preconditioner is a user's solver whose single application is cheaper than a whole solve.
   [[nodiscard]] bool applies_user_solver() const {
-    return user_ && user_->solver() != nullptr && find_method(user_solver().name()).usable_as_preconditioner;
+    return user_ && user_->is_solver() && find_method(user_solver().name()).usable_as_preconditioner;
   }
   void solve_with_user_solver(std::int64_t n, const T* r, T* z) const {
     const Report report =

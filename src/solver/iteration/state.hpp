@@ -133,10 +133,17 @@ struct IterationWorkspace : Workspace {
 
   IterationWorkspace(const Device& device, std::int64_t size) : IterationWorkspace(device, size, size) {}
   IterationWorkspace(const Device& device, std::int64_t rows, std::int64_t unknowns)
-      : n(rows), columns(unknowns), backend(device), state_array(device, 1), r(device, rows) {}
+      : n(rows),
+        columns(unknowns),
+        backend(device),
+        state_array(device, 1),
+        r(device, rows),
+        operands(device, unknowns, 0),
+        products(device, rows, 0) {}
   [[nodiscard]] std::size_t bytes() const override {
     const std::size_t shared = preconditioner ? preconditioner->bytes() : 0;  // counted by each of the others
-    std::size_t bytes = r.bytes() + iterate.bytes() + states.bytes() + shared;
+    std::size_t bytes =
+        r.bytes() + iterate.bytes() + states.bytes() + operands.bytes() + products.bytes() + shared;
     for (const auto& workspace : others) bytes += workspace->bytes() - shared;
     return bytes;
   }
@@ -164,6 +171,8 @@ struct IterationWorkspace : Workspace {
   const Control* control = nullptr;  ///< of the solve in progress
   Array<T> r;                        ///< b - A x at a (re)start
   Array<T> iterate;                  ///< x during the solve, once it was asked for
+  MultiVectorArray<T> operands;      ///< copies of vectors that a linear operator multiplies together
+  MultiVectorArray<T> products;      ///< A times the operands
   std::unique_ptr<ResidualCheck<T>> residual_check;
   std::shared_ptr<Workspace> preconditioner;  ///< of the method's operator M, for all columns together
   Array<T> consistent_rhs;                    ///< the part of b in the range of a singular A

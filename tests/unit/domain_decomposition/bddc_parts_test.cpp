@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "domain_decomposition/bddc/constraints.hpp"
 #include "domain_decomposition/bddc/local/factor.hpp"
 #include "domain_decomposition/bddc/local/problem.hpp"
-#include "domain_decomposition/bddc/null_space.hpp"
-#include "domain_decomposition/bddc/preconditioner.hpp"
-#include "domain_decomposition/bddc/scaling.hpp"
+#include "domain_decomposition/bddc/preconditioner/constraints.hpp"
+#include "domain_decomposition/bddc/preconditioner/null_space.hpp"
+#include "domain_decomposition/bddc/preconditioner/preconditioner.hpp"
+#include "domain_decomposition/bddc/preconditioner/scaling.hpp"
 
 #include <echelon/domain_decomposition/cube_elements.hpp>
 #include <echelon/generate.hpp>

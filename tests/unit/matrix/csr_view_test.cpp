@@ -99,6 +99,11 @@ TEST(CsrView, WrongArrays_AreRefused) {
   const CsrView<double> unchecked =
       CsrView<double>::unchecked(Device(), 2, 2, 2, offsets.data(), beyond.data(), values.data());
   EXPECT_EQ(unchecked.csr().column_indices().data(), beyond.data());
+  const std::vector<std::int32_t> narrow = {0, 1, 2};
+  const CsrView<double> widened =
+      CsrView<double>::unchecked(Device(), 2, 2, 2, narrow.data(), beyond.data(), values.data());
+  EXPECT_EQ(widened.csr().row_offsets().to_vector(), offsets);
+  EXPECT_EQ(widened.csr().column_indices().data(), beyond.data());
 }
 
 TEST(Array, BorrowedElements_AreCopiedByCopiesOnly) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "support/matrix/sparse_arrays.hpp"
+
 #include <echelon/echelon.hpp>
 #include <echelon/matrix/sparse_view.hpp>
 
@@ -16,21 +18,6 @@
 namespace echelon::test {
 namespace {
 
-/// Arrays of a matrix in some layout.
-template <class I, class T>
-struct Arrays {
-  std::vector<I> offsets_or_rows, indices;
-  std::vector<T> values;
-};
-
-struct ArrayForm {
-  SparseLayout layout;
-  StoredElements stored;
-  std::int32_t base;
-  bool shuffled;
-  bool repeated;
-};
-
 /// Random elements of an m by n matrix; with `stored` of a symmetric one.
 template <class T>
 std::vector<Triplet<T>> random_elements(std::int32_t m, std::int32_t n, StoredElements stored,
@@ -46,35 +33,6 @@ std::vector<Triplet<T>> random_elements(std::int32_t m, std::int32_t n, StoredEl
     }
   }
   return triplets;
-}
-
-template <class I, class T>
-Arrays<I, T> arrays_of(std::vector<Triplet<T>> triplets, std::int32_t m, std::int32_t n, const ArrayForm& as,
-                       unsigned seed) {
-  std::mt19937 random(seed);
-  if (as.shuffled) std::shuffle(triplets.begin(), triplets.end(), random);
-  const bool by_rows = as.layout == SparseLayout::csr;
-  if (as.layout != SparseLayout::coo) {
-    std::stable_sort(triplets.begin(), triplets.end(), [&](const auto& a, const auto& b) {
-      return by_rows ? a.row < b.row : a.column < b.column;
-    });
-  }
-  Arrays<I, T> arrays;
-  const auto lines = static_cast<std::size_t>(by_rows ? m : n);
-  if (as.layout != SparseLayout::coo) arrays.offsets_or_rows.assign(lines + 1, static_cast<I>(as.base));
-  for (const Triplet<T>& t : triplets) {
-    const auto row = static_cast<I>(t.row + as.base);
-    const auto column = static_cast<I>(t.column + as.base);
-    if (as.layout == SparseLayout::coo) {
-      arrays.offsets_or_rows.push_back(row);
-    } else {
-      for (auto line = static_cast<std::size_t>(by_rows ? t.row : t.column); line < lines; ++line)
-        ++arrays.offsets_or_rows[line + 1];
-    }
-    arrays.indices.push_back(as.layout == SparseLayout::csc ? row : column);
-    arrays.values.push_back(t.value);
-  }
-  return arrays;
 }
 
 /// The matrix of these elements, mirrored if half of them are given.
@@ -102,19 +60,6 @@ void expect_equal(const Csr<T>& A, const std::map<std::pair<std::int64_t, std::i
   }
 }
 
-template <class I, class T>
-SparsePattern pattern_of(const Arrays<I, T>& arrays, std::int64_t m, std::int64_t n, const ArrayForm& as) {
-  return {as.layout,
-          m,
-          n,
-          std::ssize(arrays.values),
-          arrays.offsets_or_rows.data(),
-          arrays.indices.data(),
-          as.base,
-          as.stored,
-          false};
-}
-
 template <class Pair>
 class SparseViewOf : public testing::Test {};
 using IndicesAndValues = testing::Types<std::pair<std::int32_t, double>, std::pair<std::int64_t, double>,
@@ -137,7 +82,7 @@ TYPED_TEST(SparseViewOf, EveryLayout_SameMatrixAlsoWithNewValues) {
             const auto some = random_elements<T>(m, n, stored, ++seed);
             triplets.insert(triplets.end(), some.begin(), some.end());
           }
-          Arrays<I, T> arrays = arrays_of<I>(triplets, m, n, as, seed);
+          SparseArrays<I, T> arrays = arrays_of<I>(triplets, m, n, as, seed);
           SparseView<T> view(pattern_of(arrays, m, n, as), arrays.values.data());
           expect_equal(view.csr(), reference(triplets, stored));
           const bool csr_form = layout == SparseLayout::csr && stored == StoredElements::all && base == 0 &&
@@ -186,6 +131,45 @@ TEST(SparseView, SolverWithNewValues_SameFactorisationObject) {
   ASSERT_EQ(solver.update_values(view.csr()).status, Status::ready);
   ASSERT_TRUE(solver.solve(std::vector<double>{5, 4}, x).solved());
   EXPECT_DOUBLE_EQ(x[0], 0.5);
+}
+
+TEST(SparseView, UpdateByValuesAlone_InTheOrderOfTheArrays) {
+  // [2 1; 0 4] by columns, counted from 1, then multiplied by ten
+  const std::vector<std::int64_t> offsets = {1, 2, 4};
+  const std::vector<std::int64_t> rows = {1, 2, 1};
+  const std::vector<double> values = {2, 4, 1};
+  SparseView<double> view({SparseLayout::csc, 2, 2, 3, offsets.data(), rows.data(), 1}, values.data());
+  Solver<double> solver = make_solver<double>("sparse-lu", Device());
+  ASSERT_TRUE(solver.setup(view).ready());
+  std::vector<double> x(2);
+  for (const double factor : {10.0, 0.5}) {
+    const std::vector<double> later = {factor * 2, factor * 4, factor * 1};
+    ASSERT_TRUE(solver.update_values(later).ready());
+    ASSERT_TRUE(solver.solve(std::vector<double>{3, 4}, x).solved());
+    EXPECT_DOUBLE_EQ(x[0], 1 / factor);
+    EXPECT_DOUBLE_EQ(x[1], 1 / factor);
+  }
+  EXPECT_EQ(view.csr().values()[0], 2) << "the view keeps its values";
+}
+
+TEST(SparseView, UpdateByValuesAlone_OfAHalfWithRepeatedPositions) {
+  // [4 1; 1 3], its lower half, with 3 = 1 + 2
+  const std::vector<std::int32_t> rows = {1, 0, 1, 1};
+  const std::vector<std::int32_t> columns = {1, 0, 0, 1};
+  const std::vector<double> values = {1, 4, 1, 2};
+  const SparseView<double> view(
+      {SparseLayout::coo, 2, 2, 4, rows.data(), columns.data(), 0, StoredElements::lower}, values.data());
+  for (const char* method : {"sparse-cholesky", "cg"}) {
+    Solver<double> solver = make_solver<double>(method, Device());
+    ASSERT_TRUE(solver.setup(view).ready());
+    ASSERT_TRUE(solver.update_values(std::vector<double>{4, 8, 2, 2}).ready());
+    std::vector<double> x(2);
+    ASSERT_TRUE(solver.solve(std::vector<double>{10, 8}, x).solved());
+    EXPECT_NEAR(x[0], 1, 1e-7);
+    EXPECT_NEAR(x[1], 1, 1e-7);
+    EXPECT_THROW((void)solver.update_values(std::vector<double>{4, 2, 2, 3, 1}), DimensionMismatch);
+    EXPECT_THROW((void)solver.update_values(std::vector<double>{4, 2, 3}), DimensionMismatch);
+  }
 }
 
 TEST(SparseView, Solve_TakesTheView) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,20 @@ TEST(AnySolver, Results_AreThoseOfTyped) {
   EXPECT_EQ(any.determinant().log_abs(), typed.determinant().log_abs());
   EXPECT_EQ(any.inertia(), typed.inertia());
   EXPECT_EQ(std::get<MatrixFactors<float>>(any.factors()).diagonal, typed.factors().diagonal);
+}
+
+TEST(AnySolver, Analysis_ReportsProgressAndIsCancelled) {
+  const Csr<double> A = generate::tridiagonal<double>(40, -1, 2.5, -1);
+  AnySolver any("sparse-cholesky", Device(), Scalar::float64);
+  int calls = 0;
+  const Control control{.on_progress = [&](const Progress& progress) {
+    EXPECT_EQ(progress.phase, SolverPhase::analysis);
+    ++calls;
+  }};
+  EXPECT_TRUE(any.analyze(MatrixRef<double>(A), control).ready());
+  EXPECT_GE(calls, 2);
+  const std::atomic<bool> flag = true;
+  EXPECT_EQ(any.analyze(MatrixRef<double>(A), {.cancel = &flag}).status, Status::cancelled);
 }
 
 TEST(AnySolver, ValuesAndPreconditioner_ThoseOfTyped) {

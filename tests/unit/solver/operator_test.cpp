@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace echelon::test {
 namespace {
@@ -22,6 +26,19 @@ LinearOperator<T> operator_of(const Csr<T>& A, std::int64_t& calls) {
       y[i] = sum;
     }
   });
+}
+
+/// operator_of() for several vectors in each call, whose numbers of columns are noted.
+template <class T>
+LinearOperator<T> operator_of_columns(const Csr<T>& A, std::vector<std::int64_t>& widths) {
+  return LinearOperator<T>::of_columns(A.rows(), A.columns(),
+                                       [&A, &widths](DenseView<const T> X, DenseView<T> Y) {
+                                         widths.push_back(X.columns());
+                                         std::int64_t calls = 0;
+                                         const LinearOperator<T> one = operator_of(A, calls);
+                                         for (std::int64_t j = 0; j < X.columns(); ++j)
+                                           one.apply(X.column(j), Y.column(j));
+                                       });
 }
 
 bool is_krylov(const std::string& name) {
@@ -53,6 +70,63 @@ void expect_krylov_methods_solve() {
 TEST(Operator, KrylovMethods_SolveWithProductsAlone) {
   expect_krylov_methods_solve<double>();
   expect_krylov_methods_solve<float>();
+}
+
+TEST(Operator, SeveralColumns_MultipliedTogetherWithTheBitsOfEach) {
+  const Problem problem = convection_diffusion(20, 0);
+  const Csr<double> A = problem.csr<double>();
+  const Dense<double> b = random_dense<double>(problem.n, 11, 3);
+  std::int64_t calls = 0;
+  const LinearOperator<double> one = operator_of(A, calls);
+  std::vector<std::int64_t> widths;
+  const LinearOperator<double> several = operator_of_columns(A, widths);
+  EXPECT_FALSE(one.takes_columns());
+  EXPECT_TRUE(several.takes_columns());
+  for (const char* method : {"cg", "cocg", "minres", "bicgstab", "gmres"}) {
+    for (const Device& device : {Device::serial(), Device::openmp(2)}) {
+      SCOPED_TRACE(std::string(method) + " on " + device.name());
+      Solver<double> by_one = make_solver<double>(method, device);
+      Solver<double> by_several = make_solver<double>(method, device);
+      ASSERT_TRUE(by_one.setup(one).ready());
+      ASSERT_TRUE(by_several.setup(several).ready());
+      Dense<double> x(Device(), problem.n, 11);
+      Dense<double> y(Device(), problem.n, 11);
+      ASSERT_TRUE(by_one.solve(b, x).solved());
+      widths.clear();
+      ASSERT_TRUE(by_several.solve(b, y).solved());
+      EXPECT_EQ(x.to_vector(), y.to_vector());
+      const bool together = method == std::string("cg") || method == std::string("cocg");
+      EXPECT_EQ(*std::max_element(widths.begin(), widths.end()), together ? 8 : 1);
+      widths.clear();
+      ASSERT_TRUE(by_several.solve(b, y).solved());
+      EXPECT_EQ(x.to_vector(), y.to_vector()) << "memory of an earlier solve";
+    }
+  }
+}
+
+TEST(Operator, TransposeOfSeveralColumns_IsTheirs) {
+  const Csr<double> A = Csr<double>::from_triplets(2, 3, {{0, 0, 1}, {0, 2, 2}, {1, 1, 3}});
+  const Csr<double> At = transpose(A);
+  const auto multiply_by = [](const Csr<double>& M) {
+    return [&M](DenseView<const double> X, DenseView<double> Y) { multiply<double>(1, M, X, 0, Y); };
+  };
+  const auto both = LinearOperator<double>::of_columns(2, 3, multiply_by(A), multiply_by(At));
+  const auto none = LinearOperator<double>::of_columns(2, 3, multiply_by(A));
+  EXPECT_FALSE(none.has_transpose());
+  EXPECT_THROW((void)none.transposed(), Error);
+  const LinearOperator<double> transposed = both.transposed();
+  EXPECT_TRUE(transposed.takes_columns());
+  EXPECT_EQ(transposed.rows(), 3);
+  const Dense<double> X(2, 2, Array<double>{1, 1, 0, 2});
+  Dense<double> Y(Device(), 3, 2);
+  transposed.apply(X.view(), Y.view());
+  EXPECT_EQ(Y.to_vector(), (std::vector<double>{1, 3, 2, 0, 6, 0}));
+  std::vector<double> y(3);
+  both.apply_transposed(X.data(), y.data());
+  EXPECT_EQ(y, (std::vector<double>{1, 3, 2}));
+  transposed.apply_transposed(Y.data(), y.data());
+  EXPECT_EQ(y[0], 5);
+  EXPECT_EQ(y[1], 9);
 }
 
 TEST(Operator, OtherMethods_RefuseAndNameThoseThatDoNot) {
@@ -183,6 +257,56 @@ TEST(Preconditioner, SetAfterSetup_TakesTheOtherOnesPlace) {
   EXPECT_TRUE(report.solved());
   EXPECT_LE(report.iterations, 2);
   EXPECT_GT(with_jacobi, 20);
+}
+
+TEST(Preconditioner, SolverMoves_IsFollowed) {
+  const Problem problem = convection_diffusion(12, 0.3);
+  const Csr<double> A = problem.csr<double>();
+  const Dense<double> b = random_dense<double>(problem.n, 1, 4);
+  for (const char* method : {"ilu0", "sparse-lu", "bicgstab"}) {
+    SCOPED_TRACE(method);
+    Dense<double> x(Device(), problem.n, 1);
+    Dense<double> y(Device(), problem.n, 1);
+    Gmres<double> outer({}, {.flexible = true});
+    std::vector<Solver<double>> inner;
+    inner.push_back(make_solver<double>(method, Device()));
+    ASSERT_TRUE(inner.front().setup(A).ready());
+    outer.set_preconditioner(inner.front());
+    ASSERT_TRUE(outer.setup(A).ready());
+    ASSERT_TRUE(outer.solve(b, x).solved());
+    Solver<double> moved = std::move(inner.front());
+    inner.clear();
+    ASSERT_TRUE(outer.solve(b, y).solved());
+    EXPECT_EQ(x.to_vector(), y.to_vector());
+    Solver<double> elsewhere = std::move(outer);
+    ASSERT_TRUE(elsewhere.solve(b, y).solved());
+    EXPECT_EQ(x.to_vector(), y.to_vector());
+    EXPECT_THROW(moved.set_preconditioner(moved), Error);
+  }
+}
+
+TEST(Preconditioner, SolverDestroyed_ErrorExplains) {
+  const Csr<double> A = convection_diffusion(6, 0).csr<double>();
+  const std::vector<double> b(36, 1.0);
+  std::vector<double> x(36);
+  Cg<double> outer;
+  {
+    Jacobi<double> inner;
+    inner.setup(A);
+    outer.set_preconditioner(inner);
+    ASSERT_TRUE(outer.setup(A).ready());
+    ASSERT_TRUE(outer.solve(b, x).solved());
+  }
+  try {
+    (void)outer.solve(b, x);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("does not exist any more"), std::string::npos) << error.what();
+  }
+  Jacobi<double> other;
+  other.setup(A);
+  outer.set_preconditioner(other);
+  EXPECT_TRUE(outer.solve(b, x).solved());
 }
 
 TEST(Preconditioner, WholeSolve_InsideFlexibleGmres) {

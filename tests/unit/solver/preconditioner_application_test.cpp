@@ -90,6 +90,18 @@ TEST(PreconditionerApplication, SeveralColumns_AreAppliedLikeOne) {
   }
 }
 
+TEST(PreconditionerApplication, SolverMoves_IsFollowed) {
+  const Csr<double> A = Csr<double>::from_triplets(2, 2, {{0, 0, 4}, {0, 1, 1}, {1, 0, 1}, {1, 1, 2}});
+  Jacobi<double> jacobi;
+  ASSERT_TRUE(jacobi.setup(A).ready());
+  PreconditionerApplication<double> apply(jacobi, 2);
+  const Solver<double> moved = std::move(jacobi);
+  const std::vector<double> r = {8, 6};
+  std::vector<double> z(2);
+  apply(r.data(), z.data());
+  EXPECT_EQ(z, (std::vector<double>{2, 3}));
+}
+
 TEST(PreconditionerApplication, UnusableSolver_IsRefused) {
   const Csr<double> A = tridiagonal(4);
   auto cg = make_solver<double>("cg", Device::serial());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "domain_decomposition/bddc/device_crout.cuh"
-#include "domain_decomposition/bddc/device_kernels.cuh"
-#include "domain_decomposition/bddc/device_schur.cuh"
+#include "domain_decomposition/bddc/cuda/crout.cuh"
+#include "domain_decomposition/bddc/cuda/kernels.cuh"
+#include "domain_decomposition/bddc/cuda/schur.cuh"
 #include "domain_decomposition/schur/blocks.hpp"
 
 #include <echelon/linalg.hpp>

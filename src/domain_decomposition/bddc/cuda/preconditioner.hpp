@@ -8,8 +8,8 @@
 /// that read each matrix once. Sums are formed in the order of the subdomains, whatever the timing.
 #pragma once
 
-#include "domain_decomposition/bddc/device_interiors.hpp"
-#include "domain_decomposition/bddc/preconditioner.hpp"
+#include "domain_decomposition/bddc/cuda/interiors.hpp"
+#include "domain_decomposition/bddc/preconditioner/preconditioner.hpp"
 
 #include <echelon/array.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "domain_decomposition/bddc/scaling.hpp"
+#include "domain_decomposition/bddc/preconditioner/scaling.hpp"
 
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"

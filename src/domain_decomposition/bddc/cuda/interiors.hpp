@@ -6,7 +6,7 @@
 /// them, and leaves a Schur complement for each.
 #pragma once
 
-#include "domain_decomposition/bddc/preconditioner.hpp"
+#include "domain_decomposition/bddc/preconditioner/preconditioner.hpp"
 #include "sparse_direct/multifrontal/device_factorization.hpp"
 
 #include <echelon/array.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "domain_decomposition/bddc/preconditioner.hpp"
+#include "domain_decomposition/bddc/preconditioner/preconditioner.hpp"
 
 #include "domain_decomposition/bddc/subdomains/parallel.hpp"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "domain_decomposition/bddc/device_crout.cuh"
-
-#include "domain_decomposition/bddc/device_interiors.hpp"
-#include "domain_decomposition/bddc/device_kernels.cuh"
+#include "domain_decomposition/bddc/cuda/crout.cuh"
+#include "domain_decomposition/bddc/cuda/interiors.hpp"
+#include "domain_decomposition/bddc/cuda/kernels.cuh"
 #include "studies/crout/cuda/iteration.cuh"
 #include "studies/crout/cuda/trsm.cuh"
 #include "studies/crout/iteration_outcome.hpp"

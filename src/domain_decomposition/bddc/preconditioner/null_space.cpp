@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "domain_decomposition/bddc/null_space.hpp"
+#include "domain_decomposition/bddc/preconditioner/null_space.hpp"
 
 #include "backend/host/host.hpp"
-#include "domain_decomposition/bddc/orthonormal.hpp"
+#include "domain_decomposition/bddc/preconditioner/orthonormal.hpp"
 #include "domain_decomposition/bddc/subdomains/parallel.hpp"
 #include "domain_decomposition/bddc/subdomains/partition.hpp"
 #include "linalg/blas/decompositions.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "domain_decomposition/bddc/constraints.hpp"
+#include "domain_decomposition/bddc/preconditioner/constraints.hpp"
 
-#include "domain_decomposition/bddc/orthonormal.hpp"
+#include "domain_decomposition/bddc/preconditioner/orthonormal.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
 #include "backend/device/memory.hpp"
-#include "domain_decomposition/bddc/device_kernels.cuh"
-#include "domain_decomposition/bddc/device_preconditioner.hpp"
-#include "domain_decomposition/bddc/device_schur.cuh"
+#include "domain_decomposition/bddc/cuda/kernels.cuh"
+#include "domain_decomposition/bddc/cuda/preconditioner.hpp"
+#include "domain_decomposition/bddc/cuda/schur.cuh"
 #include "support/stopwatch.hpp"
 #include "support/text.hpp"
 #include "support/workspace_pool.hpp"

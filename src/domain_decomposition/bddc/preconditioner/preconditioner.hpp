@@ -9,10 +9,10 @@
 /// on the number of threads.
 #pragma once
 
-#include "domain_decomposition/bddc/coarse_problem.hpp"
-#include "domain_decomposition/bddc/constraints.hpp"
 #include "domain_decomposition/bddc/local/problem.hpp"
-#include "domain_decomposition/bddc/scaling.hpp"
+#include "domain_decomposition/bddc/preconditioner/coarse_problem.hpp"
+#include "domain_decomposition/bddc/preconditioner/constraints.hpp"
+#include "domain_decomposition/bddc/preconditioner/scaling.hpp"
 #include "domain_decomposition/bddc/subdomains/interface.hpp"
 #include "domain_decomposition/bddc/subdomains/subdomains.hpp"
 #include "support/setup_control.hpp"

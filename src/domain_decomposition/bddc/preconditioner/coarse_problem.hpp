@@ -3,7 +3,7 @@
 #pragma once
 
 #include "domain_decomposition/bddc/local/factor.hpp"
-#include "domain_decomposition/bddc/null_space.hpp"
+#include "domain_decomposition/bddc/preconditioner/null_space.hpp"
 
 #include <echelon/cancellation.hpp>
 #include <echelon/matrix/csr.hpp>

@@ -2,7 +2,7 @@
 /// Inverses of local Schur complements by Crout's iteration on a GPU.
 #pragma once
 
-#include "domain_decomposition/bddc/device_schur.cuh"
+#include "domain_decomposition/bddc/cuda/schur.cuh"
 #include "domain_decomposition/bddc/local/factor.hpp"
 
 #include <echelon/cancellation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "domain_decomposition/bddc/coarse_problem.hpp"
+#include "domain_decomposition/bddc/preconditioner/coarse_problem.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
 #include "backend/device/memory.hpp"
-#include "domain_decomposition/bddc/device_interiors.hpp"
+#include "domain_decomposition/bddc/cuda/interiors.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/symbolic/equal_patterns.hpp"
 #include "support/hash.hpp"
