@@ -58,7 +58,8 @@ double reduce_seconds(const ec::Dense<T>& a, std::int64_t rank) {
 template <class T>
 void compare(const Sizes& sizes) {
   std::printf(
-      "\n### Compared with cuSOLVER, %s\n\n| n | inverse ms | backward error | elimination alone | getrf + getrs(I) "
+      "\n### Compared with cuSOLVER, %s\n\n| n | inverse ms | backward error | elimination alone | getrf + "
+      "getrs(I) "
       "| "
       "ratio | solve ms | getrf + getrs(b) | ratio | RREF of rank n/2 | to inverse | gemm n n n |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|---|\n",

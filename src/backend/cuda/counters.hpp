@@ -6,7 +6,8 @@
 namespace echelon {
 
 /// Numbers of CUDA runtime calls by this process, on all devices. Tests check with them that a repeated solve
-/// neither allocates nor waits. Counting costs an atomic increment, negligible compared with a call of microseconds.
+/// neither allocates nor waits. Counting costs an atomic increment, negligible compared with a call of
+/// microseconds.
 struct CudaCounts {
   std::int64_t allocations = 0;       ///< of device memory
   std::int64_t frees = 0;             ///< of device memory

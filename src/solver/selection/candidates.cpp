@@ -200,7 +200,8 @@ class Candidates {
     if (!sparse_) return {30, 30};
     if (graph_ != DominanceKind::none) return weak ? TrialLimits{120, 75} : TrialLimits{60, 40};
     if (!weak) return {120, 50};
-    return grows_fast_ ? TrialLimits{300, 150} : TrialLimits{least_iterations, least_iterations};
+    const bool may_take_more = strongly_dominant_ || (grows_fast_ && is_mesh_);
+    return may_take_more ? TrialLimits{300, 150} : TrialLimits{least_iterations, least_iterations};
   }
 
   /// Adds a Krylov method that multiplies `products` times by A in each iteration, and has a preconditioner

@@ -76,7 +76,7 @@ struct MethodSelection {
   /// Whether a large A of that class is a stencil on a two- or three-dimensional box, for
   /// structured-multigrid.
   bool is_stencil = false;
-  /// Whether every row of such an A is dominant by a tenth of its diagonal element or more.
+  /// Whether every row of such an A is dominant by a twentieth of its diagonal element or more.
   bool strongly_dominant = false;
   /// Whether a sample of the rows of a sparse A is dominant up to rounding.
   bool dominant_rows = false;

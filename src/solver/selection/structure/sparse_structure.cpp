@@ -58,7 +58,7 @@ void describe_row(const SparseRows<T>& rows, std::int64_t i, SparseRowSummary& f
   const double dominance = diagonal < 0 ? excess - 2 * diagonal : excess;
   const double rounding =
       machine_epsilon<T> * std::max(std::abs(diagonal), others) * static_cast<double>(length);
-  constexpr double strong_share = 0.1;
+  constexpr double strong_share = 0.05;
   facts.longest = std::max(facts.longest, length);
   add_bandwidths(rows, i, facts);
   facts.zero_diagonals += diagonal == 0 ? 1 : 0;

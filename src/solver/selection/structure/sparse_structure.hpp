@@ -22,7 +22,7 @@ struct SparseRowSummary {
   std::int64_t positive_diagonals = 0;
   std::int64_t strictly_dominant = 0;  ///< by more than the rounding of a diagonal element that is a sum
   std::int64_t weakly_dominant = 0;
-  std::int64_t strongly_dominant = 0;  ///< by a tenth of a positive diagonal element or more
+  std::int64_t strongly_dominant = 0;  ///< by a twentieth of a positive diagonal element or more
   std::int64_t lower_bandwidth = 0;
   std::int64_t upper_bandwidth = 0;
   double smallest_diagonal = INFINITY;
