@@ -92,10 +92,8 @@ class Candidates {
   /// that none does.
   std::vector<Candidate> take_singular() {
     if (sparse_ && (band_ || affordable(direct_before_krylov_seconds))) {
-      // The values of a structurally deficient A decide nothing: LU takes rows and columns of one element
-      // first.
-      const bool pivots = structure_.symmetric_values && !selection_.deficient_rank;
-      add(pivots ? "sparse-ldlt" : "sparse-lu", direct_device_.on_host() ? direct_device_ : Device(), {},
+      add(selection_.is_factored_by_lu() ? "sparse-lu" : "sparse-ldlt",
+          direct_device_.on_host() ? direct_device_ : Device(), {},
           "A is singular: a factorisation determines its rank, and whether b is in its range",
           direct_.seconds);
     }

@@ -340,9 +340,9 @@ void MethodSelection::find_factor_cost(const Csr<T>& A) {
   if (is_estimated && is_certainly_slow(*this, direct_first_seconds)) return;
   // A factorisation on a GPU has another ordering, and an analysis of its own.
   if (is_estimated && !device.on_host() && is_certainly_quick(*this, direct_first_seconds)) return;
-  const std::string method = deficient_rank || !structure.symmetric_values ? "sparse-lu"
-                             : plausibly_spd()                             ? "sparse-cholesky"
-                                                                           : "sparse-ldlt";
+  const std::string method = is_factored_by_lu() ? "sparse-lu"
+                             : plausibly_spd()   ? "sparse-cholesky"
+                                                 : "sparse-ldlt";
   AnalyzedSolver<T> found = analyze_factorization(method, A, device.on_host() ? device : Device());
   factor = found.cost;
   analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));

@@ -106,6 +106,12 @@ struct MethodSelection {
   [[nodiscard]] bool has_narrow_band() const;
   /// Whether A equals its transpose, has a positive diagonal, and nothing shows that it is indefinite.
   [[nodiscard]] bool plausibly_spd() const;
+  /// Whether LU factors a real sparse A: also a symmetric one that is singular by its pattern and has hubs or
+  /// no diagonal, as graphs have, since it takes rows and columns of one element first.
+  [[nodiscard]] bool is_factored_by_lu() const {
+    const bool is_graph = structure.zero_diagonals == structure.rows || !is_mesh();
+    return !structure.symmetric_values || (deficient_rank && is_graph);
+  }
   /// Whether a complex A equals its transpose, and not its adjoint.
   [[nodiscard]] bool is_complex_symmetric() const {
     return structure.symmetric_values && !structure.hermitian_values;
