@@ -76,6 +76,25 @@ bool suits_multigrid(const Structure& structure) {
   return structure.rows >= mesh_rows && has_even_rows(structure);
 }
 
+/// Facts about a square sparse A that come before all others.
+struct ChoiceFacts {
+  std::optional<BoxStencil> box;  ///< if it was looked for
+  SparseRowSummary rows;
+  bool symmetric;  ///< found only for rows of a Laplacian or of an SDDM matrix
+};
+
+/// Reads A once for constant coefficients on a box, where that is looked for, and else once or twice.
+template <class T>
+ChoiceFacts find_choice_facts(const Csr<T>& A, bool seeks_box) {
+  ChoiceFacts facts{seeks_box ? find_box_stencil(A) : std::nullopt, {}, false};
+  const bool constant = facts.box && facts.box->constant;
+  facts.rows = constant ? summarize_constant_rows(A, facts.box->grid) : summarize_rows(A);
+  const DominanceKind kind = facts.rows.kind();
+  if (kind == DominanceKind::laplacian || kind == DominanceKind::sddm)
+    facts.symmetric = constant ? is_symmetric_constant(A, facts.box->grid) : is_symmetric(A);
+  return facts;
+}
+
 /// Completes the structure of a Laplacian or SDDM matrix by what it is known to be.
 void describe_graph(Structure& structure) {
   structure.symmetric_pattern = structure.symmetric_values = true;
@@ -215,16 +234,13 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
 template <class T>
 void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils) {
   const bool seeks_stencil = stencils && A.rows() >= stencil_rows && device.kind() != DeviceKind::opencl;
-  const std::optional<BoxStencil> box = seeks_stencil ? find_box_stencil(A) : std::nullopt;
-  const bool constant = box && box->constant;
-  const SparseRowSummary rows = constant ? summarize_constant_rows(A, box->grid) : summarize_rows(A);
+  const ChoiceFacts facts = find_choice_facts(A, seeks_stencil);
+  const SparseRowSummary& rows = facts.rows;
   structure = sizes_of(A, rows);
-  const bool suits_graph = rows.kind() == DominanceKind::laplacian || rows.kind() == DominanceKind::sddm;
-  const bool symmetric = suits_graph && (constant ? is_symmetric_constant(A, box->grid) : is_symmetric(A));
-  const DominanceKind kind = symmetric ? rows.kind() : DominanceKind::none;
+  const DominanceKind kind = facts.symmetric ? rows.kind() : DominanceKind::none;
   // Unsymmetric stencils are those of convection.
   const bool suits_arrays =
-      box && (symmetric || rows.kind() == DominanceKind::sddm) && has_even_rows(structure);
+      facts.box && (facts.symmetric || rows.kind() == DominanceKind::sddm) && has_even_rows(structure);
   const bool is_small = structure.rows < mesh_rows;  // a factorisation may come first
   if (kind == DominanceKind::laplacian) {
     describe_graph(structure);
@@ -256,7 +272,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
   if (is_grid) {
     describe_sddm(structure, rows);
   } else {
-    describe_structure(A, rows, symmetric);
+    describe_structure(A, rows, facts.symmetric);
   }
   if (structure.zero_diagonals > 0 && kind == DominanceKind::none) {
     const std::int64_t rank = structural_rank(MatrixRef<T>(A));
@@ -268,7 +284,7 @@ void MethodSelection::choose_family(const Csr<T>& A, bool as_sddm, bool stencils
   if (is_nearly_full(*this)) return find_factor_cost(A);
   band = predict_band(A, *band, device);
   if (has_narrow_band()) return;
-  if (A.nonzeros() <= most_measured_nonzeros) factor = long_factorization(A, box);
+  if (A.nonzeros() <= most_measured_nonzeros) factor = long_factorization(A, facts.box);
   factor_deferred = factor && may_be_tried();
   if (!factor || !(factor_deferred || is_graph)) find_factor_cost(A);
   const bool long_factorization = factor->flops > measuring_flops;
