@@ -156,8 +156,8 @@ class Lobpcg {
     rotate(basis);
   }
 
-  /// True for a residual within the tolerance that is small compared with the eigenvalue, too, or at the level of
-  /// rounding.
+  /// True for a residual within the tolerance that is small compared with the eigenvalue, too, or at the
+  /// level of rounding.
   [[nodiscard]] bool is_small(double residual, double eigenvalue) const {
     constexpr double beside_eigenvalue = 1e-3;
     constexpr double rounding = 1e-14;
