@@ -2,8 +2,7 @@
 // Exact Gauss-Seidel sweeps on the GPU, compared with one core (the textbook loop and Echelon's), with
 // cuSPARSE's triangular solve (a part of a sweep, after an analysis of the matrix) and with the published
 // relaunch scheme.
-//   bench_gauss_seidel_gpu [--rows N] [--small] [--shapes | --launches] [--only] [--grids] [MATRIX.mtx[.gz]
-//   ...]
+//   bench_gauss_seidel_gpu [--rows N] [--small] [--shapes | --launches] [--only] [--grids] [MATRIX]...
 // prints a Markdown table for a matrix with the published statistics (N rows; 51,813,503 by default) in float
 // and in double, three grids, and the given matrices. --small uses small grids, --grids only the grids,
 // --only none of these, --shapes compares chunk plans instead, and --launches threads of a block and passes

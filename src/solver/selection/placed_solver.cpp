@@ -97,12 +97,16 @@ bool PlacedSolver<T>::bound_error(DenseView<const T> B, DenseView<const T> X, Op
   const bool readable = A.is_sparse() && A.device().on_host() && B.device().on_host();
   if (!readable || A.rows() <= few_rows || A.rows() != A.columns() || operation != Operation::none)
     return false;
-  const Dense<T> b = packed(B);
-  const Dense<T> x = packed(X);
+  Dense<T> own_b, own_x;  // of rows that are stored one after the other
+  const auto by_columns = [](DenseView<const T> view, Dense<T>& copy) -> DenseView<const T> {
+    if (view.layout() == Layout::column_major) return view;
+    return copy = packed(view);
+  };
+  const DenseView<const T> b = by_columns(B, own_b);
+  const DenseView<const T> x = by_columns(X, own_x);
   std::vector<double> bounds;
   for (std::int64_t j = 0; j < X.columns(); ++j) {
-    const std::optional<double> bound =
-        dominance_error_bound(*A.csr(), b.view().column(j), x.view().column(j));
+    const std::optional<double> bound = dominance_error_bound(*A.csr(), b.column(j), x.column(j));
     if (!bound || *bound > most) return false;
     bounds.push_back(*bound);
   }

@@ -136,7 +136,7 @@ TEST(DominanceBoundOfRows, NoStrictDominance_NoBound) {
   EXPECT_EQ(bound(Csr<double>::from_triplets(0, 0, {}), 1, 1).value(), 0);
 }
 
-TEST(DominanceBoundOfRows, AutoReportsIt_WithoutAFactorization) {
+TEST(DominanceBoundOfRows, AutoReportsIt_AboveTheError) {
   const Csr<double> A =
       std::get<Csr<double>>(find_generator("diagonally-dominant").make_double({{"n", 2000}}));
   std::vector<double> exact(static_cast<std::size_t>(A.rows()));
