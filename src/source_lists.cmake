@@ -64,8 +64,6 @@ set(sources_without_opencl
   dense/gauss_jordan/reduce.cpp
   domain_decomposition/bddc/solver.cpp
   domain_decomposition/schur/blocks.cpp
-  exact/rank.cpp
-  mapped_echelon/solver.cpp
   matrix/stencil/given_stencil.cpp
   matrix/stencil/stencil_product.cpp
   multigrid/structured/cycle.cpp
