@@ -69,8 +69,6 @@ set(sources_without_opencl
   multigrid/structured/cycle.cpp
   multigrid/structured/hierarchy.cpp
   multigrid/structured/solver.cpp
-  sparse_direct/banded/operations.cpp
-  sparse_direct/banded/solver.cpp
   sparse_direct/batched/operations.cpp
 )
 
