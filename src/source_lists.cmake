@@ -64,11 +64,6 @@ set(sources_without_opencl
   dense/gauss_jordan/reduce.cpp
   domain_decomposition/bddc/solver.cpp
   domain_decomposition/schur/blocks.cpp
-  matrix/stencil/given_stencil.cpp
-  matrix/stencil/stencil_product.cpp
-  multigrid/structured/cycle.cpp
-  multigrid/structured/hierarchy.cpp
-  multigrid/structured/solver.cpp
   sparse_direct/batched/operations.cpp
 )
 
