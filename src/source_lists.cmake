@@ -62,8 +62,6 @@ set(sources_without_opencl
   certification/inverse_operations.cpp
   dense/gauss_jordan/inverse.cpp
   dense/gauss_jordan/reduce.cpp
-  domain_decomposition/bddc/solver.cpp
-  domain_decomposition/schur/blocks.cpp
   sparse_direct/batched/operations.cpp
 )
 
