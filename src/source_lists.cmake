@@ -60,8 +60,6 @@ set(sources_of_targets
 # Those of them that are not compiled for OpenCL.
 set(sources_without_opencl
   certification/inverse_operations.cpp
-  dense/gauss_jordan/inverse.cpp
-  dense/gauss_jordan/reduce.cpp
   sparse_direct/batched/operations.cpp
 )
 
