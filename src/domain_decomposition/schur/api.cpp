@@ -91,11 +91,20 @@ std::unique_ptr<InteriorElimination<T>> make_elimination(const MatrixRef<T>& A,
                                                          const InterfacePartition& partition,
                                                          const Device& device, const SchurOptions& options) {
   if (A.is_sparse()) {
+    if (device.kind() == DeviceKind::opencl)
+      return sparse_elimination_on_host(*A.csr(), partition, device, options);
     return on_target<Targets::both>(device, [&]<class Target>() {
       return sparse_elimination_on<Target>(*A.csr(), partition, device, options);
     });
   }
   return dense_elimination(A.dense(), partition, device, options);
+}
+
+/// Drops the dense factorisations that the device has not. LU is on every device.
+void drop_methods_without(const Device& device, std::vector<SchurFactorization>& candidates) {
+  std::erase_if(candidates, [&](SchurFactorization candidate) {
+    return !find_method(to_string(candidate)).runs_on(device);
+  });
 }
 
 /// Whether another factorisation can succeed where this one, chosen automatically, has not.
@@ -217,8 +226,8 @@ void SchurComplement<T>::State::eliminate() {
   const Stopwatch watch;
   report.device = device;
   report.method = "schur-complement";
-  const MatrixFacts facts = on_target<Targets::both>(
-      device, [&]<class Target>() { return make_residual_check<Target, T>(device)->matrix(A); });
+  const MatrixFacts facts =
+      on_target(device, [&]<class Target>() { return make_residual_check<Target, T>(device)->matrix(A); });
   norm = facts.norm_inf;
   if (facts.row) {
     report.status = Status::not_a_number;
@@ -253,6 +262,7 @@ Outcome SchurComplement<T>::State::try_factorizations() {
   if (options.factorization == SchurFactorization::automatic) {
     candidates = {SchurFactorization::cholesky, SchurFactorization::ldlt, SchurFactorization::lu};
     if (!may_be_definite(A, partition)) candidates.erase(candidates.begin());
+    if (!A.is_sparse()) drop_methods_without(device, candidates);
   }
   Outcome outcome;
   for (const SchurFactorization candidate : candidates) {
@@ -280,7 +290,8 @@ const Solver<T>* SchurComplement<T>::State::solver_of_complement() {
     complement_solver.emplace(make_solver<T>(method, device));
     complement_report = complement_solver->setup(S);
   };
-  set_up(to_string(factorization));
+  const bool runs = find_method(to_string(factorization)).runs_on(device);
+  set_up(to_string(runs ? factorization : SchurFactorization::lu));
   // Definite interior blocks do not make S definite.
   if (complement_report.status == Status::not_spd) set_up(to_string(SchurFactorization::ldlt));
   return &*complement_solver;
@@ -302,7 +313,7 @@ template <class T>
 std::vector<ColumnReport> SchurComplement<T>::State::assess(DenseView<const T> B, DenseView<const T> X,
                                                             DenseView<T> R) const {
   std::vector<ColumnReport> columns;
-  on_target<Targets::both>(device, [&]<class Target>() {
+  on_target(device, [&]<class Target>() {
     const auto check = make_residual_check<Target, T>(device);
     for (std::int64_t c = 0; c < B.columns(); ++c) {
       const SolutionFacts facts = check->solution(A, B.column(c), X.column(c), R.column(c));

@@ -11,7 +11,7 @@
 
 namespace echelon::schur {
 
-// Instantiated for HostTarget and CudaTarget. Index lists are in the memory of the matrices; a null list
+// Instantiated for each target. Index lists are in the memory of the matrices; a null list
 // stands for all indices. Nothing waits.
 
 /// to(i, j) = from(rows[i], columns[j]).

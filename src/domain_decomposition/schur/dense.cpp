@@ -37,7 +37,7 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
     const bool symmetric = factorization != SchurFactorization::lu;
     if (symmetric) {
       const Asymmetry found =
-          on_target<Targets::both>(device_, [&]<class Target>() { return find_asymmetry_on<Target, T>(A_); });
+          on_target(device_, [&]<class Target>() { return find_asymmetry_on<Target, T>(A_); });
       if (found.row >= 0) return asymmetric(factorization, found.row, found.column);
     }
     if (symmetric) {
@@ -75,8 +75,7 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
 
   void expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B,
               DenseView<T> X) const override {
-    on_target<Targets::both>(device_,
-                             [&]<class Target>() { scatter_rows_on<Target, T>(X_B, interface_.data(), X); });
+    on_target(device_, [&]<class Target>() { scatter_rows_on<Target, T>(X_B, interface_.data(), X); });
     if (interior_.size() == 0) return;
     const bool has_B = B.data() != nullptr;
     Dense<T> rhs = has_B ? rows_of(B, interior_) : Dense<T>(device_, interior_.size(), X.columns());
@@ -87,21 +86,18 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
       scal<T>(T{0}, rhs.view());
     }
     const Dense<T> x = solve_interior(equations, std::move(rhs));
-    on_target<Targets::both>(
-        device_, [&]<class Target>() { scatter_rows_on<Target, T>(x.view(), interior_.data(), X); });
+    on_target(device_, [&]<class Target>() { scatter_rows_on<Target, T>(x.view(), interior_.data(), X); });
   }
 
  private:
   [[nodiscard]] Dense<T> block(const Array<std::int32_t>& rows, const Array<std::int32_t>& columns) const {
     Dense<T> result(device_, rows.size(), columns.size());
-    on_target<Targets::both>(device_, [&]<class Target>() {
-      gather_on<Target, T>(A_, rows.data(), columns.data(), result.view());
-    });
+    on_target(device_,
+              [&]<class Target>() { gather_on<Target, T>(A_, rows.data(), columns.data(), result.view()); });
     return result;
   }
   void gather_rows(DenseView<const T> from, const Array<std::int32_t>& rows, DenseView<T> to) const {
-    on_target<Targets::both>(device_,
-                             [&]<class Target>() { gather_on<Target, T>(from, rows.data(), nullptr, to); });
+    on_target(device_, [&]<class Target>() { gather_on<Target, T>(from, rows.data(), nullptr, to); });
   }
   [[nodiscard]] Dense<T> rows_of(DenseView<const T> B, const Array<std::int32_t>& rows) const {
     Dense<T> result(device_, rows.size(), B.columns());
@@ -127,8 +123,7 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
     const Report report = (lu_ ? *lu_ : *solver_).solve(A_IB_, x, {.cancel = options_.cancel});
     if (!report.solved()) return failed(report);
     gemm<T>(T{-1}, A_BI_.view(), x.view(), T{1}, complement_.view());
-    if (symmetric)
-      on_target<Targets::both>(device_, [&]<class Target>() { mirror_on<Target, T>(complement_.view()); });
+    if (symmetric) on_target(device_, [&]<class Target>() { mirror_on<Target, T>(complement_.view()); });
     return {};
   }
 
