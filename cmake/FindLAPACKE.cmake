@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # LAPACKE and CBLAS: the target LAPACKE::LAPACKE. OpenBLAS is preferred; BLA_VENDOR, or BLAS_LIBRARIES and LAPACK_LIBRARIES,
 # as CMake's FindBLAS and FindLAPACK take them, choose another BLAS. ECHELON_STATIC_BLAS takes Debian's static OpenBLAS and
-# LAPACKE, and the run time of Fortran that these need.
-set(lapacke_names lapacke)
+# LAPACKE, and the run time of OpenMP that these need; that of Fortran is in linalg/blas/concat_string.c.
 if(ECHELON_STATIC_BLAS)
-  set(lapacke_names liblapacke.a)
-  find_library(OPENBLAS_LIBRARY NAMES libopenblas.a REQUIRED
+  find_library(OPENBLAS_STATIC_LIBRARY NAMES libopenblas.a REQUIRED
                PATH_SUFFIXES x86_64-linux-gnu/openblas-openmp aarch64-linux-gnu/openblas-openmp)
-  find_library(GFORTRAN_LIBRARY NAMES libgfortran.so.5 REQUIRED)
+  find_library(LAPACKE_STATIC_LIBRARY NAMES liblapacke.a REQUIRED)
 elseif(NOT BLA_VENDOR AND NOT BLAS_LIBRARIES)
   find_library(OPENBLAS_LIBRARY NAMES openblas)
 endif()
-mark_as_advanced(OPENBLAS_LIBRARY GFORTRAN_LIBRARY)
-if(OPENBLAS_LIBRARY)
+mark_as_advanced(OPENBLAS_LIBRARY OPENBLAS_STATIC_LIBRARY LAPACKE_STATIC_LIBRARY)
+if(ECHELON_STATIC_BLAS)
+  set(BLAS_LIBRARIES ${OPENBLAS_STATIC_LIBRARY})
+  set(LAPACK_LIBRARIES ${OPENBLAS_STATIC_LIBRARY})
+elseif(OPENBLAS_LIBRARY)
   set(BLAS_LIBRARIES ${OPENBLAS_LIBRARY})
   set(LAPACK_LIBRARIES ${OPENBLAS_LIBRARY})
 else()
@@ -22,17 +23,21 @@ endif()
 # BLAS and LAPACK may contain their C interfaces; separate libraries take precedence.
 find_path(LAPACKE_INCLUDE_DIR NAMES lapacke.h PATH_SUFFIXES openblas)
 find_path(CBLAS_INCLUDE_DIR NAMES cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu aarch64-linux-gnu)
-find_library(LAPACKE_LIBRARY NAMES ${lapacke_names})
+find_library(LAPACKE_LIBRARY NAMES lapacke)
 find_library(CBLAS_LIBRARY NAMES cblas)
 mark_as_advanced(LAPACKE_INCLUDE_DIR CBLAS_INCLUDE_DIR LAPACKE_LIBRARY CBLAS_LIBRARY)
 
-set(lapacke_libraries)
-foreach(library ${LAPACKE_LIBRARY} ${LAPACK_LIBRARIES} ${CBLAS_LIBRARY} ${BLAS_LIBRARIES} ${GFORTRAN_LIBRARY})
-  if(NOT library MATCHES "NOTFOUND$")
-    list(APPEND lapacke_libraries ${library})
-  endif()
-endforeach()
-list(REMOVE_DUPLICATES lapacke_libraries)
+if(ECHELON_STATIC_BLAS)
+  set(lapacke_libraries ${LAPACKE_STATIC_LIBRARY} ${OPENBLAS_STATIC_LIBRARY} ${OpenMP_CXX_LIBRARIES} m)
+else()
+  set(lapacke_libraries)
+  foreach(library ${LAPACKE_LIBRARY} ${LAPACK_LIBRARIES} ${CBLAS_LIBRARY} ${BLAS_LIBRARIES})
+    if(NOT library MATCHES "NOTFOUND$")
+      list(APPEND lapacke_libraries ${library})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES lapacke_libraries)
+endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LAPACKE

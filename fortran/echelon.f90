@@ -15,7 +15,7 @@ module echelon
 
   public :: echelon_matrix, echelon_solver, echelon_report
   public :: echelon_message, echelon_release, echelon_methods
-  public :: echelon_product, echelon_progress
+  public :: echelon_product, echelon_progress, echelon_iterate
   public :: ECHELON_PHASE_ANALYSIS, ECHELON_PHASE_SETUP, ECHELON_PHASE_SOLVE, ECHELON_SOLVED, ECHELON_MAX_ITERATIONS
   public :: ECHELON_STAGNATED, ECHELON_DIVERGED, ECHELON_BREAKDOWN, ECHELON_SINGULAR, ECHELON_INCONSISTENT
   public :: ECHELON_UNDERDETERMINED, ECHELON_NOT_A_NUMBER, ECHELON_NOT_SPD, ECHELON_MEMORY_EXHAUSTED, ECHELON_CANCELLED
@@ -102,10 +102,13 @@ module echelon
     procedure :: create => create_solver
     procedure :: near_null_space
     procedure :: on_progress
+    procedure :: on_iterate
     procedure :: analyze => analyze_matrix
     procedure :: setup => setup_matrix
     procedure :: update => update_matrix
     procedure :: cancel => cancel_solver
+    procedure :: determinant => solver_determinant
+    procedure :: inertia => solver_inertia
     procedure :: bytes => solver_bytes
     procedure, private :: set_text, set_i4, set_i8, set_r8, set_logical
     procedure, private :: solve_r4, solve_r8, solve_many_r4, solve_many_r8, apply_r4, apply_r8
@@ -664,6 +667,15 @@ contains
     code = echelon_on_progress(handle_of(self%object), c_funloc(progress), given_user(user))
   end subroutine
 
+  ! Calls `iterate` with the x of every iteration.
+  subroutine on_iterate(self, iterate, code, user)
+    class(echelon_solver), intent(inout) :: self
+    procedure(echelon_iterate) :: iterate
+    integer(int32), intent(out) :: code
+    type(c_ptr), intent(in), optional :: user
+    code = echelon_on_iterate(handle_of(self%object), c_funloc(iterate), given_user(user))
+  end subroutine
+
   ! Analyses the pattern of A only; optional.
   subroutine analyze_matrix(self, A, code, report)
     class(echelon_solver), intent(inout) :: self
@@ -768,6 +780,22 @@ contains
   subroutine cancel_solver(self)
     class(echelon_solver), intent(in) :: self
     call echelon_cancel(handle_of(self%object))
+  end subroutine
+
+  ! The determinant of A, sign exp(logarithm), by the last set-up of a direct method.
+  subroutine solver_determinant(self, sign, logarithm, code)
+    class(echelon_solver), intent(in) :: self
+    real(real64), intent(out) :: sign, logarithm
+    integer(int32), intent(out) :: code
+    code = echelon_determinant(handle_of(self%object), sign, logarithm=logarithm)
+  end subroutine
+
+  ! Numbers of positive, negative and zero eigenvalues of a symmetric A, by the last set-up of a method for these.
+  subroutine solver_inertia(self, positive, negative, zero, code)
+    class(echelon_solver), intent(in) :: self
+    integer(int64), intent(out) :: positive, negative, zero
+    integer(int32), intent(out) :: code
+    code = echelon_inertia(handle_of(self%object), positive, negative, zero)
   end subroutine
 
   ! Bytes that the solver holds on its device; 0 before a set-up, or a negative code.

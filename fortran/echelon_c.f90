@@ -78,6 +78,14 @@ module echelon_c
       real(c_double), value :: tolerance
       integer(c_int32_t) :: echelon_progress
     end function
+    function echelon_iterate(user, right_hand_side, iteration, x) bind(c)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: user
+      integer(c_int64_t), value :: right_hand_side
+      integer(c_int64_t), value :: iteration
+      type(c_ptr), value :: x
+      integer(c_int32_t) :: echelon_iterate
+    end function
   end interface
 
   interface
@@ -273,6 +281,13 @@ module echelon_c
       type(c_ptr), value :: user
       integer(c_int32_t) :: echelon_on_progress
     end function
+    function echelon_on_iterate(solver, iterate, user) bind(c, name="echelon_on_iterate")
+      import :: c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: solver
+      type(c_funptr), value :: iterate
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: echelon_on_iterate
+    end function
     subroutine echelon_cancel(solver) bind(c, name="echelon_cancel")
       import :: c_ptr
       type(c_ptr), value :: solver
@@ -325,6 +340,22 @@ module echelon_c
       type(c_ptr), intent(out), optional :: factors(*)
       integer(c_int32_t) :: echelon_factors
     end function
+    function echelon_determinant(solver, sign, imaginary, logarithm) bind(c, name="echelon_determinant")
+      import :: c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: solver
+      real(c_double), intent(out), optional :: sign
+      real(c_double), intent(out), optional :: imaginary
+      real(c_double), intent(out), optional :: logarithm
+      integer(c_int32_t) :: echelon_determinant
+    end function
+    function echelon_inertia(solver, positive, negative, zero) bind(c, name="echelon_inertia")
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: solver
+      integer(c_int64_t), intent(out), optional :: positive
+      integer(c_int64_t), intent(out), optional :: negative
+      integer(c_int64_t), intent(out), optional :: zero
+      integer(c_int32_t) :: echelon_inertia
+    end function
     function echelon_bytes(solver) bind(c, name="echelon_bytes")
       import :: c_int64_t, c_ptr
       type(c_ptr), value :: solver
@@ -368,7 +399,7 @@ module echelon_c
       import :: c_double, c_int64_t, c_ptr
       type(c_ptr), value :: report
       integer(c_int64_t), value :: capacity
-      real(c_double), intent(out) :: history(*)
+      real(c_double), intent(out), optional :: history(*)
       integer(c_int64_t) :: echelon_report_history
     end function
     function echelon_report_map(report, capacity, rows) bind(c, name="echelon_report_map")

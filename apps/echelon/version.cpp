@@ -4,9 +4,9 @@
 #include <echelon/device.hpp>
 #include <echelon/linalg/blas.hpp>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 
 namespace echelon::tool {
@@ -23,17 +23,6 @@ std::string compiler() {
 #endif
 }
 
-/// OpenBLAS's description of itself, with its kernels for this processor. Another BLAS has no name.
-std::string blas() {
-  using Config = char* (*)();
-  const auto config = reinterpret_cast<Config>(::dlsym(RTLD_DEFAULT, "openblas_get_config"));
-  if (config == nullptr) return "not OpenBLAS";
-  std::string text = config();
-  text.erase(text.find_last_not_of(' ') + 1);
-  const std::string kernels = host_blas().kernels;
-  return kernels.empty() || text.find(kernels) != std::string::npos ? text : text + ", kernels " + kernels;
-}
-
 /// The widest instructions for which the library has kernels and that this processor has.
 std::string_view widest_instructions() {
 #if defined(__x86_64__)
@@ -46,11 +35,12 @@ std::string_view widest_instructions() {
 }  // namespace
 
 std::string version_text() {
+  const std::string blas = host_blas().description;
   return fmt::format(
       "echelon {}\ncommit: {}\ncompiler: {}\nBLAS: {}\n"
       "instruction sets: portable, AVX2, AVX-512; on this processor {}\nCUDA: {}\nOpenCL: {}\n",
-      ECHELON_VERSION, source_commit(), compiler(), blas(), widest_instructions(),
-      cuda_built() ? "yes" : "no", opencl_built() ? "yes" : "no");
+      ECHELON_VERSION, source_commit(), compiler(), blas.empty() ? "not OpenBLAS" : blas,
+      widest_instructions(), cuda_built() ? "yes" : "no", opencl_built() ? "yes" : "no");
 }
 
 }  // namespace echelon::tool

@@ -39,6 +39,11 @@ typedef int32_t (*echelon_product)(void* user, const void* x, void* y);
  * ECHELON_CANCELLED. */
 typedef int32_t (*echelon_progress)(void* user, int32_t phase, double fraction, int64_t iteration,
                                     double relative_residual, double tolerance);
+/* Called on the calling thread at every convergence check of an iterative method, after echelon_progress,
+ * with the x of the right-hand side of this number, from 0, after `iteration` iterations. x is in the memory
+ * of the solver's device, has the solver's scalar type, and is valid during the call. Returns 0 to go on;
+ * otherwise the call ends with ECHELON_CANCELLED. */
+typedef int32_t (*echelon_iterate)(void* user, int64_t right_hand_side, int64_t iteration, const void* x);
 /* NOLINTEND(modernize-use-using) */
 
 /* Phases of a solver's work. */
@@ -208,6 +213,10 @@ ECHELON_API int32_t echelon_near_null_space(echelon_solver solver, int64_t rows,
                                             const double* values, int64_t leading);
 /* Progress of set-ups and solves; NULL removes the callback. Concurrent solves call it at once. */
 ECHELON_API int32_t echelon_on_progress(echelon_solver solver, echelon_progress progress, void* user);
+/* The x of every iteration; NULL removes the callback. Each x is formed for its call: a copy, and with
+ * methods that complete x at the end, such as gmres, a product with their basis. Concurrent solves call it at
+ * once. */
+ECHELON_API int32_t echelon_on_iterate(echelon_solver solver, echelon_iterate iterate, void* user);
 /* Ends the calls for this solver that are running, with ECHELON_CANCELLED; the next one starts afresh.
  * Allowed on any thread and in a signal handler. */
 ECHELON_API void echelon_cancel(echelon_solver solver);
@@ -235,6 +244,17 @@ ECHELON_API int32_t echelon_apply(echelon_solver solver, const void* r, void* z)
  * solver's scalar type, the others ECHELON_DOUBLE. The caller frees them with echelon_matrix_free.
  * ECHELON_BAD_ARGUMENT where the set-up left no factors. */
 ECHELON_API int32_t echelon_factors(echelon_solver solver, const char* names, echelon_matrix factors[]);
+/* The determinant of A by the last set-up of a direct method, as a sign and a logarithm, which never
+ * overflow: det A = (sign + i imaginary) exp(logarithm). The sign is -1, 0 or 1 and `imaginary` 0 for real
+ * elements; both are a complex number of magnitude 0 or 1 for complex ones. logarithm is -infinity where det
+ * A is 0. Pointers may be NULL. ECHELON_BAD_ARGUMENT where the set-up left no determinant. */
+ECHELON_API int32_t echelon_determinant(echelon_solver solver, double* sign, double* imaginary,
+                                        double* logarithm);
+/* Numbers of positive, negative and zero eigenvalues of a symmetric or Hermitian A by the last set-up of
+ * cholesky, ldlt, sparse-cholesky or sparse-ldlt. Pointers may be NULL. ECHELON_BAD_ARGUMENT where the set-up
+ * left no inertia. */
+ECHELON_API int32_t echelon_inertia(echelon_solver solver, int64_t* positive, int64_t* negative,
+                                    int64_t* zero);
 /* Bytes that the solver holds on its device; 0 before a set-up, or a negative code. */
 ECHELON_API int64_t echelon_bytes(echelon_solver solver);
 /* Frees the solver; NULL is allowed. */
@@ -259,7 +279,7 @@ ECHELON_API double echelon_report_number(echelon_report report, const char* name
  * the report. */
 ECHELON_API const char* echelon_report_text(echelon_report report, const char* name);
 /* Writes at most `capacity` relative residuals, after 0, 1, 2, ... iterations. Returns how many there are. */
-ECHELON_API int64_t echelon_report_history(echelon_report report, int64_t capacity, double* history);
+ECHELON_API int64_t echelon_report_history(echelon_report report, int64_t capacity, double history[]);
 /* Writes the row that eliminates each of at most `capacity` unknowns, from 0, or -1 for a free unknown: the
  * map of mapped-echelon. Returns the number of unknowns, 0 where the report has no map. */
 ECHELON_API int64_t echelon_report_map(echelon_report report, int64_t capacity, int64_t rows[]);

@@ -5,6 +5,7 @@
 #include <echelon/device.hpp>
 #include <echelon/generate.hpp>
 #include <echelon/io/file_info.hpp>
+#include <echelon/linalg/blas.hpp>
 #include <echelon/solver.hpp>
 
 #include <nanobind/stl/string.h>
@@ -79,6 +80,7 @@ void bind_tables(nb::module_& module) {
   module.def("devices", device_table);
   module.def("cuda_built", cuda_built);
   module.def("opencl_built", opencl_built);
+  module.def("blas", [] { return host_blas().description; });
   module.def("rows_for", [](const std::string& generator, std::int64_t rows) {
     return dictionary_of(find_generator(generator).for_rows(rows));
   });

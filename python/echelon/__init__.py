@@ -9,7 +9,11 @@ Examples
 >>> report.solved, report.expected_digits > 5
 (True, True)
 """
-from . import config, graph, linalg
+from . import _extension
+
+_extension.choose()  # before the modules that import the extension
+
+from . import config, graph, linalg  # noqa: E402
 from ._arrays import Stencil, Symmetric, symmetric
 from ._batch import BatchReport, BatchSolution, SparseBatch
 from ._compare import Comparison, Measurement, compare

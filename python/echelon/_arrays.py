@@ -278,8 +278,12 @@ def as_matrix(A: Any, dtype: np.dtype[Any]) -> Any:
     return core_of(dtype).Matrix.dense(_usable(array, dtype))
 
 
-def preconditioner_function(M: Any, dtype: np.dtype[Any]) -> Any:
-    """z = M r of a preconditioner: a callable, an operator, or a matrix that approximates the inverse."""
+def preconditioner_function(M: Any, dtype: np.dtype[Any], rows: int) -> Any:
+    """z = M r of a preconditioner of a system of this many rows: a callable, an operator, or a matrix that approximates the
+    inverse."""
+    shape = getattr(M, "shape", None)
+    if shape is not None and tuple(shape) != (rows, rows):
+        raise DimensionMismatch(f"the preconditioner M is of shape {tuple(shape)}, the system has {rows} rows")
     if is_operator(M):
         return _product(M.matvec, dtype)
     if callable(M):

@@ -155,6 +155,16 @@ def _finished(b: Any, x: NDArray[Any], out: Any, report: Any, check: str, return
     return Solution(result, Report(report)) if return_report else result
 
 
+def _stop_at(request: Any, rtol: Any, atol: Any, maxiter: Any) -> None:
+    """Sets tolerances and the limit of iterations of a request; None leaves those of the method."""
+    for argument, name, value, kind in (("rtol", "rtol", rtol, "a number"), ("atol", "atol", atol, "a number"),
+                                        ("maxiter", "max_iterations", maxiter, "an integer")):
+        try:
+            setattr(request, name, value)
+        except TypeError:
+            raise TypeError(f"{argument} is {kind}, not {value!r}") from None
+
+
 def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rtol: float | None = None,
           atol: float | None = None, maxiter: int | None = None, x0: Any = None, M: Any = None,
           near_null_space: Any = None, least_squares: bool = False, measure_error: bool = True, certify: bool = False,
@@ -238,7 +248,7 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
         return solver.solve(b, x0=x0, out=out, check=check, callback=callback, return_report=return_report)
     request = _core.SolveRequest()
     request.method = method_name(method)
-    request.rtol, request.atol, request.max_iterations = rtol, atol, maxiter
+    _stop_at(request, rtol, atol, maxiter)
     request.least_squares, request.measure_error, request.certify = least_squares, measure_error, certify
     if options:
         request.set_parameters(flat_options(options))
@@ -420,7 +430,7 @@ class Solver:
             self._M._make_ready()
             core.precondition_by_solver(self._M._core)
         elif self._M is not None:
-            core.precondition_by_function(preconditioner_function(self._M, self._dtype), self.shape[0])
+            core.precondition_by_function(preconditioner_function(self._M, self._dtype, self.shape[0]), self.shape[0])
         return core
 
     def _set_up(self, A: Any, dtype: np.dtype[Any], check: str, callback: Callback | None) -> Solver:
@@ -492,9 +502,9 @@ class Solver:
         else:
             request = self._request(callback)
             request.set_operation(trans)
-            request.rtol = self._stop.get("rtol") if rtol is None else rtol
-            request.atol = self._stop.get("atol") if atol is None else atol
-            request.max_iterations = self._stop.get("max_iterations") if maxiter is None else maxiter
+            _stop_at(request, self._stop.get("rtol") if rtol is None else rtol,
+                     self._stop.get("atol") if atol is None else atol,
+                     self._stop.get("max_iterations") if maxiter is None else maxiter)
             request.least_squares, request.measure_error = least_squares, measure_error
             if x0 is not None:
                 guess = as_vectors(x0, columns, self._dtype, "x0")

@@ -231,7 +231,7 @@ def _first_guess(x0: Any, M: Any, rhs: NDArray[Any]) -> Any:
         return x0
     if x0 != "Mb":
         raise ValueError(f"x0 is a vector, None or 'Mb', not {x0!r}")
-    return rhs.copy() if M is None else preconditioner_function(M, rhs.dtype)(rhs)
+    return rhs.copy() if M is None else preconditioner_function(M, rhs.dtype, rhs.shape[0])(rhs)
 
 
 def _absolute_tolerance(atol: Any) -> float:

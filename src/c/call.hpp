@@ -45,6 +45,12 @@ inline void check_capacity(std::int64_t capacity, const void* pointer, const cha
   if (capacity > 0) require_pointer(pointer, name);
 }
 
+/// Stores an output of a call, unless its pointer is null.
+template <class T>
+void store(T* output, T value) {
+  if (output != nullptr) *output = value;
+}
+
 /// Text that may be a null pointer, which stands for the empty text.
 inline std::string text_or_empty(const char* text) {
   return text == nullptr ? std::string() : std::string(text);

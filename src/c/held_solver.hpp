@@ -6,6 +6,7 @@
 #include "c/held_matrix.hpp"
 #include "support/workspace_pool.hpp"
 
+#include <echelon/linalg/determinant.hpp>
 #include <echelon/methods/multigrid/near_null_space.hpp>
 #include <echelon/preconditioner.hpp>
 #include <echelon/solver.hpp>
@@ -18,6 +19,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace echelon::c {
@@ -39,6 +41,33 @@ class Cancellation {
   std::atomic<int> running_ = 0;
 };
 
+/// Functions of the caller that are called in set-ups and solves, and their first arguments.
+struct Callbacks {
+  echelon_progress progress = nullptr;
+  void* progress_user = nullptr;
+  echelon_iterate iterate = nullptr;
+  void* iterate_user = nullptr;
+
+  [[nodiscard]] bool any() const { return progress != nullptr || iterate != nullptr; }
+
+  /// Calls them. False if one of them asks to end the call.
+  [[nodiscard]] bool go_on(const Progress& p) const {
+    if (progress != nullptr &&
+        progress(progress_user, static_cast<std::int32_t>(p.phase), p.fraction.value_or(-1), p.iteration,
+                 p.relative_residual, p.tolerance) != 0) {
+      return false;
+    }
+    return iterate == nullptr ||
+           std::visit([&](const auto& source) { return go_on_from(p, source); }, p.source);
+  }
+
+ private:
+  [[nodiscard]] static bool go_on_from(const Progress& /*p*/, std::monostate /*none*/) { return true; }
+  [[nodiscard]] bool go_on_from(const Progress& p, const auto& form) const {
+    return iterate(iterate_user, p.right_hand_side, p.iteration, form().data()) == 0;
+  }
+};
+
 /// Facts about a solver that do not depend on the type of its elements.
 struct SolverSettings {
   std::string method;
@@ -46,25 +75,20 @@ struct SolverSettings {
   Options options;
   Control control;  ///< tolerances and what to measure
   std::optional<Dense<double>> near_null_space;
-  echelon_progress progress = nullptr;
-  void* progress_user = nullptr;
+  Callbacks callbacks;
   Cancellation cancellation;
   std::int64_t changes = 0;  ///< of what acts at the next set-up
 };
 
-/// A running call of a set-up or a solve, with its callback and cancellation.
+/// A running call of a set-up or a solve, with its callbacks and cancellation.
 class RunningCall {
  public:
   explicit RunningCall(SolverSettings& settings)
       : control(settings.control), cancellation_(settings.cancellation) {
-    if (settings.progress != nullptr) {
+    if (settings.callbacks.any()) {
       stop_ = std::stop_source();
-      control.on_progress = [this, progress = settings.progress,
-                             user = settings.progress_user](const Progress& p) {
-        if (progress(user, static_cast<std::int32_t>(p.phase), p.fraction.value_or(-1), p.iteration,
-                     p.relative_residual, p.tolerance) != 0) {
-          stop_.request_stop();
-        }
+      control.on_progress = [this, callbacks = settings.callbacks](const Progress& p) {
+        if (!callbacks.go_on(p)) stop_.request_stop();
       };
     }
     control.cancel = CancellationToken(stop_.get_token(), cancellation_.flag());
@@ -143,6 +167,8 @@ class HeldSolver {
     });
   }
   [[nodiscard]] MatrixFactors<T> factors() const { return set_up().solver.factors(); }
+  [[nodiscard]] Determinant determinant() const { return set_up().solver.determinant(); }
+  [[nodiscard]] Inertia inertia() const { return set_up().solver.inertia(); }
   [[nodiscard]] std::size_t bytes() const { return prepared_ == nullptr ? 0 : prepared_->solver.bytes(); }
 
  private:

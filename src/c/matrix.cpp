@@ -280,9 +280,9 @@ std::int32_t echelon_matrix_size(echelon_matrix A, std::int64_t* rows, std::int6
     std::visit(
         [&](const auto& held) {
           const auto ref = held->ref();
-          if (rows != nullptr) *rows = ref.rows();
-          if (columns != nullptr) *columns = ref.columns();
-          if (nonzeros != nullptr) *nonzeros = ref.nonzeros();
+          c::store(rows, ref.rows());
+          c::store(columns, ref.columns());
+          c::store(nonzeros, ref.nonzeros());
         },
         c::object(A, "A").held);
     return ECHELON_SOLVED;

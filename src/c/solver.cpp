@@ -232,9 +232,18 @@ std::int32_t echelon_near_null_space(echelon_solver solver, std::int64_t rows, s
 
 std::int32_t echelon_on_progress(echelon_solver solver, echelon_progress progress, void* user) {
   return c::call([&] {
-    auto& settings = c::object(solver, "solver").settings;
-    settings.progress = progress;
-    settings.progress_user = user;
+    auto& callbacks = c::object(solver, "solver").settings.callbacks;
+    callbacks.progress = progress;
+    callbacks.progress_user = user;
+    return ECHELON_SOLVED;
+  });
+}
+
+std::int32_t echelon_on_iterate(echelon_solver solver, echelon_iterate iterate, void* user) {
+  return c::call([&] {
+    auto& callbacks = c::object(solver, "solver").settings.callbacks;
+    callbacks.iterate = iterate;
+    callbacks.iterate_user = user;
     return ECHELON_SOLVED;
   });
 }
@@ -318,6 +327,29 @@ std::int32_t echelon_factors(echelon_solver solver, const char* names, echelon_m
     for (const char letter : letters)
       copies.push_back(c::matrix_object(all.find(std::string_view(&letter, 1))));
     for (std::size_t k = 0; k < copies.size(); ++k) factors[k] = copies[k].release();
+    return ECHELON_SOLVED;
+  });
+}
+
+std::int32_t echelon_determinant(echelon_solver solver, double* sign, double* imaginary, double* logarithm) {
+  return c::call([&] {
+    const echelon::Determinant found =
+        std::visit([](const auto& held) { return held->determinant(); }, c::object(solver, "solver").held);
+    c::store(sign, found.sign * found.phase.real());
+    c::store(imaginary, found.sign * found.phase.imag());
+    c::store(logarithm, found.log_abs());
+    return ECHELON_SOLVED;
+  });
+}
+
+std::int32_t echelon_inertia(echelon_solver solver, std::int64_t* positive, std::int64_t* negative,
+                             std::int64_t* zero) {
+  return c::call([&] {
+    const echelon::Inertia found =
+        std::visit([](const auto& held) { return held->inertia(); }, c::object(solver, "solver").held);
+    c::store(positive, found.positive);
+    c::store(negative, found.negative);
+    c::store(zero, found.zero);
     return ECHELON_SOLVED;
   });
 }

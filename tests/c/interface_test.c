@@ -574,6 +574,57 @@ static void test_progress_and_cancellation(void) {
   echelon_matrix_free(A);
 }
 
+/* The x of each iteration of two right-hand sides. */
+enum { most_iterations = 20 };
+struct iterates {
+  int counts[2];
+  double x[2][most_iterations + 1][n];
+  int64_t stop_at;
+};
+static int32_t keep_iterate(void* user, int64_t right_hand_side, int64_t iteration, const void* x) {
+  struct iterates* const kept = user;
+  CHECK(right_hand_side >= 0 && right_hand_side < 2 && iteration >= 0 && iteration <= most_iterations);
+  memcpy(kept->x[right_hand_side][iteration], x, n * sizeof(double));
+  kept->counts[right_hand_side] = (int)iteration;
+  return iteration == kept->stop_at;
+}
+
+/* The x of iteration k is that of a solve of k iterations. */
+static void test_iterates(void) {
+  static const char* const methods[] = {"gmres", "bicgstab", "cg"};
+  const double pair[] = {0, 1, 2, 13, 0.5, -1, 3, 2};
+  echelon_matrix A = make_matrix();
+  size_t m;
+  for (m = 0; m < sizeof methods / sizeof methods[0]; ++m) {
+    struct iterates kept = {{0, 0}, {{{0}}}, -1};
+    echelon_solver solver = make_solver(methods[m]);
+    double x[2 * n], shorter[n];
+    int side, k;
+    CHECK(echelon_set_integer(solver, "max_iterations", most_iterations) == ECHELON_SOLVED);
+    CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+    CHECK(echelon_on_iterate(solver, keep_iterate, &kept) == ECHELON_SOLVED);
+    CHECK(echelon_solve(solver, 2, pair, n, x, n, 0, NULL) >= ECHELON_SOLVED);
+    CHECK(echelon_on_iterate(solver, NULL, NULL) == ECHELON_SOLVED);
+    for (side = 0; side < 2; ++side) {
+      CHECK(kept.counts[side] >= 3);
+      for (k = 1; k < 3; ++k) {
+        CHECK(echelon_set_integer(solver, "max_iterations", k) == ECHELON_SOLVED);
+        CHECK(echelon_solve(solver, 1, pair + side * n, n, shorter, n, 0, NULL) == ECHELON_MAX_ITERATIONS);
+        CHECK(memcmp(kept.x[side][k], shorter, sizeof shorter) == 0);
+      }
+    }
+    /* A callback may end the solve, also next to one of progress. */
+    CHECK(echelon_set_integer(solver, "max_iterations", most_iterations) == ECHELON_SOLVED);
+    kept.stop_at = 1;
+    CHECK(echelon_on_iterate(solver, keep_iterate, &kept) == ECHELON_SOLVED);
+    CHECK(echelon_solve(solver, 1, pair, n, x, n, 0, NULL) == ECHELON_CANCELLED);
+    CHECK(kept.counts[0] == 1);
+    echelon_free(solver);
+  }
+  CHECK_REFUSED(echelon_on_iterate(NULL, keep_iterate, NULL), ECHELON_BAD_ARGUMENT, "solver");
+  echelon_matrix_free(A);
+}
+
 /* A solver that several threads use at once, each with an error of its own. */
 struct concurrent {
   echelon_solver solver;
@@ -861,6 +912,94 @@ static void test_factors(void) {
   echelon_matrix_free(A);
 }
 
+/* The determinant of a tridiagonal matrix is that of its leading minors d_k = 4 d_{k-1} - 2 d_{k-2}. */
+static void test_determinant(void) {
+  static const char* const methods[] = {"lu", "sparse-lu", "gauss-jordan", "qr", "banded-lu"};
+  const double eighth = atan(1) / 2; /* pi / 8 */
+  double expected = 4, previous = 1, sign = 0, imaginary = 0, logarithm = 0;
+  double elements[20], exchanged[] = {0, 3, 2, 0};
+  echelon_matrix A = make_matrix();
+  echelon_solver solver = make_solver("lu");
+  size_t m;
+  int i;
+  for (i = 1; i < n; ++i) {
+    const double next = 4 * expected - 2 * previous;
+    previous = expected;
+    expected = next;
+  }
+  CHECK_REFUSED(echelon_determinant(solver, &sign, NULL, NULL), ECHELON_NOT_SET_UP, "echelon_setup");
+  echelon_free(solver);
+  for (m = 0; m < sizeof methods / sizeof methods[0]; ++m) {
+    solver = make_solver(methods[m]);
+    CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+    CHECK(echelon_determinant(solver, &sign, &imaginary, &logarithm) == ECHELON_SOLVED);
+    CHECK(sign == 1 && imaginary == 0 && fabs(logarithm - log(expected)) < 1e-14);
+    CHECK(echelon_determinant(solver, NULL, NULL, NULL) == ECHELON_SOLVED);
+    echelon_free(solver);
+  }
+  solver = make_solver("gmres");
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_determinant(solver, &sign, NULL, NULL), ECHELON_BAD_ARGUMENT, "gmres");
+  echelon_free(solver);
+  echelon_matrix_free(A);
+
+  /* (0 2; 3 0), and a matrix of zeros. */
+  solver = make_solver("lu");
+  CHECK(echelon_dense(ECHELON_BY_COLUMNS, ECHELON_DOUBLE, 2, 2, exchanged, 2, NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_determinant(solver, &sign, NULL, &logarithm) == ECHELON_SOLVED);
+  CHECK(sign == -1 && fabs(logarithm - log(6)) < 1e-14);
+  exchanged[1] = 0;
+  CHECK(echelon_update(solver, A, NULL) == ECHELON_SINGULAR);
+  CHECK(echelon_determinant(solver, &sign, NULL, &logarithm) == ECHELON_SOLVED);
+  CHECK(sign == 0 && isinf(logarithm) && logarithm < 0);
+  echelon_free(solver);
+  echelon_matrix_free(A);
+
+  /* exp(i pi / 8) A, whose determinant has the phase i. */
+  for (i = 0; i < 10; ++i) {
+    elements[2 * i] = values[i] * cos(eighth);
+    elements[2 * i + 1] = values[i] * sin(eighth);
+  }
+  CHECK(echelon_compressed(ECHELON_BY_ROWS, ECHELON_COMPLEX_DOUBLE, n, n, 10, ECHELON_INT32, offsets,
+                           ECHELON_INT32, columns, elements, 0, ECHELON_FULL, NULL, &A) == ECHELON_SOLVED);
+  CHECK(echelon_create("sparse-lu", ECHELON_COMPLEX_DOUBLE, NULL, &solver) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_determinant(solver, &sign, &imaginary, &logarithm) == ECHELON_SOLVED);
+  CHECK(fabs(sign) < 1e-14 && fabs(imaginary - 1) < 1e-14 && fabs(logarithm - log(expected)) < 1e-14);
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
+/* diag(3, -2, 5, -7) has two eigenvalues of each sign. */
+static void test_inertia(void) {
+  static const int32_t every[] = {0, 1, 2, 3, 4};
+  static const double diagonal[] = {3, -2, 5, -7};
+  static const double positive_diagonal[] = {3, 2, 5, 7};
+  int64_t positive = -1, negative = -1, zero = -1;
+  echelon_matrix A = NULL;
+  echelon_solver solver = make_solver("sparse-ldlt");
+  CHECK(echelon_compressed(ECHELON_BY_ROWS, ECHELON_DOUBLE, n, n, n, ECHELON_INT32, every, ECHELON_INT32,
+                           every, diagonal, 0, ECHELON_FULL, NULL, &A) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_inertia(solver, &positive, NULL, NULL), ECHELON_NOT_SET_UP, "echelon_setup");
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_inertia(solver, &positive, &negative, &zero) == ECHELON_SOLVED);
+  CHECK(positive == 2 && negative == 2 && zero == 0);
+  CHECK(echelon_inertia(solver, NULL, NULL, NULL) == ECHELON_SOLVED);
+  echelon_free(solver);
+  solver = make_solver("sparse-lu");
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK_REFUSED(echelon_inertia(solver, &positive, NULL, NULL), ECHELON_BAD_ARGUMENT, "sparse-lu");
+  echelon_free(solver);
+  solver = make_solver("sparse-cholesky");
+  CHECK(echelon_matrix_values(A, positive_diagonal) == ECHELON_SOLVED);
+  CHECK(echelon_setup(solver, A, NULL) == ECHELON_SOLVED);
+  CHECK(echelon_inertia(solver, &positive, &negative, &zero) == ECHELON_SOLVED);
+  CHECK(positive == n && negative == 0 && zero == 0);
+  echelon_free(solver);
+  echelon_matrix_free(A);
+}
+
 static void test_matrix_elements(void) {
   const double dense[] = {0, 3, 5, 0}; /* (0 5; 3 0), column-major */
   int64_t rows[2] = {-1, -1}, width[2] = {-1, -1};
@@ -970,6 +1109,8 @@ int main(int argc, char** argv) {
       {"factor_and_reuse", test_factor_and_reuse},
       {"reports", test_reports},
       {"factors", test_factors},
+      {"determinant", test_determinant},
+      {"inertia", test_inertia},
       {"matrix_elements", test_matrix_elements},
       {"map", test_map},
       {"batch", test_batch},
@@ -980,6 +1121,7 @@ int main(int argc, char** argv) {
       {"preconditioner", test_preconditioner},
       {"near_null_space", test_near_null_space},
       {"progress_and_cancellation", test_progress_and_cancellation},
+      {"iterates", test_iterates},
       {"concurrent_solves", test_concurrent_solves},
       {"misuse_of_matrices", test_misuse_of_matrices},
       {"misuse_of_solvers", test_misuse_of_solvers},

@@ -254,10 +254,25 @@ contains
         .and. fraction < 0 .and. iteration >= 0 .and. relative_residual > tolerance)
   end function
 
+  ! Keeps the x of the last iteration in the caller's array, and the number of iterations in its last element.
+  function keep_iterate(user, right_hand_side, iteration, x) bind(c)
+    type(c_ptr), value :: user, x
+    integer(c_int64_t), value :: right_hand_side, iteration
+    integer(c_int32_t) :: keep_iterate
+    real(real64), pointer :: kept(:), elements(:)
+    call c_f_pointer(user, kept, [n + 1])
+    call c_f_pointer(x, elements, [n])
+    kept(:n) = elements
+    kept(n + 1) = real(iteration, real64)
+    keep_iterate = merge(0, 1, right_hand_side == 0)
+  end function
+
   subroutine test_callbacks()
     type(echelon_matrix) :: A
     type(echelon_solver) :: solver
+    type(echelon_report) :: report
     real(real64) :: x(n)
+    real(real64), target :: kept(n + 1)
     integer(int32) :: code
     call A%product(4_int64, 4_int64, multiply, code, transposed=multiply, user=c_loc(calls))
     call check(code == ECHELON_SOLVED .and. A%rows() == 4 .and. A%nonzeros() == 0, "product")
@@ -275,6 +290,37 @@ contains
     call solver%solve(b, x, code)
     call check(code == ECHELON_CANCELLED, "cancelled by the callback")
     call solver%cancel()
+
+    call make_solver(solver, "gmres")
+    call solver%on_iterate(keep_iterate, code, user=c_loc(kept))
+    call solver%setup(A, code)
+    call solver%solve(b, x, code, report=report)
+    call check(code == ECHELON_SOLVED .and. maxval(abs(kept(:n) - x)) < 1e-9_real64 &
+        .and. nint(kept(n + 1)) == nint(report%number("iterations")), "iterate")
+  end subroutine
+
+  subroutine test_determinant_and_inertia()
+    real(real64), target :: elements(3, 3) = reshape([0.0_real64, 2.0_real64, 0.0_real64, 2.0_real64, 0.0_real64, &
+        0.0_real64, 0.0_real64, 0.0_real64, 5.0_real64], [3, 3])
+    type(echelon_matrix) :: A
+    type(echelon_solver) :: solver
+    real(real64) :: sign, logarithm
+    integer(int64) :: positive, negative, zero
+    integer(int32) :: code
+    call A%dense(elements, code)
+    call make_solver(solver, "ldlt")
+    call solver%determinant(sign, logarithm, code)
+    call check(code == ECHELON_NOT_SET_UP, "determinant before a set-up")
+    call solver%setup(A, code)
+    call solver%determinant(sign, logarithm, code)
+    call check(code == ECHELON_SOLVED .and. sign < -0.5_real64 .and. abs(logarithm - log(20.0_real64)) < 1e-14_real64, &
+        "determinant")
+    call solver%inertia(positive, negative, zero, code)
+    call check(code == ECHELON_SOLVED .and. positive == 2 .and. negative == 1 .and. zero == 0, "inertia")
+    call make_solver(solver, "lu")
+    call solver%setup(A, code)
+    call solver%inertia(positive, negative, zero, code)
+    call check(code == ECHELON_BAD_ARGUMENT, "no inertia of L U")
   end subroutine
 
   ! A second variable holds the matrix, the solver and the report after the first ones are gone.
@@ -372,6 +418,7 @@ program interface_test
     case ("factor_and_reuse"); call test_factor_and_reuse()
     case ("iteration_and_report"); call test_iteration_and_report()
     case ("callbacks"); call test_callbacks()
+    case ("determinant_and_inertia"); call test_determinant_and_inertia()
     case ("copies"); call test_copies()
     case ("misuse"); call test_misuse()
     case default

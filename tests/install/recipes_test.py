@@ -9,13 +9,15 @@ import ast
 import pathlib
 import re
 import sys
+import tomllib
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1))
-CMAKE = "\n".join(path.read_text() for path in [ROOT / "CMakeLists.txt", *sorted((ROOT / "cmake").glob("*.cmake"))])
+CMAKE = "\n".join(path.read_text() for path in [ROOT / "CMakeLists.txt", ROOT / "python/CMakeLists.txt",
+                                                *sorted((ROOT / "cmake").glob("*.cmake"))])
 VERSION = re.search(r"project\(echelon VERSION ([\d.]+)", CMAKE)[1]
 # Variables of CMake itself, and of FindBLAS and FindLAPACK.
-OTHERS = {"BLAS_LIBRARIES", "LAPACK_LIBRARIES", "CMAKE_CUDA_ARCHITECTURES"}
+OTHERS = {"BLAS_LIBRARIES", "LAPACK_LIBRARIES", "CMAKE_CUDA_ARCHITECTURES", "CMAKE_CXX_FLAGS_RELEASE"}
 
 
 class Recipes(unittest.TestCase):
@@ -48,6 +50,23 @@ class Recipes(unittest.TestCase):
         variants = {words[0] for words in named["variant"]} | {"cuda"}
         self.assertEqual({words[1] for words in named["define_from_variant"]} - variants, set())
         self.assertEqual(named["version"], [[VERSION]])
+
+    def test_cuda_wheel(self):
+        """The wheel with CUDA is built as the other one, but for CUDA and the name of its package."""
+        host, cuda = (tomllib.loads((ROOT / folder / "pyproject.toml").read_text()) for folder in ("", "packaging/cu13"))
+        options, added = ({**project["tool"]["scikit-build"]["cmake"]["define"]} for project in (host, cuda))
+        self.check_options(added)
+        self.assertEqual(added.pop("ECHELON_UNITY"), options.pop("ECHELON_UNITY") + ";CUDA")
+        self.assertEqual(added.pop("ECHELON_CUDA"), "ON")
+        folder = added.pop("ECHELON_PYTHON_PACKAGE")
+        self.assertTrue((ROOT / "packaging/cu13" / folder / "__init__.py").exists())
+        self.assertIn(f'"{folder}"', (ROOT / "python/echelon/_extension.py").read_text())
+        added.pop("CMAKE_CUDA_ARCHITECTURES")
+        self.assertEqual(added, options)
+        self.assertEqual(cuda["build-system"], host["build-system"])
+        self.assertEqual(cuda["project"]["version"], VERSION)
+        self.assertIn(f"echelon-solvers == {VERSION}", cuda["project"]["dependencies"])
+        self.assertEqual(host["project"]["optional-dependencies"]["cuda13"], [f"{cuda['project']['name']} == {VERSION}"])
 
     def test_versions(self):
         self.assertIn(f"\nversion: {VERSION}\n", (ROOT / "CITATION.cff").read_text())

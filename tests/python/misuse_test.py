@@ -49,6 +49,23 @@ class Misuse(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "masked"):
                 echelon.solve(A, b)
 
+    def test_tolerances(self):
+        A, b = poisson(), np.ones(144)
+        for call in (lambda **options: echelon.solve(A, b, method="cg", **options),
+                     lambda **options: echelon.Solver("cg").setup(A).solve(b, **options)):
+            for error, words, options in ((TypeError, "rtol is a number", dict(rtol="1e-8")), (TypeError, "atol", dict(atol=[1])),
+                                          (TypeError, "maxiter is an integer", dict(maxiter=2.5)),
+                                          (echelon.BadOption, "rtol is 2", dict(rtol=2.0)), (echelon.BadOption, "atol is nan", dict(atol=np.nan)),
+                                          (echelon.BadOption, "iterations is -1", dict(maxiter=-1))):
+                with self.subTest(options), self.assertRaisesRegex(error, words):
+                    call(**options)
+
+    def test_preconditioner_of_another_shape(self):
+        import scipy.sparse.linalg as sla
+        for M in (np.eye(3), sp.eye(145, format="csr"), sla.aslinearoperator(np.eye(3)), np.ones(144)):
+            with self.assertRaisesRegex(echelon.DimensionMismatch, "M is of shape.*144 rows"):
+                echelon.solve(poisson(), np.ones(144), method="cg", M=M)
+
     def test_complex_product(self):
         import scipy.sparse.linalg as sla
         with self.assertRaisesRegex(TypeError, "complex"):

@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse.linalg as sla
@@ -246,8 +248,71 @@ class Memory(unittest.TestCase):
         self.assertEqual(parts.max(), 4)
 
 
+# A driver that is found or not, and the extension of this package under the name of that for GPUs.
+PROGRAM = """
+import ctypes, sys
+load = ctypes.CDLL
+def load_library(name, *arguments):
+    if name != "libcuda.so.1":
+        return load(name, *arguments)
+    if sys.argv[1] == "without":
+        raise OSError(name)
+ctypes.CDLL = load_library
+import echelon
+assert echelon.solve([[2.0]], [4.0]) == [2.0]
+print(echelon._core.__name__)
+"""
+EXTENSION = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location(__name__, {path!r})
+sys.modules[__name__] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules[__name__])
+"""
+
+
+class ExtensionForGpus(unittest.TestCase):
+    def name_of_extension(self, driver, extension, **environment):
+        with tempfile.TemporaryDirectory() as folder:
+            package = Path(folder) / "echelon_cu13"
+            package.mkdir()
+            (package / "__init__.py").touch()
+            (package / "_core.py").write_text(extension)
+            path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+            done = subprocess.run([sys.executable, "-c", PROGRAM, driver], capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": path, **environment})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip(), done.stderr
+
+    def test_taken_where_there_is_a_driver(self):
+        extension = EXTENSION.format(path=echelon._core.__file__)
+        self.assertEqual(self.name_of_extension("with", extension), ("echelon_cu13._core", ""))
+        self.assertEqual(self.name_of_extension("without", extension), ("echelon._core", ""))
+        self.assertEqual(self.name_of_extension("with", extension, ECHELON_DEVICE="cpu"), ("echelon._core", ""))
+
+    def test_broken_one_is_replaced(self):
+        name, warning = self.name_of_extension("with", "raise ImportError('libcublas.so.13 is missing')")
+        self.assertEqual(name, "echelon._core")
+        self.assertIn("libcublas.so.13 is missing", warning)
+
+
 class CommandLine(unittest.TestCase):
     def test_prints_build(self):
         output = subprocess.run([sys.executable, "-m", "echelon"], capture_output=True, text=True, check=True).stdout
         self.assertIn(echelon.__version__, output)
         self.assertIn("device openmp", output)
+        self.assertRegex(output, r"(?m)^BLAS: \S")
+        self.assertRegex(output, "library of CUDA: .*libcublas" if echelon._core.cuda_built() else "no extension for GPUs: echelon")
+
+    def test_tool(self):
+        """The command echelon of a wheel becomes the tool beside the extension."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "echelon"
+            program.write_text("#!/bin/sh\necho tool \"$@\"\nexit 3\n")
+            program.chmod(0o755)
+            call = f"import sys, echelon.__main__ as m; m._core.__file__ = {folder!r} + '/_core.so'; sys.argv[1:] = ['solve', 'a b']; m.tool()"
+            done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (3, "tool solve a b\n"))
+            program.unlink()
+            done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("has no tool", done.stderr)

@@ -15,6 +15,8 @@ struct ECHELON_API HostBlas {
   /// nothing is known about them. The same text is a warning in reports of methods that call BLAS for
   /// matrices of 512 rows and more.
   std::string warning;
+  /// OpenBLAS's description of itself, with its version, options and kernels; empty for another BLAS.
+  std::string description;
 };
 
 [[nodiscard]] ECHELON_API HostBlas host_blas();

@@ -17,7 +17,7 @@ using Libdl
 using LinearAlgebra
 using SparseArrays
 
-export echelon, EchelonError, EchelonFactor, Report, update!, report, set!, EchelonAlgorithm
+export echelon, EchelonError, EchelonFactor, Report, update!, report, set!, inertia, EchelonAlgorithm
 
 const Real32or64 = Union{Float32, Float64}
 

@@ -124,6 +124,37 @@ function Base.:\(F::TransposedFactor{T}, B::AbstractVecOrMat) where {T}
     return solve!(zeros(T, unknowns(B, F.parent.rows)), F.parent, Array{T}(B); transposed = true)
 end
 
+"""
+    logabsdet(F), logdet(F), det(F)
+
+The determinant of A by a direct method: the logarithm of its magnitude and its sign, or both as one number.
+"""
+function LinearAlgebra.logabsdet(F::EchelonFactor{T}) where {T}
+    sign, logarithm = Ref{Float64}(0), Ref{Float64}(0)
+    GC.@preserve F check(echelon_determinant(F.handle, sign, C_NULL, logarithm))
+    return T(logarithm[]), T(sign[])
+end
+function LinearAlgebra.logdet(F::EchelonFactor)
+    logarithm, sign = logabsdet(F)
+    sign >= 0 || throw(DomainError(sign, "the determinant is negative: logabsdet has its magnitude and sign"))
+    return logarithm
+end
+function LinearAlgebra.det(F::EchelonFactor)
+    logarithm, sign = logabsdet(F)
+    return sign * exp(logarithm)
+end
+
+"""
+    inertia(F)
+
+Numbers of positive, negative and zero eigenvalues of a symmetric A, by "ldlt", "cholesky" and their sparse forms.
+"""
+function inertia(F::EchelonFactor)
+    positive, negative, zero = Ref{Int64}(0), Ref{Int64}(0), Ref{Int64}(0)
+    GC.@preserve F check(echelon_inertia(F.handle, positive, negative, zero))
+    return (positive = positive[], negative = negative[], zero = zero[])
+end
+
 "One application of F as a preconditioner, z = M^-1 r: `F` serves as `M` of an iteration whose M is applied by `mul!`."
 function apply!(z::StridedVector{T}, F::EchelonFactor{T}, r::StridedVector{T}) where {T}
     length(r) >= F.rows && length(z) >= F.columns && stride(r, 1) == 1 && stride(z, 1) == 1 ||

@@ -145,6 +145,10 @@ echelon_on_progress(solver, progress, user) =
     ccall((:echelon_on_progress, libechelon), Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Ptr{Cvoid}), solver,
           progress, user)
 
+echelon_on_iterate(solver, iterate, user) =
+    ccall((:echelon_on_iterate, libechelon), Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Ptr{Cvoid}), solver,
+          iterate, user)
+
 echelon_cancel(solver) =
     ccall((:echelon_cancel, libechelon), Cvoid, (Ptr{Cvoid},), solver)
 
@@ -170,6 +174,14 @@ echelon_apply(solver, r, z) =
 echelon_factors(solver, names, factors) =
     ccall((:echelon_factors, libechelon), Int32, (Ptr{Cvoid}, Cstring, Ptr{Ptr{Cvoid}}), solver, names,
           factors)
+
+echelon_determinant(solver, sign, imaginary, logarithm) =
+    ccall((:echelon_determinant, libechelon), Int32, (Ptr{Cvoid}, Ptr{Cdouble}, Ptr{Cdouble},
+          Ptr{Cdouble}), solver, sign, imaginary, logarithm)
+
+echelon_inertia(solver, positive, negative, zero) =
+    ccall((:echelon_inertia, libechelon), Int32, (Ptr{Cvoid}, Ptr{Int64}, Ptr{Int64}, Ptr{Int64}),
+          solver, positive, negative, zero)
 
 echelon_bytes(solver) =
     ccall((:echelon_bytes, libechelon), Int64, (Ptr{Cvoid},), solver)

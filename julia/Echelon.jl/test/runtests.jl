@@ -19,6 +19,15 @@ b = collect(range(1.0, 2.0; length = n))
     @test size(F) == (n, n)
 end
 
+@testset "determinant, inertia" begin
+    F = echelon(A; method = "sparse-lu")
+    @test logabsdet(F)[1] ≈ logabsdet(lu(A))[1]
+    @test det(echelon([0.0 2.0; 3.0 0.0]; method = "lu")) ≈ -6
+    @test_throws DomainError logdet(echelon([0.0 2.0; 3.0 0.0]; method = "lu"))
+    @test inertia(echelon(spdiagm([1.0, -2.0, 3.0]); method = "sparse-ldlt")) == (positive = 2, negative = 1, zero = 0)
+    @test_throws EchelonError inertia(F)
+end
+
 @testset "index types, dense, float" begin
     for B in (SparseMatrixCSC{Float64, Int32}(A), Matrix(A), Symmetric(A + A'), SparseMatrixCSC{Float32, Int64}(A))
         F = echelon(B)

@@ -10,6 +10,9 @@
 /// Name of OpenBLAS's kernels; null if BLAS is not OpenBLAS, whose own header declares it as well.
 // NOLINTNEXTLINE(readability-redundant-declaration)
 extern "C" char* openblas_get_corename() __attribute__((weak));
+/// Version and options of OpenBLAS; null likewise.
+// NOLINTNEXTLINE(readability-redundant-declaration)
+extern "C" char* openblas_get_config() __attribute__((weak));
 
 namespace echelon {
 
@@ -81,11 +84,18 @@ std::string slow_kernels_warning(std::int64_t n) {
   return n < worth_a_warning ? std::string() : host_blas().warning;
 }
 
+std::string describe_openblas(std::string config, std::string_view kernels) {
+  config.erase(config.find_last_not_of(' ') + 1);
+  if (config.find(kernels) == std::string::npos) config += fmt::format(", kernels {}", kernels);
+  return config;
+}
+
 }  // namespace blas
 
 HostBlas host_blas() {
   const char* const kernels = openblas_get_corename != nullptr ? openblas_get_corename() : "";
-  return {kernels, blas::describe_slow_kernels(kernels, blas::vector_instructions())};
+  return {kernels, blas::describe_slow_kernels(kernels, blas::vector_instructions()),
+          openblas_get_config != nullptr ? blas::describe_openblas(openblas_get_config(), kernels) : ""};
 }
 
 }  // namespace echelon

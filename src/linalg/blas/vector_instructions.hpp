@@ -25,6 +25,9 @@ enum class VectorInstructions { sse, avx, avx2, avx512 };
 /// Instructions of a processor that kernels of this name lack, and the remedy; empty if they lack none.
 [[nodiscard]] std::string describe_slow_kernels(std::string_view kernels, VectorInstructions processor);
 
+/// OpenBLAS's description of itself, with the name of its kernels if that is not in it.
+[[nodiscard]] std::string describe_openblas(std::string config, std::string_view kernels);
+
 /// Warning of host_blas() for work with n by n matrices; empty if BLAS takes little time.
 [[nodiscard]] std::string slow_kernels_warning(std::int64_t n);
 

@@ -116,11 +116,12 @@ void check_preconditioner(const SolverState<T>& preconditioner, std::int64_t n) 
 
 inline void check_control(const Control& control) {
   if (control.rtol && !(*control.rtol >= 0 && *control.rtol <= 1))
-    throw BadOption("rtol", fmt::format("{} is not in [0, 1]", *control.rtol));
+    throw BadOption("rtol", fmt::format("rtol is {}, which is not in [0, 1]", *control.rtol));
   if (control.atol && !(*control.atol >= 0 && std::isfinite(*control.atol)))
-    throw BadOption("atol", fmt::format("{} is not a number of at least 0", *control.atol));
+    throw BadOption("atol", fmt::format("atol is {}, which is not a number of at least 0", *control.atol));
   if (control.max_iterations && *control.max_iterations < 0)
-    throw BadOption("max_iterations", fmt::format("{} is negative", *control.max_iterations));
+    throw BadOption("max_iterations", fmt::format("the largest number of iterations is {}, which is negative",
+                                                  *control.max_iterations));
 }
 
 }  // namespace echelon

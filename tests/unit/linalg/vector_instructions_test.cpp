@@ -32,6 +32,15 @@ TEST(VectorInstructions, KernelsThatUseAllOrAreUnknown_AreNot) {
   EXPECT_EQ(describe_slow_kernels("Prescott", sse), "");
 }
 
+TEST(VectorInstructions, OpenBlas_DescribedWithItsKernels) {
+  EXPECT_EQ(describe_openblas("OpenBLAS 0.3.21 DYNAMIC_ARCH Haswell  ", "Haswell"),
+            "OpenBLAS 0.3.21 DYNAMIC_ARCH Haswell");
+  EXPECT_EQ(describe_openblas("OpenBLAS 0.3.21 ", "Zen"), "OpenBLAS 0.3.21, kernels Zen");
+  const HostBlas blas = host_blas();
+  EXPECT_EQ(blas.description.empty(), blas.kernels.empty());
+  EXPECT_NE(blas.description.find(blas.kernels), std::string::npos);
+}
+
 TEST(VectorInstructions, HostBlas_AgreesWithTheProcessor) {
   const HostBlas blas = host_blas();
   EXPECT_EQ(blas.warning, describe_slow_kernels(blas.kernels, vector_instructions()));
