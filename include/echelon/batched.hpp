@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Many small dense matrices at once: inverses and solutions. Those of complex numbers are on the host.
+/// Many small dense matrices at once: inverses and solutions. Those of std::complex<float> are on the host.
 #pragma once
 
 #include <echelon/array.hpp>

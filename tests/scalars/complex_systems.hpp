@@ -244,6 +244,59 @@ double relative_error(const Dense<T>& x, const Vector& expected) {
 template <class T>
 constexpr double epsilon = static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
 
+/// An m by n matrix of this rank.
+inline Entries of_rank(std::int64_t m, std::int64_t n, std::int64_t rank, unsigned seed) {
+  const Entries left = random_entries(m, rank, seed);
+  const Entries right = random_entries(rank, n, seed + 1);
+  Entries A(m, n);
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t k = 0; k < rank; ++k) A(i, j) += left(i, k) * right(k, j);
+    }
+  }
+  return A;
+}
+
+/// Largest magnitude of A X, for the matrix X, relative to that of A.
+template <class T>
+double largest_of_product(const Entries& A, const Dense<T>& X) {
+  long double largest = 0;
+  long double size = 0;
+  for (const Exact& value : A.values) size = std::max(size, std::abs(value));
+  for (std::int64_t c = 0; c < X.columns(); ++c) {
+    Vector x;
+    for (std::int64_t j = 0; j < X.rows(); ++j) x.emplace_back(X(j, c).real(), X(j, c).imag());
+    for (const Exact& value : product(A, x)) largest = std::max(largest, std::abs(value));
+  }
+  return static_cast<double>(size > 0 ? largest / size : largest);
+}
+
+/// The pivot columns of R are unit vectors, and its columns are those of A in the basis of A's pivot columns.
+template <class T>
+void expect_reduced(const Entries& A, const EchelonForm<T>& form, double tolerance) {
+  long double size = 0;
+  for (const Exact& value : A.values) size = std::max(size, std::abs(value));
+  const auto rank = std::ssize(form.pivot_columns);
+  for (std::int64_t j = 0; j < A.columns; ++j) {
+    for (std::int64_t i = rank; i < A.rows; ++i) EXPECT_EQ(form.R(i, j), T{0});
+    for (std::int64_t i = 0; i < A.rows; ++i) {
+      Exact sum = A(i, j);
+      long double terms = size;
+      for (std::int64_t k = 0; k < rank; ++k) {
+        const Exact r(form.R(k, j).real(), form.R(k, j).imag());
+        sum -= A(i, form.pivot_columns[static_cast<std::size_t>(k)]) * r;
+        terms += size * std::abs(r);
+      }
+      ASSERT_LE(static_cast<double>(std::abs(sum)), tolerance * static_cast<double>(terms)) << i << ", " << j;
+    }
+  }
+  for (std::int64_t k = 0; k < rank; ++k) {
+    for (std::int64_t i = 0; i < A.rows; ++i)
+      EXPECT_EQ(form.R(i, form.pivot_columns[static_cast<std::size_t>(k)]),
+                T{i == k ? Real<T>{1} : Real<T>{0}});
+  }
+}
+
 template <class T>
 class ComplexSystems : public testing::Test {
  protected:

@@ -63,7 +63,7 @@ template <class T>
 [[nodiscard]] DenseFile<T> as_dense(const EliminationRequest& request, MatrixFile<T>&& file);
 
 /// Reads the matrix, and calls f with it: a MatrixFile of float for that --precision, else one of the numbers
-/// that the file has. Throws NotBuilt for complex ones and a device that is not the host.
+/// that the file has. Throws NotBuilt for complex ones and a device that takes none.
 template <class F>
 auto with_input(EliminationRequest& request, const F& f) {
   if (scalar_of(request.precision) == Scalar::float32)

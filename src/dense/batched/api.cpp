@@ -19,7 +19,7 @@ namespace echelon {
 namespace {
 
 template <class T>
-constexpr Targets batch_targets = is_complex<T> ? Targets::host : Targets::both;
+constexpr Targets batch_targets = is_complex<T> ? targets_of<T> : Targets::both;
 
 template <class T>
 void check_layout(const DenseBatch<T>& A, const char* name) {

@@ -8,6 +8,8 @@
 #include <echelon/annotate.hpp>
 #include <echelon/batched.hpp>
 
+#include <complex>
+
 namespace echelon {
 
 template <class T>
@@ -33,6 +35,20 @@ void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* out
 template <class Target, class T>
 void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
                     std::int64_t refine, BatchOutcome* outcomes);
+
+// Complex matrices on a GPU have kernels of their own, in complex_batches.cu.
+template <>
+void factor_batch_on<CudaTarget>(batch_detail::Factors<std::complex<double>>& factors, double tolerance);
+template <>
+void substitute_batch_on<CudaTarget>(const batch_detail::Factors<std::complex<double>>& factors,
+                                     const DenseBatch<std::complex<double>>& B);
+template <>
+void invert_batch_on<CudaTarget>(const DenseBatch<std::complex<double>>& A, double tolerance,
+                                 BatchOutcome* outcomes);
+template <>
+void solve_batch_on<CudaTarget>(const DenseBatch<const std::complex<double>>& A,
+                                const DenseBatch<std::complex<double>>& B, double tolerance,
+                                std::int64_t refine, BatchOutcome* outcomes);
 
 /// Outcome for a matrix of n columns from the state after its elimination. `column`: the first column without
 /// a pivot. `finite`: true if the result is finite.

@@ -28,13 +28,6 @@ double RankFacts::gap() const {
   return *smallest_accepted_pivot / *largest_rejected_pivot;
 }
 
-namespace {
-
-template <class T>
-constexpr Targets elimination_targets = is_complex<T> ? Targets::host : Targets::all;
-
-}  // namespace
-
 template <class T>
 class RowReduction<T>::Workspaces {
  public:
@@ -43,7 +36,7 @@ class RowReduction<T>::Workspaces {
   /// Calls f<Target>(workspace) with a workspace of the pool.
   template <class F>
   auto with_workspace(const F& f) {
-    return on_target<elimination_targets<T>>(device_, [&]<class Target>() {
+    return on_target<targets_of<T>>(device_, [&]<class Target>() {
       return pool_.with_workspace(
           [&] { return make_operation_workspace<Target, T>(device_); },
           [&](OperationWorkspace& workspace) { return f.template operator()<Target>(workspace); });
@@ -131,8 +124,8 @@ Report RowReduction<T>::invert(DenseView<T> A) const {
 template <class T>
 Dense<T> null_space(const EchelonForm<T>& form) {
   return at_api_boundary([&] {
-    return on_target<elimination_targets<T>>(form.R.device(),
-                                             [&]<class Target>() { return null_space_on<Target, T>(form); });
+    return on_target<targets_of<T>>(form.R.device(),
+                                    [&]<class Target>() { return null_space_on<Target, T>(form); });
   });
 }
 

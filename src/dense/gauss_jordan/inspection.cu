@@ -2,6 +2,10 @@
 // Scans and inspections of matrices on a GPU.
 #include "backend/cuda/cuda.cuh"
 #include "dense/gauss_jordan/inspection.hpp"
+#include "dense/gauss_jordan/inspection_by_products.hpp"
+#include "dense/panels/panel_loops.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cfloat>
@@ -226,12 +230,16 @@ void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* res
     backend.fill(1, MatrixScan{}, result);
     return;
   }
-  const CurrentDevice current(backend.device().id());
-  GridPartition partition(A.device(), A.rows(), A.columns());
-  launch_inspection<false, T>(partition, A, {}, partition.parts.data(), nullptr);
-  combine_rows(backend, A.rows(),
-               FinishRow{{A.rows(), A.columns(), partition.shares, partition.parts.data(), row_sums}},
-               StoreScan{A.columns(), result});
+  if constexpr (is_complex<T>) {
+    scan_by_rows(backend, A, row_sums, result);
+  } else {
+    const CurrentDevice current(backend.device().id());
+    GridPartition partition(A.device(), A.rows(), A.columns());
+    launch_inspection<false, T>(partition, A, {}, partition.parts.data(), nullptr);
+    combine_rows(backend, A.rows(),
+                 FinishRow{{A.rows(), A.columns(), partition.shares, partition.parts.data(), row_sums}},
+                 StoreScan{A.columns(), result});
+  }
 }
 
 template <class T>
@@ -241,24 +249,28 @@ void inspect(Cuda& backend, DenseView<const T> A, const InspectionVectors<T>& ve
     backend.fill(1, MatrixInspection{}, result);
     return;
   }
-  const CurrentDevice current(backend.device().id());
-  GridPartition partition(A.device(), A.rows(), A.columns());
-  Array<double> column_parts(A.device(), A.columns() * partition.row_blocks);
-  launch_inspection<true, T>(partition, A, vectors, partition.parts.data(), column_parts.data());
-  combine_rows(
-      backend, A.rows(),
-      FinishRowAndColumn<T>{{A.rows(), A.columns(), partition.shares, partition.parts.data(), row_sums},
-                            partition.row_blocks,
-                            column_parts.data(),
-                            vectors},
-      StoreInspection{A.columns(), result, state, state_copy});
+  if constexpr (is_complex<T>) {
+    inspect_by_products(backend, A, vectors, row_sums, result, state, state_copy);
+  } else {
+    const CurrentDevice current(backend.device().id());
+    GridPartition partition(A.device(), A.rows(), A.columns());
+    Array<double> column_parts(A.device(), A.columns() * partition.row_blocks);
+    launch_inspection<true, T>(partition, A, vectors, partition.parts.data(), column_parts.data());
+    combine_rows(
+        backend, A.rows(),
+        FinishRowAndColumn<T>{{A.rows(), A.columns(), partition.shares, partition.parts.data(), row_sums},
+                              partition.row_blocks,
+                              column_parts.data(),
+                              vectors},
+        StoreInspection{A.columns(), result, state, state_copy});
+  }
 }
 
-template void scan(Cuda&, DenseView<const float>, double*, MatrixScan*);
-template void scan(Cuda&, DenseView<const double>, double*, MatrixScan*);
-template void inspect(Cuda&, DenseView<const float>, const InspectionVectors<float>&, double*,
-                      MatrixInspection*, const EliminationState*, EliminationState*);
-template void inspect(Cuda&, DenseView<const double>, const InspectionVectors<double>&, double*,
-                      MatrixInspection*, const EliminationState*, EliminationState*);
+#define ECHELON_INSTANTIATE(T)                                                                              \
+  template void scan(Cuda&, DenseView<const T>, double*, MatrixScan*);                                      \
+  template void inspect(Cuda&, DenseView<const T>, const InspectionVectors<T>&, double*, MatrixInspection*, \
+                        const EliminationState*, EliminationState*);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

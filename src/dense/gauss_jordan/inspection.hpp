@@ -42,7 +42,7 @@ struct Distance {
 };
 template <class T>
 ECHELON_ANYWHERE Distance distance_from_test_vector(T x, std::int64_t i) {
-  const Dot<T> off = static_cast<Dot<T>>(x) - test_vector_at<double>(i);
+  const Dot<T> off = static_cast<Dot<T>>(x) - Dot<T>{test_vector_at<double>(i)};
   return {squared_magnitude(off), {magnitude(off)}};
 }
 struct Distances {

@@ -391,7 +391,7 @@ Report invert_on(OperationWorkspace& workspace, const GaussJordanOptions& option
 
 #define ECHELON_INSTANTIATE(T) \
   template Report invert_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&, DenseView<T>);
-ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -170,7 +170,7 @@ Dense<T> null_space_on(const EchelonForm<T>& form) {
 #define ECHELON_INSTANTIATE(T)                                                                             \
   template EchelonForm<T> reduce_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&, Dense<T>); \
   template Dense<T> null_space_on<ThisTarget>(const EchelonForm<T>&);
-ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -85,7 +85,8 @@ struct ScaleElements {
   DenseView<T> A;
   Real<T> scale;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    A.data()[e / A.rows() * A.leading() + e % A.rows()] *= scale;
+    T& element = A.data()[e / A.rows() * A.leading() + e % A.rows()];
+    element = element * scale;
   }
 };
 

@@ -280,7 +280,7 @@ std::unique_ptr<EliminationSolver<T>> make_elimination_solver(OperationWorkspace
       OperationWorkspace&, const GaussJordanOptions&);                                                 \
   template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(                   \
       const Device&, const GaussJordanOptions&);
-ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

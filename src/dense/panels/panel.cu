@@ -6,6 +6,8 @@
 #include "dense/panels/row_exchange.cuh"
 #include "dense/panels/workspace.cuh"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 
 namespace echelon {
@@ -280,15 +282,19 @@ template <class T>
 void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {
   if (A.rows() == 0 || begin == end) return;
-  Array<std::int64_t> ranks(A.device(), 2);
-  backend.copy(1, &state->rank, ranks.data());
-  const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows(), end - begin, {});
-  PanelFactorization<T>({backend, stream()}, A, end - begin, state, pivots, workspace, leaves)
-      .factor(begin, end, ranks.data());
+  if constexpr (is_complex<T>) {
+    factor_by_columns(backend, A, begin, end, state, pivots, workspace);
+  } else {
+    Array<std::int64_t> ranks(A.device(), 2);
+    backend.copy(1, &state->rank, ranks.data());
+    const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows(), end - begin, {});
+    PanelFactorization<T>({backend, stream()}, A, end - begin, state, pivots, workspace, leaves)
+        .factor(begin, end, ranks.data());
+  }
 }
 
 template <class T>
-void eliminate_panels(Cuda& backend, const PanelElimination<T>& e) {
+requires(!is_complex<T>) void eliminate_panels(Cuda& backend, const PanelElimination<T>& e) {
   if (e.A.rows() == 0 || e.A.columns() == 0) return;
   const LeafPlan<T> leaves = plan_leaves<T>(backend, e.A.rows(), std::min(e.block, e.A.columns()), e.tuning);
   if (e.lookahead != nullptr && leaves.kernel != nullptr && e.A.columns() > e.block) {
@@ -300,8 +306,12 @@ void eliminate_panels(Cuda& backend, const PanelElimination<T>& e) {
 
 template <class T>
 void take_pivot_rows(Cuda& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
-  take_rows<T>({backend, stream()}, columns_of(X, 0, X.columns()),
-               {.range = range, .rows = rows, .width = static_cast<int>(range.count())}, W);
+  if constexpr (is_complex<T>) {
+    take_pivot_rows_by_columns(backend, X, range, rows, W);
+  } else {
+    take_rows<T>({backend, stream()}, columns_of(X, 0, X.columns()),
+                 {.range = range, .rows = rows, .width = static_cast<int>(range.count())}, W);
+  }
 }
 
 template <class T>
@@ -351,17 +361,16 @@ void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
 
 template std::int64_t select_panel_width<float>(const Cuda&, std::int64_t, std::int64_t);
 template std::int64_t select_panel_width<double>(const Cuda&, std::int64_t, std::int64_t);
-template void factor_panel(Cuda&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<float>&, PanelWorkspace<float>&);
-template void factor_panel(Cuda&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<double>&, PanelWorkspace<double>&);
 template void eliminate_panels(Cuda&, const PanelElimination<float>&);
 template void eliminate_panels(Cuda&, const PanelElimination<double>&);
-template void take_pivot_rows(Cuda&, DenseView<float>, PivotRange, const std::int64_t*, float*);
-template void take_pivot_rows(Cuda&, DenseView<double>, PivotRange, const std::int64_t*, double*);
-template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const float*, float*);
-template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const double*, double*);
-template void put_back_columns(Cuda&, DenseView<float>, const std::int64_t*, const EliminationState*);
-template void put_back_columns(Cuda&, DenseView<double>, const std::int64_t*, const EliminationState*);
+
+#define ECHELON_INSTANTIATE(T)                                                                   \
+  template void factor_panel(Cuda&, DenseView<T>, std::int64_t, std::int64_t, EliminationState*, \
+                             const PivotList<T>&, PanelWorkspace<T>&);                           \
+  template void take_pivot_rows(Cuda&, DenseView<T>, PivotRange, const std::int64_t*, T*);       \
+  template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const T*, T*);       \
+  template void put_back_columns(Cuda&, DenseView<T>, const std::int64_t*, const EliminationState*);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

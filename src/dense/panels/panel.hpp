@@ -20,6 +20,7 @@
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstdint>
 
@@ -80,9 +81,10 @@ struct PanelElimination {
 };
 
 /// Queues the whole elimination on a GPU without waiting; all pointers are to its memory. Every step has the
-/// size for full rank, and multiplies zeros where a column has no pivot.
+/// size for full rank, and multiplies zeros where a column has no pivot. For real numbers; complex matrices
+/// are eliminated panel after panel, as on the host.
 template <class T>
-void eliminate_panels(Cuda& backend, const PanelElimination<T>& elimination);
+requires(!is_complex<T>) void eliminate_panels(Cuda& backend, const PanelElimination<T>& elimination);
 
 /// Whether a backend eliminates all panels without waiting, by eliminate_panels().
 template <class B, class T>

@@ -8,6 +8,7 @@
 #include "dense/panels/panel.hpp"
 #include "dense/panels/pivot.hpp"
 #include "dense/panels/scan.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
@@ -40,8 +41,8 @@ struct FindMaxima {
   const T* column;
   const EliminationState* state;
   ECHELON_ANYWHERE ColumnMaxima operator()(std::int64_t i) const {
-    const double magnitude = std::fabs(static_cast<double>(column[i]));
-    return i < state->rank ? ColumnMaxima{-1, magnitude, -1} : ColumnMaxima{magnitude, -1, i};
+    const double size = magnitude(column[i]);
+    return i < state->rank ? ColumnMaxima{-1, size, -1} : ColumnMaxima{size, -1, i};
   }
 };
 
@@ -171,10 +172,10 @@ struct ScanRow {
     RowScan row;
     double sum = 0;
     for (std::int64_t j = 0; j < A.columns(); ++j) {
-      const double magnitude = std::fabs(static_cast<double>(A.data()[j * A.leading() + i]));
-      sum += magnitude;
-      if (magnitude > row.found.largest) row.found.largest = magnitude;
-      if (row.found.row < 0 && magnitude - magnitude != 0) {
+      const double size = magnitude(A.data()[j * A.leading() + i]);
+      sum += size;
+      if (size > row.found.largest) row.found.largest = size;
+      if (row.found.row < 0 && size - size != 0) {
         row.found.row = i;
         row.found.column = j;
       }

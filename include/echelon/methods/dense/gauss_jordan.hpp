@@ -14,6 +14,7 @@ struct ECHELON_API GaussJordanOptions {
   static constexpr std::string_view name = "gauss-jordan";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Threshold of dependence: a column depends on those before it if its pivot is at most this times
   /// ||A||_inf; default 4 sqrt(max(m, n)) times the machine epsilon.
   std::optional<double> tolerance = {};
