@@ -82,7 +82,8 @@ __device__ Pivot find_pivot(const Matrix& A, int k) {
 
 /// P A = L U in place; pivots[k] is the row that was exchanged with row k.
 __device__ BatchOutcome factor_lu(const Matrix& A, std::int32_t* pivots, double tolerance) {
-  const double bound = tolerance * A.norm_inf();
+  const double norm = A.norm_inf();
+  const double bound = norm - norm == 0 ? tolerance * norm : 0;  // NaN and Inf are found in their columns
   for (int k = 0; k < A.n; ++k) {
     const Pivot pivot = find_pivot(A, k);
     if (!(pivot.size - pivot.size == 0)) return {Status::not_a_number, k};

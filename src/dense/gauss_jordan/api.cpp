@@ -56,7 +56,8 @@ RowReduction<T>::RowReduction(const Device& device, const GaussJordanOptions& op
     static_cast<void>(parse_options<GaussJordanOptions>("gauss-jordan", to_options(options)));  // checks them
     check_precision<T>(options);
     require(device);
-    if (is_complex<T> && !device.on_host()) throw_for_complex(device);
+    const bool runs = device.on_host() || (device.kind() == DeviceKind::cuda && has_cuda(targets_of<T>));
+    if (is_complex<T> && !runs) throw_for_complex(device);
   });
 }
 

@@ -28,7 +28,7 @@ struct BalanceRow {
   const double* row_sums;
   T* row_scale;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    row_scale[i] = balancing_scale<Real<T>>(row_sums[i]);
+    row_scale[i] = T{balancing_scale<Real<T>>(row_sums[i])};
   }
 };
 
@@ -53,7 +53,7 @@ struct BalanceColumn {
   const Largest* largest;
   T* column_scale;
   ECHELON_ANYWHERE void operator()(std::int64_t j) const {
-    column_scale[j] = balancing_scale<Real<T>>(largest[j].value);
+    column_scale[j] = T{balancing_scale<Real<T>>(largest[j].value)};
   }
 };
 
