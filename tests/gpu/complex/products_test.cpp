@@ -130,9 +130,5 @@ TEST_F(GpuComplexProducts, MatricesConvert) {
   EXPECT_EQ(to_csr<T>(MatrixRef<T>(dense<T>(entries).to(gpu).view())).nonzeros(), B.nonzeros());
 }
 
-TEST_F(GpuComplexProducts, OtherOperations_Throw) {
-  EXPECT_THROW(static_cast<void>(RowReduction<T>(gpu)), NotBuilt);
-}
-
 }  // namespace
 }  // namespace echelon::test
