@@ -198,6 +198,9 @@ TYPED_TEST(OpenClAgreement, DenseVectors_UpToRounding) {
 TYPED_TEST(OpenClAgreement, OtherMethods_Refused) {
   EXPECT_THROW(static_cast<void>(make_solver<TypeParam>("sparse-cholesky", this->device())), NotBuilt);
   EXPECT_FALSE(find_method("sparse-lu").runs_on(this->device()));
+  EXPECT_THROW(
+      static_cast<void>(make_solver<TypeParam>("lu", this->device(), {{"factor_precision", "tf32"}})),
+      BadOption);
 }
 
 /// A on the device, of kinds for which `auto` takes different methods on the host.
