@@ -66,7 +66,7 @@ def translate(options, assembly, base):
     assembly.write_text(text)
     bitcode, spirv, spir, spir_text = (base.with_suffix(end) for end in (".bc", ".spv", ".spir.bc", ".spir.ll"))
     run(options.assembler, assembly, "-o", bitcode)
-    run(options.translator, bitcode, "-o", spirv)
+    run(options.translator, "--spirv-fp-contract=off", bitcode, "-o", spirv)
     run(options.translator, "-r", spirv, "-o", spir)
     run(options.disassembler, spir, "-o", spir_text)
     spir_text.write_text(FENCE.sub("fence seq_cst", spir_text.read_text()))

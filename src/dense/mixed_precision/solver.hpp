@@ -51,11 +51,12 @@ inline double unit_roundoff(Precision precision) {
 
 /// Throws BadOption for a precision that the device does not have.
 inline void check_factor_precision(const Device& device, Precision precision) {
-  if (!device.on_host() || precision == Precision::working || precision == Precision::single) return;
-  const std::string word(to_string(precision));
-  throw BadOption("factor_precision", "factor_precision=" + word +
-                                          " needs a GPU: the host factors in the working precision or in "
-                                          "single");
+  const bool is_everywhere = precision == Precision::working || precision == Precision::single;
+  if (is_everywhere || device.kind() == DeviceKind::cuda) return;
+  throw BadOption("factor_precision",
+                  "factor_precision=" + std::string(to_string(precision)) +
+                      " needs a GPU with tensor cores: " + (device.on_host() ? "the host" : device.name()) +
+                      " factors in the working precision or in single");
 }
 
 }  // namespace mixed_precision

@@ -7,14 +7,14 @@
 
 #include <echelon/array.hpp>
 
-#include <cmath>
 #include <cstdint>
 
 namespace echelon {
 
 namespace {
 
-/// Rows and columns of a tile, whose 64 sums a work-item holds in registers.
+/// Rows and columns of a tile, whose 64 sums a work-item holds in registers, a vector for each column:
+/// drivers for processors do not find vectors in loops over single numbers.
 constexpr std::int64_t tile = 8;
 
 /// Writes column k of a panel: rows [8 p, 8 p + 8) of a matrix with `rows` rows, as 8 neighbours.
@@ -34,8 +34,9 @@ struct PackPanel {
 
 template <class T>
 struct MultiplyTile {
-  const T* left;   ///< panels of A
-  const T* right;  ///< panels of the transpose of B
+  using Column = T __attribute__((ext_vector_type(tile)));  ///< of a tile
+  const T* left;                                            ///< panels of A
+  const T* right;                                           ///< panels of the transpose of B
   std::int64_t panels_down, inner, rows, columns;
   T alpha, beta;
   T* C;
@@ -44,20 +45,19 @@ struct MultiplyTile {
   ECHELON_ANYWHERE void operator()(std::int64_t t) const {
     const std::int64_t down = t % panels_down;
     const std::int64_t across = t / panels_down;
-    T sums[tile][tile] = {};
-    const T* a = left + down * inner * tile;
+    Column sums[tile] = {};
+    const auto* a = reinterpret_cast<const Column*>(left + down * inner * tile);
     const T* b = right + across * inner * tile;
-    for (std::int64_t k = 0; k < inner; ++k, a += tile, b += tile) {
+    for (std::int64_t k = 0; k < inner; ++k, b += tile) {
+      const Column column = a[k];
 #pragma unroll
-      for (int j = 0; j < tile; ++j) {
-#pragma unroll
-        for (int i = 0; i < tile; ++i) sums[j][i] = std::fma(a[i], b[j], sums[j][i]);
-      }
+      for (int j = 0; j < tile; ++j) sums[j] += column * b[j];
     }
     put(sums, down * tile, across * tile);
   }
 
-  ECHELON_ANYWHERE void put(const T (&sums)[tile][tile], std::int64_t first_row,
+ private:
+  ECHELON_ANYWHERE void put(const Column (&sums)[tile], std::int64_t first_row,
                             std::int64_t first_column) const {
     for (std::int64_t j = 0; j < tile && first_column + j < columns; ++j) {
       for (std::int64_t i = 0; i < tile && first_row + i < rows; ++i) {

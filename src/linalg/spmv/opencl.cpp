@@ -35,7 +35,7 @@ struct PutScaledStrided {
   }
 };
 
-/// One element of A x for a dense A.
+/// One element of A x for a dense A that is stored by rows.
 template <class T>
 struct DenseElement {
   DenseRows<T> A;
@@ -47,6 +47,61 @@ struct DenseElement {
     put(i, sum);
   }
 };
+
+/// Sums of 8 rows of a column-major A over one of equal ranges of the columns: neighbouring items read
+/// neighbouring elements of the same columns, a vector of each.
+template <class T>
+struct SumRowTile {
+  static constexpr std::int64_t height = 8;
+  using Column = T __attribute__((ext_vector_type(height)));
+  const T* a;
+  std::int64_t leading, rows, columns, tiles, ranges;
+  const T* x;
+  T* sums;  ///< `ranges` columns of `rows` elements
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t first = e % tiles * height;
+    const std::int64_t range = e / tiles;
+    const std::int64_t end = columns * (range + 1) / ranges;
+    T* const target = sums + range * rows + first;
+    if (first + height <= rows) {
+      Column sum = {};
+      for (std::int64_t j = columns * range / ranges; j < end; ++j) {
+        Column column;
+        __builtin_memcpy(&column, a + first + j * leading, sizeof(column));
+        sum += column * x[j];
+      }
+      __builtin_memcpy(target, &sum, sizeof(sum));
+      return;
+    }
+    for (std::int64_t i = 0; first + i < rows; ++i) {
+      T sum = 0;
+      for (std::int64_t j = columns * range / ranges; j < end; ++j) sum += a[first + i + j * leading] * x[j];
+      target[i] = sum;
+    }
+  }
+};
+template <class T>
+struct AddRowSums {
+  const T* sums;
+  std::int64_t rows, ranges;
+  PutScaled<T> put;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    T sum = 0;
+    for (std::int64_t range = 0; range < ranges; ++range) sum += sums[range * rows + i];
+    put(i, sum);
+  }
+};
+
+template <class T>
+void multiply_by_columns(OpenCl& backend, const DenseView<const T>& A, const T* x, const PutScaled<T>& put) {
+  constexpr std::int64_t range_size = 256;
+  const std::int64_t ranges = std::max<std::int64_t>(A.columns() / range_size, 1);
+  const std::int64_t tiles = (A.rows() + SumRowTile<T>::height - 1) / SumRowTile<T>::height;
+  Array<T> sums(backend.device(), ranges * A.rows());
+  backend.for_each(tiles * ranges, SumRowTile<T>{A.data(), A.leading(), A.rows(), A.columns(), tiles, ranges,
+                                                 x, sums.data()});
+  backend.for_each(A.rows(), AddRowSums<T>{sums.data(), A.rows(), ranges, put});
+}
 
 /// Sum over one of equal ranges of the elements of a column.
 template <class T>
@@ -86,6 +141,7 @@ void multiply(OpenCl& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
   const PutScaled<T> put{alpha, beta, y};
   if (A.is_sparse()) return for_row_products(backend, *A.csr(), x, put);
   const DenseView<const T>& a = A.dense();
+  if (a.layout() == Layout::column_major) return multiply_by_columns(backend, a, x, put);
   backend.for_each(a.rows(), DenseElement<T>{DenseRows<T>(a), x, put});
 }
 

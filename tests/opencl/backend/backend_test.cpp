@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Primitives of the backend OpenCl against algorithms of the standard library.
+#include "backend/host/host.hpp"
 #include "opencl/backend/primitives.hpp"
 #include "opencl/opencl_fixture.hpp"
 
@@ -34,6 +35,7 @@ class OpenClBackend : public OpenClTest {};
 
 TEST_F(OpenClBackend, OtherDevice_Refused) {
   EXPECT_THROW(make_backend(Device()), DeviceMismatch);
+  EXPECT_THROW(Host(Device::opencl()), DeviceMismatch);
 }
 
 TEST_F(OpenClBackend, ForEach_VisitsEveryIndex) {

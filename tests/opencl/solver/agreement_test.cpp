@@ -169,9 +169,38 @@ TYPED_TEST(OpenClAgreement, DenseProducts_UpToRounding) {
   }
 }
 
+/// Products with one vector, of matrices in both layouts.
+TYPED_TEST(OpenClAgreement, DenseVectors_UpToRounding) {
+  using T = TypeParam;
+  for (const auto& [m, n] : {std::pair(1, 1), std::pair(7, 300), std::pair(8, 8), std::pair(9, 1030),
+                             std::pair(130, 513), std::pair(513, 5), std::pair(5, 0)}) {
+    const std::vector<T> a = this->random_vector(std::int64_t{m} * n, 7);
+    const std::vector<T> x = this->random_vector(n, 8);
+    const std::vector<T> y = this->random_vector(m, 9);
+    for (const Layout layout : {Layout::column_major, Layout::row_major}) {
+      const auto product = [&](const Device& device) {
+        const Array<T> elements(device, std::span<const T>(a));
+        const DenseView<const T> A(elements.data(), m, n, layout == Layout::column_major ? m : n, device,
+                                   layout);
+        const Array<T> X(device, std::span<const T>(x));
+        Dense<T> Y(m, 1, Array<T>(device, std::span<const T>(y)));
+        multiply<T>(T{2}, MatrixRef<T>(A), DenseView<const T>(X.data(), n, 1, n, device), T{-1}, Y.view());
+        return Y.to_vector();
+      };
+      const std::vector<T> there = product(this->device());
+      const std::vector<T> here = product(Device::serial());
+      for (std::size_t i = 0; i < here.size(); ++i)
+        ASSERT_NEAR(there[i], here[i], 4 * static_cast<double>(n + 1) * std::numeric_limits<T>::epsilon());
+    }
+  }
+}
+
 TYPED_TEST(OpenClAgreement, OtherMethods_Refused) {
   EXPECT_THROW(static_cast<void>(make_solver<TypeParam>("sparse-cholesky", this->device())), NotBuilt);
   EXPECT_FALSE(find_method("sparse-lu").runs_on(this->device()));
+  EXPECT_THROW(
+      static_cast<void>(make_solver<TypeParam>("lu", this->device(), {{"factor_precision", "tf32"}})),
+      BadOption);
 }
 
 /// A on the device, of kinds for which `auto` takes different methods on the host.

@@ -213,6 +213,24 @@ TYPED_TEST(OpenClMethods, Multigrid_SameLevelsAndIterations) {
   }
 }
 
+/// Smoothers and cycles take the iterations that they take on `serial`.
+TYPED_TEST(OpenClMethods, AmgOptions_IterationsOfSerial) {
+  using T = TypeParam;
+  const Csr<T> A = generate::poisson_2d<T>(33, 31);
+  const std::vector<T> b = this->random_vector(A.rows(), 2);
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const auto& [kind, word] : words_of(SmootherKind())) choices.emplace_back("smoother", word);
+  for (const auto& [kind, word] : words_of(CycleKind())) choices.emplace_back("cycle", word);
+  for (const auto& [option, word] : choices) {
+    SCOPED_TRACE(option + "=" + word);
+    const Options options = {{option, word}, {"check_every", 1}, {"rtol", this->of_precision(1e-8, 1e-4)}};
+    const auto there = this->solved("amg", this->device(), A, b, options);
+    const auto here = this->solved("amg", Device::serial(), A, b, options);
+    EXPECT_EQ(there.report.status, here.report.status) << there.report.message;
+    EXPECT_LE(std::abs(there.report.iterations - here.report.iterations), 1);
+  }
+}
+
 /// A coarsest level that is too large for an inverse is factored by the host.
 TYPED_TEST(OpenClMethods, LargeCoarsestLevel_IsFactored) {
   using T = TypeParam;
