@@ -316,13 +316,15 @@ def dense_array(a: Any, name: str) -> Any:
 
 
 def in_family_of(b: Any, x: Any) -> Any:
-    """x as an array of the package and the memory that b comes from; of NumPy for lists and sparse matrices."""
+    """x as an array of the package and the memory that b comes from; of NumPy for lists, sparse matrices and packages that
+    import no arrays."""
     if isinstance(b, np.ndarray) or type(x) is not np.ndarray or not hasattr(b, "__dlpack__"):
         return x
     if b.__dlpack_device__()[0] != np.empty(0).__dlpack_device__()[0]:  # of JAX, on a GPU
         return sys.modules["jax"].device_put(x, b.device)
-    package = b.__array_namespace__() if hasattr(b, "__array_namespace__") else sys.modules[package_of(b)]
-    return package.from_dlpack(x)
+    package = b.__array_namespace__() if hasattr(b, "__array_namespace__") else sys.modules.get(package_of(b))
+    from_dlpack = getattr(package, "from_dlpack", None)
+    return x if from_dlpack is None else from_dlpack(x)
 
 
 def is_plain_vector(b: Any, rows: int, dtype: np.dtype[Any]) -> bool:
