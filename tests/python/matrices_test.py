@@ -4,7 +4,10 @@ import array
 import importlib.util
 import itertools
 import pickle
+import sys
+import types
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -209,6 +212,18 @@ class RightHandSides(unittest.TestCase):
             for got in (echelon.solve(matrix, rhs), echelon.factor(matrix).solve(rhs)):
                 self.assertIs(type(got), np.ndarray)
                 np.testing.assert_allclose(got, x, rtol=1e-7)
+
+    def test_arrays_by_cuda_array_interface(self):
+        class OfNumba:
+            def __init__(self, a):
+                self.a, self.dtype = a, a.dtype
+                self.__cuda_array_interface__ = {}
+        b = OfNumba(np.ones(self.n))
+        with self.assertRaisesRegex(TypeError, "import cupy"):
+            echelon.solve(self.A, b)
+        with unittest.mock.patch.dict(sys.modules, cupy=types.SimpleNamespace(asarray=lambda array: array.a)):
+            np.testing.assert_allclose(self.A @ echelon.solve(self.A, b), 1, rtol=1e-7)
+            np.testing.assert_allclose(echelon.solve(OfNumba(np.diag([2.0, 4.0])), np.ones(2)), [0.5, 0.25])
 
     def test_promotion(self):
         for a, b in itertools.product((np.float32, np.float64), repeat=2):
