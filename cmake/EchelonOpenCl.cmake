@@ -25,7 +25,7 @@ function(compile_for_opencl result target)
   set(script ${PROJECT_SOURCE_DIR}/cmake/compile_opencl.py)
   set(builtins ${PROJECT_SOURCE_DIR}/src/backend/opencl/builtins.hpp)
   foreach(source IN LISTS ARGN)
-    string(REGEX MATCH "^(dense|sparse_direct|studies|graph_laplacian|domain_decomposition|multigrid/coarsening)/[^/]+|^[^/]+"
+    string(REGEX MATCH "^(dense|sparse_direct|studies|graph_laplacian|domain_decomposition|multigrid/coarsening)/[^/]+|^(multigrid/structured|matrix/stencil)|^[^/]+"
            group ${source})
     if(source IN_LIST sources_that_dispatch)
       # Beside a caller, Clang would instantiate its functions for the other targets as well.

@@ -60,19 +60,6 @@ set(sources_of_targets
 # Those of them that are not compiled for OpenCL.
 set(sources_without_opencl
   certification/inverse_operations.cpp
-  dense/gauss_jordan/inverse.cpp
-  dense/gauss_jordan/reduce.cpp
-  domain_decomposition/bddc/solver.cpp
-  domain_decomposition/schur/blocks.cpp
-  exact/rank.cpp
-  mapped_echelon/solver.cpp
-  matrix/stencil/given_stencil.cpp
-  matrix/stencil/stencil_product.cpp
-  multigrid/structured/cycle.cpp
-  multigrid/structured/hierarchy.cpp
-  multigrid/structured/solver.cpp
-  sparse_direct/banded/operations.cpp
-  sparse_direct/banded/solver.cpp
   sparse_direct/batched/operations.cpp
 )
 

@@ -2,6 +2,7 @@
 /// Experiments of the five documents whose methods the library has, as tables, for scripts/reproduce. Others
 /// are programs of their own: bench_linalg, bench_multigrid_study, bench_crout_study, bench_bddc.
 #include "support/arguments.hpp"
+#include "support/document_matrices.hpp"
 #include "support/measure.hpp"
 #include "support/published_loops.hpp"
 
@@ -130,9 +131,11 @@ std::string solve_seconds(const std::string& method, const Settings& settings, c
   return seconds_text(seconds) + (outcome.empty() ? "" : " (" + outcome + ")");
 }
 
-/// The vendor's LU: LAPACK on the host, cuSOLVER on a GPU.
-std::string vendor_lu(const Settings& settings) {
-  return settings.device.on_host() ? "lapack-lu" : "cusolver-lu";
+/// Seconds of the vendor's LU: LAPACK on the host, cuSOLVER on a GPU; OpenCL has none.
+template <class T>
+std::string vendor_seconds(const Settings& settings, const std::vector<T>& elements, std::int64_t n) {
+  if (settings.device.kind() == ec::DeviceKind::opencl) return "-";
+  return solve_seconds(settings.device.on_host() ? "lapack-lu" : "cusolver-lu", settings, elements, n);
 }
 
 template <class T>
@@ -146,8 +149,7 @@ void print_elimination(const Settings& settings, const std::string& precision, b
                loop.seconds(n, [&] { ec::bench::eliminate_as_published(eliminated, n); }),
                solve_seconds("gauss-jordan-striped", settings, elements, n, {{"second_pass", "published"}}),
                solve_seconds("gauss-jordan-striped", settings, elements, n),
-               solve_seconds("gauss-jordan", settings, elements, n),
-               solve_seconds(vendor_lu(settings), settings, elements, n)});
+               solve_seconds("gauss-jordan", settings, elements, n), vendor_seconds(settings, elements, n)});
   }
 }
 
@@ -248,6 +250,8 @@ void sweep(const Settings& settings) {
   row("loop over relaunched sweep", "77.89", seconds_text(loop / one_pass));
   row("relaunched sweep, flags before the sum s", "", seconds_text(relaunch));
   row("gauss-seidel in one launch s", "never ended", seconds_text(ours));
+  row("memory of A, b and x GB", "at most 4 (the card's)",
+      fmt::format("{:.3g}", 1e-9 * static_cast<double>(A.bytes() + 2 * x.size() * sizeof(float))));
   row("largest relative error in float", "0.001491", fmt::format("{:.3g}", largest_error(x, exact)));
 }
 
@@ -256,46 +260,10 @@ std::string count_text(const ec::Report& report, const char* name) {
   return found == nullptr ? "-" : ec::to_string(*found).substr(std::string(name).size() + 1);
 }
 
-/// A band matrix with random elements, dominated by its diagonal.
-ec::Csr<double> band(std::int64_t n, std::int64_t half_width) {
-  const ec::Dense<double> random = generate::random_dense<double>(n, 2 * half_width + 1);
-  ec::CsrBuilder<double> builder(n, n);
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = std::max<std::int64_t>(0, i - half_width); j <= std::min(n - 1, i + half_width);
-         ++j)
-      builder.add(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j),
-                  random(i, j - i + half_width) + (i == j ? 4.0 * static_cast<double>(half_width) : 0));
-  }
-  return builder.build();
-}
-
-/// Blocks of `size` rows, each coupled to the next one by its last row.
-ec::Csr<double> coupled_blocks(std::int64_t blocks, std::int64_t size) {
-  const std::int64_t n = blocks * size;
-  const ec::Dense<double> random = generate::random_dense<double>(n, size);
-  ec::CsrBuilder<double> builder(n, n);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t first = i / size * size;
-    for (std::int64_t j = 0; j < size; ++j)
-      builder.add(static_cast<std::int32_t>(i), static_cast<std::int32_t>(first + j),
-                  random(i, j) + (first + j == i ? 2.0 * static_cast<double>(size) : 0));
-    if (i % size == size - 1 && i + 1 < n)
-      builder.add(static_cast<std::int32_t>(i), static_cast<std::int32_t>(i + 1), 1.0);
-  }
-  return builder.build();
-}
-
 /// 003: rounds and reductions of bands, blocks and dense matrices, in natural order and in slices.
 void map_rows(const Settings& settings) {
-  std::vector<std::pair<std::string, ec::Csr<double>>> matrices;
-  const std::int64_t n = settings.largest;
-  matrices.emplace_back(fmt::format("band, {} rows, width 5", n), band(n, 2));
-  matrices.emplace_back(fmt::format("band, {} rows, width 17", n / 4), band(n / 4, 8));
-  matrices.emplace_back("20 coupled blocks of 25", coupled_blocks(20, 25));
-  matrices.emplace_back("dense, 300 rows",
-                        ec::to_csr(ec::MatrixRef<double>(generate::random_dense<double>(300, 300))));
   print_heading({"matrix", "order", "rounds", "reductions", "levels", "local slices", "set-up s"});
-  for (const auto& [name, A] : matrices) {
+  for (const auto& [name, A] : ec::bench::document_matrices(settings.largest)) {
     const ec::Csr<double> placed = A.to(settings.device);
     for (const char* order : {"natural", "slices"}) {
       ec::Solver<double> solver =

@@ -11,7 +11,8 @@
 //
 // "plain" is the report's serial loop. The other columns are this library on one core, on two, and on all of
 // OpenMP's; on a GPU with operands there (mean over as many calls as take a millisecond); and on a GPU
-// including allocation and the transfers of operands and result.
+// including allocation and the transfers of operands and result. Without CUDA, a device of OpenCL takes the
+// place of the GPU.
 #include "support/arguments.hpp"
 #include "support/log_plot.hpp"
 #include "support/measure.hpp"
@@ -26,6 +27,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -371,6 +373,16 @@ void wait(const ec::Array<char>& anything) {
 
 enum Column { plain, one_core, two_cores, all_cores, gpu, gpu_and_transfers, columns };
 
+/// The device of the columns `gpu` and `gpu_and_transfers`, if there is one.
+std::optional<ec::Device> accelerator() {
+  if (ec::cuda_device_count() > 0) return ec::Device::cuda();
+  if (ec::opencl_device_count() > 0) return ec::Device::opencl();
+  return std::nullopt;
+}
+std::string accelerator_name() {
+  return accelerator()->kind() == ec::DeviceKind::cuda ? "GPU" : "OpenCL";
+}
+
 std::string column_name(int column) {
   switch (column) {
     case plain:
@@ -382,9 +394,9 @@ std::string column_name(int column) {
     case all_cores:
       return fmt::format("all {} {}", omp_get_max_threads(), omp_get_max_threads() == 1 ? "core" : "cores");
     case gpu:
-      return "GPU";
+      return accelerator_name();
     default:
-      return "GPU and transfers";
+      return accelerator_name() + " and transfers";
   }
 }
 
@@ -432,7 +444,7 @@ Results measure(double limit) {
   constexpr double eps = std::numeric_limits<T>::epsilon();
   Results results;
   using Op = Operation<T>;
-  const bool has_gpu = ec::cuda_device_count() > 0;
+  const std::optional<ec::Device> device = accelerator();
   for (const std::int64_t n : Op::sizes()) {
     const auto size = static_cast<double>(n);
     Op host(n);
@@ -451,18 +463,17 @@ Results measure(double limit) {
         return time;
       });
     }
-    if (has_gpu) {
-      const ec::Device device = ec::Device::cuda();
-      ec::Context context(device);
+    if (device) {
+      ec::Context context(*device);
       record(gpu, [&] {
-        Op there(host, device);
+        Op there(host, *device);
         const double time = gpu_seconds(there, context);
         if (expected == expected) require_same(there.fetch(), expected, Op::terms(size), eps);
         return time;
       });
       record(gpu_and_transfers, [&] {
         return seconds([&] {
-          Op there(host, device);
+          Op there(host, *device);
           there.run(context);
           (void)there.fetch();
         });
@@ -569,8 +580,8 @@ int main(int argc, char** argv) {
   wanted.limit = arguments.positional("LIMIT", 1.0);
   wanted.figure = arguments.positional("FIGURE", std::string());
   arguments.finish();
-  const bool has_gpu = ec::cuda_device_count() > 0;
-  fmt::print("{}; {}\n", hardware(ec::Device::openmp()), has_gpu ? hardware(ec::Device::cuda()) : "no GPU");
+  const std::optional<ec::Device> device = accelerator();
+  fmt::print("{}; {}\n", hardware(ec::Device::openmp()), device ? hardware(*device) : "no GPU");
   std::string rows;
   rows += compare<DenseTimesVector>(wanted);
   rows += compare<DenseTimesDense>(wanted);
@@ -579,11 +590,11 @@ int main(int argc, char** argv) {
   rows += compare<SparseTimesSparse>(wanted);
   rows += compare<SparsePlusSparse>(wanted);
   rows += compare<DotProduct>(wanted);
-  if (!has_gpu) return 0;
+  if (!device) return 0;
   fmt::print(
-      "\n### From which size the GPU wins\n\n| operation | type | over the plain loop | over 2 cores | over "
+      "\n### From which size {2} wins\n\n| operation | type | over the plain loop | over 2 cores | over "
       "{0} | "
       "and transfers: over the plain loop | over 2 cores | over {0} "
       "|\n|---|---|---|---|---|---|---|---|\n{1}",
-      column_name(all_cores), rows);
+      column_name(all_cores), rows, accelerator_name());
 }

@@ -6,7 +6,8 @@
 // (2000) rows, dense and with a density of 0.05, in float as in the report and in double, compared with
 // Jacobi sweeps without a coarse level: 20 sweeps count as a cycle. The second prints milliseconds of set-up
 // and solve on the host and, where there is one, on the GPU, medians of N (3) runs, and from which size on
-// the GPU is quicker.
+// the GPU is quicker; for the matrices of the report in float, compared with its serial cycle.
+#include "multigrid/published_cycle.hpp"
 #include "support/arguments.hpp"
 #include "support/log_plot.hpp"
 #include "support/measure.hpp"
@@ -112,38 +113,66 @@ struct Time {
   std::int64_t iterations = 0;
 };
 
+class Stopwatch {
+ public:
+  [[nodiscard]] double milliseconds() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 /// Median milliseconds, and whether the solve converged.
-Time measure(const std::string& method, const ec::Options& options, const ec::Matrix<double>& A,
+template <class T>
+Time measure(const std::string& method, const ec::Options& options, const ec::Matrix<T>& A,
              const ec::Device& device, std::int64_t runs) {
-  using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  };
-  const ec::Matrix<double> moved =
-      std::visit([&](const auto& matrix) -> ec::Matrix<double> { return matrix.to(device); }, A);
-  const ec::MatrixRef<double> matrix(moved);
-  const std::vector<double> ones(static_cast<std::size_t>(matrix.rows()), 1.0);
-  const ec::Dense<double> b(device, ones);
-  ec::Dense<double> x(device, matrix.rows(), 1);
-  ec::Solver<double> solver = ec::make_solver<double>(method, device, options);
+  const ec::Matrix<T> moved =
+      std::visit([&](const auto& matrix) -> ec::Matrix<T> { return matrix.to(device); }, A);
+  const ec::MatrixRef<T> matrix(moved);
+  const std::vector<T> ones(static_cast<std::size_t>(matrix.rows()), T{1});
+  const ec::Dense<T> b(device, ones);
+  ec::Dense<T> x(device, matrix.rows(), 1);
+  ec::Solver<T> solver = ec::make_solver<T>(method, device, options);
   std::vector<double> setups;
   std::vector<double> solves;
   Time time;
   for (std::int64_t run = 0; run <= runs; ++run) {  // the first warms up
-    Clock::time_point start = Clock::now();
+    const Stopwatch of_setup;
     if (!solver.setup(matrix).ready()) return time;
-    const double setup = since(start);
-    start = Clock::now();
+    const double setup = of_setup.milliseconds();
+    const Stopwatch of_solve;
     const ec::Report report = solver.solve(b, x);
     if (!report.solved()) return time;
     time.iterations = report.iterations;
     if (run == 0) continue;
     setups.push_back(setup);
-    solves.push_back(since(start));
+    solves.push_back(of_solve.milliseconds());
   }
   time.setup = ec::bench::median(setups);
   time.solve = ec::bench::median(solves);
   return time;
+}
+
+/// Milliseconds of `cycles` cycles as published, on one core.
+template <class T>
+double published_milliseconds(const ec::Matrix<T>& A, std::int64_t cycles) {
+  const ec::MatrixRef<T> matrix(A);
+  const std::int64_t n = matrix.rows();
+  const std::vector<T> b(static_cast<std::size_t>(n), T{1});
+  std::vector<T> x(b.size());
+  const auto run = [&](const auto& given) {
+    const Stopwatch stopwatch;
+    for (std::int64_t cycle = 0; cycle < cycles; ++cycle)
+      ec::bench::multigrid_as_published(given, b, x, static_cast<int>(sweeps_of_the_report));
+    return stopwatch.milliseconds();
+  };
+  if (matrix.is_sparse()) return run(*matrix.csr());
+  ec::bench::RowMajorMatrix<T> dense{n, {}};
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) dense.elements.push_back(matrix.dense()(i, j));
+  }
+  return run(dense);
 }
 
 struct Series {
@@ -154,22 +183,29 @@ struct Series {
   std::vector<std::int64_t> sizes;
 };
 
-ec::Matrix<double> matrix_of(const Series& series, std::int64_t rows) {
-  if (series.generator.empty()) return random_matrix<double>(true, rows);
-  if (series.generator == "random-spd") return random_matrix<double>(false, rows);
-  const ec::Generator& generator = ec::find_generator(series.generator);
-  return generator.make_double(generator.for_rows(rows));
+template <class T>
+ec::Matrix<T> matrix_of(const Series& series, std::int64_t rows) {
+  if (series.generator.empty()) return random_matrix<T>(true, rows);
+  if (series.generator == "random-spd") return random_matrix<T>(false, rows);
+  return ec::make_matrix<T>(series.generator, ec::find_generator(series.generator).for_rows(rows));
 }
 
-void print_series(const Series& series, std::int64_t largest, std::int64_t runs, bool gpu) {
+/// Rows of the table. `published`: with the serial cycle of the report.
+template <class T>
+void print_series(const Series& series, std::int64_t largest, std::int64_t runs, bool gpu, bool published) {
   std::int64_t wins = 0;
   for (const std::int64_t size : series.sizes) {
     if (size > largest) break;
-    const ec::Matrix<double> A = matrix_of(series, size);
-    const auto rows = static_cast<long long>(ec::MatrixRef<double>(A).rows());
+    const ec::Matrix<T> A = matrix_of<T>(series, size);
+    const auto rows = static_cast<long long>(ec::MatrixRef<T>(A).rows());
     const Time host = measure(series.method, series.options, A, ec::Device::openmp(), runs);
-    std::printf("| %s | %lld | %lld | %.2f | %.2f |", series.name.c_str(), rows,
-                static_cast<long long>(host.iterations), host.setup, host.solve);
+    std::printf("| %s | %lld | %lld |", series.name.c_str(), rows, static_cast<long long>(host.iterations));
+    if (published) {
+      std::printf(" %.2f |", published_milliseconds(A, host.iterations));
+    } else {
+      std::printf(" |");
+    }
+    std::printf(" %.2f | %.2f |", host.setup, host.solve);
     if (!gpu) {
       std::printf(" | | |\n");
       continue;
@@ -182,31 +218,28 @@ void print_series(const Series& series, std::int64_t largest, std::int64_t runs,
     std::fflush(stdout);
   }
   if (gpu && wins > 0)
-    std::printf("| %s | the GPU is quicker from %lld rows on | | | | | | |\n", series.name.c_str(),
+    std::printf("| %s | the GPU is quicker from %lld rows on | | | | | | | |\n", series.name.c_str(),
                 static_cast<long long>(wins));
 }
 
 void run_sizes(std::int64_t largest, std::int64_t runs) {
   const bool gpu = ec::cuda_built() && ec::cuda_device_count() > 0;
-  const ec::Options with_sweeps = {{"sweeps", sweeps_of_the_report}};
-  const std::vector<Series> all = {
-      {"multigrid-dense", "multigrid-dense", with_sweeps, "", {250, 500, 1000, 2000, 4000, 8000}},
-      {"multigrid, density 0.05", "multigrid", with_sweeps, "random-spd", {250, 500, 1000, 2000, 4000, 8000}},
-      {"geometric-multigrid, poisson-2d",
-       "geometric-multigrid",
-       {},
-       "poisson-2d",
-       {1000, 4000, 16000, 64000, 250000, 1000000}},
-      {"cg with amg, poisson-3d",
-       "cg",
-       {{"preconditioner", "amg"}},
-       "poisson-3d",
-       {1000, 4000, 16000, 64000, 250000, 1000000}}};
+  const ec::Options with_sweeps = {{"sweeps", sweeps_of_the_report}, {"rtol", 1e-6}};
   std::printf(
-      "| problem | rows | iterations | host set-up ms | host solve ms | GPU set-up ms | GPU solve ms | host "
-      "/ GPU |\n"
-      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-  for (const Series& series : all) print_series(series, largest, runs, gpu);
+      "| problem | rows | iterations | published serial cycles ms | host set-up ms | host solve ms | GPU "
+      "set-up "
+      "ms | GPU solve ms | host / GPU |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  const std::vector<std::int64_t> few = {250, 500, 1000, 2000, 4000, 8000};
+  const std::vector<std::int64_t> many = {1000, 4000, 16000, 64000, 250000, 1000000};
+  for (const Series& series :
+       {Series{"multigrid-dense, float", "multigrid-dense", with_sweeps, "", few},
+        Series{"multigrid, float, density 0.05", "multigrid", with_sweeps, "random-spd", few}})
+    print_series<float>(series, largest, runs, gpu, true);
+  for (const Series& series :
+       {Series{"geometric-multigrid, poisson-2d", "geometric-multigrid", {}, "poisson-2d", many},
+        Series{"cg with amg, poisson-3d", "cg", {{"preconditioner", "amg"}}, "poisson-3d", many}})
+    print_series<double>(series, largest, runs, gpu, false);
 }
 
 }  // namespace

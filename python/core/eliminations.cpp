@@ -143,8 +143,8 @@ void bind_eliminations(nb::module_& module) {
   if constexpr (!is_complex<T>) {
     module.def("rank_modulo", rank_modulo_prime<T>);
     module.def("certify", bound_error<T>, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
-    bind_schur_complement<T>(module);
   }
+  bind_schur_complement<T>(module);
 }
 
 template void bind_eliminations<float>(nb::module_&);

@@ -343,12 +343,13 @@ class SchurComplement:
     interface, interior : numpy.ndarray
         Unknowns of S, and all others.
     inertia : tuple of int, or None
-        Numbers of positive, negative and zero eigenvalues of A_II, where the factorisation tells them.
+        Numbers of positive, negative and zero eigenvalues of A_II, where the factorisation tells them: those of a real
+        symmetric and of a Hermitian matrix.
     report : Report
     """
 
     def __init__(self, A: Any, interface: Sequence[int], factorization: str = "auto") -> None:
-        self._dtype = type_of_matrix(A)
+        self._dtype = type_of_matrix(A, complex_too=True)
         self.interface = np.asarray(interface, np.int32)
         if self.interface.ndim != 1:
             raise ValueError("the interface is a list of row numbers")

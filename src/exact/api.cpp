@@ -17,8 +17,8 @@ std::int64_t rank_modulo(MatrixRef<T> A, std::int64_t p) {
     const mapped::PrimeField field = mapped::prime_field("p", p);
     const Csr<T> copy = A.is_sparse() ? Csr<T>() : to_csr(A);
     const Csr<T>& csr = A.is_sparse() ? *A.csr() : copy;
-    return on_target<Targets::both>(
-        csr.device(), [&]<class Target>() { return mapped::rank_modulo<Target, T>(csr, field); });
+    return on_target(csr.device(),
+                     [&]<class Target>() { return mapped::rank_modulo<Target, T>(csr, field); });
   });
 }
 

@@ -275,9 +275,11 @@ class MappedElimination {
     if (claim_ == ClaimRule::ordered) return run_ordered(active, cancel);
     const std::int64_t first_round = record_.rounds();
     std::int64_t rounds_of_teams = 0;
-    if (uses_teams_ && level_.slice_rows > 0 && active > 0) {
-      rounds_of_teams = run_teams(count, pending);
-      active = backend_.select(count, flags_.data(), pending, active_.data());
+    if constexpr (has_teams<B>) {
+      if (uses_teams_ && level_.slice_rows > 0 && active > 0) {
+        rounds_of_teams = run_teams(count, pending);
+        active = backend_.select(count, flags_.data(), pending, active_.data());
+      }
     }
     const std::int64_t middle = record_.rounds();
     while (active > 0) {

@@ -83,8 +83,8 @@ struct PrimeField {
     auto integer = static_cast<double>(a);
     int fraction_bits = 0;
     if (std::floor(integer) != integer) {
-      integer = std::ldexp(std::frexp(integer, &fraction_bits), 53);
-      fraction_bits = 53 - fraction_bits;
+      fraction_bits = 52 - std::ilogb(integer);
+      integer = std::ldexp(integer, fraction_bits);
     }
     const double residue = std::fmod(integer, static_cast<double>(prime));
     const auto value = static_cast<std::uint32_t>(residue < 0 ? residue + prime : residue);

@@ -107,8 +107,8 @@ ECHELON_ANYWHERE Tail<Element> tail_of(const RowsView<Element>& rows, std::int32
 
 /// Computes a - m b for two tails, written to columns and elements. Returns the number of elements.
 template <class Field, class Element, class Multiplier>
-std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<Element> b,
-                      std::int32_t* columns, Element* elements, OneLane /*lanes*/) {
+ECHELON_ANYWHERE std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<Element> b,
+                                       std::int32_t* columns, Element* elements, OneLane /*lanes*/) {
   std::int32_t i = 0;
   std::int32_t j = 0;
   std::int32_t k = 0;

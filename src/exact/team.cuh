@@ -22,6 +22,9 @@ struct ThreadBlock {
   __device__ static void sync() { __syncthreads(); }
 };
 
+template <class B>
+inline constexpr bool has_teams = true;
+
 inline constexpr int most_warps_of_team = 8;
 
 namespace kernels {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Teams: the threads that work on one slice, in a memory of their own. On a GPU a thread block in shared
-/// memory, on the host one thread in a buffer of the size of its cache.
+/// Teams: the threads that work on one slice, in a memory of their own. With CUDA a thread block in shared
+/// memory, on the host one thread in a buffer of the size of its cache. Other devices have no teams.
 #pragma once
 
 #include "backend/target.hpp"
@@ -37,13 +37,17 @@ struct OneThread {
 
 namespace echelon::mapped {
 
+template <class B>
+inline constexpr bool has_teams = B::on_host;
+
 /// One size, about that of a core's second-level cache.
-inline std::vector<TeamSize> team_sizes(Host& /*backend*/) {
+template <class B>
+std::vector<TeamSize> team_sizes(B& /*backend*/) {
   return {{std::size_t{1} << 18U, 1}};
 }
 
-template <class F>
-void for_each_team(Host& backend, std::int64_t n, const TeamSize& size, F f) {
+template <class B, class F>
+void for_each_team(B& backend, std::int64_t n, const TeamSize& size, F f) {
   const std::size_t words = size.bytes / sizeof(double);
   std::vector<double> memory(words * static_cast<std::size_t>(backend.threads()));
   backend.parallel(n > 1, [&](int part, int parts) {

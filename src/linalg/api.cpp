@@ -136,7 +136,7 @@ void multiply_checked(Context& context, bool transpose, T alpha, const MatrixRef
   if constexpr (!is_complex<T>) {
     if (A.is_stencil()) {
       const Stencil<T> factor = transpose ? A.stencil()->transposed() : *A.stencil();
-      return on_target<Targets::both>(context.device(), [&]<class Target>() {
+      return on_target(context.device(), [&]<class Target>() {
         multiply_columns<Target, T>(context, alpha, factor, X, beta, Y);
       });
     }

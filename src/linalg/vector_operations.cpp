@@ -56,12 +56,11 @@ void add_on(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<c
     Backend& backend = state_of<Backend>(context).backend;
     if (one_layout && is_packed(A) && is_packed(B) && is_packed(C)) {
       using X = Packed<const T>;
-      backend.for_each(C.rows() * C.columns(),
-                       AddElement<T, X, X, Packed<T>>{alpha, {A.data()}, beta, {B.data()}, {C.data()}});
+      add_elements(backend, C.rows() * C.columns(), alpha, X{A.data()}, beta, X{B.data()},
+                   Packed<T>{C.data()});
     } else {
       using X = ViewElements<const T>;
-      backend.for_each(C.rows() * C.columns(),
-                       AddElement<T, X, X, ViewElements<T>>{alpha, X(A), beta, X(B), ViewElements<T>(C)});
+      add_elements(backend, C.rows() * C.columns(), alpha, X(A), beta, X(B), ViewElements<T>(C));
     }
   });
 }

@@ -161,10 +161,12 @@ class Eliminations(unittest.TestCase):
         self.assertFalse(echelon.certify(np.ones((2, 2)), np.ones(2), np.ones(2)).proven)
 
     def test_schur_complement(self):
-        for dtype in (np.float32, np.float64):
+        for dtype in (np.float32, np.float64, np.complex128):
             for A in (poisson(dtype=dtype), unsymmetric(dtype=dtype)):
                 n = A.shape[0]
-                dense = A.toarray().astype(np.float64)
+                if dtype is np.complex128:
+                    A = (A + 0.25j * A.T).tocsr()
+                dense = A.toarray().astype(np.promote_types(dtype, np.float64))
                 interface = [3, 1, n - 1]
                 interior = np.setdiff1d(np.arange(n), interface)
                 expected = dense[np.ix_(interface, interface)] - dense[np.ix_(interface, interior)] @ np.linalg.solve(

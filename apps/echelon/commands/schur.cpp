@@ -181,11 +181,8 @@ void write_reduced(const SchurRequest& request, const SchurComplement<T>& schur,
 }
 
 template <class T>
-ExitCode schur_in(SchurRequest request) {
-  ProgressLine progress(request.quiet);
-  progress.announce("reading " + input_name(request.matrix));
+ExitCode eliminate_interior(SchurRequest& request, MatrixFile<T>&& file, ProgressLine& progress) {
   const std::vector<std::int32_t> interface = read_interface(request.interface);
-  MatrixFile<T> file = read_input<T>(request.matrix, request.input);
   Dense<T> b;
   if (!request.rhs.empty()) {
     b = read_columns<T>(request.rhs);
@@ -215,6 +212,20 @@ ExitCode schur_in(SchurRequest request) {
     print_report(schur_text(request, file.info, schur));
   }
   return exit_code(schur.report().status);
+}
+
+/// Reads the matrix in float for that --precision, else in the numbers that the file has.
+ExitCode run(SchurRequest& request) {
+  ProgressLine progress(request.quiet);
+  progress.announce("reading " + input_name(request.matrix));
+  if (scalar_of(request.precision) == Scalar::float32)
+    return eliminate_interior(request, read_input<float>(request.matrix, request.input), progress);
+  return std::visit(
+      [&]<class T>(MatrixFile<T>&& file) {
+        if constexpr (is_complex<T>) request.precision = "complex double";
+        return eliminate_interior(request, std::move(file), progress);
+      },
+      read_any_input(request.matrix, request.input));
 }
 
 }  // namespace
@@ -256,7 +267,7 @@ ExitCode run_schur(const Arguments& arguments) {
   const std::vector<OutputOption> outputs = {{"--output", request.output}, {"--reduced", request.reduced}};
   for (const OutputOption& output : outputs) check_dense_format(output);
   check_files(inputs, outputs);
-  return in_precision(request.precision, [&]<class T>() { return schur_in<T>(request); });
+  return run(request);
 }
 
 }  // namespace echelon::tool

@@ -24,8 +24,8 @@ namespace echelon {
 /// Factorisation of the interior block A_II.
 enum class SchurFactorization {
   automatic,  ///< cholesky for symmetric A if A_II is positive definite, else ldlt; lu for other A
-  cholesky,   ///< A_II = L L^T, for a symmetric A with a positive definite A_II
-  ldlt,       ///< A_II = L D L^T, for a symmetric A
+  cholesky,   ///< A_II = L L^T (L L^H), for a symmetric (Hermitian) A with a positive definite A_II
+  ldlt,       ///< A_II = L D L^T, for a symmetric A, or L D L^H, for a Hermitian one
   lu,         ///< A_II = L U
 };
 constexpr std::array<EnumWord<SchurFactorization>, 4> words_of(SchurFactorization) {
@@ -56,6 +56,9 @@ struct ECHELON_API SchurOptions {
 /// A sparse A is factored by the multifrontal method. The interior is ordered to keep the fill small and
 /// eliminated; the interface is the front above all others, of which S is left. A dense A is divided into
 /// blocks. Rows are exchanged within the interior only.
+///
+/// T is float, double or a complex type that the library is built for. A complex sparse A on a GPU is
+/// factored on the host.
 ///
 /// The interior has n_I unknowns, the interface n_B: S takes n_B^2 elements. A is referred to, not copied,
 /// and `solve` reads it. Vectors are in the memory of `device()`. Const members may be called by several

@@ -25,7 +25,7 @@ constexpr std::array<EnumWord<BandOrdering>, 3> words_of(BandOrdering) {
 
 struct ECHELON_API BandedLuOptions {
   static constexpr std::string_view name = "banded-lu";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
   /// Numbering of rows and columns.
   BandOrdering ordering = BandOrdering::automatic;

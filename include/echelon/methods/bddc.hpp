@@ -53,7 +53,7 @@ constexpr std::array<EnumWord<BddcSchur>, 4> words_of(BddcSchur) {
 
 struct ECHELON_API BddcOptions {
   static constexpr std::string_view name = "bddc";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// Number of subdomains, at most the number of nodes; 0: one for each 2000 unknowns, and at least 4.

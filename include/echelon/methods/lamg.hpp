@@ -12,7 +12,7 @@ namespace echelon {
 
 struct ECHELON_API LamgOptions {
   static constexpr std::string_view name = "lamg";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// Visits of a level per visit of the next finer level, 1 to 2.

@@ -36,7 +36,7 @@ constexpr std::array<EnumWord<UnknownOrder>, 2> words_of(UnknownOrder) {
 
 struct ECHELON_API MappedEchelonOptions {
   static constexpr std::string_view name = "mapped-echelon";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Rule that selects the owner of an unknown among several claimants.
   ClaimRule claim = ClaimRule::largest;
   /// Order in which unknowns are eliminated.

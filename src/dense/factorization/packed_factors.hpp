@@ -6,6 +6,7 @@
 #include "linalg/determinant_product.hpp"
 #include "support/scalar.hpp"
 
+#include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
 
 #include <algorithm>
@@ -55,6 +56,25 @@ template <class B, class T>
 Dense<T> triangle_on_host(B& backend, DenseView<const T> factors, PackedTriangle triangle) {
   Dense<T> copy = copy_triangle(backend, factors, triangle);
   return copy.device().on_host() ? std::move(copy) : copy.to(Device());
+}
+
+/// Copies to[i] = from[i step].
+template <class T>
+struct CopyStrided {
+  const T* from;
+  std::int64_t step;
+  double* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<double>(from[i * step]); }
+};
+
+/// Diagonal of square real factors on the backend's device. Waits.
+template <class B, class T>
+std::vector<double> diagonal_on_host(B& backend, const Dense<T>& factors) {
+  const std::int64_t n = factors.rows();
+  Array<double> diagonal(backend.device(), n);
+  backend.for_each(n, CopyStrided<T>{factors.data(), n + 1, diagonal.data()});
+  backend.synchronize();
+  return diagonal.to_vector();
 }
 
 /// Row k of the permuted matrix is row result[k] of the given one, of `rows` rows: row k was exchanged with

@@ -31,7 +31,7 @@ double RankFacts::gap() const {
 namespace {
 
 template <class T>
-constexpr Targets elimination_targets = is_complex<T> ? Targets::host : Targets::both;
+constexpr Targets elimination_targets = is_complex<T> ? Targets::host : Targets::all;
 
 }  // namespace
 

@@ -49,19 +49,6 @@ double repairable_growth(std::int64_t n, std::int64_t steps) {
   return std::max(direct::harmless_growth(n), 4 * std::pow(eps, 1 / static_cast<double>(steps + 1)) / eps);
 }
 
-namespace factorization_detail {
-
-/// Copies to[i] = from[i step].
-template <class T>
-struct CopyStrided {
-  const T* from;
-  std::int64_t step;
-  double* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<double>(from[i * step]); }
-};
-
-}  // namespace factorization_detail
-
 /// Factorisation of the scaled matrix S = R A C, n^2 elements.
 template <class B, class T>
 class DenseFactorization {
@@ -133,7 +120,7 @@ class DenseFactorization {
 
   [[nodiscard]] DeterminantProduct determinant(B& backend) const {
     DeterminantProduct product;
-    for (const double pivot : diagonal_on_host(backend)) product.multiply(pivot);
+    for (const double pivot : diagonal_on_host(backend, factors_)) product.multiply(pivot);
     if (kind_ == FactorizationKind::qr) {
       multiply_by_reflections(product, tau_.to_vector());
     } else {
@@ -160,14 +147,6 @@ class DenseFactorization {
 
  private:
   [[nodiscard]] std::int64_t order() const { return factors_.rows(); }
-
-  [[nodiscard]] std::vector<double> diagonal_on_host(B& backend) const {
-    Array<double> diagonal(backend.device(), order());
-    backend.for_each(order(),
-                     factorization_detail::CopyStrided<T>{factors_.data(), order() + 1, diagonal.data()});
-    backend.synchronize();
-    return diagonal.to_vector();
-  }
 
   static std::string name_of(FactorizationKind kind) {
     switch (kind) {

@@ -3,9 +3,9 @@
 // triangle and subtracts the product.
 #include "backend/store.hpp"
 #include "backend/target.hpp"
+#include "dense/factorization/substitution.hpp"
 #include "dense/lu/factorization.hpp"
 #include "linalg/blas/lapack.hpp"
-#include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
 #include "matrix/column_range.hpp"
 #include "matrix/rows.hpp"
@@ -23,48 +23,8 @@ namespace echelon::lu {
 
 namespace {
 
-/// Columns of a panel, and unknowns of a step of substitution.
-constexpr std::int64_t panel_columns = 64;
-
-/// Exchanges rows k and pivots[k] of column j for k in [first, last), ascending or descending.
-template <class T>
-struct ApplyRowExchanges {
-  T* columns;
-  std::int64_t leading;
-  const std::int64_t* pivots;
-  std::int64_t first, last;
-  bool descending;
-  ECHELON_ANYWHERE void operator()(std::int64_t j) const {
-    T* const x = columns + j * leading;
-    for (std::int64_t step = 0; step < last - first; ++step) {
-      const std::int64_t k = descending ? last - 1 - step : first + step;
-      const T kept = x[k];
-      x[k] = x[pivots[k]];
-      x[pivots[k]] = kept;
-    }
-  }
-};
-
-/// Solves with a triangle of rows and columns [first, last) of M, for column j of X.
-template <class T>
-struct SolveBlock {
-  DenseRows<T> M;
-  std::int64_t first, last;
-  bool lower, unit;
-  T* X;
-  std::int64_t leading;
-  ECHELON_ANYWHERE void operator()(std::int64_t j) const {
-    T* const x = X + j * leading;
-    for (std::int64_t step = 0; step < last - first; ++step) {
-      const std::int64_t i = lower ? first + step : last - 1 - step;
-      const std::int64_t begin = lower ? first : i + 1;
-      const std::int64_t end = lower ? i : last;
-      T sum = x[i];
-      for (std::int64_t k = begin; k < end; ++k) sum -= M.at(i, k) * x[k];
-      x[i] = unit ? sum : sum / M.at(i, i);
-    }
-  }
-};
+/// Columns of a panel.
+constexpr std::int64_t panel_columns = substitution_block;
 
 /// |u_ij| of the upper trapezoid; 0 below it.
 template <class T>
@@ -77,27 +37,6 @@ struct UpperMagnitude {
     return {i <= j ? std::fabs(static_cast<double>(a[i + j * leading])) : 0.0};
   }
 };
-
-/// Rows [row, row + rows) and columns [column, column + columns) of a view in either layout.
-template <class T>
-DenseView<T> block_of(const DenseView<T>& A, std::int64_t row, std::int64_t rows, std::int64_t column,
-                      std::int64_t columns) {
-  const bool by_column = A.layout() == Layout::column_major;
-  const std::int64_t offset = by_column ? row + column * A.leading() : row * A.leading() + column;
-  return {A.data() + offset, rows, columns, A.leading(), A.device(), A.layout()};
-}
-
-/// Y = Y - M X. A few columns are multiplied one by one.
-template <class T>
-void subtract_product(OpenCl& backend, const DenseView<const T>& M, const DenseView<const T>& X,
-                      DenseView<T> Y) {
-  constexpr std::int64_t few_columns = 3;
-  if (M.rows() == 0 || M.columns() == 0) return;
-  if (X.columns() > few_columns) return gemm<T>(backend, T{-1}, M, X, T{1}, Y);
-  for (std::int64_t j = 0; j < X.columns(); ++j) {
-    multiply<T>(backend, T{-1}, MatrixRef<T>(M), X.column(j), T{1}, Y.column(j));
-  }
-}
 
 /// A panel on the host.
 template <class T>
@@ -144,27 +83,9 @@ void apply_panel_to(OpenCl& backend, const DenseView<T>& A, std::int64_t first, 
   const DenseView<const T> factors = A;
   backend.for_each(X.columns(),
                    SolveBlock<T>{DenseRows<T>(factors), first, last, true, true, X.data(), X.leading()});
-  subtract_product<T>(backend, block_of<const T>(factors, last, A.rows() - last, first, last - first),
-                      block_of<T>(X, first, last - first, 0, X.columns()),
-                      block_of<T>(X, last, A.rows() - last, 0, X.columns()));
-}
-
-/// X = M^-1 X for a triangle of M, block by block.
-template <class T>
-void solve_triangle(OpenCl& backend, const DenseView<const T>& M, bool lower, bool unit, DenseView<T> X) {
-  const std::int64_t n = M.rows();
-  const std::int64_t blocks = (n + panel_columns - 1) / panel_columns;
-  for (std::int64_t step = 0; step < blocks; ++step) {
-    const std::int64_t first = (lower ? step : blocks - 1 - step) * panel_columns;
-    const std::int64_t last = std::min(first + panel_columns, n);
-    backend.for_each(X.columns(),
-                     SolveBlock<T>{DenseRows<T>(M), first, last, lower, unit, X.data(), X.leading()});
-    const std::int64_t rest = lower ? last : 0;
-    const std::int64_t rows = lower ? n - last : first;
-    subtract_product<T>(backend, block_of<const T>(M, rest, rows, first, last - first),
-                        block_of<T>(X, first, last - first, 0, X.columns()),
-                        block_of<T>(X, rest, rows, 0, X.columns()));
-  }
+  subtract_product<OpenCl, T>(backend, block_of<const T>(factors, last, A.rows() - last, first, last - first),
+                              block_of<T>(X, first, last - first, 0, X.columns()),
+                              block_of<T>(X, last, A.rows() - last, 0, X.columns()));
 }
 
 }  // namespace
@@ -205,8 +126,8 @@ void substitute(OpenCl& backend, const FactorWorkspace<OpenCl, T>& /*workspace*/
   };
   if (!is_transposed) exchange();
   const DenseView<const T> M = is_transposed ? transposed(factors) : factors;
-  solve_triangle<T>(backend, M, true, !is_transposed, X);
-  solve_triangle<T>(backend, M, false, is_transposed, X);
+  solve_triangle<OpenCl, T>(backend, M, true, !is_transposed, X);
+  solve_triangle<OpenCl, T>(backend, M, false, is_transposed, X);
   if (is_transposed) exchange();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/target.hpp"
 #include "domain_decomposition/bddc/cuda/preconditioner.hpp"
+#include "domain_decomposition/bddc/preconditioner/hosted_preconditioner.hpp"
 #include "domain_decomposition/bddc/preconditioner/null_space.hpp"
 #include "domain_decomposition/bddc/preconditioner/orthonormal.hpp"
 #include "domain_decomposition/bddc/preconditioner/preconditioner.hpp"
@@ -50,6 +51,20 @@ struct AddRounded {
   }
 };
 
+/// The preconditioner for vectors of a backend.
+template <class B>
+struct PreconditionerOf {
+  using Type = bddc::HostedPreconditioner;
+};
+template <>
+struct PreconditionerOf<Host> {
+  using Type = bddc::BddcPreconditioner;
+};
+template <>
+struct PreconditionerOf<Cuda> {
+  using Type = bddc::DevicePreconditioner;
+};
+
 /// Conjugate gradients for S u = g on the interface, where g is made from the residual b - A x. The
 /// correction of x is u on the interface; with exact interiors the residual of the interface is that of A.
 template <class B, class T>
@@ -59,7 +74,7 @@ class BddcMethod final : public IterativeMethod<B, T> {
   using typename Base::SolvedColumn;
   using typename Base::SolvedColumns;
   using typename Base::SolveWorkspace;
-  using Preconditioner = std::conditional_t<B::on_host, bddc::BddcPreconditioner, bddc::DevicePreconditioner>;
+  using Preconditioner = typename PreconditionerOf<B>::Type;
 
   /// Vectors of one solve or application, in double.
   struct Vectors : SolveWorkspace {

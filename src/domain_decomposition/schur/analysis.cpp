@@ -3,14 +3,39 @@
 
 #include "domain_decomposition/schur/interior.hpp"
 #include "domain_decomposition/schur/outcomes.hpp"
+#include "matrix/structure/magnitudes.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
+#include "sparse_direct/multifrontal/symmetry.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace echelon::schur {
+
+namespace {
+
+/// The kind of factors that the symmetry of A allows for cholesky or ldlt; the outcome of another A.
+template <class T>
+Outcome find_kind(const Csr<T>& A, SchurFactorization factorization, AnalysisTarget target,
+                  sparse_direct::FactorKind& kind) {
+  using sparse_direct::FactorKind;
+  const bool is_cholesky = factorization == SchurFactorization::cholesky;
+  kind = is_cholesky ? FactorKind::cholesky : FactorKind::ldlt;
+  if constexpr (is_complex<T>) {
+    const MirrorComparison found = compare_with_mirror(MatrixRef<T>(A));
+    if (!is_cholesky && !found.not_hermitian) kind = FactorKind::hermitian_ldlt;
+    return unsuitable_symmetry(factorization, found);
+  } else {
+    const auto place = sparse_direct::find_asymmetry(A, Device::openmp(target.threads));
+    return place ? asymmetric(factorization, place->row, place->column) : Outcome{};
+  }
+}
+
+}  // namespace
 
 template <class T>
 Analysis analyze_interior(const Csr<T>& A, const InterfacePartition& partition,
@@ -22,13 +47,13 @@ Analysis analyze_interior(const Csr<T>& A, const InterfacePartition& partition,
   std::vector<std::int32_t> partner;
   const auto size = static_cast<std::int64_t>(partition.interior.size());
   if (factorization != SchurFactorization::lu) {
-    if (const auto place = find_asymmetry(A, Device::openmp(target.threads))) {
-      result.outcome = asymmetric(factorization, place->row, place->column);
-      return result;
-    }
+    result.outcome = find_kind(A, factorization, target, result.kind);
+    if (!result.outcome.ok()) return result;
   }
+  const Csr<T> interior = interior_block(A, partition);
   if (factorization == SchurFactorization::ldlt) {
-    const SymmetricMatching matching = symmetric_matching(interior_block(A, partition));
+    const SymmetricMatching matching =
+        with_magnitudes(interior, [](const auto& sizes) { return symmetric_matching(sizes); });
     if (matching.structural_rank < size) {
       result.outcome = interior_rank_deficient(partition, matching.structural_rank,
                                                given_columns(partition, matching.unmatched_rows), true);
@@ -39,7 +64,8 @@ Analysis analyze_interior(const Csr<T>& A, const InterfacePartition& partition,
     result.scaling = with_border_scaling(A, partition, {matching.scale, matching.scale});
     result.scaling.columns = result.scaling.rows;
   } else if (factorization == SchurFactorization::lu) {
-    const LargeDiagonal diagonal = large_diagonal(interior_block(A, partition));
+    const LargeDiagonal diagonal =
+        with_magnitudes(interior, [](const auto& sizes) { return large_diagonal(sizes); });
     if (diagonal.structural_rank < size) {
       result.outcome = interior_rank_deficient(partition, diagonal.structural_rank,
                                                given_columns(partition, diagonal.unmatched_columns), true);
@@ -55,9 +81,10 @@ Analysis analyze_interior(const Csr<T>& A, const InterfacePartition& partition,
   return result;
 }
 
-template Analysis analyze_interior(const Csr<float>&, const InterfacePartition&, SchurFactorization, Ordering,
-                                   AnalysisTarget);
-template Analysis analyze_interior(const Csr<double>&, const InterfacePartition&, SchurFactorization,
-                                   Ordering, AnalysisTarget);
+#define ECHELON_INSTANTIATE(T)                                                                               \
+  template Analysis analyze_interior(const Csr<T>&, const InterfacePartition&, SchurFactorization, Ordering, \
+                                     AnalysisTarget);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::schur

@@ -4,6 +4,7 @@
 
 #include "domain_decomposition/schur/implementation.hpp"
 #include "sparse_direct/matching/scaling.hpp"
+#include "sparse_direct/multifrontal/fronts/factor_kind.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <echelon/matrix/csr.hpp>
@@ -16,6 +17,7 @@ namespace echelon::schur {
 /// Order of elimination, scaling and row exchanges.
 struct Analysis {
   Outcome outcome;
+  sparse_direct::FactorKind kind = sparse_direct::FactorKind::lu;
   sparse_direct::SymbolicFactor symbolic;  ///< its border is the interface
   sparse_direct::Scaling scaling;          ///< by rows and columns of A; empty: 1
   /// Row k of P A is row row_permutation[k] of A; empty: the identity. The interface stays where it is.
@@ -29,7 +31,8 @@ struct AnalysisTarget {
 
 /// Orders the interior. For ldlt and lu it also scales, and brings large elements of A_II to its diagonal or
 /// into pairs, where pivots are searched for; an A_II that is structurally singular is the outcome. A is on
-/// the host; for cholesky and ldlt it has to be symmetric, and another A is the outcome.
+/// the host; for cholesky it has to be symmetric or Hermitian, for ldlt one of both, and another A is the
+/// outcome.
 template <class T>
 [[nodiscard]] Analysis analyze_interior(const Csr<T>& A, const InterfacePartition& partition,
                                         SchurFactorization factorization, Ordering ordering,

@@ -8,6 +8,7 @@
 #include "matrix/shape.hpp"
 #include "solver/direct/refinement.hpp"
 #include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
 #include "support/stopwatch.hpp"
 #include "support/text.hpp"
 
@@ -15,6 +16,7 @@
 #include <echelon/linalg.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -83,7 +85,7 @@ bool may_be_definite(const MatrixRef<T>& A, const InterfacePartition& partition)
     return found != end && *found == i ? a.values()[found - a.column_indices().data()] : T{0};
   };
   return std::all_of(partition.interior.begin(), partition.interior.end(),
-                     [&](std::int32_t i) { return diagonal(i) > 0; });
+                     [&](std::int32_t i) { return real(diagonal(i)) > 0; });
 }
 
 template <class T>
@@ -91,11 +93,27 @@ std::unique_ptr<InteriorElimination<T>> make_elimination(const MatrixRef<T>& A,
                                                          const InterfacePartition& partition,
                                                          const Device& device, const SchurOptions& options) {
   if (A.is_sparse()) {
-    return on_target<Targets::both>(device, [&]<class Target>() {
+    if (device.kind() == DeviceKind::opencl || (is_complex<T> && !device.on_host()))
+      return sparse_elimination_on_host(*A.csr(), partition, device, options);
+    constexpr Targets targets = is_complex<T> ? Targets::host : Targets::both;
+    return on_target<targets>(device, [&]<class Target>() {
       return sparse_elimination_on<Target>(*A.csr(), partition, device, options);
     });
   }
   return dense_elimination(A.dense(), partition, device, options);
+}
+
+/// Whether the dense method of this name takes matrices of T on the device.
+template <class T>
+bool runs_on(SchurFactorization factorization, const Device& device) {
+  const Method& method = find_method(to_string(factorization));
+  return is_complex<T> ? method.takes_complex_on(device) : method.runs_on(device);
+}
+
+/// Drops the dense factorisations that the device has not. LU is on every device.
+template <class T>
+void drop_methods_without(const Device& device, std::vector<SchurFactorization>& candidates) {
+  std::erase_if(candidates, [&](SchurFactorization candidate) { return !runs_on<T>(candidate, device); });
 }
 
 /// Whether another factorisation can succeed where this one, chosen automatically, has not.
@@ -217,7 +235,7 @@ void SchurComplement<T>::State::eliminate() {
   const Stopwatch watch;
   report.device = device;
   report.method = "schur-complement";
-  const MatrixFacts facts = on_target<Targets::both>(
+  const MatrixFacts facts = on_target<targets_of<T>>(
       device, [&]<class Target>() { return make_residual_check<Target, T>(device)->matrix(A); });
   norm = facts.norm_inf;
   if (facts.row) {
@@ -253,14 +271,18 @@ Outcome SchurComplement<T>::State::try_factorizations() {
   if (options.factorization == SchurFactorization::automatic) {
     candidates = {SchurFactorization::cholesky, SchurFactorization::ldlt, SchurFactorization::lu};
     if (!may_be_definite(A, partition)) candidates.erase(candidates.begin());
+    if (!A.is_sparse()) drop_methods_without<T>(device, candidates);
   }
   Outcome outcome;
   for (const SchurFactorization candidate : candidates) {
     factorization = candidate;
     if (candidates.size() > 1 || options.factorization == SchurFactorization::automatic) {
-      report.reason = candidate == SchurFactorization::cholesky ? "A is symmetric, its interior definite"
-                      : candidate == SchurFactorization::ldlt   ? "A is symmetric"
-                                                                : "A is not symmetric";
+      const std::string symmetric = is_complex<T> ? "symmetric or Hermitian" : "symmetric";
+      report.reason =
+          candidate == SchurFactorization::cholesky
+              ? std::string(is_complex<T> ? "A is Hermitian" : "A is symmetric") + ", its interior definite"
+          : candidate == SchurFactorization::ldlt ? "A is " + symmetric
+                                                  : "A is not " + symmetric;
     }
     elimination = make_elimination(A, partition, device, options);
     outcome = elimination->eliminate(candidate);
@@ -280,7 +302,8 @@ const Solver<T>* SchurComplement<T>::State::solver_of_complement() {
     complement_solver.emplace(make_solver<T>(method, device));
     complement_report = complement_solver->setup(S);
   };
-  set_up(to_string(factorization));
+  const bool runs = runs_on<T>(factorization, device);
+  set_up(to_string(runs ? factorization : SchurFactorization::lu));
   // Definite interior blocks do not make S definite.
   if (complement_report.status == Status::not_spd) set_up(to_string(SchurFactorization::ldlt));
   return &*complement_solver;
@@ -302,7 +325,7 @@ template <class T>
 std::vector<ColumnReport> SchurComplement<T>::State::assess(DenseView<const T> B, DenseView<const T> X,
                                                             DenseView<T> R) const {
   std::vector<ColumnReport> columns;
-  on_target<Targets::both>(device, [&]<class Target>() {
+  on_target<targets_of<T>>(device, [&]<class Target>() {
     const auto check = make_residual_check<Target, T>(device);
     for (std::int64_t c = 0; c < B.columns(); ++c) {
       const SolutionFacts facts = check->solution(A, B.column(c), X.column(c), R.column(c));
@@ -462,7 +485,8 @@ Report SchurComplement<T>::solve(DenseView<const T> B, DenseView<T> X) const {
   });
 }
 
-template class SchurComplement<float>;
-template class SchurComplement<double>;
+#define ECHELON_INSTANTIATE(T) template class SchurComplement<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -4,6 +4,9 @@
 #include "backend/store.hpp"
 #include "backend/target.hpp"
 #include "solver/factor_status.hpp"
+#include "support/scalar.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -48,10 +51,11 @@ struct ScatterBlockRows {
 template <class T>
 struct Mirror {
   DenseView<T> S;
+  bool conjugates;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
     const std::int64_t i = e % S.rows();
     const std::int64_t j = e / S.rows();
-    if (i < j) element(S, i, j) = element(S, j, i);
+    if (i < j) element(S, i, j) = conjugates ? conj(element(S, j, i)) : element(S, j, i);
   }
 };
 
@@ -96,10 +100,10 @@ void scatter_rows_on(DenseView<const T> from, const std::int32_t* rows, DenseVie
 }
 
 template <class Target, class T>
-void mirror_on(DenseView<T> S) {
+void mirror_on(DenseView<T> S, bool conjugates) {
   on_backend(S.device(), [&]<class B>() {
     B backend(S.device());
-    backend.for_each(S.rows() * S.columns(), Mirror<T>{S});
+    backend.for_each(S.rows() * S.columns(), Mirror<T>{S, conjugates});
   });
 }
 
@@ -117,14 +121,13 @@ Asymmetry find_asymmetry_on(DenseView<const T> A) {
   });
 }
 
-template void gather_on<ThisTarget>(DenseView<const float>, const std::int32_t*, const std::int32_t*,
-                                    DenseView<float>);
-template void gather_on<ThisTarget>(DenseView<const double>, const std::int32_t*, const std::int32_t*,
-                                    DenseView<double>);
-template void scatter_rows_on<ThisTarget>(DenseView<const float>, const std::int32_t*, DenseView<float>);
-template void scatter_rows_on<ThisTarget>(DenseView<const double>, const std::int32_t*, DenseView<double>);
-template void mirror_on<ThisTarget>(DenseView<float>);
-template void mirror_on<ThisTarget>(DenseView<double>);
+#define ECHELON_INSTANTIATE(T)                                                                      \
+  template void gather_on<ThisTarget>(DenseView<const T>, const std::int32_t*, const std::int32_t*, \
+                                      DenseView<T>);                                                \
+  template void scatter_rows_on<ThisTarget>(DenseView<const T>, const std::int32_t*, DenseView<T>); \
+  template void mirror_on<ThisTarget>(DenseView<T>, bool);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 template Asymmetry find_asymmetry_on<ThisTarget>(DenseView<const float>);
 template Asymmetry find_asymmetry_on<ThisTarget>(DenseView<const double>);
 

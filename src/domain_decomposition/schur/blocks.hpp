@@ -11,7 +11,7 @@
 
 namespace echelon::schur {
 
-// Instantiated for HostTarget and CudaTarget. Index lists are in the memory of the matrices; a null list
+// Instantiated for each target. Index lists are in the memory of the matrices; a null list
 // stands for all indices. Nothing waits.
 
 /// to(i, j) = from(rows[i], columns[j]).
@@ -21,16 +21,16 @@ void gather_on(DenseView<const T> from, const std::int32_t* rows, const std::int
 /// to(rows[i], j) = from(i, j).
 template <class Target, class T>
 void scatter_rows_on(DenseView<const T> from, const std::int32_t* rows, DenseView<T> to);
-/// Replaces the strict upper triangle of a square matrix by the transpose of the lower one.
+/// Replaces the strict upper triangle of a square matrix by the transpose of the lower one, or its conjugate.
 template <class Target, class T>
-void mirror_on(DenseView<T> S);
+void mirror_on(DenseView<T> S, bool conjugates);
 
 /// First elements, counted row by row, that show a symmetric matrix not to be one.
 struct Asymmetry {
   std::int64_t row = -1;  ///< -1: there are none
   std::int64_t column = -1;
 };
-/// Position where a_ij and a_ji differ by more than rounding errors. Waits.
+/// Position where a_ij and a_ji differ by more than rounding errors, for a real A. Waits.
 template <class Target, class T>
 [[nodiscard]] Asymmetry find_asymmetry_on(DenseView<const T> A);
 

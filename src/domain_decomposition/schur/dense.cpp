@@ -4,9 +4,12 @@
 #include "domain_decomposition/schur/blocks.hpp"
 #include "domain_decomposition/schur/implementation.hpp"
 #include "domain_decomposition/schur/outcomes.hpp"
+#include "matrix/host_copy.hpp"
 
 #include <echelon/linalg.hpp>
-#include <echelon/methods/dense/lu.hpp>
+#include <echelon/solver.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -36,19 +39,14 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
     factorization_ = factorization;
     const bool symmetric = factorization != SchurFactorization::lu;
     if (symmetric) {
-      const Asymmetry found =
-          on_target<Targets::both>(device_, [&]<class Target>() { return find_asymmetry_on<Target, T>(A_); });
-      if (found.row >= 0) return asymmetric(factorization, found.row, found.column);
+      Outcome outcome = find_symmetry();
+      if (!outcome.ok()) return outcome;
     }
-    if (symmetric) {
-      solver_.emplace(make_solver<T>(to_string(factorization), device_));
-    } else {
-      lu_.emplace(device_);
-    }
+    solver_.emplace(make_solver<T>(to_string(factorization), device_));
     A_II_ = block(interior_, interior_);
     A_IB_ = block(interior_, interface_);
     A_BI_ = block(interface_, interior_);
-    const Report setup = (lu_ ? *lu_ : *solver_).setup(A_II_, {.cancel = options_.cancel});
+    const Report setup = solver_->setup(A_II_, {.cancel = options_.cancel});
     if (!setup.ready()) return failed(setup);
     Outcome outcome = form_complement(symmetric);
     if (!outcome.ok()) return outcome;
@@ -61,7 +59,7 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
   [[nodiscard]] const Dense<T>& complement() const override { return complement_; }
   [[nodiscard]] std::optional<Inertia> inertia() const override { return inertia_; }
   [[nodiscard]] std::size_t bytes() const override {
-    return complement_.bytes() + A_II_.bytes() + A_IB_.bytes() + A_BI_.bytes() + (lu_ ? lu_->bytes() : 0) +
+    return complement_.bytes() + A_II_.bytes() + A_IB_.bytes() + A_BI_.bytes() +
            (solver_ ? solver_->bytes() : 0);
   }
 
@@ -75,7 +73,7 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
 
   void expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B,
               DenseView<T> X) const override {
-    on_target<Targets::both>(device_,
+    on_target<targets_of<T>>(device_,
                              [&]<class Target>() { scatter_rows_on<Target, T>(X_B, interface_.data(), X); });
     if (interior_.size() == 0) return;
     const bool has_B = B.data() != nullptr;
@@ -87,20 +85,20 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
       scal<T>(T{0}, rhs.view());
     }
     const Dense<T> x = solve_interior(equations, std::move(rhs));
-    on_target<Targets::both>(
+    on_target<targets_of<T>>(
         device_, [&]<class Target>() { scatter_rows_on<Target, T>(x.view(), interior_.data(), X); });
   }
 
  private:
   [[nodiscard]] Dense<T> block(const Array<std::int32_t>& rows, const Array<std::int32_t>& columns) const {
     Dense<T> result(device_, rows.size(), columns.size());
-    on_target<Targets::both>(device_, [&]<class Target>() {
+    on_target<targets_of<T>>(device_, [&]<class Target>() {
       gather_on<Target, T>(A_, rows.data(), columns.data(), result.view());
     });
     return result;
   }
   void gather_rows(DenseView<const T> from, const Array<std::int32_t>& rows, DenseView<T> to) const {
-    on_target<Targets::both>(device_,
+    on_target<targets_of<T>>(device_,
                              [&]<class Target>() { gather_on<Target, T>(from, rows.data(), nullptr, to); });
   }
   [[nodiscard]] Dense<T> rows_of(DenseView<const T> B, const Array<std::int32_t>& rows) const {
@@ -113,22 +111,37 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
   [[nodiscard]] Dense<T> solve_interior(Equations equations, Dense<T> B) const {
     if (B.columns() == 0) return B;
     Dense<T> x(device_, B.rows(), B.columns());
-    const Report report = !lu_                            ? solver_->solve(B, x)
-                          : equations == Equations::plain ? lu_->solve(B, x)
-                                                          : lu_->solve_transposed(B, x);
+    const Operation operation = equations == Equations::transposed ? Operation::transpose : Operation::none;
+    const Report report = solver_->solve(B, x, {.operation = operation});
     if (!report.solved()) throw Error("the interior was not solved: " + report.message);
     return x;
+  }
+
+  /// The outcome of an A without the symmetry that the factorisation needs.
+  Outcome find_symmetry() {
+    if constexpr (is_complex<T>) {
+      const HostCopy<T> copy{MatrixRef<T>(A_)};
+      const MirrorComparison found = compare_with_mirror(copy.matrix());
+      is_hermitian_ = !found.not_hermitian;
+      return unsuitable_symmetry(factorization_, found);
+    } else {
+      const Asymmetry found =
+          on_target(device_, [&]<class Target>() { return find_asymmetry_on<Target, T>(A_); });
+      return found.row >= 0 ? asymmetric(factorization_, found.row, found.column) : Outcome{};
+    }
   }
 
   Outcome form_complement(bool symmetric) {
     complement_ = block(interface_, interface_);
     if (interface_.size() == 0 || interior_.size() == 0) return {};
     Dense<T> x(device_, interior_.size(), interface_.size());
-    const Report report = (lu_ ? *lu_ : *solver_).solve(A_IB_, x, {.cancel = options_.cancel});
+    const Report report = solver_->solve(A_IB_, x, {.cancel = options_.cancel});
     if (!report.solved()) return failed(report);
     gemm<T>(T{-1}, A_BI_.view(), x.view(), T{1}, complement_.view());
-    if (symmetric)
-      on_target<Targets::both>(device_, [&]<class Target>() { mirror_on<Target, T>(complement_.view()); });
+    if (symmetric) {
+      on_target<targets_of<T>>(
+          device_, [&]<class Target>() { mirror_on<Target, T>(complement_.view(), is_hermitian_); });
+    }
     return {};
   }
 
@@ -162,9 +175,9 @@ class DenseInteriorElimination final : public InteriorElimination<T> {
   const InterfacePartition& partition_;
   Array<std::int32_t> interior_, interface_;
   SchurFactorization factorization_ = SchurFactorization::lu;
+  bool is_hermitian_ = false;  // of a complex A
   Dense<T> A_II_, A_IB_, A_BI_, complement_;
-  std::optional<Lu<T>> lu_;          // of an unsymmetric A_II
-  std::optional<Solver<T>> solver_;  // of a symmetric one
+  std::optional<Solver<T>> solver_;  // of A_II
   std::optional<Inertia> inertia_;
 };
 
@@ -177,11 +190,10 @@ std::unique_ptr<InteriorElimination<T>> dense_elimination(DenseView<const T> A,
   return std::make_unique<DenseInteriorElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<InteriorElimination<float>> dense_elimination(DenseView<const float>,
-                                                                       const InterfacePartition&,
-                                                                       const Device&, const SchurOptions&);
-template std::unique_ptr<InteriorElimination<double>> dense_elimination(DenseView<const double>,
-                                                                        const InterfacePartition&,
-                                                                        const Device&, const SchurOptions&);
+#define ECHELON_INSTANTIATE(T)                                        \
+  template std::unique_ptr<InteriorElimination<T>> dense_elimination( \
+      DenseView<const T>, const InterfacePartition&, const Device&, const SchurOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::schur

@@ -266,7 +266,7 @@ class DeviceElimination final : public InteriorElimination<T> {
     backend.for_each(
         border(), AddInterfaceBlock<T>{border(), interface_.data(), number_.data(), A_.row_offsets().data(),
                                        A_.column_indices().data(), A_.values().data(), symmetric(), S});
-    if (symmetric()) mirror_on<CudaTarget, T>(complement_.view());
+    if (symmetric()) mirror_on<CudaTarget, T>(complement_.view(), false);
   }
 
   /// X from B or zeros, and X_B or zeros.

@@ -68,8 +68,8 @@ template <class T>
                                                                         const InterfacePartition& partition,
                                                                         const Device& device,
                                                                         const SchurOptions& options);
-/// Elimination of a sparse A in the memory of a GPU by the host's cores; S is copied to the GPU, and vectors
-/// in both directions.
+/// Elimination of a sparse A in the memory of a device by the host's cores; S is copied to the device, and
+/// vectors in both directions.
 template <class T>
 [[nodiscard]] std::unique_ptr<InteriorElimination<T>> sparse_elimination_on_host(
     const Csr<T>& A, const InterfacePartition& partition, const Device& device, const SchurOptions& options);

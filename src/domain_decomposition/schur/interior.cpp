@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "domain_decomposition/schur/interior.hpp"
 
+#include "support/scalar.hpp"
+
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -81,13 +85,13 @@ sparse_direct::Scaling with_border_scaling(const Csr<T>& A, const InterfaceParti
   // Factors of the interface are the largest magnitudes at first.
   for_each_element(A, [&](std::int64_t row, std::int64_t column, std::int64_t k) {
     if (partition.is_interior(row) == partition.is_interior(column)) return;
-    const double magnitude = std::abs(static_cast<double>(A.values()[k]));
+    const double size = magnitude(A.values()[k]);
     const auto i = static_cast<std::size_t>(row);
     const auto j = static_cast<std::size_t>(column);
     if (partition.is_interior(column)) {
-      scaling.rows[i] = std::max(scaling.rows[i], magnitude * scaling.columns[j]);
+      scaling.rows[i] = std::max(scaling.rows[i], size * scaling.columns[j]);
     } else {
-      scaling.columns[j] = std::max(scaling.columns[j], magnitude * scaling.rows[i]);
+      scaling.columns[j] = std::max(scaling.columns[j], size * scaling.rows[i]);
     }
   });
   for (const std::int32_t b : partition.interface) {
@@ -103,7 +107,7 @@ template <class T>
 std::vector<double> unit_diagonal_scale(const Csr<T>& A) {
   std::vector<double> scale(static_cast<std::size_t>(A.rows()), 1);
   for_each_element(A, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
-    const auto diagonal = static_cast<double>(A.values()[k]);
+    const double diagonal = real(A.values()[k]);
     if (i == j && diagonal > 0)
       scale[static_cast<std::size_t>(i)] = std::ldexp(1.0, -std::ilogb(diagonal) / 2);
   });
@@ -117,7 +121,7 @@ double interior_norm_one(const Csr<T>& A, const InterfacePartition& partition,
   for_each_element(A, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
     if (!partition.is_interior(i) || !partition.is_interior(j)) return;
     sums[static_cast<std::size_t>(j)] +=
-        factor_at(rows, i) * std::abs(static_cast<double>(A.values()[k])) * factor_at(columns, j);
+        factor_at(rows, i) * magnitude(A.values()[k]) * factor_at(columns, j);
   });
   return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
 }
@@ -128,38 +132,34 @@ void remove_scaling(const InterfacePartition& partition, const sparse_direct::Sc
     const double column = factor_at(scaling.columns, partition.interface[static_cast<std::size_t>(j)]);
     for (std::int64_t i = 0; i < S.rows(); ++i) {
       const double row = factor_at(scaling.rows, partition.interface[static_cast<std::size_t>(i)]);
-      S(i, j) = static_cast<T>(static_cast<double>(S(i, j)) / (row * column));
+      S(i, j) = static_cast<T>(static_cast<Dot<T>>(S(i, j)) / (row * column));
     }
   }
 }
 
 template <class T>
-void mirror_lower_triangle(Dense<T>& S) {
+void mirror_lower_triangle(Dense<T>& S, bool conjugates) {
   constexpr std::int64_t tile = 32;
   for (std::int64_t j0 = 0; j0 < S.columns(); j0 += tile) {
     for (std::int64_t i0 = j0; i0 < S.rows(); i0 += tile) {
       for (std::int64_t j = j0; j < std::min(j0 + tile, S.columns()); ++j) {
-        for (std::int64_t i = std::max(i0, j + 1); i < std::min(i0 + tile, S.rows()); ++i) S(j, i) = S(i, j);
+        for (std::int64_t i = std::max(i0, j + 1); i < std::min(i0 + tile, S.rows()); ++i)
+          S(j, i) = conjugates ? conj(S(i, j)) : S(i, j);
       }
     }
   }
 }
 
-template Csr<float> interior_block(const Csr<float>&, const InterfacePartition&);
-template sparse_direct::Scaling with_border_scaling(const Csr<float>&, const InterfacePartition&,
-                                                    const sparse_direct::Scaling&);
-template std::vector<double> unit_diagonal_scale(const Csr<float>&);
-template double interior_norm_one(const Csr<float>&, const InterfacePartition&, const std::vector<double>&,
-                                  const std::vector<double>&);
-template void remove_scaling(const InterfacePartition&, const sparse_direct::Scaling&, Dense<float>&);
-template void mirror_lower_triangle(Dense<float>&);
-template Csr<double> interior_block(const Csr<double>&, const InterfacePartition&);
-template sparse_direct::Scaling with_border_scaling(const Csr<double>&, const InterfacePartition&,
-                                                    const sparse_direct::Scaling&);
-template std::vector<double> unit_diagonal_scale(const Csr<double>&);
-template double interior_norm_one(const Csr<double>&, const InterfacePartition&, const std::vector<double>&,
-                                  const std::vector<double>&);
-template void remove_scaling(const InterfacePartition&, const sparse_direct::Scaling&, Dense<double>&);
-template void mirror_lower_triangle(Dense<double>&);
+#define ECHELON_INSTANTIATE(T)                                                                            \
+  template Csr<T> interior_block(const Csr<T>&, const InterfacePartition&);                               \
+  template sparse_direct::Scaling with_border_scaling(const Csr<T>&, const InterfacePartition&,           \
+                                                      const sparse_direct::Scaling&);                     \
+  template std::vector<double> unit_diagonal_scale(const Csr<T>&);                                        \
+  template double interior_norm_one(const Csr<T>&, const InterfacePartition&, const std::vector<double>&, \
+                                    const std::vector<double>&);                                          \
+  template void remove_scaling(const InterfacePartition&, const sparse_direct::Scaling&, Dense<T>&);      \
+  template void mirror_lower_triangle(Dense<T>&, bool);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::schur

@@ -42,8 +42,8 @@ template <class T>
 template <class T>
 void remove_scaling(const InterfacePartition& partition, const sparse_direct::Scaling& scaling, Dense<T>& S);
 
-/// Copies the lower triangle of a matrix on the host to the upper one.
+/// Copies the lower triangle of a matrix on the host to the upper one, of a Hermitian matrix its conjugate.
 template <class T>
-void mirror_lower_triangle(Dense<T>& S);
+void mirror_lower_triangle(Dense<T>& S, bool conjugates);
 
 }  // namespace echelon::schur

@@ -5,6 +5,8 @@
 
 #include <echelon/linalg.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <cstdint>
 #include <utility>
 
@@ -70,13 +72,10 @@ std::unique_ptr<InteriorElimination<T>> sparse_elimination_on_host(const Csr<T>&
   return std::make_unique<HostElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<InteriorElimination<float>> sparse_elimination_on_host(const Csr<float>&,
-                                                                                const InterfacePartition&,
-                                                                                const Device&,
-                                                                                const SchurOptions&);
-template std::unique_ptr<InteriorElimination<double>> sparse_elimination_on_host(const Csr<double>&,
-                                                                                 const InterfacePartition&,
-                                                                                 const Device&,
-                                                                                 const SchurOptions&);
+#define ECHELON_INSTANTIATE(T)                                                 \
+  template std::unique_ptr<InteriorElimination<T>> sparse_elimination_on_host( \
+      const Csr<T>&, const InterfacePartition&, const Device&, const SchurOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::schur

@@ -5,6 +5,7 @@
 
 #include "domain_decomposition/schur/implementation.hpp"
 #include "solver/factor_status.hpp"
+#include "solver/hermitian.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "support/text.hpp"
 
@@ -19,6 +20,19 @@ namespace echelon::schur {
 inline Outcome asymmetric(SchurFactorization factorization, std::int64_t row, std::int64_t column) {
   return not_symmetric(row, column,
                        factorization == SchurFactorization::cholesky ? Status::not_spd : Status::breakdown);
+}
+
+/// Outcome of a comparison of a complex A with its mirror image: ok if the factorisation is for it. Cholesky
+/// factors are those of Hermitian matrices, L D L^T and L D L^H of symmetric and Hermitian ones.
+inline Outcome unsuitable_symmetry(SchurFactorization factorization, const MirrorComparison& found) {
+  if (!found.not_hermitian) return {};
+  if (factorization == SchurFactorization::cholesky)
+    return {Status::not_spd,
+            "A is not Hermitian: its elements at row " + std::to_string(found.not_hermitian->row) +
+                ", column " + std::to_string(found.not_hermitian->column) +
+                " (from 0), and at the mirrored place are not conjugates of each other",
+            found.not_hermitian->row};
+  return found.not_symmetric ? neither_symmetric_nor_hermitian(found, "lu") : Outcome{};
 }
 
 /// `value` completes "the pivot of column ... is ...".

@@ -8,10 +8,13 @@
 #include "linalg/condition.hpp"
 #include "sparse_direct/multifrontal/pivoted_factorization.hpp"
 #include "sparse_direct/multifrontal/singular.hpp"
+#include "support/scalar.hpp"
 #include "support/stopwatch.hpp"
 
 #include <echelon/methods/sparse_ldlt.hpp>
 #include <echelon/methods/sparse_lu.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -36,11 +39,8 @@ class SparseElimination final : public InteriorElimination<T> {
       : A_(A), partition_(partition), device_(device), options_(options) {}
 
   Outcome eliminate(SchurFactorization factorization) override {
-    kind_ = factorization == SchurFactorization::cholesky ? FactorKind::cholesky
-            : factorization == SchurFactorization::ldlt   ? FactorKind::ldlt
-                                                          : FactorKind::lu;
     const double threshold =
-        kind_ == FactorKind::lu ? SparseLuOptions{}.threshold : SparseLdltOptions{}.threshold;
+        factorization == SchurFactorization::lu ? SparseLuOptions{}.threshold : SparseLdltOptions{}.threshold;
     factorization_.emplace(device_, threshold);
     const Stopwatch watch;
     Outcome outcome = analyze(factorization);
@@ -60,7 +60,8 @@ class SparseElimination final : public InteriorElimination<T> {
 
   [[nodiscard]] std::optional<Inertia> inertia() const override {
     if (kind_ == FactorKind::cholesky) return Inertia{interior(), 0, 0};
-    if (kind_ == FactorKind::lu || facts().perturbed_pivots > 0) return std::nullopt;
+    const bool has_inertia = kind_ == (is_complex<T> ? FactorKind::hermitian_ldlt : FactorKind::ldlt);
+    if (!has_inertia || facts().perturbed_pivots > 0) return std::nullopt;
     return Inertia{facts().positive, facts().negative, interior() - facts().rank};
   }
 
@@ -78,7 +79,7 @@ class SparseElimination final : public InteriorElimination<T> {
       for (std::int64_t i = 0; i < border(); ++i) {
         const double scale = factor_at(*order.equation_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
-          G(i, begin + c) = static_cast<T>(static_cast<double>(v.row(interior() + i, columns)[c]) / scale);
+          G(i, begin + c) = static_cast<T>(static_cast<Dot<T>>(v.row(interior() + i, columns)[c]) / scale);
       }
     });
   }
@@ -97,7 +98,7 @@ class SparseElimination final : public InteriorElimination<T> {
       for (std::int64_t i = 0; i < border(); ++i) {
         const double scale = factor_at(*order.unknown_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
-          v.row(interior() + i, columns)[c] = static_cast<T>(static_cast<double>(X_B(i, begin + c)) / scale);
+          v.row(interior() + i, columns)[c] = static_cast<T>(static_cast<Dot<T>>(X_B(i, begin + c)) / scale);
       }
       factorization_->substitute(order.transposed, columns, v.x.data(), v.scratch.data(),
                                  SubstitutionHalves::backward);
@@ -105,7 +106,7 @@ class SparseElimination final : public InteriorElimination<T> {
         const std::int32_t j = (*order.unknowns)[static_cast<std::size_t>(k)];
         const double scale = factor_at(*order.unknown_scale, j);
         for (int c = 0; c < columns; ++c)
-          X(j, begin + c) = static_cast<T>(static_cast<double>(v.row(k, columns)[c]) * scale);
+          X(j, begin + c) = static_cast<T>(static_cast<Dot<T>>(v.row(k, columns)[c]) * scale);
       }
       for (std::int64_t i = 0; i < border(); ++i) {
         for (int c = 0; c < columns; ++c) X(partition_.interface[i], begin + c) = X_B(i, begin + c);
@@ -130,9 +131,10 @@ class SparseElimination final : public InteriorElimination<T> {
     const std::vector<double>* unknown_scale;
   };
   [[nodiscard]] Order order_of(Equations equations) const {
-    if (equations == Equations::plain || kind_ != FactorKind::lu)
-      return {false, &factorization_->row_order(), &factorization_->column_order(), &scaling_.rows,
-              &scaling_.columns};
+    const bool is_transposed = equations == Equations::transposed;
+    if (!is_transposed || kind_ != FactorKind::lu)
+      return {is_transposed && is_hermitian(kind_), &factorization_->row_order(),
+              &factorization_->column_order(), &scaling_.rows, &scaling_.columns};
     return {true, &factorization_->column_order(), &factorization_->row_order(), &scaling_.columns,
             &scaling_.rows};
   }
@@ -160,7 +162,7 @@ class SparseElimination final : public InteriorElimination<T> {
       const std::int32_t i = (*order.equations)[static_cast<std::size_t>(k)];
       const double scale = factor_at(*order.equation_scale, i);
       for (int c = 0; c < columns; ++c)
-        v.row(k, columns)[c] = static_cast<T>(static_cast<double>(B(i, begin + c)) * scale);
+        v.row(k, columns)[c] = static_cast<T>(static_cast<Dot<T>>(B(i, begin + c)) * scale);
     }
   }
 
@@ -168,6 +170,7 @@ class SparseElimination final : public InteriorElimination<T> {
     Analysis analysis =
         analyze_interior(A_, partition_, factorization, options_.ordering, {.threads = threads()});
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
+    kind_ = analysis.kind;
     scaling_ = std::move(analysis.scaling);
     factorization_->analyze(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
     return {};
@@ -215,7 +218,7 @@ class SparseElimination final : public InteriorElimination<T> {
     std::vector<T> scratch(static_cast<std::size_t>(factorization_->scratch_size(1)));
     const auto divide = [&](T* v) {
       for (std::int64_t k = 0; k < interior() && !unit.empty(); ++k)
-        v[k] = static_cast<T>(static_cast<double>(v[k]) / factor_at(unit, factorization_->row_order()[k]));
+        v[k] = static_cast<T>(static_cast<Dot<T>>(v[k]) / factor_at(unit, factorization_->row_order()[k]));
     };
     Host backend(Device::serial());
     return estimate_reciprocal_condition<T>(
@@ -234,7 +237,7 @@ class SparseElimination final : public InteriorElimination<T> {
     const std::int64_t n = border();
     complement_ = Dense<T>(n, n, n > 0 ? std::move(border_) : Array<T>(Device::serial(), 0));
     if (!scaling_.rows.empty()) remove_scaling(partition_, scaling_, complement_);
-    if (kind_ != FactorKind::lu) mirror_lower_triangle(complement_);
+    if (kind_ != FactorKind::lu) mirror_lower_triangle(complement_, is_hermitian(kind_));
   }
 
   [[nodiscard]] std::vector<Statistic> statistics() const {
@@ -242,7 +245,7 @@ class SparseElimination final : public InteriorElimination<T> {
     result.push_back({"analysis_seconds", analysis_seconds_});
     if (kind_ == FactorKind::cholesky) return result;
     result.push_back({"delayed_pivots", facts().delayed_pivots});
-    if (kind_ == FactorKind::ldlt) result.push_back({"two_by_two_pivots", facts().two_by_two_pivots});
+    if (has_block_diagonal(kind_)) result.push_back({"two_by_two_pivots", facts().two_by_two_pivots});
     return result;
   }
 
@@ -268,9 +271,10 @@ std::unique_ptr<InteriorElimination<T>> sparse_elimination_on(const Csr<T>& A,
   return std::make_unique<SparseElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<InteriorElimination<float>> sparse_elimination_on<HostTarget>(
-    const Csr<float>&, const InterfacePartition&, const Device&, const SchurOptions&);
-template std::unique_ptr<InteriorElimination<double>> sparse_elimination_on<HostTarget>(
-    const Csr<double>&, const InterfacePartition&, const Device&, const SchurOptions&);
+#define ECHELON_INSTANTIATE(T)                                                        \
+  template std::unique_ptr<InteriorElimination<T>> sparse_elimination_on<HostTarget>( \
+      const Csr<T>&, const InterfacePartition&, const Device&, const SchurOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::schur

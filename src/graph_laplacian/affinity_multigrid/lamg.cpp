@@ -43,11 +43,13 @@ template <class T>
 std::unique_ptr<SolverImplementation<T>> make_lamg(const Device& device, const LamgOptions& options) {
   return on_backend(device, [&]<class B>() -> std::unique_ptr<SolverImplementation<T>> {
 #ifndef __CUDACC__
-    if (!options.parallel) {
-      require_default("jacobi_iterations", options.jacobi_iterations, LamgOptions().jacobi_iterations,
-                      "has no effect on one core, where levels are always made: leave it out, or set "
-                      "parallel=true");
-      return std::make_unique<lamg::LeanMultigrid<B, T>>(device, options);
+    if constexpr (B::on_host) {
+      if (!options.parallel) {
+        require_default("jacobi_iterations", options.jacobi_iterations, LamgOptions().jacobi_iterations,
+                        "has no effect on one core, where levels are always made: leave it out, or set "
+                        "parallel=true");
+        return std::make_unique<lamg::LeanMultigrid<B, T>>(device, options);
+      }
     }
 #endif
     check_parallel(options, device);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// BLAS on the host, overloaded by the type of its numbers, and the number of its threads.
+/// BLAS on the host, overloaded by the type of its numbers.
 #pragma once
 
-#include <echelon/device.hpp>
+#include "linalg/blas/threads.hpp"
+
 #include <echelon/error.hpp>
 
 #include <cblas.h>
-#include <omp.h>
 
 #include <complex>
 #include <cstdint>
@@ -186,21 +186,5 @@ inline void herk(CBLAS_UPLO part, int n, int terms, double alpha, const std::com
                  int leading_a, double beta, std::complex<double>* c, int leading_c) {
   cblas_zherk(CblasColMajor, part, CblasNoTrans, n, terms, alpha, a, leading_a, beta, c, leading_c);
 }
-
-/// Sets the number of threads of BLAS within a scope; OpenBLAS over OpenMP takes it from the calling thread's
-/// OpenMP setting. Operations on small matrices run on one thread, which is faster than waking the others.
-class Threads {
- public:
-  Threads(const Device& device, std::int64_t dimension) : before_(omp_get_max_threads()) {
-    constexpr std::int64_t parallel_threshold = 192;
-    omp_set_num_threads(dimension < parallel_threshold ? 1 : device.threads());
-  }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-  ~Threads() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
 
 }  // namespace echelon::blas

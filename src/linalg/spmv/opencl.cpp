@@ -5,6 +5,8 @@
 #include "linalg/vector/functors.hpp"
 #include "matrix/compression/radix.hpp"
 #include "matrix/rows.hpp"
+#include "matrix/stencil/stencil_product.hpp"
+#include "matrix/stencil/stencil_state.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -78,6 +80,8 @@ struct AddRanges {
 
 template <class T>
 void multiply(OpenCl& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
+  if (const StencilMatrix<T>* stencil = stencil_matrix_of(A))
+    return multiply_stencil(backend, *stencil, alpha, x, beta, y);
   if (A.is_operator()) return apply_operator(*A.linear_operator(), alpha, x, beta, y);
   const PutScaled<T> put{alpha, beta, y};
   if (A.is_sparse()) return for_row_products(backend, *A.csr(), x, put);

@@ -194,8 +194,7 @@ template <class T>
 void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
   if (A.nonzeros() == 0) {
     using View = ViewElements<T>;
-    backend.for_each(Y.rows() * Y.columns(),
-                     AddElement<T, View, View, View>{0, View(Y), beta, View(Y), View(Y)});
+    add_elements(backend, Y.rows() * Y.columns(), T{0}, View(Y), beta, View(Y), View(Y));
     return;
   }
   if constexpr (is_complex<T>) {

@@ -226,8 +226,9 @@ struct ConvertVector {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<To>(from[i]); }
 };
 
-/// c = alpha a + beta b; an operand with a factor of zero is not read.
-template <class T, class A, class B, class C>
+/// c = alpha a + beta b; an operand that is not `read` counts as zero. Whether one is read is a constant, so
+/// that the loop has no branch.
+template <class T, class A, class B, class C, bool reads_a = true, bool reads_b = true>
 struct AddElement {
   T alpha;
   A a;
@@ -235,12 +236,33 @@ struct AddElement {
   B b;
   C c;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if (beta == T{0}) {
-      c[i] = alpha == T{0} ? T{0} : alpha * a[i];
+    if constexpr (reads_a && reads_b) {
+      c[i] = alpha * a[i] + beta * b[i];
+    } else if constexpr (reads_a) {
+      c[i] = alpha * a[i];
+    } else if constexpr (reads_b) {
+      c[i] = beta * b[i];
     } else {
-      c[i] = alpha == T{0} ? beta * b[i] : alpha * a[i] + beta * b[i];
+      c[i] = T{0};
     }
   }
 };
+
+/// C = alpha A + beta B for n elements; an operand with a factor of zero is not read.
+template <class B, class T, class X, class Y>
+void add_elements(B& backend, std::int64_t n, T alpha, X a, T beta, X b, Y c) {
+  const auto add = [&]<bool reads_a, bool reads_b>() {
+    backend.for_each(n, AddElement<T, X, X, Y, reads_a, reads_b>{alpha, a, beta, b, c});
+  };
+  if (alpha != T{0} && beta != T{0}) {
+    add.template operator()<true, true>();
+  } else if (alpha != T{0}) {
+    add.template operator()<true, false>();
+  } else if (beta != T{0}) {
+    add.template operator()<false, true>();
+  } else {
+    add.template operator()<false, false>();
+  }
+}
 
 }  // namespace echelon

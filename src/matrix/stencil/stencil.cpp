@@ -125,16 +125,16 @@ GivenStencil<T> checked_offsets(const StencilGrid& grid, const Entries& entries)
 
 template <class T>
 std::shared_ptr<const StencilState<T>> state_of(StencilMatrix<T> A) {
-  const StencilSums sums = on_target<Targets::both>(
-      A.values.device(), [&]<class Target>() { return sum_stencil_rows<Target, T>(A); });
+  const StencilSums sums =
+      on_target(A.values.device(), [&]<class Target>() { return sum_stencil_rows<Target, T>(A); });
   return std::make_shared<const StencilState<T>>(std::move(A), sums);
 }
 
 template <class T>
 std::shared_ptr<const StencilState<T>> assembled(const Device& device, const GivenStencil<T>& given,
                                                  const Grid& grid) {
-  return state_of(on_target<Targets::both>(
-      device, [&]<class Target>() { return assemble_stencil<Target, T>(device, given, grid); }));
+  return state_of(
+      on_target(device, [&]<class Target>() { return assemble_stencil<Target, T>(device, given, grid); }));
 }
 
 /// The table of the transpose of a matrix with a table; none if the rows of a region of the transpose differ.
@@ -168,16 +168,15 @@ std::shared_ptr<const StencilState<T>> transpose_of(const StencilState<T>& state
   const StencilMatrix<T>& A = state.matrix;
   std::optional<StencilMatrix<T>> table;
   if (A.constant) table = transposed_table(A);
-  state.transpose =
-      state_of(table ? std::move(*table) : on_target<Targets::both>(A.values.device(), [&]<class Target>() {
-        return transpose_stencil<Target, T>(A);
-      }));
+  state.transpose = state_of(table ? std::move(*table) : on_target(A.values.device(), [&]<class Target>() {
+    return transpose_stencil<Target, T>(A);
+  }));
   return state.transpose;
 }
 
 template <class T>
 void apply(const StencilMatrix<T>& A, const T* x, T* y) {
-  on_target<Targets::both>(A.values.device(), [&]<class Target>() { apply_stencil<Target, T>(A, x, y); });
+  on_target(A.values.device(), [&]<class Target>() { apply_stencil<Target, T>(A, x, y); });
 }
 
 template <class T>
@@ -226,7 +225,7 @@ Stencil<T> Stencil<T>::variable(const StencilGrid& grid, const std::vector<Stenc
                         text_of(arrays[k].offset, axes), count, to_string(checked), checked.size()));
       }
       const T* const values = given.arrays[k] = arrays[k].values.data();
-      const std::int64_t first = on_target<Targets::both>(device, [&]<class Target>() {
+      const std::int64_t first = on_target(device, [&]<class Target>() {
         return first_nonfinite_coefficient<Target, T>(device, count, values);
       });
       if (first == FirstIndex::none) continue;
@@ -306,8 +305,6 @@ std::string Stencil<T>::describe() const {
 template <class T>
 Stencil<T> Stencil<T>::to(const Device& device) const {
   return at_api_boundary([&] {
-    if (device.kind() == DeviceKind::opencl)
-      throw NotBuilt("a stencil is in the memory of the host or of a CUDA device, not on " + device.name());
     const StencilMatrix<T>& A = state_->matrix;
     StencilMatrix<T> copy{A.grid, A.axes, A.box, A.constant, A.points, A.values.to(device)};
     return Stencil(std::make_shared<const StencilState<T>>(std::move(copy), state_->sums));

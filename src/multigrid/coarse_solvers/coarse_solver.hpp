@@ -8,10 +8,12 @@
 #include <echelon/solver.hpp>
 #include <echelon/sparse_direct.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon::multigrid {
 
@@ -76,6 +78,49 @@ class DirectSolver final : public CoarseSolver<B, T> {
   Solver<T> solver_;
 };
 
+/// DirectSolver by the host, which works on copies of the vectors, for a device without sparse
+/// factorisations.
+template <class B, class T>
+class HostedDirectSolver final : public CoarseSolver<B, T> {
+  struct Copies final : Workspace {
+    [[nodiscard]] std::size_t bytes() const override {
+      return nested->bytes() + (b.size() + x.size()) * sizeof(T);
+    }
+    std::unique_ptr<Workspace> nested;
+    std::vector<T> b, x;
+  };
+
+ public:
+  /// `solver` has been set up for the copy `A` on the host.
+  HostedDirectSolver(std::unique_ptr<Csr<T>> A, Solver<T> solver)
+      : A_(std::move(A)), solver_(std::move(solver)) {}
+  [[nodiscard]] std::string name() const override { return nested().name(); }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace(int /*columns*/) const override {
+    auto copies = std::make_unique<Copies>();
+    copies->nested = nested().make_workspace();
+    copies->b.resize(static_cast<std::size_t>(A_->rows()));
+    copies->x.resize(copies->b.size());
+    return copies;
+  }
+  [[nodiscard]] std::size_t bytes() const override { return A_->bytes() + nested().bytes(); }
+  void solve(const SmootherArguments<B, T>& a) const override {
+    auto& own = static_cast<Copies&>(*a.workspace);
+    const Device& device = a.backend.device();
+    const std::int64_t n = A_->rows();
+    const std::size_t bytes = own.b.size() * sizeof(T);
+    for (int c = 0; c < a.x.columns(); ++c) {
+      memory_detail::copy(Device(), own.b.data(), device, a.b[c], bytes);
+      nested().apply(*own.nested, MultiVector<const T>(own.b.data(), n), MultiVector<T>(own.x.data(), n));
+      memory_detail::copy(device, a.x[c], Device(), own.x.data(), bytes);
+    }
+  }
+
+ private:
+  [[nodiscard]] SolverImplementation<T>& nested() const { return SolverAccess<T>::implementation(solver_); }
+  std::unique_ptr<Csr<T>> A_;
+  Solver<T> solver_;
+};
+
 /// Coarse solver that applies a few steps of the smoother, for a level too large for a factorisation.
 template <class B, class T>
 class SmoothingSolver final : public CoarseSolver<B, T> {
@@ -114,7 +159,7 @@ struct CoarsestMatrix {
 
 /// Makes the solver for the coarsest A; null if A has elements that are not finite. A is `exact` times
 /// `scale`; `exact` may have a higher precision, because a singular matrix becomes regular when its elements
-/// are rounded. Calls make_smoother() if A is too large for a factorisation, or its device has none. Waits.
+/// are rounded. Calls make_smoother() if A is too large for a factorisation. Waits.
 template <class B, class T, class Exact, class MakeSmoother>
 std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const CoarsestMatrix<Exact>& exact,
                                                        double scale, const MakeSmoother& make_smoother) {
@@ -131,9 +176,15 @@ std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const Co
     for (const bool cholesky : {true, false}) {
       if (cholesky && !exact.symmetric) continue;
       const char* const method = cholesky ? "sparse-cholesky" : "sparse-lu";
-      if (!find_method(method).runs_on(A.device())) continue;
-      Solver<T> solver = make_solver<T>(method, A.device());
-      if (solver.setup(A).ready()) return std::make_unique<DirectSolver<B, T>>(std::move(solver));
+      const bool runs_there = find_method(method).runs_on(A.device());
+      Solver<T> solver = make_solver<T>(method, runs_there ? A.device() : Device());
+      if (runs_there) {
+        if (solver.setup(A).ready()) return std::make_unique<DirectSolver<B, T>>(std::move(solver));
+      } else {
+        auto copy = std::make_unique<Csr<T>>(A.to(Device()));
+        if (solver.setup(*copy).ready())
+          return std::make_unique<HostedDirectSolver<B, T>>(std::move(copy), std::move(solver));
+      }
     }
   }
   return std::make_unique<SmoothingSolver<B, T>>(make_smoother());

@@ -123,17 +123,19 @@ struct BlockFill {
 
 /// Estimates the number of unknowns per node of a system of equations: the largest b from 6 down to 2 that
 /// divides the rows of A and for which nine tenths of the elements of nonzero b by b blocks are stored, in a
-/// sample of nodes; 1 if there is none. Waits.
+/// sample of nodes, fewer of them where rows are long; 1 if there is none. Waits.
 template <class B, class T>
 std::int64_t find_block_size(B& backend, const Csr<T>& A) {
   constexpr std::int64_t largest = 6;
-  constexpr std::int64_t samples = 4096;
   constexpr double full = 0.9;
+  const std::int64_t row_length = A.nonzeros() / std::max<std::int64_t>(A.rows(), 1) + 1;
   const auto is_possible = [&A](std::int64_t block) {
     return A.rows() % block == 0 && A.rows() / block >= 2;
   };
-  const auto sampling = [&A](std::int64_t block) {
+  const auto sampling = [&A, row_length](std::int64_t block) {
     const std::int64_t nodes = A.rows() / block;
+    constexpr std::int64_t sampled_elements = 1 << 18;
+    const std::int64_t samples = std::clamp<std::int64_t>(sampled_elements / (row_length * block), 128, 4096);
     const std::int64_t stride = std::max<std::int64_t>(nodes / samples, 1);
     return std::pair(stride, nodes / stride);
   };

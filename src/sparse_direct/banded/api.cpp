@@ -54,8 +54,7 @@ void check_rhs(const DenseBatch<T>& B, std::int64_t n, std::int64_t count, const
 template <class T>
 BandFactorization<T>::BandFactorization(const Device& device) : device_(device) {
   at_api_boundary([&] {
-    factors_ = on_target<Targets::both>(device,
-                                        [&]<class Target>() { return make_band_factors<Target, T>(device); });
+    factors_ = on_target(device, [&]<class Target>() { return make_band_factors<Target, T>(device); });
   });
 }
 template <class T>
@@ -97,8 +96,7 @@ Array<BatchOutcome> solve_band(const BandBatch<const T>& A, const DenseBatch<T>&
     check_band(A);
     check_rhs(B, A.n(), A.count(), A.device());
     Array<BatchOutcome> outcomes(A.device(), A.count());
-    on_target<Targets::both>(A.device(),
-                             [&]<class Target>() { solve_bands<Target, T>(A, B, outcomes.data()); });
+    on_target(A.device(), [&]<class Target>() { solve_bands<Target, T>(A, B, outcomes.data()); });
     return outcomes;
   });
 }

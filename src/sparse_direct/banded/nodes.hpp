@@ -7,6 +7,7 @@
 
 #include <echelon/annotate.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace echelon::banded {
@@ -37,10 +38,9 @@ struct EliminationControl {
   }
 };
 
-/// Factors of a batch, where the backend works, with the plan that all matrices share.
+/// Factors of a batch, where the backend works.
 template <class T>
-struct FactorBatch {
-  const BandPlan* plan = nullptr;   ///< on the host
+struct BandFactorArrays {
   const BandNode* nodes = nullptr;  ///< the plan's nodes, where the backend works
   FactorView<T> first;
   NodeFacts* facts = nullptr;  ///< of each node of each matrix
@@ -51,13 +51,19 @@ struct FactorBatch {
   std::int64_t k = 0;  ///< columns of an interface
   std::int64_t block_rows = 0;
   std::int64_t node_count = 0;
-  EliminationControl control;
 
   [[nodiscard]] ECHELON_ANYWHERE FactorView<T> of(std::int64_t matrix) const {
     return {first.pivots + matrix * n, first.lower + matrix * lower_stride,
             first.upper + matrix * upper_stride, first.blocks + matrix * block_rows * 2 * k,
             first.kept + matrix * block_rows};
   }
+};
+
+/// Factors of a batch with the plan that all matrices share, on the host.
+template <class T>
+struct FactorBatch : BandFactorArrays<T> {
+  const BandPlan* plan = nullptr;
+  EliminationControl control;
 };
 
 /// A right-hand side in work. Forward substitution reads b and the reduced right-hand sides of children and
@@ -97,6 +103,60 @@ struct RhsBatch {
   }
 };
 
+/// Adds the children's sums to an interface: the left and right sums of its node begin with those of its
+/// children, and the interface itself takes the others. A partition has no children.
+template <class T>
+ECHELON_ANYWHERE void gather_children(const BandNode& node, const T* sums, T* x, T* own, std::int64_t k) {
+  if (node.first_child < 0) return;
+  const T* first = sums + node.first_child * 2 * k;
+  const T* second = sums + node.second_child * 2 * k;
+  for (std::int64_t c = 0; c < k; ++c) {
+    own[c] = first[c];
+    own[k + c] = second[k + c];
+    x[node.column + c] += first[k + c] + second[c];
+  }
+}
+
+/// Nodes of a level, in the memory of the device. Block or work-item b works on node b % count of matrix, or
+/// item, b / count.
+struct LevelNodes {
+  const BandNode* first;
+  std::int64_t begin;  ///< number of the first node in the plan
+  std::int64_t count;
+};
+
+[[nodiscard]] inline LevelNodes nodes_of_level(const BandPlan& plan, const BandNode* nodes,
+                                               std::int64_t level) {
+  const std::int64_t begin = plan.level_begin[static_cast<std::size_t>(level)];
+  return {nodes + begin, begin, plan.level_begin[static_cast<std::size_t>(level) + 1] - begin};
+}
+
+/// Largest sizes of the nodes of a level.
+struct LevelSizes {
+  std::int64_t slots = 0;
+  std::int64_t ahead = 0;
+  std::int64_t left = 0;
+  std::int64_t window = 0;  ///< elements
+  std::int64_t steps = 0;
+  std::int64_t block_rows = 0;
+};
+
+[[nodiscard]] inline LevelSizes sizes_of_level(const BandPlan& plan, std::int64_t level) {
+  LevelSizes sizes;
+  const auto larger = [](std::int64_t& size, std::int64_t other) { size = size > other ? size : other; };
+  for (std::int64_t i = plan.level_begin[static_cast<std::size_t>(level)];
+       i < plan.level_begin[static_cast<std::size_t>(level) + 1]; ++i) {
+    const BandNode& node = plan.nodes[static_cast<std::size_t>(i)];
+    larger(sizes.slots, node.slots);
+    larger(sizes.ahead, node.ahead);
+    larger(sizes.left, node.left);
+    larger(sizes.window, std::int64_t{node.slots} * std::int64_t{node.width()});
+    larger(sizes.steps, node.steps);
+    larger(sizes.block_rows, node.block_rows);
+  }
+  return sizes;
+}
+
 enum class SubstitutionPass {
   forward,              ///< the row operations: from the partitions to the last interface
   backward,             ///< from the last interface to the partitions
@@ -106,7 +166,7 @@ enum class SubstitutionPass {
 
 /// Eliminates the columns of the nodes of a level: the partitions, whose elements are those of A, where
 /// `level` is 0, and the interfaces between reduced blocks above. Incomplete after a cancel. Defined for
-/// Host in host/, for Cuda in cuda/.
+/// Host in host/, for Cuda in cuda/, for OpenCl in opencl.cpp.
 template <class B, class T>
 void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatrices<T>& A, std::int64_t level);
 

@@ -81,7 +81,7 @@ class BandFactorsOn final : public BandFactors<T> {
 
   void factor(const BandBatch<const T>& A, BatchOutcome* outcomes) override {
     current_ = nullptr;
-    if constexpr (!Backend::on_host) {
+    if constexpr (has_tridiagonal_kernels<Backend>) {
       if (is_tridiagonal(A)) {
         if (tridiagonal_ == nullptr) tridiagonal_ = make_tridiagonal_factors<T>(backend_.device());
         current_ = tridiagonal_.get();
@@ -154,7 +154,7 @@ std::unique_ptr<BandFactors<T>> make_band_factors(const Device& device) {
 template <class Target, class T>
 void solve_bands(const BandBatch<const T>& A, const DenseBatch<T>& B, BatchOutcome* outcomes) {
   on_backend(A.device(), [&]<class Backend>() {
-    if constexpr (!Backend::on_host) {
+    if constexpr (has_tridiagonal_kernels<Backend>) {
       if (is_tridiagonal(A)) return solve_tridiagonal(A, B, outcomes);
     }
     BandFactorsOn<Backend, T> factors(A.device());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Number of partitions that a band matrix is divided into.
+/// Number of partitions that a band matrix is divided into, and sizes of windows on a GPU. These are
+/// constants, so that a matrix is divided in the same way on every model.
 #pragma once
 
 #include "sparse_direct/banded/plan.hpp"
-#include "sparse_direct/banded/shared_window.hpp"
 
 #include <echelon/device.hpp>
 
@@ -13,6 +13,25 @@
 #include <cstdint>
 
 namespace echelon::banded {
+
+/// Shared memory of a block of an H100 or H200, minus the part that the kernel needs for other data than its
+/// window.
+inline constexpr std::size_t most_shared_bytes = std::size_t{226} * 1024;
+
+/// Columns that are eliminated at once in a window in global memory, which consists of tiles of as many
+/// columns.
+inline constexpr int tile_columns = 32;
+
+/// Most slots of windows that are eliminated 32 columns at a time, in which each thread of a block has one
+/// slot.
+inline constexpr std::int64_t most_panel_slots = 1024;
+
+/// Number of threads of a block that works in a window of `elements` elements: 24 to 48 elements each, if
+/// possible.
+[[nodiscard]] inline unsigned threads_for_window(std::int64_t elements) {
+  const auto threads = static_cast<std::uint64_t>(std::clamp<std::int64_t>(elements / 24, 32, 1024));
+  return static_cast<unsigned>(std::bit_floor(threads));
+}
 
 /// A band matrix's shape, and how many there are.
 struct BandShape {
@@ -89,10 +108,12 @@ inline constexpr std::int64_t most_rows_per_column = 16;
   return rule;
 }
 
-/// Partition rule for a device; `asked`: the number of partitions, or 0.
+/// Partition rule for a device; `asked`: the number of partitions, or 0. The kernels for OpenCL, which take
+/// one column at a time, divide a matrix as those for CUDA do.
 [[nodiscard]] inline PartitionRule partition_rule(const Device& device, const BandShape& shape,
                                                   std::int64_t asked) {
   PartitionRule rule = device.on_host() ? host_partition_rule(device, shape) : cuda_partition_rule(shape);
+  if (device.kind() == DeviceKind::opencl) rule.extra_slots = 0;
   if (asked > 0) rule.partitions = asked;
   return rule;
 }

@@ -226,7 +226,7 @@ class BandedLuFactorization {
     if (band_.zero_column.value != FirstIndex::none) {
       return singular(context, zero_line("column", order_.original(band_.zero_column.value)));
     }
-    tridiagonal_ = has_tridiagonal_kernels();
+    tridiagonal_ = is_single_tridiagonal();
     if (!tridiagonal_)
       factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
     if (context.control.stop_requested()) return cancelled_factorization();
@@ -258,9 +258,9 @@ class BandedLuFactorization {
     return "elements grew " + short_number(growth_) + " times in LU with partial pivoting, and " + why;
   }
 
-  /// True for a single tridiagonal matrix on a GPU, which each solve eliminates again.
-  [[nodiscard]] bool has_tridiagonal_kernels() const {
-    return !B::on_host && options_.partitions == 0 &&
+  /// True for a single tridiagonal matrix with kernels of its own, which each solve eliminates again.
+  [[nodiscard]] bool is_single_tridiagonal() const {
+    return has_tridiagonal_kernels<B> && options_.partitions == 0 &&
            is_tridiagonal(band_.n, band_.widths.lower, band_.widths.upper);
   }
 
@@ -277,7 +277,7 @@ class BandedLuFactorization {
 
   BandFacts run_elimination() const {
     BandFacts facts;
-    if constexpr (!B::on_host) {
+    if constexpr (has_tridiagonal_kernels<B>) {
       const auto elimination = make_elimination();
       elimination->eliminate(band_.view());
       const TridiagonalOutcome outcome = elimination->outcome();
@@ -289,7 +289,7 @@ class BandedLuFactorization {
 
   /// Makes the elimination of a tridiagonal band; nullptr for other bands.
   [[nodiscard]] std::unique_ptr<TridiagonalElimination<T>> make_elimination() const {
-    if constexpr (!B::on_host) {
+    if constexpr (has_tridiagonal_kernels<B>) {
       if (tridiagonal_) return make_tridiagonal_elimination<T>(device_, band_.n);
     }
     return nullptr;

@@ -15,6 +15,12 @@ class Cuda;
 
 namespace echelon::banded {
 
+/// Whether a backend has these kernels.
+template <class B>
+inline constexpr bool has_tridiagonal_kernels = false;
+template <>
+inline constexpr bool has_tridiagonal_kernels<Cuda> = true;
+
 /// Least order for which the kernels for one tridiagonal matrix are faster.
 inline constexpr std::int64_t least_tridiagonal_order = 1024;
 

@@ -5,11 +5,13 @@
 #include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/qr_after_growth.hpp"
 #include "dense/factorization/scaling.hpp"
+#include "dense/factorization/substitution.hpp"
 #include "dense/factorization/zero_diagonal.hpp"
-#include "linalg/blas/blas.hpp"
+#include "linalg/blas/threads.hpp"
 #include "solver/direct/factorization.hpp"
 #include "studies/crout/elimination.hpp"
 #include "studies/crout/growth.hpp"
+#include "studies/crout/triangle.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -29,13 +31,13 @@ class CroutFactorization {
   void substitute(direct::Operation operation, B& backend, direct::NoSpace& /*space*/, DenseView<T> X) const {
     if (qr_.serves()) return qr_.substitute(backend, operation == direct::Operation::transpose, factors_, X);
     if (operation == direct::Operation::none) {
-      exchange_rows(X, false);
-      solve_triangle(CblasLower, CblasNoTrans, CblasNonUnit, X);
-      solve_triangle(CblasUpper, CblasNoTrans, CblasUnit, X);
+      exchange_rows(backend, X, false);
+      solve_triangle<T>(backend, factors_.view(), lower, false, X);
+      solve_triangle<T>(backend, factors_.view(), upper, false, X);
     } else {
-      solve_triangle(CblasUpper, CblasTrans, CblasUnit, X);
-      solve_triangle(CblasLower, CblasTrans, CblasNonUnit, X);
-      exchange_rows(X, true);
+      solve_triangle<T>(backend, factors_.view(), upper, true, X);
+      solve_triangle<T>(backend, factors_.view(), lower, true, X);
+      exchange_rows(backend, X, true);
     }
   }
   /// Factors by QR where growth of elements spoilt the factors.
@@ -43,9 +45,9 @@ class CroutFactorization {
     const bool spoilt = !qr_.serves() && is_spoilt<T>(assessed, growth_, factors_.rows());
     return spoilt ? qr_.factor(context, factors_, growth_, norms_.largest) : std::move(assessed);
   }
-  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+  [[nodiscard]] DeterminantProduct determinant(B& backend) const {
     DeterminantProduct product;
-    multiply_by_diagonal(product, factors_);
+    for (const double pivot : diagonal_on_host(backend, factors_)) product.multiply(pivot);
     if (qr_.serves()) {
       qr_.multiply(product);
     } else {
@@ -56,15 +58,13 @@ class CroutFactorization {
   [[nodiscard]] MatrixFactors<T> factors(B& backend) const {
     qr_.check_factors();
     MatrixFactors<T> result;
-    result.lower = copy_triangle(backend, factors_.view(), {.lower = true, .unit_diagonal = false});
-    result.upper = copy_triangle(backend, factors_.view(), {.lower = false, .unit_diagonal = true});
+    result.lower = triangle_on_host(backend, factors_.view(), lower);
+    result.upper = triangle_on_host(backend, factors_.view(), upper);
     result.row_permutation = permutation_by_exchanges(factors_.rows(), pivots_);
     return result;
   }
   [[nodiscard]] double norm() const { return norms_.one; }
-  [[nodiscard]] std::size_t bytes() const {
-    return factors_.bytes() + pivots_.size() * sizeof(std::int64_t) + qr_.bytes();
-  }
+  [[nodiscard]] std::size_t bytes() const { return factors_.bytes() + 2 * exchanges_.bytes() + qr_.bytes(); }
 
  protected:
   explicit CroutFactorization(bool equilibrate) : equilibrate_(equilibrate) {}
@@ -81,7 +81,8 @@ class CroutFactorization {
     pivots_.resize(static_cast<std::size_t>(n));
     Outcome outcome = factor_in_place();
     if (!outcome.ok()) return outcome;
-    growth_ = largest_eliminated() / norms_.largest;
+    exchanges_ = Array<std::int64_t>(context.backend.device(), std::span<const std::int64_t>(pivots_));
+    growth_ = largest_eliminated(context.backend) / norms_.largest;
     if (replaced_.replaced > 0) {
       Outcome singular = lu::replaced_pivots_outcome(context.A, replaced_.first_replaced, replaced_.replaced);
       singular.statistics = std::move(outcome.statistics);
@@ -103,41 +104,28 @@ class CroutFactorization {
   }
 
  private:
-  /// The largest magnitude l_ii u_ij of an element that elimination has left in the upper triangle.
-  [[nodiscard]] double largest_eliminated() const {
-    const Dense<T>& lu = factors_;
-    Largest largest;
-    for (std::int64_t j = 0; j < lu.columns(); ++j) {
-      for (std::int64_t i = 0; i <= j; ++i) {
-        const T element = i < j ? lu(i, i) * lu(i, j) : lu(j, j);
-        largest = combine(largest, {std::fabs(static_cast<double>(element))});
-      }
-    }
-    return largest.value;
-  }
+  static constexpr PackedTriangle lower{.lower = true, .unit_diagonal = false};
+  static constexpr PackedTriangle upper{.lower = false, .unit_diagonal = true};
 
-  void solve_triangle(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, DenseView<T> X) const {
-    const int n = static_cast<int>(X.rows());
-    blas::trsm(part, transpose, diagonal, n, static_cast<int>(X.columns()), factors_.data(), n, X.data(),
-               blas::dimension(X.leading()));
+  /// The largest magnitude l_ii u_ij of an element that elimination has left in the upper triangle.
+  [[nodiscard]] double largest_eliminated(B& backend) const {
+    Array<Largest> largest(backend.device(), 1);
+    backend.reduce(factors_.columns(), LargestEliminated<T>{{factors_.view()}},
+                   Store<Largest>{largest.data()});
+    return backend.read(largest.data()).value;
   }
 
   /// Computes X = P X, or P^T X.
-  void exchange_rows(DenseView<T> X, bool backwards) const {
-    const auto n = static_cast<std::int64_t>(pivots_.size());
-    for (std::int64_t column = 0; column < X.columns(); ++column) {
-      T* const x = X.column(column);
-      for (std::int64_t step = 0; step < n; ++step) {
-        const std::int64_t j = backwards ? n - 1 - step : step;
-        std::swap(x[j], x[pivots_[static_cast<std::size_t>(j)]]);
-      }
-    }
+  void exchange_rows(B& backend, DenseView<T> X, bool backwards) const {
+    backend.for_each(X.columns(), lu::ApplyRowExchanges<T>{X.data(), X.leading(), exchanges_.data(), 0,
+                                                           factors_.rows(), backwards});
   }
 
   bool equilibrate_;
   Dense<T> factors_;
   lu::ScaledNorms norms_;
-  std::vector<std::int64_t> pivots_;
+  std::vector<std::int64_t> pivots_;  // row that was exchanged with row j
+  Array<std::int64_t> exchanges_;     // the same in the backend's memory
   lu::QrAfterGrowth<B, T> qr_;
   double growth_ = 0;           // of elements in the factorisation
   EliminationResult replaced_;  // pivots that were exactly zero

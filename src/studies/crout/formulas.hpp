@@ -75,18 +75,22 @@ struct Formulas {
 };
 
 /// Evaluates the formulas for a factor's elements in the region. At most 2 flops for each of min(i, j) terms
-/// of an element; OpenMP threads share the tiles, with neighbouring columns on one thread.
+/// of an element; threads of the host share the tiles, with neighbouring columns on one thread.
 template <class B, class T>
 void evaluate_formulas(B& backend, const Region& region, Factor part, DenseView<const T> A,
                        DenseView<const T> factors, DenseView<T> result) {
   const Formulas<T> formulas{region, part, A, factors, result};
   const std::int64_t tiles = formulas.tiles_per_column() * region.columns();
-  const std::int64_t terms = region.row_end < region.column_end ? region.row_end : region.column_end;
-  constexpr std::int64_t parallel_threshold = 1'000'000;
-  backend.parallel(region.elements() * terms > parallel_threshold, [&](int part_number, int parts) {
-    const std::int64_t end = tiles * (part_number + 1) / parts;
-    for (std::int64_t tile = tiles * part_number / parts; tile < end; ++tile) formulas(tile);
-  });
+  if constexpr (B::on_host) {
+    constexpr std::int64_t parallel_threshold = 1'000'000;
+    const std::int64_t terms = region.row_end < region.column_end ? region.row_end : region.column_end;
+    backend.parallel(region.elements() * terms > parallel_threshold, [&](int part_number, int parts) {
+      const std::int64_t end = tiles * (part_number + 1) / parts;
+      for (std::int64_t tile = tiles * part_number / parts; tile < end; ++tile) formulas(tile);
+    });
+  } else {
+    backend.for_each(tiles, formulas);
+  }
 }
 
 }  // namespace echelon::crout

@@ -97,7 +97,7 @@ EchelonForm<T> reduce_striped(const Dense<T>& A, const Options& options) {
   return at_api_boundary([&] {
     const auto parsed =
         parse_options<GaussJordanStripedOptions>(std::string(GaussJordanStripedOptions::name), options);
-    return on_target<Targets::both>(A.device(), [&]<class Target>() { return reduce<Target, T>(A, parsed); });
+    return on_target(A.device(), [&]<class Target>() { return reduce<Target, T>(A, parsed); });
   });
 }
 

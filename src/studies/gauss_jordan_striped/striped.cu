@@ -5,10 +5,9 @@
 // pivot column in shared memory.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
-#include "backend/store.hpp"
 #include "matrix/assign.hpp"
 #include "solver/instantiate.hpp"
-#include "studies/gauss_jordan_striped/striped.hpp"
+#include "studies/gauss_jordan_striped/striped_loops.hpp"
 
 #include <echelon/methods/dense/gauss_jordan_striped.hpp>
 
@@ -67,52 +66,6 @@ __global__ void __launch_bounds__(tile* tile)
   for (std::int64_t y = rows.begin + threadIdx.y; y < rows.end; y += tile)
     matrix.a[y * matrix.n + x] -= pivot_column[y - rows.begin] * pivot;
 }
-
-/// Multipliers above pivot p, in place of the elements.
-template <class T>
-struct DivideAbove {
-  T* a;
-  std::int64_t n, p;
-  ECHELON_ANYWHERE void operator()(std::int64_t y) const { a[y * n + p] /= a[p * n + p]; }
-};
-
-/// Subtracts multiples of row p from the rows above it, in `columns` columns from `first` on.
-template <class T>
-struct SubtractAbove {
-  T* a;
-  std::int64_t n, p, first, columns;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    const std::int64_t y = k / columns;
-    const std::int64_t x = first + k % columns;
-    a[y * n + x] -= a[y * n + p] * a[p * n + x];
-  }
-};
-
-/// Computes x[y] -= multiplier x[p], for y from `begin` on.
-template <class T>
-struct SubtractMultiples {
-  const T* a;
-  std::int64_t n, p, begin;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[begin + i] -= a[(begin + i) * n + p] * x[p]; }
-};
-
-template <class T>
-struct DivideByPivots {
-  const T* a;
-  std::int64_t n;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t y) const { x[y] /= a[y * n + y]; }
-};
-
-template <class T>
-struct ZeroPivot {
-  const T* a;
-  std::int64_t n;
-  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t p) const {
-    return {a[p * n + p] == 0 ? p : FirstIndex::none};
-  }
-};
 
 using OwnedStream = Owned<cudaStream_t, cudaStreamDestroy>;
 using OwnedEvent = Owned<cudaEvent_t, cudaEventDestroy>;
@@ -183,7 +136,7 @@ class StripedMatrixOnGpu {
     } else {
       clear_above(backend);
     }
-    return find_zero_pivot(backend);
+    return find_zero_pivot(backend, elements_.data(), pivots(), n_);
   }
 
   [[nodiscard]] const T* elements() const { return elements_.data(); }
@@ -236,9 +189,9 @@ class StripedMatrixOnGpu {
   void clear_above(Cuda& backend) {
     T* const a = elements_.data();
     for (std::int64_t p = pivots(); p-- > 0;) {
-      backend.for_each(p, DivideAbove<T>{a, n_, p});
+      backend.for_each(p, MultiplierOfRow<T>{a, a, n_, p, 0});
       const std::int64_t columns = n_ - pivots();
-      backend.for_each(p * columns, SubtractAbove<T>{a, n_, p, pivots(), columns});
+      backend.for_each(p * columns, SubtractPivotRow<T>{a, a, n_, p, 0, pivots(), columns});
     }
   }
 
@@ -261,13 +214,6 @@ class StripedMatrixOnGpu {
     if (rest == columns.end) return;
     eliminate_beside<<<1, dim3(tile, tile), 0, on>>>(view(), rows, p, StripeRange{rest, columns.end});
     check(cudaGetLastError());
-  }
-
-  Outcome find_zero_pivot(Cuda& backend) const {
-    Array<FirstIndex> first(elements_.device(), 1);
-    backend.reduce(pivots(), ZeroPivot<T>{elements_.data(), n_}, Store<FirstIndex>{first.data()});
-    const std::int64_t row = backend.read(first.data()).value;
-    return row == FirstIndex::none ? Outcome{} : zero_without_exchanges(row);
   }
 
   std::int64_t stripe_ = 1;
@@ -299,15 +245,7 @@ class StripedOnGpu final : public SolverImplementation<T> {
   void solve(Workspace& /*workspace*/, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& /*jobs*/) const override {
     Cuda backend(this->device());
-    const T* multipliers = matrix_.multipliers();
-    for (std::int64_t j = 0; j < rhs.columns(); ++j) {
-      T* x = X.column(j);
-      backend.copy(n_, rhs.column(j), x);
-      for (std::int64_t p = 0; p < n_; ++p)
-        backend.for_each(n_ - p - 1, SubtractMultiples<T>{multipliers, n_, p, p + 1, x});
-      for (std::int64_t p = n_; p-- > 0;) backend.for_each(p, SubtractMultiples<T>{multipliers, n_, p, 0, x});
-      backend.for_each(n_, DivideByPivots<T>{matrix_.elements(), n_, x});
-    }
+    apply_passes(backend, matrix_.elements(), matrix_.multipliers(), n_, rhs, X);
   }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The reduced form of a matrix by the striped scheme, instantiated for HostTarget and CudaTarget.
+/// The reduced form of a matrix by the striped scheme, instantiated for each target.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -28,11 +28,16 @@ struct StripedForm {
 
 template <class Target, class T>
 [[nodiscard]] StripedForm<T> reduce_striped_on(const Dense<T>& A, const GaussJordanStripedOptions& options);
-// A file that is compiled together with the host's definition would instantiate that one for CUDA as well.
+// A file that is compiled together with the host's definition would instantiate that one for other targets as
+// well.
 extern template StripedForm<float> reduce_striped_on<CudaTarget>(const Dense<float>&,
                                                                  const GaussJordanStripedOptions&);
 extern template StripedForm<double> reduce_striped_on<CudaTarget>(const Dense<double>&,
                                                                   const GaussJordanStripedOptions&);
+extern template StripedForm<float> reduce_striped_on<OpenClTarget>(const Dense<float>&,
+                                                                   const GaussJordanStripedOptions&);
+extern template StripedForm<double> reduce_striped_on<OpenClTarget>(const Dense<double>&,
+                                                                    const GaussJordanStripedOptions&);
 
 inline Outcome zero_without_exchanges(std::int64_t row) {
   return {

@@ -3,6 +3,8 @@
 #include "gpu/gpu_fixture.hpp"
 #include "scalars/complex_systems.hpp"
 
+#include <echelon/domain_decomposition/schur_complement.hpp>
+
 namespace echelon::test {
 namespace {
 
@@ -165,6 +167,35 @@ TEST_F(GpuComplexMethods, DegenerateSystems) {
   }
   const Report no_diagonal = setup_of("jacobi", dense<T>(Entries(3, 3)));
   EXPECT_FALSE(no_diagonal.ready());
+}
+
+TEST_F(GpuComplexMethods, SchurComplements_AsOnTheHost) {
+  const std::vector<std::int32_t> interface = {17, 3, 40, 8};
+  for (const Entries& entries :
+       {random_hermitian(60, 6, 1), damped_helmholtz(8, 1.3, 0.1), random_sparse(50, 5, 4)}) {
+    const Csr<T> host = sparse<T>(entries);
+    const Csr<T> A = host.to(gpu);
+    const Dense<T> D = dense<T>(entries).to(gpu);
+    const SchurComplement<T> expected = schur_complement(host, interface);
+    ASSERT_TRUE(expected.ready()) << expected.report().message;
+    const Vector b = Random(7).vector(entries.rows);
+    const Vector x = solution(entries, b);
+    for (const MatrixRef<T>& matrix : {MatrixRef<T>(A), MatrixRef<T>(D.view())}) {
+      SCOPED_TRACE(matrix.is_sparse() ? "sparse" : "dense");
+      const SchurComplement<T> schur(matrix, interface);
+      ASSERT_TRUE(schur.ready()) << schur.report().message;
+      EXPECT_EQ(schur.matrix().device(), gpu);
+      const Dense<T> S = schur.matrix().to(Device());
+      for (std::int64_t j = 0; j < S.columns(); ++j) {
+        for (std::int64_t i = 0; i < S.rows(); ++i)
+          EXPECT_LT(std::abs(S(i, j) - expected.matrix()(i, j)), 1e-11) << i << ", " << j;
+      }
+      Dense<T> X(gpu, entries.rows, 1);
+      const Report report = schur.solve(column<T>(b).to(gpu), X);
+      EXPECT_TRUE(report.solved()) << report.message;
+      EXPECT_LT(relative_error(X.to(Device()), x), 1e-10);
+    }
+  }
 }
 
 TEST_F(GpuComplexMethods, NotHermitian_IsRefused) {

@@ -174,17 +174,31 @@ TYPED_TEST(OpenClAgreement, OtherMethods_Refused) {
   EXPECT_FALSE(find_method("sparse-lu").runs_on(this->device()));
 }
 
+/// A on the device, of kinds for which `auto` takes different methods on the host.
 TYPED_TEST(OpenClAgreement, Auto_MethodRunsOnDevice) {
   using T = TypeParam;
-  const Csr<T> A = generate::poisson_2d<T>(20, 20).to(this->device());
-  const std::vector<T> ones(400, T{1});
-  const Dense<T> b(this->device(), std::span<const T>(ones));
-  Dense<T> x(this->device(), 400, 1);
-  Solver<T> solver = make_solver<T>("auto", this->device());
-  ASSERT_TRUE(solver.setup(A).ready());
-  const Report report = solver.solve(b, x);
-  EXPECT_TRUE(report.solved()) << report.message;
-  EXPECT_TRUE(find_method(report.method).runs_on(report.device)) << report.method;
+  std::vector<Csr<T>> matrices = {generate::poisson_2d<T>(20, 20), generate::poisson_2d<T>(300, 1),
+                                  this->random_matrix(60, 60, 1), this->random_matrix(90, 40, 2),
+                                  this->random_matrix(40, 90, 3)};
+  for (const Csr<T>& host : matrices) {
+    for (const bool sparse : {true, false}) {
+      SCOPED_TRACE(std::to_string(host.rows()) + " by " + std::to_string(host.columns()));
+      const std::vector<T> values = this->random_vector(host.rows(), 4);
+      const auto solved = [&](const Device& device) {
+        const Csr<T> A = host.to(device);
+        const Dense<T> dense = sparse ? Dense<T>() : to_dense<T>(A);
+        Dense<T> x(device, host.columns(), 1);
+        Solver<T> solver = make_solver<T>("auto", device);
+        static_cast<void>(solver.setup(sparse ? MatrixRef<T>(A) : MatrixRef<T>(dense)));
+        return solver.solve(Dense<T>(device, std::span<const T>(values)), x);
+      };
+      const Report report = solved(this->device());
+      const Report expected = solved(Device::serial());
+      EXPECT_TRUE(find_method(report.method).runs_on(report.device))
+          << report.method << " on " << report.device.name() << ": " << report.message;
+      EXPECT_EQ(report.status, expected.status) << report.message << " " << expected.message;
+    }
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace echelon {
 
 struct ECHELON_API CroutIterativeOptions {
   static constexpr std::string_view name = "crout-iterative";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Number of rows of a section; 0: a tenth of the rows of A, from 256 to 1024.
   std::int64_t section_size = 0;
   /// Largest change by a sweep at which an element has converged; 0: no change at all.

@@ -12,7 +12,7 @@ namespace echelon {
 
 struct ECHELON_API CroutParallelOptions {
   static constexpr std::string_view name = "crout-parallel";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// On a GPU, threads of a block, 32 to 512, rounded down to a power of two. They share the sums, so that
   /// factors differ by rounding.
   std::int64_t threads_per_block = 512;

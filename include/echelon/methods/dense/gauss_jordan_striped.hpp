@@ -24,7 +24,7 @@ constexpr std::array<EnumWord<SecondPass>, 2> words_of(SecondPass) {
 
 struct ECHELON_API GaussJordanStripedOptions {
   static constexpr std::string_view name = "gauss-jordan-striped";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Number of rows of a stripe, and of columns of a tile, 1 to 1024.
   std::int64_t stripe = 32;
   /// Form of the second pass; both give the same bits. `published` takes n^2 more elements and, for a square

@@ -11,7 +11,7 @@ namespace echelon {
 
 struct ECHELON_API CraigOptions {
   static constexpr std::string_view name = "craig";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
   static constexpr bool takes_complex_on_cuda = true;
   /// Stopping criteria. The iteration also ends with an x of least residual: once

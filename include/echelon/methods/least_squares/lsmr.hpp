@@ -11,7 +11,7 @@ namespace echelon {
 
 struct ECHELON_API LsmrOptions {
   static constexpr std::string_view name = "lsmr";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
   static constexpr bool takes_complex_on_cuda = true;
   /// The d of min ||b - A x||_2^2 + d^2 ||x||_2^2, at least 0.

@@ -14,7 +14,7 @@ namespace echelon {
 
 struct ECHELON_API GeometricMultigridOptions {
   static constexpr std::string_view name = "geometric-multigrid";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// Points in each dimension, the dimension numbered fastest first: "100x80x60"; empty: derived from the

@@ -13,7 +13,7 @@ namespace echelon {
 
 struct ECHELON_API StructuredMultigridOptions {
   static constexpr std::string_view name = "structured-multigrid";
-  static constexpr Targets targets = Targets::both;
+  static constexpr Targets targets = Targets::all;
   /// Stopping criteria.
   Stop stop = {};
   /// Points in each dimension, the dimension numbered fastest first: "100x80x60"; empty: derived from the

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "sparse_direct/banded/cuda/group.cuh"
-#include "sparse_direct/banded/cuda/level.cuh"
 #include "sparse_direct/banded/cuda/shared_memory.cuh"
 #include "sparse_direct/banded/cuda/substitute.cuh"
 #include "sparse_direct/banded/cuda/wide_substitute.cuh"

@@ -5,12 +5,11 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/shared_memory.cuh"
 #include "sparse_direct/banded/cuda/kernels.cuh"
-#include "sparse_direct/banded/cuda/level.cuh"
 #include "sparse_direct/banded/cuda/wide_panel.cuh"
 #include "sparse_direct/banded/cuda/wide_update.cuh"
 #include "sparse_direct/banded/cuda/wide_window.cuh"
 #include "sparse_direct/banded/nodes.hpp"
-#include "sparse_direct/banded/shared_window.hpp"
+#include "sparse_direct/banded/partition_rule.hpp"
 
 #include <cuda_runtime.h>
 

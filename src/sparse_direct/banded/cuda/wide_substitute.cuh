@@ -8,7 +8,7 @@
 #include "sparse_direct/banded/cuda/shared_memory.cuh"
 #include "sparse_direct/banded/factors.hpp"
 #include "sparse_direct/banded/nodes.hpp"
-#include "sparse_direct/banded/shared_window.hpp"
+#include "sparse_direct/banded/partition_rule.hpp"
 
 #include <cstdint>
 

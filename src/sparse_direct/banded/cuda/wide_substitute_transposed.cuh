@@ -6,7 +6,7 @@
 #include "backend/cuda/warp.cuh"
 #include "sparse_direct/banded/factors.hpp"
 #include "sparse_direct/banded/nodes.hpp"
-#include "sparse_direct/banded/shared_window.hpp"
+#include "sparse_direct/banded/partition_rule.hpp"
 
 #include <cstdint>
 

@@ -9,10 +9,9 @@
 #pragma once
 
 #include "backend/cuda/warp.cuh"
-#include "sparse_direct/banded/cuda/level.cuh"
 #include "sparse_direct/banded/cuda/shared_memory.cuh"
 #include "sparse_direct/banded/nodes.hpp"
-#include "sparse_direct/banded/shared_window.hpp"
+#include "sparse_direct/banded/partition_rule.hpp"
 
 #include <cstdint>
 

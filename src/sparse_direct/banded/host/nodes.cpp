@@ -87,20 +87,6 @@ NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, st
   return BlockedBandElimination<T, bytes, InterfaceLoader<T>, 0, 0>(node, rows, own, k, control).eliminate();
 }
 
-/// Adds the children's sums to an interface: the left and right sums of its node begin with those of its
-/// children, and the interface itself takes the others.
-template <class T>
-void gather_sums(const BandNode& node, const T* sums, T* x, T* own, std::int64_t k) {
-  if (node.first_child < 0) return;
-  const T* first = sums + node.first_child * 2 * k;
-  const T* second = sums + node.second_child * 2 * k;
-  for (std::int64_t c = 0; c < k; ++c) {
-    own[c] = first[c];
-    own[k + c] = second[k + c];
-    x[node.column + c] += first[k + c] + second[c];
-  }
-}
-
 template <std::int64_t bytes, class T>
 void substitute_node_backward(const BandNode& node, const FactorView<T>& factors, T* x) {
   if (node.ahead == 3) {
@@ -165,7 +151,7 @@ void substitute_level(const Device& device, SubstitutionPass which, const Factor
         const RhsView<T> vectors = rhs.of(item / rhs.columns, item % rhs.columns);
         T* sums = rhs.sums + number * 2 * factors.k;
         if (which == SubstitutionPass::transposed_forward) {
-          gather_sums(node, rhs.sums, vectors.x, sums, factors.k);
+          gather_children(node, rhs.sums, vectors.x, sums, factors.k);
         }
         with_vector_instructions([&](auto bytes) {
           level == 0 ? substitute_node<false, bytes()>(which, node, own, vectors, sums, factors.k, window)

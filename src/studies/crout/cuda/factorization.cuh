@@ -21,18 +21,6 @@ namespace echelon::crout {
 
 namespace cuda_detail {
 
-/// Magnitude |l_ii u_ij| of an element that elimination has left in the upper triangle.
-template <class T>
-struct EliminatedMagnitude {
-  DenseView<const T> factors;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
-    if (i > j) return {0};
-    const auto value = static_cast<double>(factors.data()[i + j * factors.leading()]);
-    const double scale = i < j ? static_cast<double>(factors.data()[i * (factors.leading() + 1)]) : 1.0;
-    return {std::fabs(scale * value)};
-  }
-};
-
 /// Copies to(i, j) = from(p, j) for p = permutation[i].
 template <class T>
 struct GatherRows {
@@ -125,7 +113,7 @@ class CudaFactorization {
   [[nodiscard]] double largest_eliminated(B& backend, std::int64_t columns) const {
     const Device& device = backend.device();
     Array<double> of_columns(device, columns);
-    magnitudes::for_columns<Largest>(device, columns, cuda_detail::EliminatedMagnitude<T>{factors_.view()},
+    magnitudes::for_columns<Largest>(device, columns, EliminatedMagnitude<T>{factors_.view()},
                                      of_columns.data());
     Array<Largest> largest(device, 1);
     backend.reduce(columns, LargestMagnitude<const double*>{of_columns.data()},

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The striped scheme in the loops of any backend, for devices without kernels of its own, and its parts that
+/// need no such kernels with CUDA.
+#pragma once
+
+#include "backend/store.hpp"
+#include "linalg/vector/functors.hpp"
+#include "matrix/assign.hpp"
+#include "studies/gauss_jordan_striped/striped.hpp"
+
+#include <echelon/array.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace echelon {
+
+/// Replaces the element of column p by zero and keeps the multiplier, in its place or elsewhere, in row
+/// `first` + i.
+template <class T>
+struct MultiplierOfRow {
+  T* a;
+  T* multipliers;
+  std::int64_t n, p, first;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::int64_t place = (first + i) * n + p;
+    const T multiplier = a[place] / a[p * n + p];
+    a[place] = T{0};
+    multipliers[place] = multiplier;
+  }
+};
+
+/// Subtracts multiples of row p from the rows from `first_row` on, in `columns` columns from `first_column`
+/// on.
+template <class T>
+struct SubtractPivotRow {
+  T* a;
+  const T* multipliers;
+  std::int64_t n, p, first_row, first_column, columns;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int64_t y = first_row + k / columns;
+    const std::int64_t x = first_column + k % columns;
+    a[y * n + x] -= multipliers[y * n + p] * a[p * n + x];
+  }
+};
+
+/// Computes x[y] -= multiplier x[p], for y from `begin` on.
+template <class T>
+struct SubtractMultiples {
+  const T* multipliers;
+  std::int64_t n, p, begin;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[begin + i] -= multipliers[(begin + i) * n + p] * x[p];
+  }
+};
+
+template <class T>
+struct DivideByPivots {
+  const T* a;
+  std::int64_t n;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t y) const { x[y] /= a[y * n + y]; }
+};
+
+template <class T>
+struct ZeroPivot {
+  const T* a;
+  std::int64_t n;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t p) const {
+    return {a[p * n + p] == 0 ? p : FirstIndex::none};
+  }
+};
+
+/// Outcome of both passes over `a`, with `pivots` pivots: ok, or the first one that is zero. Waits.
+template <class B, class T>
+Outcome find_zero_pivot(B& backend, const T* a, std::int64_t pivots, std::int64_t n) {
+  Array<FirstIndex> first(backend.device(), 1);
+  backend.reduce(pivots, ZeroPivot<T>{a, n}, Store<FirstIndex>{first.data()});
+  const std::int64_t row = backend.read(first.data()).value;
+  return row == FirstIndex::none ? Outcome{} : zero_without_exchanges(row);
+}
+
+/// Applies both passes over an n by n matrix to right-hand sides. Queued.
+template <class B, class T>
+void apply_passes(B& backend, const T* a, const T* multipliers, std::int64_t n, const DenseView<const T>& rhs,
+                  const DenseView<T>& X) {
+  for (std::int64_t j = 0; j < rhs.columns(); ++j) {
+    T* const x = X.column(j);
+    backend.copy(n, rhs.column(j), x);
+    for (std::int64_t p = 0; p < n; ++p)
+      backend.for_each(n - p - 1, SubtractMultiples<T>{multipliers, n, p, p + 1, x});
+    for (std::int64_t p = n; p-- > 0;) backend.for_each(p, SubtractMultiples<T>{multipliers, n, p, 0, x});
+    backend.for_each(n, DivideByPivots<T>{a, n, x});
+  }
+}
+
+/// An m by n matrix and its elimination, with the pivots on the diagonal. Each pivot takes two launches, over
+/// the tiles of all stripes: their elements do not depend on each other.
+template <class B, class T>
+class StripedLoops {
+ public:
+  StripedLoops() = default;
+  StripedLoops(const MatrixRef<T>& A, const GaussJordanStripedOptions& options)
+      : second_pass_(options.second_pass), m_(A.rows()), n_(A.columns()), elements_(A.device(), m_ * n_) {
+    const DenseView<T> by_row(elements_.data(), m_, n_, n_, A.device(), Layout::row_major);
+    const Dense<T> all = A.is_sparse() ? to_dense(A) : Dense<T>();
+    assign<T>(A.is_sparse() ? all.view() : A.dense(), by_row);
+    if (second_pass_ == SecondPass::published) multipliers_ = Array<T>(A.device(), m_ * n_);
+  }
+
+  /// Both passes.
+  Outcome eliminate(B& backend) {
+    if (pivots() == 0) return {};
+    for (std::int64_t p = 0; p < pivots(); ++p) {
+      compute_multipliers(backend, {p + 1, m_}, p);
+      subtract(backend, {p + 1, m_}, p, {p + 1, n_});
+    }
+    for (std::int64_t p = pivots(); p-- > 0;) {
+      compute_multipliers(backend, {0, p}, p);
+      if (second_pass_ == SecondPass::published) subtract(backend, {0, p}, p, {0, p});
+      subtract(backend, {0, p}, p, {pivots(), n_});
+    }
+    return find_zero_pivot(backend, elements_.data(), pivots(), n_);
+  }
+
+  [[nodiscard]] const T* elements() const { return elements_.data(); }
+  [[nodiscard]] const T* multipliers() const {
+    return multipliers_.size() > 0 ? multipliers_.data() : elements_.data();
+  }
+  [[nodiscard]] std::size_t bytes() const { return elements_.bytes() + multipliers_.bytes(); }
+
+ private:
+  [[nodiscard]] std::int64_t pivots() const { return std::min(m_, n_); }
+  [[nodiscard]] T* multipliers() { return multipliers_.size() > 0 ? multipliers_.data() : elements_.data(); }
+
+  void compute_multipliers(B& backend, StripeRange rows, std::int64_t p) {
+    backend.for_each(rows.end - rows.begin,
+                     MultiplierOfRow<T>{elements_.data(), multipliers(), n_, p, rows.begin});
+  }
+  void subtract(B& backend, StripeRange rows, std::int64_t p, StripeRange columns) {
+    const std::int64_t width = columns.end - columns.begin;
+    backend.for_each(
+        (rows.end - rows.begin) * width,
+        SubtractPivotRow<T>{elements_.data(), multipliers(), n_, p, rows.begin, columns.begin, width});
+  }
+
+  SecondPass second_pass_ = SecondPass::shortened;
+  std::int64_t m_ = 0, n_ = 0;
+  Array<T> elements_;     // row after row; of the shortened form with multipliers in place of zeros
+  Array<T> multipliers_;  // of the published form: row after row
+};
+
+}  // namespace echelon
