@@ -224,6 +224,15 @@ class ECHELON_API SolverForEigen : public Eigen::SparseSolverBase<SolverForEigen
   [[nodiscard]] Eigen::Index iterations() const { return report_.iterations; }
   [[nodiscard]] RealScalar error() const { return static_cast<RealScalar>(report_.relative_residual); }
 
+  /// Determinant of A by the factors of a direct method, as of Eigen's direct solvers: the value, which may
+  /// be out of the range of a double, or its sign and the logarithm of its magnitude. Throws Error where
+  /// there is none.
+  [[nodiscard]] Scalar determinant() const { return static_cast<Scalar>(solver_.determinant().value()); }
+  [[nodiscard]] Scalar signDeterminant() const { return static_cast<Scalar>(solver_.determinant().sign); }
+  [[nodiscard]] Scalar logAbsDeterminant() const {
+    return static_cast<Scalar>(solver_.determinant().log_abs());
+  }
+
   /// Tolerance ||b - A x|| <= tolerance ||b||, and the limit of iterations, of the following solves.
   SolverForEigen& setTolerance(RealScalar tolerance) {
     control_.rtol = tolerance;

@@ -36,7 +36,7 @@ class PythonBatch {
                                       device_of(values));
     SparseBatchReport report;
     {
-      const nb::gil_scoped_release release;
+      const Unlocked unlocked;
       report = solver_.solve(elements, batch_of<const T>(B), batch_of<T>(X));
     }
     return result_of(std::move(report));

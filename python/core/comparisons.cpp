@@ -63,7 +63,7 @@ nb::tuple table_of(const Comparison& comparison) {
 
 template <class T>
 std::string page_of(const Comparison& comparison, const PythonMatrix<T>* matrix, const std::string& command) {
-  const nb::gil_scoped_release release;
+  const Unlocked unlocked;
   std::optional<MatrixPortrait> facts;
   if (matrix != nullptr) facts = portrait(matrix->ref());
   return to_html(comparison, facts, command);

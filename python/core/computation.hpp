@@ -16,6 +16,37 @@ namespace echelon::python {
 
 namespace nb = nanobind;
 
+/// Python's lock given up while this exists. When the interpreter ends, threads that come back for the lock
+/// stay here, and CPython does not see them: before 3.14 it ends such a thread by unwinding its stack,
+/// through functions of C++ that must not throw.
+class Unlocked {
+ public:
+  Unlocked();
+  ~Unlocked();
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+/// Python's lock taken while this exists, also by a thread that has it already.
+class Locked {
+ public:
+  Locked();
+  ~Locked();
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  bool outside_;  ///< whether the thread had given the lock up
+  PyGILState_STATE state_;
+};
+
+/// Has the computations of other threads cancelled when the interpreter ends, which waits a few seconds for
+/// them. From then on other threads neither begin a computation nor return from one.
+void bind_interpreter_end(nb::module_& module);
+
 /// A Python object, or none. Copies may be made and destroyed without Python's lock.
 class SharedObject {
  public:
@@ -30,9 +61,10 @@ class SharedObject {
   std::shared_ptr<const nb::object> object_;
 };
 
-/// Turns Ctrl-C into a request to stop while it exists, for computations on the main thread under Python's
-/// own handler of SIGINT. The handler of the process is replaced by one that sets `flag` and calls the one
-/// before, so that no thread has to watch, and nothing has to be restarted after a fork.
+/// Turns the end of the interpreter into a request to stop while it exists, and Ctrl-C for computations on
+/// the main thread under Python's own handler of SIGINT. The handler of the process is replaced by one that
+/// sets `flag` and calls the one before, so that no thread has to watch, and nothing has to be restarted
+/// after a fork.
 class InterruptGuard {
  public:
   explicit InterruptGuard(bool long_enough);
@@ -58,7 +90,7 @@ template <class F>
 auto compute(std::int64_t elements, const F& f) {
   InterruptGuard guard(elements >= interruptible_elements);
   auto result = [&] {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     return f(guard.flag());
   }();
   guard.check();

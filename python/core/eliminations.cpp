@@ -43,7 +43,7 @@ nb::tuple reduce(const PythonMatrix<T>& A, std::optional<double> tolerance) {
   EchelonForm<T> form;
   Dense<T> kernel;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     GaussJordanOptions options;
     options.tolerance = tolerance;
     form = RowReduction<T>(A.ref().device(), options).reduce(A.ref());
@@ -63,7 +63,7 @@ nb::tuple reduce(const PythonMatrix<T>& A, std::optional<double> tolerance) {
 template <class T>
 Report invert(const nb::ndarray<T>& A) {
   const DenseView<T> view = view_of<T>(A);
-  const nb::gil_scoped_release release;
+  const Unlocked unlocked;
   return RowReduction<T>(view.device()).invert(view);
 }
 
@@ -105,20 +105,19 @@ void bind_schur_complement(nb::module_& module) {
           [](const S& s, const ConstVectors& B, const Vectors& G) {
             s.reduce(view_of<const T>(B), view_of<T>(G));
           },
-          nb::arg().noconvert(), nb::arg().noconvert(), nb::call_guard<nb::gil_scoped_release>())
+          nb::arg().noconvert(), nb::arg().noconvert(), nb::call_guard<Unlocked>())
       .def(
           "expand",
           [](const S& s, const ConstVectors& X_B, const ConstVectors& B, const Vectors& X) {
             s.expand(view_of<const T>(X_B), view_of<const T>(B), view_of<T>(X));
           },
-          nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
-          nb::call_guard<nb::gil_scoped_release>())
+          nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::call_guard<Unlocked>())
       .def(
           "solve",
           [](const S& s, const ConstVectors& B, const Vectors& X) {
             return s.solve(view_of<const T>(B), view_of<T>(X));
           },
-          nb::arg().noconvert(), nb::arg().noconvert(), nb::call_guard<nb::gil_scoped_release>());
+          nb::arg().noconvert(), nb::arg().noconvert(), nb::call_guard<Unlocked>());
   module.def(
       "schur_complement",
       [](const PythonMatrix<T>& A, const std::vector<std::int32_t>& interface,

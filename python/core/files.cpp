@@ -38,7 +38,7 @@ nb::tuple read_file(const std::string& path, const std::string& format, const st
   options.role = role_of(role);
   MatrixFile<T> file;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     file = read_matrix_file<T>(path, options);
   }
   return nb::make_tuple(python_matrix(std::move(file.matrix)), to_string(file.info.format),
@@ -50,7 +50,7 @@ void write_file(const std::string& path, const PythonMatrix<T>& A, const std::st
   WriteFileOptions options;
   options.format = format_of(format);
   options.directed = directed;
-  const nb::gil_scoped_release release;
+  const Unlocked unlocked;
   write_matrix<T>(path, A.ref(), options);
 }
 
@@ -59,7 +59,7 @@ nb::object generated(const std::string& name, const nb::dict& values) {
   const Options options = options_of(values);
   Matrix<T> matrix;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     matrix = make_matrix<T>(name, options);
   }
   return python_matrix(std::move(matrix));
@@ -70,7 +70,7 @@ nb::dict properties(const PythonMatrix<T>& A, bool with_structural_rank) {
   Structure structure;
   std::optional<std::int64_t> rank;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     structure = analyze_structure<T>(A.ref());
     if (with_structural_rank) rank = structural_rank<T>(A.ref());
   }

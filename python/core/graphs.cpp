@@ -32,7 +32,7 @@ graph::SolveSettings settings_of(const std::string& method, double rtol, const s
 nb::object connected_components(const Matrix64& A) {
   graph::Components found;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     found = graph::components(A.csr());
   }
   return nb::make_tuple(found.count, numpy_array(std::move(found.of_vertex)),
@@ -42,7 +42,7 @@ nb::object connected_components(const Matrix64& A) {
 nb::tuple laplacian_of(const Matrix64& A, bool symmetrise, bool negative_weights) {
   Csr<double> result;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     result = laplacian(A.csr(), {.symmetrise = symmetrise, .negative_weights = negative_weights});
   }
   return csr_arrays(std::move(result));
@@ -51,7 +51,7 @@ nb::tuple laplacian_of(const Matrix64& A, bool symmetrise, bool negative_weights
 nb::tuple adjacency_of(const Matrix64& A) {
   Csr<double> result;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     result = adjacency(A.csr());
   }
   return csr_arrays(std::move(result));

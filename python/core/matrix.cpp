@@ -48,7 +48,7 @@ template <class T>
 std::function<void(const T*, T*)> vector_function(const SharedObject& callable, std::int64_t arguments,
                                                   std::int64_t results) {
   return [=](const T* x, T* y) {
-    const nb::gil_scoped_acquire lock;
+    const Locked lock;
     const nb::object result = callable.get()(numpy_array(std::vector<T>(x, x + arguments)));
     const auto values = nb::cast<nb::ndarray<const T, nb::ndim<1>, nb::c_contig>>(result, false);
     if (static_cast<std::int64_t>(values.size()) != results) {
@@ -83,7 +83,7 @@ std::unique_ptr<PythonMatrix<T>> PythonMatrix<T>::sparse(const std::string& layo
   result->indices_ = indices;
   result->values_ = values;
   const Device device = device_of(values);
-  const nb::gil_scoped_release release;
+  const Unlocked unlocked;
   result->matrix_ = SparseView<T>(device, pattern, values.data());
   return result;
 }
@@ -137,7 +137,7 @@ std::unique_ptr<PythonMatrix<T>> PythonMatrix<T>::stencil(const std::vector<std:
         arrays.push_back({offsets[k], {coefficients[k].data(), coefficients[k].size()}});
       }
     }
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     result->matrix_ = constant ? Stencil<T>::constant(grid, entries) : Stencil<T>::variable(grid, arrays);
   }
   return result;

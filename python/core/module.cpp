@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The extension module echelon._core: the C++ interface as it is. What suits Python is written in Python.
 #include "bindings.hpp"
+#include "computation.hpp"
 
 #include <nanobind/nanobind.h>
 
@@ -36,6 +37,7 @@ NB_MODULE(_core, module) {
   using namespace echelon::python;
   nb::set_leak_warnings(false);  // the library never prints
   module.attr("version") = ECHELON_VERSION;
+  bind_interpreter_end(module);
   bind_errors();
   bind_reports(module);
   bind_comparisons(module);

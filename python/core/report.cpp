@@ -66,7 +66,7 @@ std::string text_of(const Report& report) {
 template <class T>
 std::string page_of(const Report& report, const PythonMatrix<T>* matrix, const std::string& title,
                     const std::string& command) {
-  const nb::gil_scoped_release release;
+  const Unlocked unlocked;
   PageDetails details;
   details.title = title;
   details.command = command;

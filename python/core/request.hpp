@@ -59,7 +59,7 @@ template <class R>
   request.cancel = CancellationToken(std::move(token), &flag);
   if (request.callback) {
     request.on_progress = [callback = request.callback, &flag](const Progress& progress) {
-      const nb::gil_scoped_acquire lock;
+      const Locked lock;
       const nb::object answer = Iterate::during(progress, [&](const std::shared_ptr<Iterate>& iterate) {
         return callback.get()(progress.method, to_string(progress.phase), progress.fraction,
                               progress.right_hand_side, progress.iteration, progress.relative_residual,

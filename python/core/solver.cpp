@@ -76,7 +76,7 @@ class PythonSolver {
     }
     auto application = take_application(r.rows());
     {
-      const nb::gil_scoped_release release;
+      const Unlocked unlocked;
       transposed ? application->transposed(r, z) : (*application)(r, z);
     }
     idle_applications_.push_back(std::move(application));
@@ -183,7 +183,7 @@ nb::tuple factors_of(MatrixFactors<T> factors) {
 /// Result of a function of a solver that runs without Python's lock.
 template <class T, class F>
 auto unlocked(const PythonSolver<T>& solver, const F& f) {
-  const nb::gil_scoped_release release;
+  const Unlocked unlocked;
   return f(solver.solver());
 }
 
@@ -203,7 +203,7 @@ nb::list candidates(const PythonMatrix<T>& A, const std::string& device) {
   if (!device.empty()) on = Device::parse(device);
   std::vector<Candidate> found;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     found = choose<T>(A.ref(), on);
   }
   nb::list result;

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._errors import DeviceMismatch, DimensionMismatch, EfficiencyWarning, InvalidMatrix
-from ._packages import SparseArrays, element_type, empty_on_gpu, gpu_of, package_of, refuse_gradients, sparse_arrays, usable_on_gpu
+from ._packages import (SparseArrays, element_type, empty_on_gpu, gpu_of, imported, package_of, refuse_gradients, sparse_arrays,
+                        usable_on_gpu)
 
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
@@ -301,7 +302,7 @@ def as_numpy(a: Any) -> NDArray[Any]:
         except (TypeError, RuntimeError, BufferError):
             pass  # what NumPy cannot import in this way it may convert
     elif hasattr(a, "__cuda_array_interface__"):
-        raise TypeError(f"{type(a).__name__} is in a GPU's memory without DLPack: pass cupy.asarray(...) of it")
+        raise TypeError(f"{type(a).__name__} is in a GPU's memory without DLPack: import cupy, whose arrays refer to it")
     return np.asarray(a)
 
 
@@ -311,18 +312,20 @@ def dense_array(a: Any, name: str) -> Any:
         return a
     if hasattr(a, "toarray") and is_sparse(a):
         return dense_array(a.toarray(), name)
-    a = refuse_gradients(a, name)
+    a = imported(refuse_gradients(a, name))
     return a if gpu_of(a) else as_numpy(a)
 
 
 def in_family_of(b: Any, x: Any) -> Any:
-    """x as an array of the package and the memory that b comes from; of NumPy for lists and sparse matrices."""
+    """x as an array of the package and the memory that b comes from; of NumPy for lists, sparse matrices and packages that
+    import no arrays."""
     if isinstance(b, np.ndarray) or type(x) is not np.ndarray or not hasattr(b, "__dlpack__"):
         return x
     if b.__dlpack_device__()[0] != np.empty(0).__dlpack_device__()[0]:  # of JAX, on a GPU
         return sys.modules["jax"].device_put(x, b.device)
-    package = b.__array_namespace__() if hasattr(b, "__array_namespace__") else sys.modules[package_of(b)]
-    return package.from_dlpack(x)
+    package = b.__array_namespace__() if hasattr(b, "__array_namespace__") else sys.modules.get(package_of(b))
+    from_dlpack = getattr(package, "from_dlpack", None)
+    return x if from_dlpack is None else from_dlpack(x)
 
 
 def is_plain_vector(b: Any, rows: int, dtype: np.dtype[Any]) -> bool:

@@ -48,6 +48,14 @@ def refuse_gradients(a: Any, name: str) -> Any:
     return a.detach()
 
 
+def imported(a: Any) -> Any:
+    """CuPy's array of a's memory if a gives that by `__cuda_array_interface__` alone, as arrays of Numba do, and the program
+    uses CuPy; otherwise a itself."""
+    if "cupy" in sys.modules and hasattr(a, "__cuda_array_interface__") and not hasattr(a, "__dlpack__"):
+        return sys.modules["cupy"].asarray(a)
+    return a
+
+
 def usable_on_gpu(array: Any, dtype: np.dtype[Any], by_columns: bool = False) -> Any:
     """The array itself if it has this type and is contiguous by rows or, as `by_columns` demands, by columns, or else a copy
     in the same memory. What its package has queued for it is done: the library works on a stream of its own."""

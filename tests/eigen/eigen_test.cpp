@@ -235,6 +235,22 @@ TEST(SolverForEigen, Iteration_HasEigensControls) {
   EXPECT_EQ(solver.report().method, "cg");
 }
 
+TEST(SolverForEigen, Determinant_AsOfEigensSparseLu) {
+  using Matrix = Eigen::SparseMatrix<double>;
+  const Matrix A = -five_diagonals<Matrix>(75);
+  Eigen::SparseLU<Matrix> expected(A);
+  for (const char* method : {"sparse-lu", "lu", "banded-lu"}) {
+    ec::SolverForEigen<Matrix> solver(method);
+    solver.compute(A);
+    EXPECT_EQ(solver.signDeterminant(), expected.signDeterminant()) << method;
+    EXPECT_NEAR(solver.logAbsDeterminant(), expected.logAbsDeterminant(), 1e-11) << method;
+    EXPECT_NEAR(solver.determinant() / expected.determinant(), 1, 1e-11) << method;
+  }
+  ec::SolverForEigen<Matrix> iterative("gmres");
+  iterative.compute(A);
+  EXPECT_THROW(static_cast<void>(iterative.determinant()), ec::Error);
+}
+
 TEST(SolverForEigen, Failures_AreInfoOrExceptions) {
   Eigen::MatrixXd singular = Eigen::MatrixXd::Ones(3, 3);
   ec::SolverForEigen<Eigen::MatrixXd> lu("lu");

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every container of A, type of numbers and of indices, and order of b."""
+import array
 import importlib.util
 import itertools
 import pickle
+import sys
+import types
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -189,6 +193,37 @@ class RightHandSides(unittest.TestCase):
         self.assertIs(type(echelon.solve(A, (A @ x).tolist())), np.ndarray)
         out = np.zeros((self.n, 2))
         self.assertIs(echelon.solve(A, b, out=out), out)
+
+    def test_arrays_by_protocol(self):
+        """Objects that give their memory by DLPack or the buffer protocol, and are of no package that NumPy knows."""
+        class Exporter:
+            def __init__(self, a):
+                self.a = a
+
+            def __dlpack__(self, **keywords):
+                return self.a.__dlpack__(**keywords)
+
+            def __dlpack_device__(self):
+                return self.a.__dlpack_device__()
+        A = self.A.toarray()
+        x = known_solution(self.n)
+        b = A @ x
+        for matrix, rhs in ((Exporter(A), Exporter(b)), (memoryview(A), memoryview(b)), (self.A, array.array("d", b))):
+            for got in (echelon.solve(matrix, rhs), echelon.factor(matrix).solve(rhs)):
+                self.assertIs(type(got), np.ndarray)
+                np.testing.assert_allclose(got, x, rtol=1e-7)
+
+    def test_arrays_by_cuda_array_interface(self):
+        class OfNumba:
+            def __init__(self, a):
+                self.a, self.dtype = a, a.dtype
+                self.__cuda_array_interface__ = {}
+        b = OfNumba(np.ones(self.n))
+        with self.assertRaisesRegex(TypeError, "import cupy"):
+            echelon.solve(self.A, b)
+        with unittest.mock.patch.dict(sys.modules, cupy=types.SimpleNamespace(asarray=lambda array: array.a)):
+            np.testing.assert_allclose(self.A @ echelon.solve(self.A, b), 1, rtol=1e-7)
+            np.testing.assert_allclose(echelon.solve(OfNumba(np.diag([2.0, 4.0])), np.ones(2)), [0.5, 0.25])
 
     def test_promotion(self):
         for a, b in itertools.product((np.float32, np.float64), repeat=2):

@@ -124,6 +124,37 @@ class Fork(unittest.TestCase):
         np.testing.assert_allclose(solver.solve(b), x)
 
 
+# Solves in a second thread until the program ends, from which a thread that is a daemon does not return.
+ENDLESS = """
+import sys, threading, echelon, numpy
+A = echelon.generate("poisson-3d", nx=25, ny=25, nz=25)
+b = A @ numpy.ones(15625)
+method, kind = sys.argv[1:]
+started = threading.Event()
+callback = (lambda progress: started.set()) if kind != "silent" else None
+def work():
+    while True:
+        x = echelon.Solver(method).setup(A, callback=callback).solve(b, callback=callback)
+        started.set()
+        if kind == "waited":
+            print("solved", abs(x - 1).max() < 1e-3)
+            return
+threading.Thread(target=work, daemon=kind != "waited").start()
+assert started.wait(60)
+print("end of the program", flush=True)
+"""
+
+
+class InterpreterExit(unittest.TestCase):
+    def test_with_a_running_solve(self):
+        for method in ("sparse-lu", "cg"):
+            for kind, after in (("waited", "solved True\n"), ("daemon", ""), ("silent", "")):
+                for _ in range(3):
+                    with self.subTest(method=method, kind=kind):
+                        done = subprocess.run([sys.executable, "-c", ENDLESS, method, kind], capture_output=True, text=True, timeout=100)
+                        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "end of the program\n" + after, ""))
+
+
 class Interrupts(unittest.TestCase):
     def check(self, call):
         """Ctrl-C ends the call within 0.1 s; of five times one counts, since other programs may have the processors."""
