@@ -151,6 +151,23 @@ TYPED_TEST(OpenClMethods, AwkwardSizes_AnswersOfSerial) {
   }
 }
 
+/// Methods for sparse matrices, on a grid on which hierarchies have several levels.
+TYPED_TEST(OpenClMethods, Grid_AnswersOfSerial) {
+  using T = TypeParam;
+  const Csr<T> A = generate::poisson_2d<T>(61, 43);
+  const std::vector<T> b = this->random_vector(A.rows(), 3);
+  for (const std::string& method : this->methods_there()) {
+    if (!find_method(method).sparse) continue;
+    SCOPED_TRACE(method);
+    const auto there = this->solved(method, this->device(), A, b);
+    const auto here = this->solved(method, Device::serial(), A, b);
+    EXPECT_EQ(there.status(), here.status()) << there.report.message;
+    if (here.report.solved()) {
+      EXPECT_LE(this->difference(there.x, here.x), this->of_precision(1e-5, 2e-2));
+    }
+  }
+}
+
 TYPED_TEST(OpenClMethods, NotANumber_IsReported) {
   using T = TypeParam;
   const T nan = std::numeric_limits<T>::quiet_NaN();
