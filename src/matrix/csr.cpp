@@ -143,7 +143,7 @@ Csr<T> Csr<T>::to(const Device& device) const {
 
 template <class T>
 void Csr<T>::prepare_row_blocks() {
-  if (!device().on_host()) row_blocks_ = std::make_shared<LazyRowBlocks>();
+  if (device().kind() == DeviceKind::cuda) row_blocks_ = std::make_shared<LazyRowBlocks>();
 }
 
 #define ECHELON_INSTANTIATE(T) template class Csr<T>;

@@ -39,7 +39,7 @@ ECHELON_ANYWHERE inline std::int64_t row_block_of(std::int64_t i, std::int64_t b
   return (begin + i) / row_block_work;
 }
 
-/// Partition of the rows for products on a GPU.
+/// Partition of the rows for products with CUDA.
 struct RowBlocks {
   /// Part of a row that is too long for one block.
   struct Piece {

@@ -91,8 +91,7 @@ class DenseFactorization {
                                                                        : "refinement does not repair that";
       }
     } else if (lu.zero_pivot >= 0) {
-      // The elimination of a device ends at the first zero pivot.
-      if constexpr (!B::on_host) return zero_pivot(lu.zero_pivot);
+      if constexpr (ends_at_zero_pivot<B>) return zero_pivot(lu.zero_pivot);
       return replace_zero_pivots(context.backend, context.A, factors_, lu.zero_pivot, norms_.largest);
     }
     Outcome outcome = why.empty() ? Outcome{} : factor_otherwise(context, growth, why);

@@ -38,6 +38,12 @@ struct FactorWorkspace {
   FloatProducts products = FloatProducts::in_float;  ///< arithmetic of large products; no choice on the host
 };
 
+/// Whether a backend's factor() ends at the first pivot that is zero.
+template <class B>
+inline constexpr bool ends_at_zero_pivot = false;
+template <>
+inline constexpr bool ends_at_zero_pivot<Cuda> = true;
+
 /// P A = L U in place of the column-major m-by-n A: L is unit lower trapezoidal, |l_ij| <= 1, and U upper
 /// trapezoidal. Row pivots[k] >= k, from 0, was exchanged with row k; min(m, n) pivots, in the backend's
 /// memory. Of equal magnitudes the first row is the pivot. A column of zeros is passed over. m n^2 - n^3 / 3

@@ -151,6 +151,23 @@ TYPED_TEST(OpenClMethods, AwkwardSizes_AnswersOfSerial) {
   }
 }
 
+/// Methods for sparse matrices, on a grid on which hierarchies have several levels.
+TYPED_TEST(OpenClMethods, Grid_AnswersOfSerial) {
+  using T = TypeParam;
+  const Csr<T> A = generate::poisson_2d<T>(61, 43);
+  const std::vector<T> b = this->random_vector(A.rows(), 3);
+  for (const std::string& method : this->methods_there()) {
+    if (!find_method(method).sparse) continue;
+    SCOPED_TRACE(method);
+    const auto there = this->solved(method, this->device(), A, b);
+    const auto here = this->solved(method, Device::serial(), A, b);
+    EXPECT_EQ(there.status(), here.status()) << there.report.message;
+    if (here.report.solved()) {
+      EXPECT_LE(this->difference(there.x, here.x), this->of_precision(1e-5, 2e-2));
+    }
+  }
+}
+
 TYPED_TEST(OpenClMethods, NotANumber_IsReported) {
   using T = TypeParam;
   const T nan = std::numeric_limits<T>::quiet_NaN();
@@ -176,13 +193,41 @@ TYPED_TEST(OpenClMethods, SingularMatrix_AsOnSerial) {
   b.front() = 1;
   b.back() = -1;
   for (const std::string method : {"banded-lu", "bddc", "crout-iterative", "crout-parallel", "gauss-jordan",
-                                   "lamg", "mapped-echelon", "structured-multigrid"}) {
+                                   "lamg", "lu", "mapped-echelon", "structured-multigrid"}) {
     SCOPED_TRACE(method);
     const auto there = this->solved(method, this->device(), A, b);
     const auto here = this->solved(method, Device::serial(), A, b);
     EXPECT_EQ(there.status(), here.status()) << there.setup.message << there.report.message;
     EXPECT_EQ(there.setup.status, here.setup.status) << there.setup.message;
     EXPECT_EQ(there.setup.rank, here.setup.rank);
+  }
+}
+
+/// Pivots that are exactly zero are replaced as on the host, and a consistent system is solved.
+TYPED_TEST(OpenClMethods, ZeroPivots_ReplacedAsOnSerial) {
+  using T = TypeParam;
+  const std::int64_t n = 130;
+  Dense<T> A(Device(), n, n);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < n; ++i) A(i, j) = i == j ? T{4} : i == j + 1 ? T{1} : T{0};
+  }
+  for (const std::int64_t j : {70, 129}) {  // copies of the column before
+    for (std::int64_t i = 0; i < n; ++i) A(i, j) = A(i, j - 1);
+  }
+  for (std::int64_t j = 0; j < n; ++j) {  // and of the row before
+    A(70, j) = A(69, j);
+    A(129, j) = A(128, j);
+  }
+  const std::vector<T> b(static_cast<std::size_t>(n), T{1});
+  for (const char* method : {"lu", "crout-parallel", "crout-iterative"}) {
+    SCOPED_TRACE(method);
+    const auto there = this->solved(method, this->device(), MatrixRef<T>(A), b);
+    const auto here = this->solved(method, Device::serial(), MatrixRef<T>(A), b);
+    EXPECT_EQ(there.setup.status, Status::singular) << there.setup.message;
+    EXPECT_EQ(there.setup.status, here.setup.status);
+    EXPECT_EQ(there.setup.rank, here.setup.rank);
+    EXPECT_EQ(there.setup.row, here.setup.row);
+    EXPECT_EQ(there.report.status, here.report.status) << there.report.message << here.report.message;
   }
 }
 
