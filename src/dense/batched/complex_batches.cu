@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-unsigned blocks_for(std::int64_t count) {
+unsigned blocks_of_batch(std::int64_t count) {
   constexpr std::int64_t most_blocks = 1 << 16;
   return static_cast<unsigned>(std::min(count, most_blocks));
 }
@@ -314,7 +314,7 @@ void factor_batch_on<CudaTarget>(batch_detail::Factors<std::complex<double>>& fa
   const CurrentDevice current(device.id());
   const bool is_lu = factors.kind == BatchFactorization::lu;
   if (is_lu) factors.pivots = Array<std::int32_t>(device, n * count);
-  factor_matrices<<<blocks_for(count), block_threads, 0, stream()>>>(
+  factor_matrices<<<blocks_of_batch(count), block_threads, 0, stream()>>>(
       batch_of(factors.A), count, is_lu, tolerance, factors.pivots.data(), factors.outcomes.data());
   check(cudaGetLastError());
 }
@@ -325,7 +325,7 @@ void substitute_batch_on<CudaTarget>(const batch_detail::Factors<std::complex<do
   using namespace complex_batches;
   if (B.rows() == 0 || B.columns() == 0 || B.count() == 0) return;
   const CurrentDevice current(B.device().id());
-  substitute_matrices<<<blocks_for(B.count()), block_threads, 0, stream()>>>(
+  substitute_matrices<<<blocks_of_batch(B.count()), block_threads, 0, stream()>>>(
       batch_of(factors.A), batch_of(B), B.count(), factors.kind == BatchFactorization::lu,
       factors.pivots.data(), factors.outcomes.data());
   check(cudaGetLastError());
@@ -340,7 +340,7 @@ void invert_batch_on<CudaTarget>(const DenseBatch<std::complex<double>>& A, doub
   const CurrentDevice current(A.device().id());
   Array<std::int32_t> pivots(A.device(), n * A.count());
   const BatchScratch factors(A.device(), n, n, A.count());
-  invert_matrices<<<blocks_for(A.count()), block_threads, 0, stream()>>>(
+  invert_matrices<<<blocks_of_batch(A.count()), block_threads, 0, stream()>>>(
       batch_of(A), factors.batch, A.count(), tolerance, pivots.data(), outcomes);
   check(cudaGetLastError());
 }
@@ -358,7 +358,7 @@ void solve_batch_on<CudaTarget>(const DenseBatch<const std::complex<double>>& A,
   const BatchScratch factors(A.device(), n, n, count);
   const BatchScratch residuals(A.device(), n, B.columns(), 2 * count);  // right-hand sides, and corrections
   const ComplexMatrices given{const_cast<T*>(A.data()), A.leading(), A.stride(), n, static_cast<int>(n)};
-  solve_matrices<<<blocks_for(count), block_threads, 0, stream()>>>(
+  solve_matrices<<<blocks_of_batch(count), block_threads, 0, stream()>>>(
       given, factors.batch, batch_of(B), residuals.batch, count, tolerance, refine, pivots.data(), outcomes);
   check(cudaGetLastError());
 }
