@@ -9,26 +9,10 @@ template <class T>
 class ComplexElimination : public ComplexSystems<T> {};
 TYPED_TEST_SUITE(ComplexElimination, ComplexTypes);
 
-struct Shape {
-  std::int64_t m, n, rank;
-};
-
 TYPED_TEST(ComplexElimination, ReducedForm_AnyShapeAndRank) {
   using T = TypeParam;
   unsigned seed = 200;
-  for (const auto& [m, n, rank] : std::vector<Shape>{{0, 3, 0},
-                                                     {3, 0, 0},
-                                                     {1, 1, 1},
-                                                     {1, 1, 0},
-                                                     {1, 7, 1},
-                                                     {7, 1, 1},
-                                                     {5, 4, 0},
-                                                     {31, 33, 31},
-                                                     {33, 31, 31},
-                                                     {40, 60, 17},
-                                                     {60, 40, 17},
-                                                     {150, 150, 150},
-                                                     {150, 140, 90}}) {
+  for (const auto& [m, n, rank] : shapes_of_ranks) {
     SCOPED_TRACE(std::to_string(m) + " by " + std::to_string(n) + " of rank " + std::to_string(rank));
     const Entries entries = of_rank(m, n, rank, seed += 2);
     std::vector<T> first;

@@ -10,26 +10,9 @@ using T = std::complex<double>;
 
 class GpuComplexElimination : public GpuTest {};
 
-struct Shape {
-  std::int64_t m, n, rank;
-};
-
 TEST_F(GpuComplexElimination, ReducedForm_AnyShapeAndRank) {
   unsigned seed = 300;
-  for (const auto& [m, n, rank] : std::vector<Shape>{{0, 3, 0},
-                                                     {3, 0, 0},
-                                                     {1, 1, 1},
-                                                     {1, 1, 0},
-                                                     {1, 7, 1},
-                                                     {7, 1, 1},
-                                                     {5, 4, 0},
-                                                     {31, 33, 31},
-                                                     {33, 31, 31},
-                                                     {40, 60, 17},
-                                                     {60, 40, 17},
-                                                     {150, 150, 150},
-                                                     {150, 140, 90},
-                                                     {300, 280, 280}}) {
+  for (const auto& [m, n, rank] : shapes_of_ranks) {
     SCOPED_TRACE(std::to_string(m) + " by " + std::to_string(n) + " of rank " + std::to_string(rank));
     const Entries entries = of_rank(m, n, rank, seed += 2);
     EchelonForm<T> form = RowReduction<T>(gpu).reduce(dense<T>(entries).to(gpu));
