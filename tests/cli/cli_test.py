@@ -1561,6 +1561,8 @@ class Elimination(ToolTest):
             for column, expected in zip(read_array(reduced), [[1, 0], [0, 1], [1, 3]]):
                 for value, wanted in zip(column, expected):
                     self.assertAlmostEqual(value, wanted)
+        for device in ("serial", "openmp:2"):
+            self.assertEqual(self.json("rref", matrix, "--method", "gauss-jordan-striped", "--device", device)["device"], device)
         done = self.run_tool("rref", self.wide(), "--method", "gauss-jordan-striped", code=NO_SOLUTION)
         self.assertIn("Not reduced: breakdown", done.stdout)
         self.error("rref", matrix, "-p", "stripe=1", code=USAGE)

@@ -51,7 +51,8 @@ EchelonForm<T> reduce(const RrefRequest& request, Dense<T> A) {
     throw BadOption("--method", fmt::format("{} is for real matrices, and {} is complex", striped_method,
                                             input_name(request.matrix)));
   } else {
-    return reduce_striped(A, request.parameters);
+    return reduce_striped(A.device() == request.device ? std::move(A) : A.to(request.device),
+                          request.parameters);
   }
 }
 
