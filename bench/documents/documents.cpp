@@ -5,13 +5,13 @@
 #include "support/document_matrices.hpp"
 #include "support/measure.hpp"
 #include "support/published_loops.hpp"
+#include "support/stopwatch.hpp"
 
 #include <echelon/echelon.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -30,16 +30,6 @@ struct Settings {
   double limit = 1;  ///< seconds beyond which a plain loop is left out, as predicted from the size before
   std::int64_t largest = 0;
   int runs = 3;
-};
-
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 void print_row(const std::vector<std::string>& cells) {
@@ -69,7 +59,7 @@ class PlainLoop {
       const double growth = std::pow(static_cast<double>(n) / static_cast<double>(size_), power_);
       if (seconds_ * growth > limit_) return "-";
     }
-    const Stopwatch stopwatch;
+    const ec::Stopwatch stopwatch;
     f();
     seconds_ = stopwatch.seconds();
     size_ = n;

@@ -11,11 +11,11 @@
 #include "support/arguments.hpp"
 #include "support/log_plot.hpp"
 #include "support/measure.hpp"
+#include "support/stopwatch.hpp"
 
 #include <echelon/echelon.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -113,16 +113,6 @@ struct Time {
   std::int64_t iterations = 0;
 };
 
-class Stopwatch {
- public:
-  [[nodiscard]] double milliseconds() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 /// Median milliseconds, and whether the solve converged.
 template <class T>
 Time measure(const std::string& method, const ec::Options& options, const ec::Matrix<T>& A,
@@ -138,16 +128,16 @@ Time measure(const std::string& method, const ec::Options& options, const ec::Ma
   std::vector<double> solves;
   Time time;
   for (std::int64_t run = 0; run <= runs; ++run) {  // the first warms up
-    const Stopwatch of_setup;
+    const ec::Stopwatch of_setup;
     if (!solver.setup(matrix).ready()) return time;
-    const double setup = of_setup.milliseconds();
-    const Stopwatch of_solve;
+    const double setup = 1e3 * of_setup.seconds();
+    const ec::Stopwatch of_solve;
     const ec::Report report = solver.solve(b, x);
     if (!report.solved()) return time;
     time.iterations = report.iterations;
     if (run == 0) continue;
     setups.push_back(setup);
-    solves.push_back(of_solve.milliseconds());
+    solves.push_back(1e3 * of_solve.seconds());
   }
   time.setup = ec::bench::median(setups);
   time.solve = ec::bench::median(solves);
@@ -162,10 +152,10 @@ double published_milliseconds(const ec::Matrix<T>& A, std::int64_t cycles) {
   const std::vector<T> b(static_cast<std::size_t>(n), T{1});
   std::vector<T> x(b.size());
   const auto run = [&](const auto& given) {
-    const Stopwatch stopwatch;
+    const ec::Stopwatch stopwatch;
     for (std::int64_t cycle = 0; cycle < cycles; ++cycle)
       ec::bench::multigrid_as_published(given, b, x, static_cast<int>(sweeps_of_the_report));
-    return stopwatch.milliseconds();
+    return 1e3 * stopwatch.seconds();
   };
   if (matrix.is_sparse()) return run(*matrix.csr());
   ec::bench::RowMajorMatrix<T> dense{n, {}};

@@ -12,12 +12,12 @@
 #include "mapped_echelon/system.hpp"
 #include "support/document_matrices.hpp"
 #include "support/measure.hpp"
+#include "support/stopwatch.hpp"
 
 #include <echelon/echelon.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -284,13 +284,10 @@ double reordering_ms(B& backend, const Csr<double>& A, int runs) {
     backend.for_each(n, Iota{level.name.data()});
     mapped::Slices<B, Field::Element> slices(backend, rows, n);
     backend.synchronize();
-    const double once = [&] {
-      const auto start = std::chrono::steady_clock::now();
-      level = slices.next(std::move(level), n, pending.data());
-      backend.synchronize();
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    }();
-    if (run > 0) seconds.push_back(once);  // the first one warms up
+    const Stopwatch stopwatch;
+    level = slices.next(std::move(level), n, pending.data());
+    backend.synchronize();
+    if (run > 0) seconds.push_back(stopwatch.seconds());  // the first one warms up
   }
   return 1e3 * median(std::move(seconds));
 }

@@ -50,10 +50,9 @@ Analysis analyze_interior(const Csr<T>& A, const InterfacePartition& partition,
     result.outcome = find_kind(A, factorization, target, result.kind);
     if (!result.outcome.ok()) return result;
   }
-  const Csr<T> interior = interior_block(A, partition);
   if (factorization == SchurFactorization::ldlt) {
-    const SymmetricMatching matching =
-        with_magnitudes(interior, [](const auto& sizes) { return symmetric_matching(sizes); });
+    const SymmetricMatching matching = with_magnitudes(
+        interior_block(A, partition), [](const auto& sizes) { return symmetric_matching(sizes); });
     if (matching.structural_rank < size) {
       result.outcome = interior_rank_deficient(partition, matching.structural_rank,
                                                given_columns(partition, matching.unmatched_rows), true);
@@ -64,8 +63,8 @@ Analysis analyze_interior(const Csr<T>& A, const InterfacePartition& partition,
     result.scaling = with_border_scaling(A, partition, {matching.scale, matching.scale});
     result.scaling.columns = result.scaling.rows;
   } else if (factorization == SchurFactorization::lu) {
-    const LargeDiagonal diagonal =
-        with_magnitudes(interior, [](const auto& sizes) { return large_diagonal(sizes); });
+    const LargeDiagonal diagonal = with_magnitudes(interior_block(A, partition),
+                                                   [](const auto& sizes) { return large_diagonal(sizes); });
     if (diagonal.structural_rank < size) {
       result.outcome = interior_rank_deficient(partition, diagonal.structural_rank,
                                                given_columns(partition, diagonal.unmatched_columns), true);

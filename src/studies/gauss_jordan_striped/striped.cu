@@ -107,26 +107,18 @@ class Streams {
   std::vector<OwnedEvent> ends_;
 };
 
-/// An m by n matrix and its elimination, with the pivots on the diagonal.
+/// The matrix and its elimination by kernels.
 template <class T>
-class StripedMatrixOnGpu {
+class StripedMatrixOnGpu : public StripedMatrix<T> {
  public:
   StripedMatrixOnGpu() = default;
   StripedMatrixOnGpu(const MatrixRef<T>& A, const GaussJordanStripedOptions& options)
-      : stripe_(options.stripe),
-        second_pass_(options.second_pass),
-        m_(A.rows()),
-        n_(A.columns()),
-        elements_(A.device(), m_ * n_) {
-    const DenseView<T> by_row(elements_.data(), m_, n_, n_, A.device(), Layout::row_major);
-    const Dense<T> all = A.is_sparse() ? to_dense(A) : Dense<T>();
-    assign<T>(A.is_sparse() ? all.view() : A.dense(), by_row);
-    if (second_pass_ == SecondPass::published) multipliers_ = Array<T>(A.device(), m_ * n_);
-  }
+      : StripedMatrix<T>(A, options), stripe_(options.stripe) {}
 
   /// Both passes.
   Outcome eliminate(Cuda& backend) {
     if (pivots() == 0) return {};
+    const CurrentDevice current(backend.device().id());
     constexpr std::int64_t most_streams = 32;
     Streams streams(static_cast<std::size_t>(std::min(most_streams, (m_ + stripe_ - 1) / stripe_)));
     for (std::int64_t i = 0; i < pivots(); i += stripe_) eliminate_below(streams, pivot_stripe(i));
@@ -139,20 +131,17 @@ class StripedMatrixOnGpu {
     return find_zero_pivot(backend, elements_.data(), pivots(), n_);
   }
 
-  [[nodiscard]] const T* elements() const { return elements_.data(); }
-  [[nodiscard]] const T* multipliers() const {
-    return multipliers_.size() > 0 ? multipliers_.data() : elements_.data();
-  }
-  [[nodiscard]] std::size_t bytes() const { return elements_.bytes() + multipliers_.bytes(); }
-
  private:
-  [[nodiscard]] std::int64_t pivots() const { return std::min(m_, n_); }
+  using StripedMatrix<T>::elements_;
+  using StripedMatrix<T>::m_;
+  using StripedMatrix<T>::n_;
+  using StripedMatrix<T>::pivots;
+  using StripedMatrix<T>::second_pass_;
+
   [[nodiscard]] StripeRange pivot_stripe(std::int64_t begin) const {
     return {begin, std::min(begin + stripe_, pivots())};
   }
-  [[nodiscard]] StripedElements<T> view() {
-    return {elements_.data(), multipliers_.size() > 0 ? multipliers_.data() : elements_.data(), n_};
-  }
+  [[nodiscard]] StripedElements<T> view() { return {elements_.data(), this->multipliers(), n_}; }
 
   /// The first pass, for the pivots in stripe I.
   void eliminate_below(Streams& streams, StripeRange I) {
@@ -217,41 +206,6 @@ class StripedMatrixOnGpu {
   }
 
   std::int64_t stripe_ = 1;
-  SecondPass second_pass_ = SecondPass::shortened;
-  std::int64_t m_ = 0, n_ = 0;
-  Array<T> elements_;     // row after row; of the shortened form with multipliers in place of zeros
-  Array<T> multipliers_;  // of the published form: row after row
-};
-
-template <class T>
-class StripedOnGpu final : public SolverImplementation<T> {
- public:
-  StripedOnGpu(const Device& device, const GaussJordanStripedOptions& options)
-      : SolverImplementation<T>(device), options_(options) {}
-
-  Outcome setup(const MatrixRef<T>& A) override {
-    n_ = A.rows();
-    const CurrentDevice current(this->device().id());
-    matrix_ = StripedMatrixOnGpu<T>(A, options_);
-    Cuda backend(this->device());
-    return matrix_.eliminate(backend);
-  }
-
-  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Workspace>();
-  }
-  [[nodiscard]] std::size_t bytes() const override { return matrix_.bytes(); }
-
-  void solve(Workspace& /*workspace*/, DenseView<const T> rhs, DenseView<T> X,
-             std::vector<Job>& /*jobs*/) const override {
-    Cuda backend(this->device());
-    apply_passes(backend, matrix_.elements(), matrix_.multipliers(), n_, rhs, X);
-  }
-
- private:
-  GaussJordanStripedOptions options_;
-  std::int64_t n_ = 0;
-  StripedMatrixOnGpu<T> matrix_;
 };
 
 }  // namespace
@@ -259,17 +213,12 @@ class StripedOnGpu final : public SolverImplementation<T> {
 template <>
 struct MethodWith<GaussJordanStripedOptions> {
   template <class B, class T>
-  using Type = StripedOnGpu<T>;
+  using Type = StripedSolver<B, T, StripedMatrixOnGpu<T>>;
 };
 
 template <class Target, class T>
 StripedForm<T> reduce_striped_on(const Dense<T>& A, const GaussJordanStripedOptions& options) {
-  const CurrentDevice current(A.device().id());
-  Cuda backend(A.device());
-  StripedMatrixOnGpu<T> matrix(A, options);
-  Outcome outcome = matrix.eliminate(backend);
-  if (!outcome.ok()) return {.outcome = std::move(outcome), .R = {}, .pivots = {}};
-  return form_of(backend, matrix.elements(), A.rows(), A.columns());
+  return reduce_striped_with<Cuda, StripedMatrixOnGpu<T>>(A, options);
 }
 
 template StripedForm<float> reduce_striped_on<CudaTarget>(const Dense<float>&,

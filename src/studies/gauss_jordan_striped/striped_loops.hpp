@@ -6,6 +6,7 @@
 #include "backend/store.hpp"
 #include "linalg/vector/functors.hpp"
 #include "matrix/assign.hpp"
+#include "solver/implementation.hpp"
 #include "studies/gauss_jordan_striped/striped.hpp"
 
 #include <echelon/array.hpp>
@@ -13,6 +14,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -96,19 +100,43 @@ void apply_passes(B& backend, const T* a, const T* multipliers, std::int64_t n, 
   }
 }
 
-/// An m by n matrix and its elimination, with the pivots on the diagonal. Each pivot takes two launches, over
-/// the tiles of all stripes: their elements do not depend on each other.
-template <class B, class T>
-class StripedLoops {
+/// Elements of an m by n matrix row after row, and the multipliers of an elimination with the pivots on the
+/// diagonal.
+template <class T>
+class StripedMatrix {
  public:
-  StripedLoops() = default;
-  StripedLoops(const MatrixRef<T>& A, const GaussJordanStripedOptions& options)
+  StripedMatrix() = default;
+  StripedMatrix(const MatrixRef<T>& A, const GaussJordanStripedOptions& options)
       : second_pass_(options.second_pass), m_(A.rows()), n_(A.columns()), elements_(A.device(), m_ * n_) {
     const DenseView<T> by_row(elements_.data(), m_, n_, n_, A.device(), Layout::row_major);
     const Dense<T> all = A.is_sparse() ? to_dense(A) : Dense<T>();
     assign<T>(A.is_sparse() ? all.view() : A.dense(), by_row);
     if (second_pass_ == SecondPass::published) multipliers_ = Array<T>(A.device(), m_ * n_);
   }
+
+  [[nodiscard]] std::int64_t rows() const { return m_; }
+  [[nodiscard]] const T* elements() const { return elements_.data(); }
+  [[nodiscard]] const T* multipliers() const {
+    return multipliers_.size() > 0 ? multipliers_.data() : elements_.data();
+  }
+  [[nodiscard]] std::size_t bytes() const { return elements_.bytes() + multipliers_.bytes(); }
+
+ protected:
+  [[nodiscard]] std::int64_t pivots() const { return std::min(m_, n_); }
+  [[nodiscard]] T* multipliers() { return multipliers_.size() > 0 ? multipliers_.data() : elements_.data(); }
+
+  SecondPass second_pass_ = SecondPass::shortened;
+  std::int64_t m_ = 0, n_ = 0;
+  Array<T> elements_;     // of the shortened form with multipliers in place of zeros
+  Array<T> multipliers_;  // of the published form
+};
+
+/// An m by n matrix and its elimination, with the pivots on the diagonal. Each pivot takes two launches, over
+/// the tiles of all stripes: their elements do not depend on each other.
+template <class B, class T>
+class StripedLoops : public StripedMatrix<T> {
+ public:
+  using StripedMatrix<T>::StripedMatrix;
 
   /// Both passes.
   Outcome eliminate(B& backend) {
@@ -125,31 +153,62 @@ class StripedLoops {
     return find_zero_pivot(backend, elements_.data(), pivots(), n_);
   }
 
-  [[nodiscard]] const T* elements() const { return elements_.data(); }
-  [[nodiscard]] const T* multipliers() const {
-    return multipliers_.size() > 0 ? multipliers_.data() : elements_.data();
-  }
-  [[nodiscard]] std::size_t bytes() const { return elements_.bytes() + multipliers_.bytes(); }
-
  private:
-  [[nodiscard]] std::int64_t pivots() const { return std::min(m_, n_); }
-  [[nodiscard]] T* multipliers() { return multipliers_.size() > 0 ? multipliers_.data() : elements_.data(); }
+  using StripedMatrix<T>::elements_;
+  using StripedMatrix<T>::m_;
+  using StripedMatrix<T>::n_;
+  using StripedMatrix<T>::pivots;
+  using StripedMatrix<T>::second_pass_;
 
   void compute_multipliers(B& backend, StripeRange rows, std::int64_t p) {
     backend.for_each(rows.end - rows.begin,
-                     MultiplierOfRow<T>{elements_.data(), multipliers(), n_, p, rows.begin});
+                     MultiplierOfRow<T>{elements_.data(), this->multipliers(), n_, p, rows.begin});
   }
   void subtract(B& backend, StripeRange rows, std::int64_t p, StripeRange columns) {
     const std::int64_t width = columns.end - columns.begin;
     backend.for_each(
         (rows.end - rows.begin) * width,
-        SubtractPivotRow<T>{elements_.data(), multipliers(), n_, p, rows.begin, columns.begin, width});
+        SubtractPivotRow<T>{elements_.data(), this->multipliers(), n_, p, rows.begin, columns.begin, width});
+  }
+};
+
+/// The method with a Matrix on a device: StripedLoops, or one with kernels of its own.
+template <class B, class T, class Matrix>
+class StripedSolver final : public SolverImplementation<T> {
+ public:
+  StripedSolver(const Device& device, const GaussJordanStripedOptions& options)
+      : SolverImplementation<T>(device), options_(options) {}
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    matrix_ = Matrix(A, options_);
+    B backend(this->device());
+    return matrix_.eliminate(backend);
   }
 
-  SecondPass second_pass_ = SecondPass::shortened;
-  std::int64_t m_ = 0, n_ = 0;
-  Array<T> elements_;     // row after row; of the shortened form with multipliers in place of zeros
-  Array<T> multipliers_;  // of the published form: row after row
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Workspace>();
+  }
+  [[nodiscard]] std::size_t bytes() const override { return matrix_.bytes(); }
+
+  void solve(Workspace& /*workspace*/, DenseView<const T> rhs, DenseView<T> X,
+             std::vector<Job>& /*jobs*/) const override {
+    B backend(this->device());
+    apply_passes(backend, matrix_.elements(), matrix_.multipliers(), matrix_.rows(), rhs, X);
+  }
+
+ private:
+  GaussJordanStripedOptions options_;
+  Matrix matrix_;
 };
+
+/// The reduced form of A by the elimination of a Matrix.
+template <class B, class Matrix, class T>
+StripedForm<T> reduce_striped_with(const Dense<T>& A, const GaussJordanStripedOptions& options) {
+  B backend(A.device());
+  Matrix matrix(A, options);
+  Outcome outcome = matrix.eliminate(backend);
+  if (!outcome.ok()) return {.outcome = std::move(outcome), .R = {}, .pivots = {}};
+  return form_of(backend, matrix.elements(), A.rows(), A.columns());
+}
 
 }  // namespace echelon
