@@ -62,18 +62,15 @@ Dense<T> on_host(Dense<T> matrix) {
 template <class T>
 [[nodiscard]] DenseFile<T> as_dense(const EliminationRequest& request, MatrixFile<T>&& file);
 
-/// Reads the matrix, and calls f with it: a MatrixFile of float for that --precision, else one of the numbers
-/// that the file has. Throws NotBuilt for complex ones and a device that takes none.
-template <class F>
-auto with_input(EliminationRequest& request, const F& f) {
+/// Reads the matrix of a request, and calls f with it: a MatrixFile of float for that --precision, else one
+/// of the numbers that the file has. Names complex ones as the request's precision.
+template <class Request, class F>
+auto with_input(Request& request, const F& f) {
   if (scalar_of(request.precision) == Scalar::float32)
     return f(read_input<float>(request.matrix, request.input));
   return std::visit(
       [&]<class T>(MatrixFile<T>&& file) {
-        if constexpr (is_complex<T>) {
-          static_cast<void>(RowReduction<T>(request.device));
-          request.precision = "complex double";
-        }
+        if constexpr (is_complex<T>) request.precision = "complex double";
         return f(std::move(file));
       },
       read_any_input(request.matrix, request.input));

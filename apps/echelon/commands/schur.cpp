@@ -214,18 +214,12 @@ ExitCode eliminate_interior(SchurRequest& request, MatrixFile<T>&& file, Progres
   return exit_code(schur.report().status);
 }
 
-/// Reads the matrix in float for that --precision, else in the numbers that the file has.
 ExitCode run(SchurRequest& request) {
   ProgressLine progress(request.quiet);
   progress.announce("reading " + input_name(request.matrix));
-  if (scalar_of(request.precision) == Scalar::float32)
-    return eliminate_interior(request, read_input<float>(request.matrix, request.input), progress);
-  return std::visit(
-      [&]<class T>(MatrixFile<T>&& file) {
-        if constexpr (is_complex<T>) request.precision = "complex double";
-        return eliminate_interior(request, std::move(file), progress);
-      },
-      read_any_input(request.matrix, request.input));
+  return with_input(request, [&]<class T>(MatrixFile<T>&& file) {
+    return eliminate_interior(request, std::move(file), progress);
+  });
 }
 
 }  // namespace
