@@ -15,6 +15,7 @@ struct ECHELON_API SparseCholeskyOptions {
   static constexpr std::string_view name = "sparse-cholesky";
   static constexpr Targets targets = Targets::both;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Order of elimination, which determines the fill.
   Ordering ordering = Ordering::automatic;
   /// Largest number of steps of iterative refinement, 0 to 20.

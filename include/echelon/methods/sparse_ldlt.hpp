@@ -15,6 +15,7 @@ struct ECHELON_API SparseLdltOptions {
   static constexpr std::string_view name = "sparse-ldlt";
   static constexpr Targets targets = Targets::both;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Order of elimination, which determines the fill.
   Ordering ordering = Ordering::automatic;
   /// On the host, a pivot is accepted if no element of its columns of L exceeds 1 / threshold,

@@ -29,6 +29,7 @@ struct ECHELON_API SparseLuOptions {
   static constexpr std::string_view name = "sparse-lu";
   static constexpr Targets targets = Targets::both;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Order of elimination, which determines the fill.
   Ordering ordering = Ordering::automatic;
   /// Algorithm on the host; a matrix that left_looking finds singular is factored again by multifrontal. A

@@ -52,12 +52,16 @@ CusolverFunctions load_cusolver(const char* library) {
   loaded.find(functions.DnDestroyParams, "cusolverDnDestroyParams");
   loaded.find(functions.DnSpotrf_bufferSize, "cusolverDnSpotrf_bufferSize");
   loaded.find(functions.DnDpotrf_bufferSize, "cusolverDnDpotrf_bufferSize");
+  loaded.find(functions.DnZpotrf_bufferSize, "cusolverDnZpotrf_bufferSize");
   loaded.find(functions.DnSpotrf, "cusolverDnSpotrf");
   loaded.find(functions.DnDpotrf, "cusolverDnDpotrf");
+  loaded.find(functions.DnZpotrf, "cusolverDnZpotrf");
   loaded.find(functions.DnSgetrf_bufferSize, "cusolverDnSgetrf_bufferSize");
   loaded.find(functions.DnDgetrf_bufferSize, "cusolverDnDgetrf_bufferSize");
+  loaded.find(functions.DnZgetrf_bufferSize, "cusolverDnZgetrf_bufferSize");
   loaded.find(functions.DnSgetrf, "cusolverDnSgetrf");
   loaded.find(functions.DnDgetrf, "cusolverDnDgetrf");
+  loaded.find(functions.DnZgetrf, "cusolverDnZgetrf");
   loaded.find(functions.DnXgetrf_bufferSize, "cusolverDnXgetrf_bufferSize");
   loaded.find(functions.DnXgetrf, "cusolverDnXgetrf");
   loaded.find(functions.DnXgetrs, "cusolverDnXgetrs");

@@ -16,12 +16,16 @@ struct CusolverFunctions {
   decltype(&cusolverDnDestroyParams) DnDestroyParams = nullptr;
   decltype(&cusolverDnSpotrf_bufferSize) DnSpotrf_bufferSize = nullptr;
   decltype(&cusolverDnDpotrf_bufferSize) DnDpotrf_bufferSize = nullptr;
+  decltype(&cusolverDnZpotrf_bufferSize) DnZpotrf_bufferSize = nullptr;
   decltype(&cusolverDnSpotrf) DnSpotrf = nullptr;
   decltype(&cusolverDnDpotrf) DnDpotrf = nullptr;
+  decltype(&cusolverDnZpotrf) DnZpotrf = nullptr;
   decltype(&cusolverDnSgetrf_bufferSize) DnSgetrf_bufferSize = nullptr;
   decltype(&cusolverDnDgetrf_bufferSize) DnDgetrf_bufferSize = nullptr;
+  decltype(&cusolverDnZgetrf_bufferSize) DnZgetrf_bufferSize = nullptr;
   decltype(&cusolverDnSgetrf) DnSgetrf = nullptr;
   decltype(&cusolverDnDgetrf) DnDgetrf = nullptr;
+  decltype(&cusolverDnZgetrf) DnZgetrf = nullptr;
   decltype(&cusolverDnXgetrf_bufferSize) DnXgetrf_bufferSize = nullptr;
   decltype(&cusolverDnXgetrf) DnXgetrf = nullptr;
   decltype(&cusolverDnXgetrs) DnXgetrs = nullptr;

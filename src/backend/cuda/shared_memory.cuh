@@ -5,6 +5,14 @@
 
 namespace echelon {
 
+/// Static shared memory for a type with members whose constructors are not empty, as arrays of complex
+/// numbers. Nothing is initialised.
+template <class S>
+union SharedStorage {
+  S value;
+  __device__ SharedStorage() {}
+};
+
 /// Lets a kernel be launched with as much dynamic shared memory as the current GPU has for it; needed for
 /// more than 48 KB. The limit belongs to the kernel, not to a launch: a limit for one launch would fail those
 /// of other threads that need more.

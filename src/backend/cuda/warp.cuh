@@ -24,21 +24,28 @@ __device__ inline unsigned lanes_before(int lane) {
   return (1U << lane) - 1;
 }
 
-/// Value of the lane `delta` lanes above. V is arithmetic, or trivially copyable and a multiple of 4 bytes.
-template <class V>
-__device__ V shuffle_down(V value, int delta) {
+/// Value that shuffle(value) takes from another lane. V is arithmetic, or trivially copyable and a multiple
+/// of 4 bytes.
+template <class V, class Shuffle>
+__device__ V shuffle_by(V value, Shuffle shuffle) {
   if constexpr (std::is_arithmetic_v<V>) {
-    return __shfl_down_sync(full_warp, value, delta);
+    return static_cast<V>(shuffle(value));
   } else {
     constexpr int words = sizeof(V) / 4;
     static_assert(sizeof(V) % 4 == 0);
     int raw[words];
     memcpy(raw, &value, sizeof(V));
 #pragma unroll
-    for (int w = 0; w < words; ++w) raw[w] = __shfl_down_sync(full_warp, raw[w], delta);
+    for (int w = 0; w < words; ++w) raw[w] = shuffle(raw[w]);
     memcpy(&value, raw, sizeof(V));
     return value;
   }
+}
+
+/// Value of the lane `delta` lanes above.
+template <class V>
+__device__ V shuffle_down(V value, int delta) {
+  return shuffle_by(value, [delta](auto part) { return __shfl_down_sync(full_warp, part, delta); });
 }
 
 struct Plus {
@@ -93,7 +100,7 @@ struct LogicalWarp {
   /// Broadcasts the value of one lane to all lanes.
   template <class V>
   __device__ static V shuffle(V value, int lane) {
-    return __shfl_sync(mask(), value, lane, lanes);
+    return shuffle_by(value, [lane](auto part) { return __shfl_sync(mask(), part, lane, lanes); });
   }
   /// Mask whose bit k is the condition of lane k.
   __device__ static unsigned ballot(bool condition) {
@@ -109,7 +116,8 @@ struct LogicalWarp {
   __device__ static V all_reduce(V value, Op op, unsigned mask) {
 #pragma unroll
     for (int delta = lanes / 2; delta > 0; delta /= 2) {
-      value = op(value, static_cast<V>(__shfl_xor_sync(mask, value, delta)));
+      const auto exchange = [mask, delta](auto part) { return __shfl_xor_sync(mask, part, delta); };
+      value = op(value, shuffle_by(value, exchange));
     }
     return value;
   }

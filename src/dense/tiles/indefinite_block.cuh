@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// L D L^T factorisation of a small symmetric indefinite block with complete pivoting, by one thread block.
+/// L D L^T or L D L^H factorisation of a small indefinite block with complete pivoting, by one thread block.
 #pragma once
 
 #include "backend/cuda/warp.cuh"
 #include "dense/tiles/product.cuh"
+#include "support/kernel_arithmetic.cuh"
+#include "support/scalar.hpp"
+#include "support/triangle_mirror.hpp"
 
+#include <complex>
 #include <cstdint>
 
 namespace echelon::tiles {
@@ -16,10 +20,13 @@ __device__ inline unsigned magnitude_bits(double x) {
 __device__ inline unsigned magnitude_bits(float x) {
   return __float_as_uint(x) & 0x7fffffffU;
 }
+__device__ inline unsigned magnitude_bits(const std::complex<double>& x) {
+  return magnitude_bits(cabs1(x));
+}
 /// A number with such bits, to 20 leading bits in double.
-template <class T>
-__device__ T magnitude_of(unsigned bits) {
-  if constexpr (sizeof(T) == 8) {
+template <class R>
+__device__ R magnitude_of(unsigned bits) {
+  if constexpr (sizeof(R) == 8) {
     return __hiloint2double(static_cast<int>(bits), 0);
   } else {
     return __uint_as_float(bits);
@@ -39,11 +46,12 @@ struct BlockPivots {
 /// Inverse of a pivot of order two, computed without overflow.
 template <class T>
 struct PairInverse {
-  T d11, d21, d22;
-  __device__ PairInverse(T a11, T a21, T a22) {
-    const T scale = 1 / fmax(fmax(fabs(a11), fabs(a22)), fabs(a21));
-    const T determinant = a11 * scale * a22 - a21 * scale * a21;
+  T d11, d12, d21, d22;
+  __device__ PairInverse(TriangleMirror mirror, T a11, T a21, T a22) {
+    const Real<T> scale = 1 / fmax(fmax(cabs1(a11), cabs1(a22)), cabs1(a21));
+    const T determinant = mirror.on_diagonal(a11 * scale * a22 - a21 * scale * mirror(a21));
     d11 = a22 * scale / determinant;
+    d12 = -(mirror(a21) * scale) / determinant;
     d21 = -(a21 * scale) / determinant;
     d22 = a11 * scale / determinant;
   }
@@ -72,8 +80,9 @@ class IndefiniteBlock {
     int step_of[order];
   };
 
-  __device__ explicit IndefiniteBlock(Shared& shared)
-      : shared_(shared),
+  __device__ IndefiniteBlock(TriangleMirror mirror, Shared& shared)
+      : mirror_(mirror),
+        shared_(shared),
         row_(static_cast<int>(threadIdx.x) % order),
         group_(static_cast<int>(threadIdx.x) / order) {}
 
@@ -104,9 +113,10 @@ class IndefiniteBlock {
     int single, first, second;        ///< their places; first < second
     /// True if the pivot is of order one. Never selects a place without an element, even if there is a NaN.
     [[nodiscard]] __device__ bool prefer_single() const {
-      constexpr T least_ratio = static_cast<T>(0.6403882032022076);  // (1 + sqrt(17)) / 8
+      constexpr Real<T> least_ratio = static_cast<Real<T>>(0.6403882032022076);  // (1 + sqrt(17)) / 8
       if (off_diagonal == 0) return true;
-      return diagonal != 0 && !(least_ratio * magnitude_of<T>(off_diagonal) > magnitude_of<T>(diagonal));
+      return diagonal != 0 &&
+             !(least_ratio * magnitude_of<Real<T>>(off_diagonal) > magnitude_of<Real<T>>(diagonal));
     }
   };
 
@@ -118,8 +128,8 @@ class IndefiniteBlock {
 #pragma unroll
     for (int q = 0; q < per_thread; ++q) {
       const int j = column(q);
-      a_[q] = row_ < width && j <= row_ ? a[row_ + j * leading] : T{0};
-      m_[q] = row_ == j ? T{1} : T{0};
+      a_[q] = row_ < width && j <= row_ ? a[row_ + j * leading] : T{};
+      m_[q] = row_ == j ? T{1} : T{};
     }
   }
 
@@ -176,7 +186,7 @@ class IndefiniteBlock {
     for (int q = 0; q < per_thread; ++q) {
       const int j = column(q);
       if (j == r && row_ >= r) shared_.columns[buffer][row_] = a_[q];
-      if (row_ == r && j < r) shared_.columns[buffer][j] = a_[q];
+      if (row_ == r && j < r) shared_.columns[buffer][j] = mirror_(a_[q]);
       if (row_ == r) shared_.inverse_rows[buffer][j] = m_[q];
     }
   }
@@ -185,15 +195,15 @@ class IndefiniteBlock {
     publish(r, 0);
     __syncthreads();
     remaining_ &= ~(1ULL << r);
-    const T pivot = shared_.columns[0][r];
-    const T l = remains(row_) ? shared_.columns[0][row_] / pivot : T{0};
+    const T pivot = mirror_.on_diagonal(shared_.columns[0][r]);
+    const T l = remains(row_) ? shared_.columns[0][row_] / pivot : T{};
 #pragma unroll
     for (int q = 0; q < per_thread; ++q) {
-      a_[q] -= l * shared_.columns[0][column(q)];
+      a_[q] -= l * mirror_(shared_.columns[0][column(q)]);
       m_[q] -= l * shared_.inverse_rows[0][column(q)];
     }
     if (group_ == 0 && row_ < width) lower[row_ + k * width] = l;
-    if (threadIdx.x == 0) record(r, k, pivot, T{0}, pivots);
+    if (threadIdx.x == 0) record(r, k, pivot, T{}, pivots);
   }
 
   __device__ void eliminate_pair(int r, int s, int k, int width, T* lower, BlockPivots<T>& pivots) {
@@ -201,22 +211,22 @@ class IndefiniteBlock {
     publish(s, 1);
     __syncthreads();
     remaining_ &= ~(1ULL << r | 1ULL << s);
-    const T a11 = shared_.columns[0][r];
+    const T a11 = mirror_.on_diagonal(shared_.columns[0][r]);
     const T a21 = shared_.columns[0][s];
-    const T a22 = shared_.columns[1][s];
-    const PairInverse<T> inverse(a11, a21, a22);
-    T l1 = 0;
-    T l2 = 0;
+    const T a22 = mirror_.on_diagonal(shared_.columns[1][s]);
+    const PairInverse<T> inverse(mirror_, a11, a21, a22);
+    T l1{};
+    T l2{};
     if (remains(row_)) {
       const T x = shared_.columns[0][row_];
       const T y = shared_.columns[1][row_];
       l1 = x * inverse.d11 + y * inverse.d21;
-      l2 = x * inverse.d21 + y * inverse.d22;
+      l2 = x * inverse.d12 + y * inverse.d22;
     }
 #pragma unroll
     for (int q = 0; q < per_thread; ++q) {
       const int j = column(q);
-      a_[q] -= l1 * shared_.columns[0][j] + l2 * shared_.columns[1][j];
+      a_[q] -= l1 * mirror_(shared_.columns[0][j]) + l2 * mirror_(shared_.columns[1][j]);
       m_[q] -= l1 * shared_.inverse_rows[0][j] + l2 * shared_.inverse_rows[1][j];
     }
     if (group_ == 0 && row_ < width) {
@@ -225,7 +235,7 @@ class IndefiniteBlock {
     }
     if (threadIdx.x == 0) {
       record(r, k, a11, a21, pivots);
-      record(s, k + 1, a22, T{0}, pivots);
+      record(s, k + 1, a22, T{}, pivots);
     }
   }
 
@@ -244,8 +254,7 @@ class IndefiniteBlock {
       for (int r = 0; r < width; ++r) {
         if (!remains(r)) continue;
         pivots.order[k] = r;
-        pivots.diagonal[k] = 0;
-        pivots.below[k] = 0;
+        pivots.diagonal[k] = pivots.below[k] = T{};
         shared_.step_of[r] = k++;
       }
     }
@@ -256,10 +265,11 @@ class IndefiniteBlock {
 #pragma unroll
     for (int q = 0; q < per_thread; ++q) {
       const int j = column(q);
-      if (j < width) inverse[k + j * width] = k < count ? m_[q] : T{0};
+      if (j < width) inverse[k + j * width] = k < count ? m_[q] : T{};
     }
   }
 
+  TriangleMirror mirror_;
   Shared& shared_;
   int row_, group_;
   unsigned long long remaining_ = 0;  ///< bit i: row i has not been eliminated

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Partial factorisation P A P^T = L D L^T of symmetric indefinite fronts on a GPU. A dense matrix is a front
-/// whose columns are all eliminated.
+/// Partial factorisation P A P^T = L D L^T of symmetric indefinite fronts on a GPU, or = L D L^H of Hermitian
+/// ones. A dense matrix is a front whose columns are all eliminated.
 ///
 /// Pivots are chosen within diagonal blocks of `side` columns, by complete pivoting, and tested afterwards: a
 /// column of L with an element above a bound among the rows that may become pivots is rejected, with all
@@ -16,6 +16,7 @@
 /// the front.
 #pragma once
 
+#include "backend/cuda/shared_memory.cuh"
 #include "dense/tiles/indefinite_block.cuh"
 #include "dense/tiles/indefinite_work.hpp"
 
@@ -54,9 +55,10 @@ struct IndefiniteFront {
   std::int64_t leading;  ///< of the panel
   T* rest;               ///< of order rows - pivots, replaced by the Schur complement
   int rows;
-  int pivots;           ///< columns to be eliminated, spare ones included
-  int spare;            ///< the first spare column, which equals `pivots` without any
-  int first;            ///< number of the first column, for messages
+  int pivots;  ///< columns to be eliminated, spare ones included
+  int spare;   ///< the first spare column, which equals `pivots` without any
+  int first;   ///< number of the first column, for messages
+  TriangleMirror mirror;
   T* diagonal;          ///< two for each pivot: of D, and below it
   std::int32_t* order;  ///< of each place among the pivots: the column that was eliminated there
   T* inverses;          ///< of the diagonal blocks of L, side x side each; may be nullptr
@@ -96,7 +98,7 @@ __global__ void start_indefinite_fronts(Fronts fronts) {
     front.state->given_up = 0;
   }
   if (i < front.pivots) front.order[i] = i;
-  if (i >= front.spare && i < front.pivots) front.at(i, i) = 1;
+  if (i >= front.spare && i < front.pivots) front.at(i, i) = T{1};
 }
 
 /// Columns of narrow blocks, which have a kernel of their own.
@@ -106,7 +108,7 @@ inline constexpr int narrow = 32;
 /// otherwise the others. IndefiniteBlock<T, order>::threads threads.
 template <class T, int order, class Fronts>
 __global__ void __launch_bounds__(IndefiniteBlock<T, order>::threads) factor_blocks(Fronts fronts, int p) {
-  __shared__ typename IndefiniteBlock<T, order>::Shared shared;
+  __shared__ SharedStorage<typename IndefiniteBlock<T, order>::Shared> shared;
   const IndefiniteFront<T> front = fronts(static_cast<int>(blockIdx.y));
   const int width = front.width(p);
   if (width <= 0 || (width <= narrow) != (order == narrow)) return;
@@ -115,8 +117,8 @@ __global__ void __launch_bounds__(IndefiniteBlock<T, order>::threads) factor_blo
     state.next_spare = max(state.next_spare + state.given_up, p + width);
     state.given_up = 0;
   }
-  IndefiniteBlock<T, order>(shared).factor(&front.at(p, p), front.leading, width, front.lower(),
-                                           front.inverse(), state.block);
+  IndefiniteBlock<T, order>(front.mirror, shared.value)
+      .factor(&front.at(p, p), front.leading, width, front.lower(), front.inverse(), state.block);
 }
 
 /// Coefficients of a column of L = W D^-1 : own * w + other * (the other column of a pivot of order two).
@@ -126,31 +128,32 @@ struct InverseBlockDiagonal {
   int partner[side];
 
   /// Forms the coefficients; for the first `side` threads.
-  __device__ void form(const BlockPivots<T>& block, int width) {
+  __device__ void form(TriangleMirror mirror, const BlockPivots<T>& block, int width) {
     const int k = static_cast<int>(threadIdx.x);
     if (k >= side) return;
-    own[k] = other[k] = 0;
+    own[k] = other[k] = T{};
     partner[k] = k;
     if (k >= width || k >= block.count) return;
-    if (block.below[k] != 0) {
-      const PairInverse<T> inverse(block.diagonal[k], block.below[k], block.diagonal[k + 1]);
+    if (block.below[k] != T{}) {
+      const PairInverse<T> inverse(mirror, block.diagonal[k], block.below[k], block.diagonal[k + 1]);
       own[k] = inverse.d11, other[k] = inverse.d21, partner[k] = k + 1;
-    } else if (k > 0 && block.below[k - 1] != 0) {
-      const PairInverse<T> inverse(block.diagonal[k - 1], block.below[k - 1], block.diagonal[k]);
-      own[k] = inverse.d22, other[k] = inverse.d21, partner[k] = k - 1;
+    } else if (k > 0 && block.below[k - 1] != T{}) {
+      const PairInverse<T> inverse(mirror, block.diagonal[k - 1], block.below[k - 1], block.diagonal[k]);
+      own[k] = inverse.d22, other[k] = inverse.d12, partner[k] = k - 1;
     } else {
-      own[k] = 1 / block.diagonal[k];
+      own[k] = T{1} / block.diagonal[k];
     }
   }
 };
 
-/// Copies `count` columns of `rows` rows to a tile, and fills the rest of the `side` rows and `columns`
-/// columns with zeros.
+/// Copies `count` columns of `rows` rows, or their conjugates, to a tile, and fills the rest of the `side`
+/// rows and `columns` columns with zeros.
 template <class T>
-__device__ void load_tile(const T* from, std::int64_t leading, int rows, int count, int columns, T* tile) {
+__device__ void load_tile(const T* from, std::int64_t leading, int rows, int count, int columns, T* tile,
+                          TriangleMirror mirror = {}) {
   const int i = static_cast<int>(threadIdx.x) % side;
   for (int k = static_cast<int>(threadIdx.x) / side; k < columns; k += threads / side) {
-    tile[i + k * padded] = i < rows && k < count ? from[i + k * leading] : T{0};
+    tile[i + k * padded] = i < rows && k < count ? mirror(from[i + k * leading]) : T{};
   }
 }
 
@@ -159,7 +162,8 @@ __device__ void load_tile(const T* from, std::int64_t leading, int rows, int cou
 template <class T, class Fronts>
 __global__ void __launch_bounds__(threads) apply_blocks(Fronts fronts, int p) {
   extern __shared__ double2 tile_storage[];
-  __shared__ InverseBlockDiagonal<T> inverse_diagonal;
+  __shared__ SharedStorage<InverseBlockDiagonal<T>> storage;
+  InverseBlockDiagonal<T>& inverse_diagonal = storage.value;
   const IndefiniteFront<T> front = fronts(static_cast<int>(blockIdx.y));
   const int width = front.width(p);
   const int first = p + width + static_cast<int>(blockIdx.x) * side;
@@ -169,8 +173,8 @@ __global__ void __launch_bounds__(threads) apply_blocks(Fronts fronts, int p) {
   const int rows = min(side, front.rows - first);
   const int terms = (width + 7) / 8 * 8;
   load_tile(&front.at(first, p), front.leading, rows, width, terms, left);
-  load_tile(front.inverse(), width, width, width, terms, right);
-  inverse_diagonal.form(front.state->block, width);
+  load_tile(front.inverse(), width, width, width, terms, right, front.mirror);
+  inverse_diagonal.form(front.mirror, front.state->block, width);
   __syncthreads();
   WarpProduct<T> sum;
   sum.clear();
@@ -256,10 +260,10 @@ class BlockAcceptance {
     if (thread < side) {
       shared_.order[thread] = thread < width_ ? block_.order[thread] : 0;
       const bool exists = thread < block_.count;
-      const bool allowed =
-          exists && block_.largest[thread] <= magnitude_bits(static_cast<T>(largest_multiplier_allowed));
+      const bool allowed = exists && block_.largest[thread] <=
+                                         magnitude_bits(static_cast<Real<T>>(largest_multiplier_allowed));
       const unsigned allowed_bits = __ballot_sync(full_warp, allowed);
-      const unsigned pair_bits = __ballot_sync(full_warp, exists && block_.below[thread] != 0);
+      const unsigned pair_bits = __ballot_sync(full_warp, exists && block_.below[thread] != T{});
       if (lane_id() == 0) {
         shared_.allowed[thread / warp_size] = allowed_bits;
         shared_.pairs[thread / warp_size] = pair_bits;
@@ -292,7 +296,7 @@ class BlockAcceptance {
       __syncthreads();
     }
     const int offset = first - p_ - width_;
-    T largest = 0;
+    Real<T> largest = 0;
     for (int e = thread; e < width_ * side; e += threads) {
       const int i = first + e % side;
       const int k = e / side;
@@ -301,30 +305,33 @@ class BlockAcceptance {
       T l = front_.below()[source];
       const int moved = i - spare_;
       if (moved >= 0 && moved < failed()) {
-        l = k < accepted_ ? lower(accepted_ + moved, k) : T{0};
+        l = k < accepted_ ? lower(accepted_ + moved, k) : T{};
         front_.below()[source] = l;
-        front_.product()[source] = k < accepted_ ? product(accepted_ + moved, k) : T{0};
+        front_.product()[source] = k < accepted_ ? product(accepted_ + moved, k) : T{};
       } else if (k >= accepted_) {
-        l = 0;
-        front_.below()[source] = front_.product()[source] = 0;
+        l = front_.below()[source] = front_.product()[source] = T{};
       }
       front_.at(i, p_ + k) = l;
-      largest = fmax(largest, fabs(l));
+      largest = fmax(largest, cabs1(l));
     }
     record_largest(facts_->largest_multiplier, largest);
     for (int e = thread; e < failed() * side; e += threads) {
       const int i = first + e % side;
       const int spare = spare_ + e / side;
       if (e % side >= rows || (i >= spare_ && i < spare_ + failed())) continue;
-      front_.at(max(i, spare), min(i, spare)) = shared_.tile[e];
+      if (i >= spare) {
+        front_.at(i, spare) = shared_.tile[e];
+      } else {
+        front_.at(spare, i) = front_.mirror(shared_.tile[e]);
+      }
     }
   }
 
   /// Element of L D in a row of the block.
   [[nodiscard]] __device__ T product(int row, int k) const {
     T sum = lower(row, k) * block_.diagonal[k];
-    if (block_.below[k] != 0) sum += lower(row, k + 1) * block_.below[k];
-    if (k > 0 && block_.below[k - 1] != 0) sum += lower(row, k - 1) * block_.below[k - 1];
+    if (block_.below[k] != T{}) sum += lower(row, k + 1) * block_.below[k];
+    if (k > 0 && block_.below[k - 1] != T{}) sum += lower(row, k - 1) * front_.mirror(block_.below[k - 1]);
     return sum;
   }
 
@@ -336,7 +343,7 @@ class BlockAcceptance {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const int k = lane_id() + r * warp_size;
-        values[r] = k < width_ ? column[p_ + shared_.order[k]] : T{0};
+        values[r] = k < width_ ? column[p_ + shared_.order[k]] : T{};
       }
       __syncwarp();
 #pragma unroll
@@ -344,7 +351,7 @@ class BlockAcceptance {
         const int k = lane_id() + r * warp_size;
         if (k >= width_) continue;
         column[place(k)] = values[r];
-        if (k >= accepted_) column[p_ + k] = 0;
+        if (k >= accepted_) column[p_ + k] = T{};
       }
     }
   }
@@ -356,7 +363,7 @@ class BlockAcceptance {
     for (int e = thread; e < failed_count * failed_count; e += threads) {
       const int i = shared_.order[accepted_ + e % failed_count];
       const int j = shared_.order[accepted_ + e / failed_count];
-      shared_.tile[e] = front_.at(p_ + max(i, j), p_ + min(i, j));
+      shared_.tile[e] = i >= j ? front_.at(p_ + i, p_ + j) : front_.mirror(front_.at(p_ + j, p_ + i));
     }
     if (thread < width_) shared_.places[thread] = front_.order[p_ + shared_.order[thread]];
     __syncthreads();
@@ -369,7 +376,7 @@ class BlockAcceptance {
       const int i = e % width_;
       const int k = e / width_;
       if (i < k) continue;
-      front_.at(p_ + i, p_ + k) = i == k ? T{1} : i < accepted_ ? lower(i, k) : T{0};
+      front_.at(p_ + i, p_ + k) = i == k ? T{1} : i < accepted_ ? lower(i, k) : T{};
     }
     if (front_.inverses != nullptr) store_inverse();
     if (thread < width_) complete_pivot(thread);
@@ -390,8 +397,8 @@ class BlockAcceptance {
     front_.order[place(k)] = shared_.places[k];
     if (k >= accepted_) {
       front_.order[p_ + k] = place(k);  // a spare column that was not moved yet
-      d[0] = 1;
-      d[1] = 0;
+      d[0] = T{1};
+      d[1] = T{};
       return;
     }
     const T a11 = block_.diagonal[k];
@@ -399,10 +406,10 @@ class BlockAcceptance {
     d[0] = a11;
     d[1] = a21;
     const bool is_spare = shared_.places[k] >= front_.spare;
-    if (!is_spare) record_largest(facts_->largest_pivot, fmax(fabs(a11), fabs(a21)));
-    if (k > 0 && block_.below[k - 1] != 0) return;  // counted with the column before
-    if (a21 == 0) {
-      if (a11 < 0) atomicAdd(&facts_->negative, 1);
+    if (!is_spare) record_largest(facts_->largest_pivot, fmax(cabs1(a11), cabs1(a21)));
+    if (k > 0 && block_.below[k - 1] != T{}) return;  // counted with the column before
+    if (a21 == T{}) {
+      if (real(a11) < 0) atomicAdd(&facts_->negative, 1);
       return;
     }
     // The determinant is negative: the pivot's element below the diagonal is larger than both on it.
@@ -416,12 +423,12 @@ class BlockAcceptance {
       const int k = e % side;
       const int j = e / side;
       const bool inside = k < accepted_ && j <= k;
-      inverse[e] = k == j ? T{1} : inside ? front_.inverse()[k + shared_.order[j] * width_] : T{0};
+      inverse[e] = k == j ? T{1} : inside ? front_.inverse()[k + shared_.order[j] * width_] : T{};
     }
   }
 
   /// Non-negative floats are ordered as their bits. A value above the range of float becomes infinite.
-  static __device__ void record_largest(unsigned& largest, T value) {
+  static __device__ void record_largest(unsigned& largest, Real<T> value) {
     const unsigned bits = magnitude_bits(static_cast<float>(value));
     if (bits > *static_cast<volatile unsigned*>(&largest)) atomicMax(&largest, bits);
   }
@@ -438,11 +445,12 @@ class BlockAcceptance {
 };
 
 /// Accepts pivots at column p, and exchanges the other columns of the block with spare ones. blockIdx.x: at
-/// least as many as acceptance_roles says.
+/// least as many as acceptance_roles says. Dynamic shared memory for BlockAcceptance::Shared.
 template <class T, class Fronts>
 __global__ void __launch_bounds__(BlockAcceptance<T>::threads)
     accept_blocks(Fronts fronts, int p, IndefiniteFacts* facts) {
-  __shared__ typename BlockAcceptance<T>::Shared shared;
+  extern __shared__ double2 tile_storage[];
+  auto& shared = *reinterpret_cast<typename BlockAcceptance<T>::Shared*>(tile_storage);
   const IndefiniteFront<T> front = fronts(static_cast<int>(blockIdx.y));
   if (front.width(p) > 0) BlockAcceptance<T>(front, p, facts, shared).run();
 }
@@ -452,8 +460,8 @@ constexpr int acceptance_roles(int rows_below, int p) {
   return (rows_below + side - 1) / side + (p + side - 1) / side + 1;
 }
 
-/// Computes A = A - L W^T in the lower triangle right of the blocks at column p. blockIdx.x: tile.
-/// tiles::threads threads, two tiles.
+/// Computes A = A - L W^T, or A - L W^H, in the lower triangle right of the blocks at column p. blockIdx.x:
+/// tile. tiles::threads threads, two tiles.
 template <class T, class Fronts>
 __global__ void __launch_bounds__(threads) update_rests(Fronts fronts, int p) {
   extern __shared__ double2 tile_storage[];
@@ -472,7 +480,7 @@ __global__ void __launch_bounds__(threads) update_rests(Fronts fronts, int p) {
   const int terms = (width + 7) / 8 * 8;
   const int rows = front.rows - begin;
   load_tile(front.below() + row, front.rows, rows - row, width, terms, left);
-  load_tile(front.product() + column, front.rows, rows - column, width, terms, right);
+  load_tile(front.product() + column, front.rows, rows - column, width, terms, right, front.mirror);
   __syncthreads();
   WarpProduct<T> sum;
   sum.clear();
@@ -492,17 +500,18 @@ constexpr int rest_tiles(int rows) {
 
 /// Solves x = D^-1 x for n pivots; blockIdx.y: right-hand side.
 template <class T>
-__global__ void solve_indefinite_diagonal(std::int64_t n, const T* diagonal, T* x, std::int64_t leading) {
+__global__ void solve_indefinite_diagonal(TriangleMirror mirror, std::int64_t n, const T* diagonal, T* x,
+                                          std::int64_t leading) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;
   x += blockIdx.y * leading;
-  if (diagonal[2 * i + 1] != 0) {
-    const PairInverse<T> inverse(diagonal[2 * i], diagonal[2 * i + 1], diagonal[2 * i + 2]);
+  if (diagonal[2 * i + 1] != T{}) {
+    const PairInverse<T> inverse(mirror, diagonal[2 * i], diagonal[2 * i + 1], diagonal[2 * i + 2]);
     const T first = x[i];
     const T second = x[i + 1];
-    x[i] = inverse.d11 * first + inverse.d21 * second;
+    x[i] = inverse.d11 * first + inverse.d12 * second;
     x[i + 1] = inverse.d21 * first + inverse.d22 * second;
-  } else if (i == 0 || diagonal[2 * i - 1] == 0) {
+  } else if (i == 0 || diagonal[2 * i - 1] == T{}) {
     x[i] /= diagonal[2 * i];
   }
 }

@@ -29,10 +29,11 @@ inline dim3 indefinite_grid(int blocks, const IndefiniteBatch& batch) {
   return {static_cast<unsigned>(std::max(blocks, 1)), static_cast<unsigned>(batch.count)};
 }
 
-/// Lets the kernels that need two tiles have more dynamic shared memory than others get.
+/// Lets the kernels that need tiles have more dynamic shared memory than others get.
 template <class T, class Fronts>
-void allow_two_tiles() {
+void allow_tiles() {
   allow_shared_memory(apply_blocks<T, Fronts>);
+  allow_shared_memory(accept_blocks<T, Fronts>);
   allow_shared_memory(update_rests<T, Fronts>);
 }
 
@@ -60,9 +61,9 @@ void eliminate_blocks(const Fronts& fronts, const IndefiniteBatch& batch, const 
         <<<indefinite_grid((step.rows_below + side - 1) / side, batch), threads, two_tiles<T>, on>>>(fronts,
                                                                                                      p);
   }
-  accept_blocks<T>
-      <<<indefinite_grid(acceptance_roles(step.rows_below, p), batch), BlockAcceptance<T>::threads, 0, on>>>(
-          fronts, p, facts);
+  using Acceptance = BlockAcceptance<T>;
+  accept_blocks<T><<<indefinite_grid(acceptance_roles(step.rows_below, p), batch), Acceptance::threads,
+                     sizeof(typename Acceptance::Shared), on>>>(fronts, p, facts);
   check(cudaGetLastError());
 }
 

@@ -9,6 +9,7 @@
 #include "backend/cuda/warp.cuh"
 #include "dense/tiles/asynchronous.cuh"
 
+#include <complex>
 #include <cstdint>
 
 namespace echelon::tiles {
@@ -125,6 +126,83 @@ class WarpProduct<float> {
 
  private:
   float c_[4][8];
+};
+
+// Four products of the real and imaginary parts.
+template <>
+class WarpProduct<std::complex<double>> {
+ public:
+  __device__ void clear() {
+#pragma unroll
+    for (int m = 0; m < 2; ++m) {
+#pragma unroll
+      for (int n = 0; n < 4; ++n) real_[m][n] = imaginary_[m][n] = {};
+    }
+  }
+
+  __device__ void add(const std::complex<double>* a, const std::complex<double>* b, int terms) {
+    const int g = lane_id() / 4;
+    const int t = lane_id() % 4;
+    a += t * padded + g;
+    b += t * padded + g;
+    for (int k = 0; k < terms; k += 8) {
+      double left[2][2][4];  // real and imaginary parts
+      double right[2][4][2];
+#pragma unroll
+      for (int m = 0; m < 2; ++m) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const std::complex<double> value = a[(k + e / 2 * 4) * padded + 16 * m + e % 2 * 8];
+          left[0][m][e] = value.real();
+          left[1][m][e] = value.imag();
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const std::complex<double> value = b[(k + e * 4) * padded + 8 * n];
+          right[0][n][e] = value.real();
+          right[1][n][e] = value.imag();
+        }
+      }
+#pragma unroll
+      for (int m = 0; m < 2; ++m) {
+        const double negative[4] = {-left[1][m][0], -left[1][m][1], -left[1][m][2], -left[1][m][3]};
+#pragma unroll
+        for (int n = 0; n < 4; ++n) {
+          mma::multiply_add_16x8x8(real_[m][n], left[0][m], right[0][n]);
+          mma::multiply_add_16x8x8(real_[m][n], negative, right[1][n]);
+          mma::multiply_add_16x8x8(imaginary_[m][n], left[0][m], right[1][n]);
+          mma::multiply_add_16x8x8(imaginary_[m][n], left[1][m], right[0][n]);
+        }
+      }
+    }
+  }
+
+  /// Calls f(row, column, value) for the elements of this lane.
+  template <class F>
+  __device__ void for_each(F f) {
+    const int g = lane_id() / 4;
+    const int t = lane_id() % 4;
+#pragma unroll
+    for (int m = 0; m < 2; ++m) {
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const double2 real = real_[m][n].rows[e];
+          const double2 imaginary = imaginary_[m][n].rows[e];
+          f(16 * m + g + 8 * e, 8 * n + 2 * t, std::complex<double>{real.x, imaginary.x});
+          f(16 * m + g + 8 * e, 8 * n + 2 * t + 1, std::complex<double>{real.y, imaginary.y});
+        }
+      }
+    }
+  }
+
+ private:
+  mma::Fragment16x8 real_[2][4];
+  mma::Fragment16x8 imaginary_[2][4];
 };
 
 /// The first row and column of the part of a tile that a warp has in a product.

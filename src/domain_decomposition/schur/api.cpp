@@ -93,9 +93,9 @@ std::unique_ptr<InteriorElimination<T>> make_elimination(const MatrixRef<T>& A,
                                                          const InterfacePartition& partition,
                                                          const Device& device, const SchurOptions& options) {
   if (A.is_sparse()) {
-    if (device.kind() == DeviceKind::opencl || (is_complex<T> && !device.on_host()))
+    if (device.kind() == DeviceKind::opencl)
       return sparse_elimination_on_host(*A.csr(), partition, device, options);
-    constexpr Targets targets = is_complex<T> ? Targets::host : Targets::both;
+    constexpr Targets targets = has_cuda(targets_of<T>) ? Targets::both : Targets::host;
     return on_target<targets>(device, [&]<class Target>() {
       return sparse_elimination_on<Target>(*A.csr(), partition, device, options);
     });

@@ -9,9 +9,13 @@
 #include "linalg/condition.hpp"
 #include "sparse_direct/matching/powers_of_two.hpp"
 #include "sparse_direct/multifrontal/device_factorization.hpp"
+#include "sparse_direct/multifrontal/outcomes.hpp"
+#include "support/scalar.hpp"
 #include "support/stopwatch.hpp"
 
 #include <echelon/linalg.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -43,15 +47,15 @@ template <class T>
 struct RemoveScaling {
   std::int64_t size;
   const std::int32_t* interface;
-  const T* row_scale;
-  const T* column_scale;
+  const Real<T>* row_scale;
+  const Real<T>* column_scale;
   bool symmetric;
   T* S;
   __device__ void operator()(std::int64_t e) const {
     const std::int64_t i = e % size;
     const std::int64_t j = e / size;
     if (symmetric && i < j) return;
-    S[e] /= row_scale[interface[i]] * column_scale[interface[j]];
+    S[e] = S[e] / (row_scale[interface[i]] * column_scale[interface[j]]);
   }
 };
 
@@ -84,11 +88,11 @@ struct PrepareRhs {
   const std::int32_t* number;
   DenseView<const T> B;    ///< without elements: zeros
   DenseView<const T> X_B;  ///< without elements: zeros
-  const T* row_scale;
-  const T* column_scale;
+  const Real<T>* row_scale;
+  const Real<T>* column_scale;
   T* rhs;
   __device__ T element(const DenseView<const T>& view, std::int64_t i, std::int64_t c) const {
-    if (view.data() == nullptr) return T{0};
+    if (view.data() == nullptr) return T{};
     return view.layout() == Layout::column_major ? view.data()[i + c * view.leading()]
                                                  : view.data()[i * view.leading() + c];
   }
@@ -146,15 +150,13 @@ class DeviceElimination final : public InteriorElimination<T> {
         interface_(device, std::span<const std::int32_t>(partition.interface)) {}
 
   Outcome eliminate(SchurFactorization factorization) override {
-    kind_ = factorization == SchurFactorization::cholesky ? FactorKind::cholesky
-            : factorization == SchurFactorization::ldlt   ? FactorKind::ldlt
-                                                          : FactorKind::lu;
     const Stopwatch watch;
     const Csr<T> host = A_.to(Device::serial());
     if (partition_.interior.empty()) return on_host("there is nothing to eliminate", factorization);
     Analysis analysis = analyze_interior(host, partition_, factorization, options_.ordering,
                                          {.threads = Device().threads(), .for_gpu = true});
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
+    kind_ = analysis.kind;
     if (options_.cancel.stop_requested()) return cancelled_factorization();
     factorization_.emplace(device_, kind_, std::move(analysis.symbolic), analysis.row_permutation);
     const DeviceFactorMemory needed = factorization_->memory(host.nonzeros());
@@ -206,19 +208,23 @@ class DeviceElimination final : public InteriorElimination<T> {
  private:
   [[nodiscard]] std::int64_t border() const { return interface_.size(); }
   [[nodiscard]] bool symmetric() const { return is_symmetric(kind_); }
-  /// Whether the factors are applied transposed, which those of a symmetric A need not be.
+  /// Whether A^T differs from A.
+  [[nodiscard]] bool has_own_transpose() const {
+    return !symmetric() || (is_complex<T> && is_hermitian(kind_));
+  }
   [[nodiscard]] bool is_transposed(Equations equations) const {
-    return equations == Equations::transposed && !symmetric();
+    return equations == Equations::transposed && has_own_transpose();
   }
 
   /// Takes the scaling of the analysis; that of a Cholesky factorisation makes the diagonal about 1.
   void set_scale(const Csr<T>& host, const Scaling& scaling) {
     const std::vector<double> unit =
         kind_ == FactorKind::cholesky ? unit_diagonal_scale(host) : std::vector<double>{};
-    row_factors_ = sparse_direct::powers_of_two<T>(kind_ == FactorKind::cholesky ? unit : scaling.rows);
-    column_factors_ = sparse_direct::powers_of_two<T>(kind_ == FactorKind::cholesky ? unit : scaling.columns);
-    row_scale_ = Array<T>(device_, std::span<const T>(row_factors_));
-    column_scale_ = Array<T>(device_, std::span<const T>(column_factors_));
+    row_factors_ = sparse_direct::powers_of_two<Real<T>>(kind_ == FactorKind::cholesky ? unit : scaling.rows);
+    column_factors_ =
+        sparse_direct::powers_of_two<Real<T>>(kind_ == FactorKind::cholesky ? unit : scaling.columns);
+    row_scale_ = Array<Real<T>>(device_, std::span<const Real<T>>(row_factors_));
+    column_scale_ = Array<Real<T>>(device_, std::span<const Real<T>>(column_factors_));
   }
 
   Outcome factor(const Csr<T>& host, SchurFactorization factorization) {
@@ -243,7 +249,7 @@ class DeviceElimination final : public InteriorElimination<T> {
     if (!outcome.ok() && kind_ != FactorKind::cholesky)
       return on_host("A_II is nearly singular", factorization);
     if (!outcome.ok()) return outcome;
-    if (symmetric()) inertia_ = Inertia{facts.positive, facts.negative, 0};
+    if (sparse_direct::has_inertia_of<T>(kind_)) inertia_ = Inertia{facts.positive, facts.negative, 0};
     set_couplings(host);
     outcome.rank = interior_.size();
     outcome.statistics = statistics_;
@@ -254,7 +260,7 @@ class DeviceElimination final : public InteriorElimination<T> {
 
   void set_couplings(const Csr<T>& host) {
     coupling_ = coupling(host, partition_, false).to(device_);
-    if (!symmetric()) transposed_coupling_ = coupling(host, partition_, true).to(device_);
+    if (has_own_transpose()) transposed_coupling_ = coupling(host, partition_, true).to(device_);
   }
 
   /// Removes the scaling from the Schur complement, adds A_BB, and completes both triangles.
@@ -266,7 +272,7 @@ class DeviceElimination final : public InteriorElimination<T> {
     backend.for_each(
         border(), AddInterfaceBlock<T>{border(), interface_.data(), number_.data(), A_.row_offsets().data(),
                                        A_.column_indices().data(), A_.values().data(), symmetric(), S});
-    if (symmetric()) mirror_on<CudaTarget, T>(complement_.view(), false);
+    if (symmetric()) mirror_on<CudaTarget, T>(complement_.view(), is_hermitian(kind_));
   }
 
   /// X from B or zeros, and X_B or zeros.
@@ -286,7 +292,7 @@ class DeviceElimination final : public InteriorElimination<T> {
   }
 
   static constexpr double acceptable_test_error =
-      100 * static_cast<double>(std::numeric_limits<T>::epsilon());
+      100 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
 
   /// Normwise backward error of A_II x = 1, solved without refinement.
   [[nodiscard]] double test_error(const Csr<T>& host) const {
@@ -298,18 +304,18 @@ class DeviceElimination final : public InteriorElimination<T> {
     double norm = 0;
     double largest = 0;
     for (const std::int32_t i : partition_.interior) {
-      double sum = 1;
+      Dot<T> sum = 1;
       double row = 0;
       for (std::int64_t e = host.row_offsets()[i]; e < host.row_offsets()[i + 1]; ++e) {
         const std::int32_t j = host.column_indices()[e];
         if (!partition_.is_interior(j)) continue;
-        const auto value = static_cast<double>(host.values()[e]);
-        sum -= value * static_cast<double>(solution[static_cast<std::size_t>(j)]);
-        row += std::abs(value);
+        const auto value = static_cast<Dot<T>>(host.values()[e]);
+        sum -= value * static_cast<Dot<T>>(solution[static_cast<std::size_t>(j)]);
+        row += magnitude(value);
       }
-      if (!(std::abs(sum) <= residual)) residual = std::abs(sum);  // a NaN stays
+      if (!(magnitude(sum) <= residual)) residual = magnitude(sum);  // a NaN stays
       norm = std::max(norm, row);
-      largest = std::max(largest, std::abs(static_cast<double>(solution[static_cast<std::size_t>(i)])));
+      largest = std::max(largest, magnitude(solution[static_cast<std::size_t>(i)]));
     }
     return residual / (norm * largest + 1);
   }
@@ -329,7 +335,7 @@ class DeviceElimination final : public InteriorElimination<T> {
     return estimate_reciprocal_condition<T>(
         backend, interior_.size(), interior_norm_one(host, partition_, rows, columns),
         [&](bool transposed, T* v) {
-          backend.fill(n, T{0}, full.data());
+          backend.fill(n, T{}, full.data());
           backend.for_each(interior_.size(), CopyInterior<T>{interior_.data(), full.data(), v, true});
           factorization_->solve(transposed, 1, full.data(), n, full.data(), n, workspace.data(),
                                 Equilibrated::yes);
@@ -351,12 +357,12 @@ class DeviceElimination final : public InteriorElimination<T> {
   const InterfacePartition& partition_;
   Device device_;
   const SchurOptions& options_;
-  FactorKind kind_ = FactorKind::cholesky;
+  FactorKind kind_ = FactorKind::lu;
   Array<std::int32_t> number_, interior_, interface_;
-  std::vector<T> row_factors_, column_factors_;
-  Array<T> row_scale_, column_scale_;
+  std::vector<Real<T>> row_factors_, column_factors_;
+  Array<Real<T>> row_scale_, column_scale_;
   Csr<T> coupling_;             ///< A_BI, with the columns of A
-  Csr<T> transposed_coupling_;  ///< that of A^T, if A is not symmetric
+  Csr<T> transposed_coupling_;  ///< that of A^T, if it differs from A
   std::optional<DeviceFactorization<T>> factorization_;
   Dense<T> complement_;
   std::optional<Inertia> inertia_;
@@ -374,9 +380,10 @@ std::unique_ptr<InteriorElimination<T>> sparse_elimination_on(const Csr<T>& A,
   return std::make_unique<DeviceElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<InteriorElimination<float>> sparse_elimination_on<CudaTarget>(
-    const Csr<float>&, const InterfacePartition&, const Device&, const SchurOptions&);
-template std::unique_ptr<InteriorElimination<double>> sparse_elimination_on<CudaTarget>(
-    const Csr<double>&, const InterfacePartition&, const Device&, const SchurOptions&);
+#define ECHELON_INSTANTIATE(T)                                                        \
+  template std::unique_ptr<InteriorElimination<T>> sparse_elimination_on<CudaTarget>( \
+      const Csr<T>&, const InterfacePartition&, const Device&, const SchurOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::schur

@@ -71,9 +71,9 @@ std::vector<Candidate> placed(std::vector<Candidate> list) {
   return list;
 }
 
-/// The device of a factorisation by fronts, which takes complex matrices on the host only.
-Device front_device(const MethodSelection& selection) {
-  return selection.device.on_host() ? selection.device : Device();
+/// The end of the reason for a factorisation that a core performs quicker than the GPU that was asked for.
+const char* place_of(const MethodSelection& selection, const Device& device) {
+  return device.on_host() && !selection.device.on_host() ? ", on the host, which is quicker" : "";
 }
 
 /// Candidates for a square A as if every method took complex matrices on every device.
@@ -83,11 +83,16 @@ std::vector<Candidate> square_candidates(const MethodSelection& selection) {
   std::vector<Candidate> direct;
   double seconds = 0;
   if (selection.factor) {
-    const DirectCost cost = sparse_cost(selection, front_device(selection));
+    const Device device = factor_device(selection);
+    const DirectCost cost = sparse_cost(selection, device);
     seconds = flops_ratio * cost.seconds;
     if (cost.fits && seconds <= last_seconds) {
       const auto add = [&](const char* method, const std::string& how) {
-        direct.push_back({method, selection.device, {}, fmt::format("A is {}: {}", kind, how), seconds});
+        direct.push_back({method,
+                          device,
+                          {},
+                          fmt::format("A is {}: {}{}", kind, how, place_of(selection, device)),
+                          seconds});
       };
       const char* const half = "a factorisation with half of the work of LU";
       if (plausibly_definite(structure)) add("sparse-cholesky", half);
@@ -136,10 +141,14 @@ std::vector<Candidate> singular_complex_candidates(const MethodSelection& select
   };
   const double dense_time = flops_ratio * dense_seconds(structure.rows, selection.device);
   if (selection.factor) {
-    const DirectCost cost = sparse_cost(selection, front_device(selection));
+    const Device host = selection.device.on_host() ? selection.device : Device();
+    const DirectCost cost = sparse_cost(selection, host);
+    const bool mirrored = structure.hermitian_values || structure.symmetric_values;
     if (cost.fits && flops_ratio * cost.seconds <= first_seconds)
-      add(structure.hermitian_values || structure.symmetric_values ? "sparse-ldlt" : "sparse-lu", {},
-          "A is singular: a factorisation determines its rank, and whether b is in its range");
+      list.push_back({mirrored ? "sparse-ldlt" : "sparse-lu",
+                      host,
+                      {},
+                      "A is singular: a factorisation determines its rank, and whether b is in its range"});
   }
   if (dense_time <= most_elimination_seconds && dense_fits(selection))
     add("gauss-jordan", {}, "A is singular: its rank, and whether b is in its range");

@@ -223,7 +223,7 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
   if (A.rows() != A.columns()) return selection;
   if (!A.is_sparse() || A.rows() <= dense_complex_rows) return selection;
   const HostCopy<T> copy(A);
-  const Device host = device.on_host() ? device : Device();  // complex fronts are those of the host
+  const Device host = device.on_host() ? device : Device();
   AnalyzedSolver<T> found = analyze_factorization(
       selection.is_complex_symmetric() ? "sparse-ldlt" : "sparse-lu", *copy.matrix().csr(), host);
   selection.factor = found.cost;

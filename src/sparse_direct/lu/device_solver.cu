@@ -7,6 +7,8 @@
 
 #include <echelon/methods/sparse_lu.hpp>
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 namespace {
@@ -16,10 +18,11 @@ struct LuOnDevice {
   using Host = SparseLu<T>;
   using Options = SparseLuOptions;
   static constexpr auto kind = sparse_direct::FactorKind::lu;
-  /// Where a left-looking factorisation takes less time than a GPU needs for the levels of a tree of tiny
-  /// fronts.
+  /// Where a left-looking factorisation, which real matrices have, takes less time than a GPU needs for the
+  /// levels of a tree of tiny fronts.
   template <class T>
-  static bool is_quicker_on_host(const Csr<T>& A, const Options& options) {
+  static bool is_quicker_on_host([[maybe_unused]] const Csr<T>& A, const Options& options) {
+    if constexpr (is_complex<T>) return false;
     if (options.factorization != LuFactorization::automatic)
       return options.factorization == LuFactorization::left_looking;
     const bool by_degree = options.ordering == Ordering::automatic || options.ordering == Ordering::amd;
@@ -35,9 +38,10 @@ struct MethodWith<SparseLuOptions> {
   using Type = DirectMethod<B, T, sparse_direct::DeviceSparseFactorization<B, T, LuOnDevice>>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(const Device&,
-                                                                                      const SparseLuOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
-    const Device&, const SparseLuOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<CudaTarget>(const Device&, \
+                                                                                    const SparseLuOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

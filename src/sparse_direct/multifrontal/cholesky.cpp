@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse Cholesky factorisation on the host.
 #include "solver/direct/direct_method.hpp"
-#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/factorization.hpp"
@@ -53,7 +52,7 @@ class SparseCholeskyFactorization final
 
   Outcome factor_values(const Context& context) override {
     const Csr<T>& A = *context.A.csr();
-    if (Outcome symmetry = require_symmetry(A); !symmetry.ok()) return symmetry;
+    if (Outcome symmetry = require_cholesky_symmetry(A, this->device()); !symmetry.ok()) return symmetry;
     if (std::optional<Outcome> lack = this->fronts().lack_of_memory("the factorisation")) return *lack;
     const FactorResult result = this->fronts().factor({A.values().data()}, {}, context.control);
     if (result.end == FactorEnd::cancelled) return cancelled_factorization();
@@ -64,15 +63,6 @@ class SparseCholeskyFactorization final
     outcome.rank = A.rows();
     outcome.statistics = this->fronts().statistics();
     return outcome;
-  }
-
-  [[nodiscard]] Outcome require_symmetry(const Csr<T>& A) const {
-    if constexpr (is_complex<T>) {
-      return require_hermitian(MatrixRef<T>(A), {}, Status::not_spd, "sparse-ldlt", "sparse-lu");
-    } else {
-      const std::optional<Place> place = find_asymmetry(A, this->device());
-      return place ? not_symmetric(*place) : Outcome();
-    }
   }
 
   /// 1 / condition number of A scaled to a diagonal near 1.

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/device_analysis.hpp"
 
+#include "matrix/structure/magnitudes.hpp"
 #include "solver/factor_status.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/matching/powers_of_two.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
+#include "support/scalar.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <cmath>
 #include <optional>
@@ -27,7 +31,7 @@ std::optional<std::int64_t> scale_by_diagonal(const Csr<T>& A, std::vector<doubl
   for (std::int64_t i = 0; i < A.rows(); ++i) {
     double diagonal = 0;
     for (std::int64_t e = A.row_offsets()[i]; e < A.row_offsets()[i + 1]; ++e) {
-      if (A.column_indices()[e] == i) diagonal = static_cast<double>(A.values()[e]);
+      if (A.column_indices()[e] == i) diagonal = real(A.values()[e]);
     }
     if (!(diagonal > 0)) return i;
     scale.push_back(1 / std::sqrt(diagonal));
@@ -38,29 +42,31 @@ std::optional<std::int64_t> scale_by_diagonal(const Csr<T>& A, std::vector<doubl
 template <class T>
 DeviceAnalysis<T> analyze_cholesky(const Csr<T>& A, const OrderingOptions& ordering) {
   DeviceAnalysis<T> result;
-  if (const auto place = find_asymmetry(A, Device())) {
-    result.outcome = not_symmetric(*place);
-    return result;
-  }
+  result.kind = FactorKind::cholesky;
+  result.outcome = require_cholesky_symmetry(A, Device());
+  if (!result.outcome.ok()) return result;
   std::vector<double> scale;
   if (const auto row = scale_by_diagonal(A, scale)) {
     result.outcome = not_positive(*row, "at most its diagonal element, which is not positive");
     return result;
   }
   result.tree = analyze_symmetric(A, options_for_device(ordering));
-  result.row_scale = result.column_scale = powers_of_two<T>(scale);
+  result.row_scale = result.column_scale = powers_of_two<Real<T>>(scale);
   return result;
 }
 
 template <class T>
 DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, const OrderingOptions& ordering) {
   DeviceAnalysis<T> result;
-  if (const auto place = find_asymmetry(A, Device())) {
-    result.outcome = not_symmetric(*place, Status::breakdown);
+  const SymmetricKind symmetry = kind_of_ldlt(A, Device());
+  result.kind = symmetry.kind;
+  if (symmetry.refusal) {
+    result.outcome = *symmetry.refusal;
     result.is_final = true;
     return result;
   }
-  const SymmetricMatching matching = symmetric_matching(A);
+  const SymmetricMatching matching =
+      with_magnitudes(A, [](const auto& sizes) { return symmetric_matching(sizes); });
   if (matching.structural_rank < A.rows()) {
     result.outcome = rank_deficient("A", A.rows(), matching.structural_rank, matching.unmatched_rows, true);
     return result;
@@ -68,7 +74,7 @@ DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, const OrderingOptions& ordering)
   AnalysisOptions options = options_for_device(ordering);
   options.partner = matching.partner;
   result.tree = analyze_symmetric(A, options);
-  result.row_scale = result.column_scale = powers_of_two<T>(matching.scale);
+  result.row_scale = result.column_scale = powers_of_two<Real<T>>(matching.scale);
   result.scaling = to_string(matching.kind);
   return result;
 }
@@ -76,7 +82,7 @@ DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, const OrderingOptions& ordering)
 template <class T>
 DeviceAnalysis<T> analyze_lu(const Csr<T>& A, const OrderingOptions& ordering) {
   DeviceAnalysis<T> result;
-  const LargeDiagonal diagonal = large_diagonal(A);
+  const LargeDiagonal diagonal = with_magnitudes(A, [](const auto& sizes) { return large_diagonal(sizes); });
   if (diagonal.structural_rank < A.rows()) {
     result.outcome =
         rank_deficient("A", A.rows(), diagonal.structural_rank, diagonal.unmatched_columns, true);
@@ -85,8 +91,8 @@ DeviceAnalysis<T> analyze_lu(const Csr<T>& A, const OrderingOptions& ordering) {
   const PatternStorage pattern = symmetrized_pattern(A, diagonal.row_permutation);
   result.tree = analyze_symmetric(pattern.view(), options_for_device(ordering));
   result.row_permutation = diagonal.row_permutation;
-  result.row_scale = powers_of_two<T>(diagonal.scaling.rows);
-  result.column_scale = powers_of_two<T>(diagonal.scaling.columns);
+  result.row_scale = powers_of_two<Real<T>>(diagonal.scaling.rows);
+  result.column_scale = powers_of_two<Real<T>>(diagonal.scaling.columns);
   return result;
 }
 
@@ -106,7 +112,9 @@ DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind, const Ord
   return {};
 }
 
-template DeviceAnalysis<float> analyze_for_device(const Csr<float>&, FactorKind, const OrderingOptions&);
-template DeviceAnalysis<double> analyze_for_device(const Csr<double>&, FactorKind, const OrderingOptions&);
+#define ECHELON_INSTANTIATE(T) \
+  template DeviceAnalysis<T> analyze_for_device(const Csr<T>&, FactorKind, const OrderingOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

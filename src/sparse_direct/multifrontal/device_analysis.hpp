@@ -8,6 +8,7 @@
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstdint>
 #include <string>
@@ -19,17 +20,18 @@ namespace echelon::sparse_direct {
 /// on the values of the matrix that was analysed.
 template <class T>
 struct DeviceAnalysis {
+  FactorKind kind = FactorKind::lu;
   SymbolicFactor tree;
   std::vector<std::int32_t> row_permutation;  ///< of lu: row k of P A is row row_permutation[k] of A
   std::string scaling;                        ///< word for the source of the factors; of ldlt
-  std::vector<T> row_scale, column_scale;
+  std::vector<Real<T>> row_scale, column_scale;
   Outcome outcome;
   bool is_final = false;  ///< the host reports the same outcome
 };
 
-/// Analyses a square A on the host. For cholesky it has to be symmetric with a positive diagonal, for ldlt
-/// symmetric, and of full structural rank for ldlt and lu; another A is the outcome. Of `ordering` threads
-/// and `for_gpu` are set here.
+/// Analyses a square A on the host. For cholesky it has to be Hermitian with a positive diagonal, for ldlt
+/// symmetric or Hermitian, which decides on the kind, and of full structural rank for ldlt and lu; another A
+/// is the outcome. Of `ordering` threads and `for_gpu` are set here.
 template <class T>
 [[nodiscard]] DeviceAnalysis<T> analyze_for_device(const Csr<T>& A, FactorKind kind,
                                                    const OrderingOptions& ordering);

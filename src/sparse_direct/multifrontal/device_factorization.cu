@@ -4,6 +4,8 @@
 #include "sparse_direct/multifrontal/cuda/factor_state.cuh"
 #include "sparse_direct/multifrontal/device_factorization.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <utility>
 
 namespace echelon::sparse_direct {
@@ -29,8 +31,9 @@ DeviceFactorization<T>& DeviceFactorization<T>::operator=(DeviceFactorization&&)
 
 template <class T>
 void DeviceFactorization<T>::allocate(std::span<const std::int64_t> row_offsets,
-                                      std::span<const std::int32_t> columns, std::span<const T> row_scale,
-                                      std::span<const T> column_scale) {
+                                      std::span<const std::int32_t> columns,
+                                      std::span<const Real<T>> row_scale,
+                                      std::span<const Real<T>> column_scale) {
   state_->allocate(row_offsets, columns, row_scale, column_scale);
 }
 
@@ -90,7 +93,8 @@ std::size_t DeviceFactorization<T>::bytes() const {
   return state_->bytes();
 }
 
-template class DeviceFactorization<float>;
-template class DeviceFactorization<double>;
+#define ECHELON_INSTANTIATE(T) template class DeviceFactorization<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct

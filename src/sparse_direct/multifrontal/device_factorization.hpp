@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Multifrontal factorisation on an NVIDIA GPU: Cholesky, and L D L^T and LU with pivots among the fully
-/// summed rows of each front.
+/// Multifrontal factorisation on an NVIDIA GPU: Cholesky, and L D L^T, L D L^H and LU with pivots among the
+/// fully summed rows of each front.
 #pragma once
 
 #include "solver/implementation.hpp"
@@ -11,6 +11,7 @@
 
 #include <echelon/cancellation.hpp>
 #include <echelon/device.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +54,7 @@ class DeviceFactorization {
   /// Prepares for a matrix with this pattern, in host memory, and the given scale factors of its rows and
   /// columns; empty: 1. Throws OutOfMemory.
   void allocate(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns,
-                std::span<const T> row_scale = {}, std::span<const T> column_scale = {});
+                std::span<const Real<T>> row_scale = {}, std::span<const Real<T>> column_scale = {});
 
   /// Factors the scaled matrix.
   FactorResult factor(const DeviceElements<T>& A, const CancellationToken& cancel = {});

@@ -7,6 +7,8 @@
 #include <echelon/methods/sparse_cholesky.hpp>
 #include <echelon/methods/sparse_ldlt.hpp>
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 namespace {
@@ -46,13 +48,12 @@ struct MethodWith<SparseLdltOptions> {
   using Type = DirectMethod<B, T, sparse_direct::DeviceSparseFactorization<B, T, LdltOnDevice>>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
-    const Device&, const SparseCholeskyOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
-    const Device&, const SparseCholeskyOptions&);
-template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
-    const Device&, const SparseLdltOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
-    const Device&, const SparseLdltOptions&);
+#define ECHELON_INSTANTIATE(T)                                                       \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<CudaTarget>( \
+      const Device&, const SparseCholeskyOptions&);                                  \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<CudaTarget>( \
+      const Device&, const SparseLdltOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

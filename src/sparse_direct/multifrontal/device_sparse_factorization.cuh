@@ -9,6 +9,7 @@
 #include "solver/factor_status.hpp"
 #include "sparse_direct/multifrontal/device_analysis.hpp"
 #include "sparse_direct/multifrontal/device_factorization.hpp"
+#include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/scaled_norm.hpp"
 #include "sparse_direct/multifrontal/updated_condition.hpp"
 #include "support/text.hpp"
@@ -17,6 +18,7 @@
 #include <echelon/cancellation.hpp>
 #include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -42,7 +44,7 @@ class DeviceSparseFactorization {
   static constexpr double harmless_multiplier = 16;
   /// Largest backward error of a test solution for which the factors are used.
   static constexpr double acceptable_test_error =
-      100 * static_cast<double>(std::numeric_limits<T>::epsilon());
+      100 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
   /// Most steps of refinement.
   static constexpr std::int64_t most_steps = 5;
   /// Factorisations on the host in place of the device that take as long as an analysis for the device.
@@ -77,9 +79,13 @@ class DeviceSparseFactorization {
   /// Analyses and factors A, or factors new values with the order, matching and scales of the last set-up.
   direct::Factored factor(const Context& context) {
     std::optional<Csr<T>> host;
+    if (is_complex<T> && kind == FactorKind::ldlt) {
+      host = context.A.csr()->to(Device::serial());
+      if (factorization_ && has_other_symmetry(*host)) factorization_.reset();
+    }
     try {
       if (!factorization_) {
-        host = context.A.csr()->to(Device::serial());
+        if (!host) host = context.A.csr()->to(Device::serial());
         if (std::optional<direct::Factored> end = prepare(context, *host)) return *std::move(end);
       } else {
         reorder_if_it_pays(context);
@@ -143,12 +149,19 @@ class DeviceSparseFactorization {
     if (!analysis.outcome.ok()) return on_host_after(std::move(analysis.outcome), context.control);
     context.control.report(SolverPhase::analysis, 1);
     if (context.control.stop_requested()) return cancelled_factorization();
-    DeviceFactorization<T> planned(device_, kind, std::move(analysis.tree), analysis.row_permutation);
+    DeviceFactorization<T> planned(device_, analysis.kind, std::move(analysis.tree),
+                                   analysis.row_permutation);
     const DeviceFactorMemory needed = planned.memory(host.nonzeros());
     const std::size_t available = memory(device_).available;
     if (needed.total() > available) return on_host_after(too_large(needed, available), context.control);
     take(std::move(planned), std::move(analysis), host);
     return std::nullopt;
+  }
+
+  /// Whether factors of another kind than the last ones are those of A, or none.
+  [[nodiscard]] bool has_other_symmetry(const Csr<T>& A) const {
+    const SymmetricKind found = kind_of_ldlt(A, Device());
+    return found.refusal || found.kind != kind_;
   }
 
   [[nodiscard]] DeviceAnalysis<T> analyze(const Context& context, const Csr<T>& host,
@@ -164,6 +177,7 @@ class DeviceSparseFactorization {
     planned.allocate(host.row_offsets().span(), host.column_indices().span(), analysis.row_scale,
                      analysis.column_scale);
     factorization_.emplace(std::move(planned));
+    kind_ = analysis.kind;
     scaling_ = std::move(analysis.scaling);
     row_scale_ = std::move(analysis.row_scale);
     column_scale_ = std::move(analysis.column_scale);
@@ -183,7 +197,8 @@ class DeviceSparseFactorization {
     const Csr<T> host = context.A.csr()->to(Device::serial());
     DeviceAnalysis<T> analysis = analyze(context, host, updates_);
     if (!analysis.outcome.ok()) return;
-    DeviceFactorization<T> planned(device_, kind, std::move(analysis.tree), analysis.row_permutation);
+    DeviceFactorization<T> planned(device_, analysis.kind, std::move(analysis.tree),
+                                   analysis.row_permutation);
     if (planned.levels() >= factorization_->levels() ||
         planned.memory(host.nonzeros()).total() > memory(device_).available + factorization_->bytes())
       return;
@@ -234,6 +249,7 @@ class DeviceSparseFactorization {
     has_inertia_ = kind == FactorKind::cholesky;
     if (kind == FactorKind::ldlt) has_inertia_ = is_accurate_without_refinement(context);
     if (!has_inertia_ && !is_accurate(context)) return false;
+    has_inertia_ = has_inertia_ && has_inertia_of<T>(kind_);
     tested_multiplier_ = facts.largest_multiplier;
     return true;
   }
@@ -242,7 +258,7 @@ class DeviceSparseFactorization {
   /// see UpdatedCondition, unless an option asks for an estimate.
   [[nodiscard]] double reciprocal_condition(const Context& context, const FactorFacts& facts) {
     if (options_.condition_of_updates) condition_.forget();
-    return condition_.value(facts.pivot_ratio, static_cast<double>(std::numeric_limits<T>::epsilon()),
+    return condition_.value(facts.pivot_ratio, static_cast<double>(std::numeric_limits<Real<T>>::epsilon()),
                             context.reciprocal_condition);
   }
 
@@ -319,11 +335,12 @@ class DeviceSparseFactorization {
   MethodOptions options_;
   std::int64_t refine_;
   std::optional<DeviceFactorization<T>> factorization_;
+  FactorKind kind_ = kind;  ///< of the factors: hermitian_ldlt for ldlt of a Hermitian matrix
   std::string scaling_;
   std::vector<Statistic> statistics_;
   std::int64_t steps_ = 0;  ///< of refinement
   std::optional<Inertia> inertia_;
-  std::vector<T> row_scale_, column_scale_;
+  std::vector<Real<T>> row_scale_, column_scale_;
   std::optional<double> tested_multiplier_;  ///< the largest of the factors that passed the tests last
   bool has_inertia_ = false;                 ///< the pivots have the signs of A's eigenvalues
   UpdatedCondition condition_;

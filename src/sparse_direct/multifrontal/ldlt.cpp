@@ -2,7 +2,6 @@
 // Sparse L D L^T factorisation on the host.
 #include "matrix/structure/magnitudes.hpp"
 #include "solver/direct/direct_method.hpp"
-#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/multifrontal/analysis.hpp"
@@ -64,11 +63,12 @@ class SparseLdltFactorization final
   /// Scales A, and pairs rows without a large diagonal element. The scaling of a structurally singular A is
   /// the one for its largest elements, since the matching does not bound elements outside of it.
   void analyze_matrix(const Csr<T>& A, const AnalysisRequest& request) override {
-    find_symmetry(A);
+    symmetry_ = kind_of_ldlt(A, this->device());
     SymmetricMatching matching;
-    if (!refusal_) matching = with_magnitudes(A, [](const auto& sizes) { return symmetric_matching(sizes); });
+    if (!symmetry_.refusal)
+      matching = with_magnitudes(A, [](const auto& sizes) { return symmetric_matching(sizes); });
     const bool same = request.same_pattern && matching.partner == matching_.partner &&
-                      this->fronts().layout().kind == factor_kind_;
+                      this->fronts().layout().kind == symmetry_.kind;
     matching_ = std::move(matching);
     if (matching_.structural_rank < A.rows()) {
       scale_to_infinity_norm(A);
@@ -78,41 +78,26 @@ class SparseLdltFactorization final
     if (!same) lay_out_matrix(A, request);
   }
 
-  /// Finds the kind of symmetry. A real A in complex numbers is Hermitian.
-  void find_symmetry(const Csr<T>& A) {
-    if constexpr (is_complex<T>) {
-      const MirrorComparison found = compare_with_mirror(MatrixRef<T>(A));
-      factor_kind_ = found.not_hermitian ? FactorKind::ldlt : FactorKind::hermitian_ldlt;
-      refusal_.reset();
-      if (found.not_hermitian && found.not_symmetric)
-        refusal_ = neither_symmetric_nor_hermitian(found, "sparse-lu");
-    } else {
-      const std::optional<Place> place = find_asymmetry(A, this->device());
-      refusal_ = place ? std::optional(not_symmetric(*place, Status::breakdown)) : std::nullopt;
-    }
-  }
-  [[nodiscard]] bool has_inertia() const {
-    return !is_complex<T> || factor_kind_ == FactorKind::hermitian_ldlt;
-  }
+  [[nodiscard]] bool has_inertia() const { return has_inertia_of<T>(symmetry_.kind); }
 
   void lay_out_matrix(const Csr<T>& A, const AnalysisRequest& request) {
     AnalysisOptions analysis;
     analysis.ordering = request.ordering;
     analysis.ordering.minimum_degree = {};  // of single rows
     analysis.partner = matching_.partner;
-    this->fronts().analyze(analyze_symmetric(A, analysis), factor_kind_, A);
+    this->fronts().analyze(analyze_symmetric(A, analysis), symmetry_.kind, A);
     this->fronts().expect_delays(matching_.unmatched_rows);
   }
 
   void adapt_to_values(const Csr<T>& A) override {
-    find_symmetry(A);
-    if (this->fronts().layout().kind != factor_kind_)
+    symmetry_ = kind_of_ldlt(A, this->device());
+    if (this->fronts().layout().kind != symmetry_.kind)
       return analyze_matrix(A, this->request(this->options().ordering, true));
     scale_to_infinity_norm(A);
   }
 
   Outcome factor_values(const Context& context) override {
-    if (refusal_) return *refusal_;
+    if (symmetry_.refusal) return *symmetry_.refusal;
     PivotedFactorization<T>& fronts = this->fronts();
     if (std::optional<Outcome> lack = fronts.lack_of_memory("the factorisation")) return *lack;
     Outcome outcome = this->factor_and_assess(context, fronts, scaling_);
@@ -151,8 +136,7 @@ class SparseLdltFactorization final
   Scaling scaling_;
   SymmetricMatching matching_;
   ScalingKind scaling_kind_ = ScalingKind::infinity_norm;
-  FactorKind factor_kind_ = FactorKind::ldlt;
-  std::optional<Outcome> refusal_;  // of an A without symmetry
+  SymmetricKind symmetry_{FactorKind::ldlt, {}};
 };
 
 }  // namespace

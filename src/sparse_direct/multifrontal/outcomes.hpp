@@ -3,11 +3,17 @@
 #pragma once
 
 #include "solver/factor_status.hpp"
+#include "solver/hermitian.hpp"
+#include "sparse_direct/multifrontal/fronts/factor_kind.hpp"
 #include "sparse_direct/multifrontal/symmetry.hpp"
 #include "support/text.hpp"
 
+#include <echelon/device.hpp>
+#include <echelon/matrix/csr.hpp>
+
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +35,45 @@ inline Outcome rank_deficient(const std::string& matrix, std::int64_t size, std:
 
 inline Outcome not_symmetric(Place place, Status status = Status::not_spd) {
   return echelon::not_symmetric(place.row, place.column, status);
+}
+
+/// Whether the pivots of factors of this kind have the signs of the eigenvalues of a matrix of T.
+template <class T>
+[[nodiscard]] constexpr bool has_inertia_of(FactorKind kind) {
+  return is_hermitian(kind) || (kind == FactorKind::ldlt && !is_complex<T>);
+}
+
+/// Kind of the factors of an A with both triangles, or the outcome for an A that has none of this kind.
+struct SymmetricKind {
+  FactorKind kind;
+  std::optional<Outcome> refusal;
+};
+
+/// L D L^T or L D L^H, by the symmetry of a square A on the host `device`. A real A in complex numbers is
+/// Hermitian.
+template <class T>
+[[nodiscard]] SymmetricKind kind_of_ldlt(const Csr<T>& A, [[maybe_unused]] const Device& device) {
+  SymmetricKind result{FactorKind::ldlt, {}};
+  if constexpr (is_complex<T>) {
+    const MirrorComparison found = compare_with_mirror(MatrixRef<T>(A));
+    if (!found.not_hermitian) result.kind = FactorKind::hermitian_ldlt;
+    if (found.not_hermitian && found.not_symmetric)
+      result.refusal = neither_symmetric_nor_hermitian(found, "sparse-lu");
+  } else if (const std::optional<Place> place = find_asymmetry(A, device)) {
+    result.refusal = not_symmetric(*place, Status::breakdown);
+  }
+  return result;
+}
+
+/// The outcome of a Cholesky factorisation for an A that is not Hermitian, or not symmetric.
+template <class T>
+[[nodiscard]] Outcome require_cholesky_symmetry(const Csr<T>& A, [[maybe_unused]] const Device& device) {
+  if constexpr (is_complex<T>) {
+    return require_hermitian(MatrixRef<T>(A), {}, Status::not_spd, "sparse-ldlt", "sparse-lu");
+  } else {
+    const std::optional<Place> place = find_asymmetry(A, device);
+    return place ? not_symmetric(*place) : Outcome();
+  }
 }
 
 }  // namespace echelon::sparse_direct

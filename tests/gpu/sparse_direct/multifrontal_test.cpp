@@ -2,11 +2,13 @@
 /// The multifrontal factorisation on a GPU: residuals of solves with it, by LAPACK's scaled test.
 #include "gpu/gpu_fixture.hpp"
 #include "sparse_direct/multifrontal/device_factorization.hpp"
+#include "support/scalar.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <map>
 #include <random>
@@ -89,16 +91,28 @@ std::vector<std::pair<std::int64_t, std::int64_t>> edges(Shape shape, std::int64
   return result;
 }
 
+/// A random number whose parts are below one in magnitude.
+template <class T>
+T random_number(std::mt19937& random) {
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  const auto first = static_cast<Real<T>>(uniform(random));
+  if constexpr (is_complex<T>) {
+    return {first, static_cast<Real<T>>(uniform(random))};
+  } else {
+    return first;
+  }
+}
+
+/// Symmetric, or Hermitian.
 template <class T>
 Elements<T> symmetric_positive_definite(Shape shape, std::int64_t n, unsigned seed) {
   std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
   Elements<T> a(n);
   for (std::int64_t i = 0; i < n; ++i) a(i, i) = T(0.1);
   for (const auto& [i, j] : edges(shape, n, random)) {
-    const T value = static_cast<T>(uniform(random));
+    const T value = random_number<T>(random);
     a(i, j) = value;
-    a(j, i) = value;
+    a(j, i) = echelon::conj(value);
   }
   const auto arrays = a.csr();
   for (std::int64_t i = 0; i < n; ++i) {
@@ -117,19 +131,20 @@ Elements<T> symmetric_positive_definite(Shape shape, std::int64_t n, unsigned se
 template <class T>
 Elements<T> general(Shape shape, std::int64_t n, unsigned seed) {
   std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
   Elements<T> a(n);
   for (const auto& [i, j] : edges(shape, n, random)) {
-    a(i, j) = static_cast<T>(uniform(random));
-    a(j, i) = static_cast<T>(uniform(random));
+    a(i, j) = random_number<T>(random);
+    a(j, i) = random_number<T>(random);
   }
-  for (std::int64_t i = 0; i < n; ++i) a(i, i) = static_cast<T>(1 + uniform(random) / 2);
+  for (std::int64_t i = 0; i < n; ++i) a(i, i) = T(1) + random_number<T>(random) / T(2);
   return a;
 }
 
 template <class T>
 class GpuMultifrontalOf : public test::GpuTest {
  protected:
+  using Exact = std::conditional_t<is_complex<T>, std::complex<long double>, long double>;
+
   /// A factored matrix.
   struct Factored {
     typename Elements<T>::Arrays arrays;
@@ -170,8 +185,8 @@ class GpuMultifrontalOf : public test::GpuTest {
     const std::size_t n = a.offsets.size() - 1;
     double worst = 0;
     for (std::size_t k = 0; k < static_cast<std::size_t>(columns); ++k) {
-      std::vector<long double> r(b.begin() + static_cast<std::ptrdiff_t>(k * n),
-                                 b.begin() + static_cast<std::ptrdiff_t>((k + 1) * n));
+      std::vector<Exact> r(b.begin() + static_cast<std::ptrdiff_t>(k * n),
+                           b.begin() + static_cast<std::ptrdiff_t>((k + 1) * n));
       std::vector<double> sums(n, 0);
       double norm_x = 0;
       for (std::size_t i = 0; i < n; ++i) {
@@ -180,18 +195,18 @@ class GpuMultifrontalOf : public test::GpuTest {
           const auto j = static_cast<std::size_t>(a.columns[e]);
           const std::size_t row = transposed ? j : i;
           const std::size_t column = transposed ? i : j;
-          r[row] -= static_cast<long double>(a.values[e]) * x[column + k * n];
-          sums[row] += std::abs(static_cast<double>(a.values[e]));
+          r[row] -= static_cast<Exact>(a.values[e]) * static_cast<Exact>(x[column + k * n]);
+          sums[row] += magnitude(a.values[e]);
         }
-        norm_x = std::max(norm_x, std::abs(static_cast<double>(x[i + k * n])));
+        norm_x = std::max(norm_x, magnitude(x[i + k * n]));
       }
       double residual = 0;
-      for (const long double element : r) {
+      for (const Exact element : r) {
         if (!(std::abs(element) <= residual)) residual = static_cast<double>(std::abs(element));
       }
       const double norm_a = *std::max_element(sums.begin(), sums.end());
       worst = std::max(worst, residual / (norm_a * norm_x * static_cast<double>(n) *
-                                          static_cast<double>(std::numeric_limits<T>::epsilon())));
+                                          static_cast<double>(std::numeric_limits<Real<T>>::epsilon())));
       if (!std::isfinite(residual)) return std::numeric_limits<double>::infinity();
     }
     return worst;
@@ -199,14 +214,13 @@ class GpuMultifrontalOf : public test::GpuTest {
 
   static std::vector<T> right_hand_side(std::int64_t n, std::int64_t columns) {
     std::mt19937 random(7);
-    std::uniform_real_distribution<double> uniform(-1, 1);
     std::vector<T> b(static_cast<std::size_t>(n * columns));
-    for (T& element : b) element = static_cast<T>(uniform(random));
+    for (T& element : b) element = random_number<T>(random);
     return b;
   }
 };
 
-using Types = testing::Types<float, double>;
+using Types = testing::Types<float, double, std::complex<double>>;
 TYPED_TEST_SUITE(GpuMultifrontalOf, Types);
 
 /// Shapes and orders that reach every class of small fronts, large fronts, and those that are left to
@@ -224,11 +238,12 @@ TYPED_TEST(GpuMultifrontalOf, Cholesky_PositiveDefinite_SmallResidual) {
     const auto factored =
         this->factor(symmetric_positive_definite<TypeParam>(shape, n, 1), FactorKind::cholesky);
     EXPECT_EQ(factored.end, FactorEnd::finished) << "shape " << static_cast<int>(shape) << ", n = " << n;
-    for (const std::int64_t columns : {1, 3}) {
+    for (const auto& [columns, transposed] :
+         {std::pair<std::int64_t, bool>{1, false}, {3, false}, {2, true}}) {
       const auto b = this->right_hand_side(n, columns);
-      const auto x = this->solve(factored, false, b, columns);
-      EXPECT_LT(this->scaled_residual(factored, false, b, x, columns), 30)
-          << "shape " << static_cast<int>(shape) << ", n = " << n;
+      const auto x = this->solve(factored, transposed, b, columns);
+      EXPECT_LT(this->scaled_residual(factored, transposed, b, x, columns), 30)
+          << "shape " << static_cast<int>(shape) << ", n = " << n << (transposed ? ", transposed" : "");
     }
   }
 }
@@ -253,7 +268,8 @@ TYPED_TEST(GpuMultifrontalOf, Lu_ZeroDiagonalInFront_Exchanged) {
   for (std::int64_t i = 0; i < 300; ++i) a(i, i) = 0;
   const auto factored = this->factor(a, FactorKind::lu);
   EXPECT_EQ(factored.end, FactorEnd::finished);
-  EXPECT_EQ(factored.factorization.facts().largest_multiplier, 1);
+  // Complex pivots have the largest |Re| + |Im| of their columns.
+  EXPECT_LE(factored.factorization.facts().largest_multiplier, is_complex<TypeParam> ? 2 : 1);
   const auto b = this->right_hand_side(300, 1);
   EXPECT_LT(this->scaled_residual(factored, false, b, this->solve(factored, false, b, 1), 1), 30);
 }
@@ -303,7 +319,7 @@ TYPED_TEST(GpuMultifrontalOf, NewValues_SmallResidual) {
 template <class T>
 Elements<T> shifted_identity(std::int64_t n, std::int64_t shift) {
   Elements<T> a = general<T>(Shape::dense, n, 8);
-  for (std::int64_t i = 0; i < n; ++i) a((i + shift) % n, i) += static_cast<T>(10 * n);
+  for (std::int64_t i = 0; i < n; ++i) a((i + shift) % n, i) += T(static_cast<Real<T>>(10 * n));
   return a;
 }
 

@@ -152,7 +152,7 @@ IndefiniteFacts IndefiniteMatrix<T>::factor(Cuda& backend, const CancellationTok
                             .work = work.data(),
                             .state = state.data()}};
   const tiles::IndefiniteBatch batch{1, n, n};
-  tiles::allow_two_tiles<T, OneFront<T>>();
+  tiles::allow_tiles<T, OneFront<T>>();
   tiles::start_fronts<T>(fronts, batch);
   const T* const below = work.data() + std::int64_t{2} * block_width * block_width;
   for (int p = 0; p < n && !cancel.stop_requested(); p += block_width) {

@@ -4,6 +4,10 @@
 
 #include "backend/cuda/warp.cuh"
 #include "sparse_direct/multifrontal/cuda/front_plan.hpp"
+#include "support/kernel_arithmetic.cuh"
+#include "support/scalar.hpp"
+
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -49,17 +53,23 @@ __device__ inline int block_warps() {
   return static_cast<int>(blockDim.x) / warp_size;
 }
 
+/// Element (j, i) of a matrix whose factors are of this kind, given element (i, j).
+template <FactorKind kind, class T>
+__device__ T mirrored(T element) {
+  return is_hermitian(kind) ? conj(element) : element;
+}
+
 /// A column's element of the largest magnitude, which is -1 if no element is a number.
 template <class T>
 struct LargestInColumn {
-  T magnitude = -1;
+  Real<T> magnitude = -1;
   int row = 0;
 
   /// Exchanges the elements of a warp for the largest of them, in the first of several such rows.
   __device__ void reduce_warp() {
 #pragma unroll
     for (int delta = warp_size / 2; delta > 0; delta /= 2) {
-      const T other = __shfl_xor_sync(full_warp, magnitude, delta);
+      const Real<T> other = __shfl_xor_sync(full_warp, magnitude, delta);
       const int other_row = __shfl_xor_sync(full_warp, row, delta);
       if (other > magnitude || (other == magnitude && other_row < row)) {
         magnitude = other;
@@ -76,8 +86,8 @@ __device__ void record_failure(const FactorArrays<T>& arrays, int column) {
 
 /// Records the largest of the block's multipliers; all threads of the warp call it.
 template <class T>
-__device__ void record_multiplier(const FactorArrays<T>& arrays, T multiplier) {
-  const T largest = warp_reduce(multiplier, Maximum());
+__device__ void record_multiplier(const FactorArrays<T>& arrays, Real<T> multiplier) {
+  const Real<T> largest = warp_reduce(multiplier, Maximum());
   if (lane_id() == 0 && !(largest <= 1)) {
     atomicMax(&arrays.facts->largest_multiplier,
               static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(largest))));
@@ -108,14 +118,15 @@ __device__ int factor_in_registers(T (&row)[order], int width) {
 #pragma unroll
   for (int c = 0; c < order; ++c) {
     if (c >= width) break;
-    const T pivot = __shfl_sync(full_warp, row[c], c);
+    const Real<T> pivot = LogicalWarp<>::shuffle(static_cast<Real<T>>(real(row[c])), c);
     if (!(pivot > 0) && failed == width) failed = c;
-    const T reciprocal_root = rsqrt(pivot);
-    if (lane >= c) row[c] *= reciprocal_root;
+    const Real<T> reciprocal_root = rsqrt(pivot);
+    if (lane == c) row[c] = T{pivot};
+    if (lane >= c) row[c] = row[c] * reciprocal_root;
 #pragma unroll
     for (int j = c + 1; j < order; ++j) {
-      const T other = __shfl_sync(full_warp, row[c], j);
-      if (lane >= j) row[j] -= row[c] * other;
+      const T other = LogicalWarp<>::shuffle(row[c], j);
+      if (lane >= j) row[j] -= row[c] * conj(other);
     }
   }
   return failed;
@@ -124,21 +135,21 @@ __device__ int factor_in_registers(T (&row)[order], int width) {
 /// LU factorisation without exchanges of a block of `width` <= order <= 32 rows, lane i of a warp holding row
 /// i. Returns the first column whose pivot is zero or not a number, or `width`.
 template <int order, class T>
-__device__ int factor_lu_in_registers(T (&row)[order], int width, T& multiplier) {
+__device__ int factor_lu_in_registers(T (&row)[order], int width, Real<T>& multiplier) {
   const int lane = lane_id();
   int failed = width;
 #pragma unroll
   for (int c = 0; c < order; ++c) {
     if (c >= width) break;
-    const T pivot = __shfl_sync(full_warp, row[c], c);
-    if (!(fabs(pivot) > 0) && failed == width) failed = c;
+    const T pivot = LogicalWarp<>::shuffle(row[c], c);
+    if (!(cabs1(pivot) > 0) && failed == width) failed = c;
     if (lane > c) {
       row[c] /= pivot;
-      multiplier = fmax(multiplier, fabs(row[c]));
+      multiplier = fmax(multiplier, cabs1(row[c]));
     }
 #pragma unroll
     for (int j = c + 1; j < order; ++j) {
-      const T other = __shfl_sync(full_warp, row[j], c);
+      const T other = LogicalWarp<>::shuffle(row[j], c);
       if (lane > c) row[j] -= row[c] * other;
     }
   }

@@ -27,7 +27,8 @@ namespace echelon::sparse_direct::gpu {
 
 /// Most pivots of a large front that the kernels of this folder eliminate; fronts with more are factored by
 /// cuSOLVER, one after the other.
-inline constexpr int step_kernel_pivots = 768;
+template <class T>
+inline constexpr int step_kernel_pivots = is_complex<T> ? 384 : 768;
 /// Least multiplications of a Schur complement for which cuBLAS is called for a single front.
 inline constexpr double single_product = 5e7;
 
@@ -38,8 +39,8 @@ struct ScatterRow {
   const std::int32_t* columns;
   const T* values;
   const std::int64_t* offsets;
-  const T* row_scale;
-  const T* column_scale;
+  const Real<T>* row_scale;
+  const Real<T>* column_scale;
   T* factor;
   __device__ void operator()(std::int64_t i) const {
     for (std::int64_t e = row_offsets[i]; e < row_offsets[i + 1]; ++e) {
@@ -179,12 +180,12 @@ void FactorState<T>::eliminate_by_vendor(std::int32_t place) {
   if constexpr (kind == FactorKind::cholesky) {
     lapack->potrf(front.pivots, panel, front.rows);
     record_vendor_failure<<<1, 1, 0, stream()>>>(arrays(), lapack->info(), front.first);
-    lapack->trsm_right(true, false, border, front.pivots, panel, front.rows, below, front.rows);
+    lapack->trsm_right(Operation::adjoint, false, border, front.pivots, panel, front.rows, below, front.rows);
   } else {
     T* const row_panel = factor.data() + front.row_panel;
     lapack->getrf(front.pivots, panel, front.rows, exchanges.data() + front.first);
     record_vendor_failure<<<1, 1, 0, stream()>>>(arrays(), lapack->info(), front.first);
-    lapack->trsm_right(false, false, border, front.pivots, panel, front.rows, below, front.rows);
+    lapack->trsm_right(Operation::none, false, border, front.pivots, panel, front.rows, below, front.rows);
     count_from_zero<<<divide_up(front.pivots, tile_threads), tile_threads, 0, stream()>>>(
         front.pivots, exchanges.data() + front.first);
     find_positions<<<1, tile_threads, 0, stream()>>>(arrays(), order.data() + place, pivot_order.data());
@@ -194,7 +195,8 @@ void FactorState<T>::eliminate_by_vendor(std::int32_t place) {
                        tile_threads, 0, stream()>>>(border, row_panel, pivot_order.data() + front.first,
                                                     scratch.data());
     backend.copy(border * front.pivots, scratch.data(), row_panel);
-    lapack->trsm_right(true, true, border, front.pivots, panel, front.rows, row_panel, border);
+    lapack->trsm_right(Operation::transpose, true, border, front.pivots, panel, front.rows, row_panel,
+                       border);
     record_multipliers<<<grid(64, 1), tile_threads, 0, stream()>>>(arrays(), order.data() + place);
   }
   check(cudaGetLastError());
@@ -238,9 +240,11 @@ void FactorState<T>::invert() {
   const int pivots = pivots_of(0);
   const auto count = static_cast<std::int32_t>(large_places.size());
   const int triangles = kind == FactorKind::lu ? 2 : 1;
-  constexpr std::size_t bytes = sizeof(T) * smallest_inverse_order * smallest_inverse_order;
+  constexpr std::size_t bytes =
+      has_shared_inverse<T> ? sizeof(T) * smallest_inverse_order * smallest_inverse_order : 0;
   const auto kernel = invert_diagonal_blocks<T, kind>;
   allow_shared_memory(kernel);
+  allow_shared_memory(complete_inverses<T>);
   for_each_grid(count, [&](std::int32_t first, std::int32_t fronts) {
     kernel<<<grid(divide_up(pivots, smallest_inverse_order), fronts, triangles), smallest_inverse_order,
              bytes, stream()>>>(arrays(), large_fronts.data() + first, inverses.data());
@@ -251,8 +255,9 @@ void FactorState<T>::invert() {
          InverseBlocks(pivots_of(static_cast<std::size_t>(larger))).order > smallest_inverse_order)
     ++larger;
   for_each_grid(larger, [&](std::int32_t first, std::int32_t fronts) {
-    complete_inverses<<<grid(divide_up(pivots, inverse_columns), fronts, triangles), inverse_threads, 0,
-                        stream()>>>(arrays(), large_fronts.data() + first, inverses.data());
+    complete_inverses<<<grid(divide_up(pivots, inverse_columns), fronts, triangles), inverse_threads,
+                        sizeof(InverseScratch<T>), stream()>>>(arrays(), large_fronts.data() + first,
+                                                               inverses.data());
     check(cudaGetLastError());
   });
 }
@@ -269,7 +274,7 @@ void FactorState<T>::factor_large(const FrontLevel& level) {
           arrays(), order.data() + level.large_begin);
   check(cudaGetLastError());
   std::int32_t place = level.large_begin;
-  while (place < level.large_end && front_at(place).pivots > step_kernel_pivots) {
+  while (place < level.large_end && front_at(place).pivots > step_kernel_pivots<T>) {
     eliminate_by_vendor<kind>(place++);
   }
   if constexpr (of == PivotChoice::diagonal) {
@@ -342,7 +347,8 @@ void FactorState<T>::measure_pivots() {
   if (plan.fronts.empty()) return;
   const auto kernel = plan.kind() == FactorKind::cholesky ? record_pivot_sizes<T, FactorKind::cholesky>
                       : plan.kind() == FactorKind::lu     ? record_pivot_sizes<T, FactorKind::lu>
-                                                          : record_pivot_sizes<T, FactorKind::ldlt>;
+                      : plan.kind() == FactorKind::ldlt   ? record_pivot_sizes<T, FactorKind::ldlt>
+                                                          : record_pivot_sizes<T, FactorKind::hermitian_ldlt>;
   kernel<<<static_cast<unsigned>(plan.fronts.size()), warp_size, 0, stream()>>>(arrays(), diagonal.data());
   check(cudaGetLastError());
 }
@@ -353,7 +359,7 @@ template <class T>
 bool FactorState<T>::eliminate(const CancellationToken& cancel) {
   bool complete = true;
   const auto queue = [&](const CancellationToken& token) {
-    complete = plan.kind() == FactorKind::ldlt ? factor_indefinite(token) : factor_levels(token);
+    complete = has_block_diagonal(plan.kind()) ? factor_indefinite(token) : factor_levels(token);
     if (complete) measure_pivots();
   };
   if (is_recordable && has_factors && choice == PivotChoice::diagonal) {
@@ -393,11 +399,11 @@ bool FactorState<T>::stands() const {
 /// Whether cuSOLVER or cuBLAS take part in the factorisation.
 template <class T>
 bool FactorState<T>::calls_libraries() const {
-  if (plan.kind() == FactorKind::ldlt) return false;
+  if (has_block_diagonal(plan.kind())) return false;
   return std::any_of(plan.fronts.begin(), plan.fronts.end(), [](const Front& front) {
     const double border = front.rows - front.pivots;
     return front.rows > small_orders[small_classes - 1] &&
-           (front.pivots > step_kernel_pivots || border * border * front.pivots >= single_product);
+           (front.pivots > step_kernel_pivots<T> || border * border * front.pivots >= single_product);
   });
 }
 
@@ -405,14 +411,14 @@ bool FactorState<T>::calls_libraries() const {
 template <class T>
 void FactorState<T>::reserve() {
   if (stack.size() == 0) stack = Array<T>(backend.device(), plan.stack_entries + plan.border_entries);
-  if (plan.kind() == FactorKind::ldlt) {
+  if (has_block_diagonal(plan.kind())) {
     if (!indefinite) indefinite.emplace(backend, plan);
     return;
   }
   std::int64_t exchanged = 0;  // elements of the largest row panel whose columns are exchanged
   int pivots = 0;              // of the largest front that cuSOLVER factors
   for (const Front& front : plan.fronts) {
-    if (front.rows <= small_orders[small_classes - 1] || front.pivots <= step_kernel_pivots) continue;
+    if (front.rows <= small_orders[small_classes - 1] || front.pivots <= step_kernel_pivots<T>) continue;
     pivots = std::max(pivots, front.pivots);
     exchanged = std::max(exchanged, std::int64_t{front.rows - front.pivots} * front.pivots);
   }

@@ -15,8 +15,8 @@
 
 namespace echelon::sparse_direct::gpu {
 
-/// Copies target[target_position[i]] = scale[i] * source[source_position[i]] for n elements of several
-/// columns.
+/// Copies target[target_position[i]] = scale[i] * source[source_position[i]], or its conjugate, for n
+/// elements of several columns.
 template <class T>
 struct PermuteAndScale {
   std::int64_t n;
@@ -26,13 +26,15 @@ struct PermuteAndScale {
   T* target;
   std::int64_t leading_target;
   const std::int32_t* target_position;  ///< nullptr: i
-  const T* scale;                       ///< nullptr: 1
+  const Real<T>* scale;                 ///< nullptr: 1
+  bool conjugates = false;
   __device__ void operator()(std::int64_t index) const {
     const std::int64_t column = index / n;
     const std::int64_t i = index % n;
     const std::int64_t from = source_position == nullptr ? i : source_position[i];
     const std::int64_t to = target_position == nullptr ? i : target_position[i];
-    const T element = source[from + column * leading_source];
+    const T given = source[from + column * leading_source];
+    const T element = conjugates ? conj(given) : given;
     target[to + column * leading_target] = scale == nullptr ? element : scale[i] * element;
   }
 };
@@ -78,11 +80,13 @@ void FactorState<T>::solve(bool transposed, std::int64_t columns, const T* B, st
   const Array<std::int32_t>& in = transposed ? column_places : row_places;
   const Array<std::int32_t>& out = transposed ? row_places : column_places;
   const bool scaled = equilibrated == Equilibrated::no;
-  const T* const in_scale = scaled ? (transposed ? column_scale : row_scale).data() : nullptr;
-  const T* const out_scale = scaled ? (transposed ? row_scale : column_scale).data() : nullptr;
+  const Real<T>* const in_scale = scaled ? (transposed ? column_scale : row_scale).data() : nullptr;
+  const Real<T>* const out_scale = scaled ? (transposed ? row_scale : column_scale).data() : nullptr;
+  // The transpose of a Hermitian matrix is its conjugate. substitute() leaves the conjugate of x = A^-1 b.
+  const bool hermitian = is_hermitian(plan.kind());
   if (n > rows()) own.fill(n * columns, T{}, space.x);
-  own.for_each(rows() * columns,
-               PermuteAndScale<T>{rows(), B, leading_b, nullptr, space.x, n, in.data(), in_scale});
+  own.for_each(rows() * columns, PermuteAndScale<T>{rows(), B, leading_b, nullptr, space.x, n, in.data(),
+                                                    in_scale, hermitian && transposed});
   const SubstitutionArrays<T> arrays{.fronts = fronts.data(),
                                      .order = order.data(),
                                      .children = children.data(),
@@ -104,8 +108,8 @@ void FactorState<T>::solve(bool transposed, std::int64_t columns, const T* B, st
   const SubstitutionTasks forward{forward_tasks.data(), forward_tasks.size(), columns, space.next};
   const SubstitutionTasks backward{backward_tasks.data(), backward_tasks.size(), columns, space.next + 1};
   substitute(plan.kind(), transposed, arrays, forward, backward);
-  own.for_each(rows() * columns,
-               PermuteAndScale<T>{rows(), space.x, n, out.data(), X, leading_x, nullptr, out_scale});
+  own.for_each(rows() * columns, PermuteAndScale<T>{rows(), space.x, n, out.data(), X, leading_x, nullptr,
+                                                    out_scale, hermitian && !transposed});
 }
 
 }  // namespace echelon::sparse_direct::gpu

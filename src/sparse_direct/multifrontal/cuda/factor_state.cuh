@@ -49,12 +49,13 @@ DeviceFactorMemory memory_of(const FrontPlan& plan, std::int64_t nonzeros) {
       static_cast<std::size_t>(plan.stack_entries + plan.border_entries + plan.work_entries) * sizeof(T);
   const FrontLayout& layout = plan.layout;
   const std::size_t copies = plan.kind() == FactorKind::lu ? 2 : 1;  // one for kept pivots
-  memory.maps =
-      bytes_of(plan.fronts) + bytes_of(plan.forward) + bytes_of(plan.backward) + bytes_of(layout.children) +
-      bytes_of(plan.order) + (1 + copies) * bytes_of(layout.position_in_parent) +
-      copies * static_cast<std::size_t>(nonzeros) * 8 +
-      static_cast<std::size_t>(plan.n()) * (2 * sizeof(T) + 8 + (plan.kind() == FactorKind::lu ? 12 : 0) +
-                                            (plan.kind() == FactorKind::ldlt ? 8 + 2 * sizeof(T) : 0));
+  memory.maps = bytes_of(plan.fronts) + bytes_of(plan.forward) + bytes_of(plan.backward) +
+                bytes_of(layout.children) + bytes_of(plan.order) +
+                (1 + copies) * bytes_of(layout.position_in_parent) +
+                copies * static_cast<std::size_t>(nonzeros) * 8 +
+                static_cast<std::size_t>(plan.n()) *
+                    (2 * sizeof(Real<T>) + 8 + (plan.kind() == FactorKind::lu ? 12 : 0) +
+                     (has_block_diagonal(plan.kind()) ? 8 + 2 * sizeof(T) : 0));
   return memory;
 }
 
@@ -69,14 +70,14 @@ struct FactorState {
   Array<Front> fronts;  ///< and those of the borders
   Array<std::int32_t> children, relative, border_rows, order, exchanges, position, pivot_order;
   Array<std::int32_t> row_places, column_places;
-  Array<T> row_scale, column_scale;
+  Array<Real<T>> row_scale, column_scale;
   Array<std::int64_t> offsets;
   Array<SubstitutionTask> forward_tasks, backward_tasks;
   Array<T> factor, inverses, stack, scratch;
   Array<T> diagonal;  // of D, two elements a column: on the diagonal, and below it
   Array<PivotFacts> facts;
   std::optional<DeviceLapack<T>> lapack;
-  std::optional<IndefiniteFactorization<T>> indefinite;  // of FactorKind::ldlt
+  std::optional<IndefiniteFactorization<T>> indefinite;  // of factors with a D
   std::vector<std::int32_t> large_places;  // of the large fronts in the order, with their pivots descending
   Array<std::int32_t> large_fronts;
   std::optional<Branches> branches;  // for the size classes of a level
@@ -92,7 +93,7 @@ struct FactorState {
   FactorState(const Device& device, FrontPlan front_plan) : backend(device), plan(std::move(front_plan)) {}
 
   void allocate(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> column_indices,
-                std::span<const T> row_scales, std::span<const T> column_scales);
+                std::span<const Real<T>> row_scales, std::span<const Real<T>> column_scales);
   /// Whether LU keeps the pivots of earlier values.
   [[nodiscard]] bool keeps_pivots() const {
     return plan.kind() == FactorKind::lu && choice == PivotChoice::diagonal;
@@ -145,13 +146,13 @@ struct FactorState {
 /// Copies the lists of the plan to the device, and releases those that the host does not need any more.
 template <class T>
 void FactorState<T>::allocate(std::span<const std::int64_t> row_offsets,
-                              std::span<const std::int32_t> column_indices, std::span<const T> row_scales,
-                              std::span<const T> column_scales) {
+                              std::span<const std::int32_t> column_indices,
+                              std::span<const Real<T>> row_scales, std::span<const Real<T>> column_scales) {
   const Device& device = backend.device();
   const FactorKind kind = plan.kind();
   const std::int64_t n = std::ssize(row_offsets) - 1;
   allocated = memory_of<T>(plan, std::ssize(column_indices));
-  const std::vector<T> ones(row_scales.empty() ? static_cast<std::size_t>(n) : 0, T{1});
+  const std::vector<Real<T>> ones(row_scales.empty() ? static_cast<std::size_t>(n) : 0, 1);
   FrontLayout& layout = plan.layout;
   const RootsOfBorders roots = roots_of_borders(plan);
   fronts = to_device(device, plan.fronts, border_fronts(plan, roots));
@@ -166,15 +167,15 @@ void FactorState<T>::allocate(std::span<const std::int64_t> row_offsets,
   const std::vector<std::int32_t> columns_at = places_in(layout.tree.permutation, n);
   row_places = to_device<std::int32_t>(device, rows_at);
   column_places = to_device<std::int32_t>(device, columns_at);
-  row_scale = to_device<T>(device, row_scales.empty() ? ones : row_scales);
-  column_scale = to_device<T>(device, column_scales.empty() ? ones : column_scales);
+  row_scale = to_device<Real<T>>(device, row_scales.empty() ? ones : row_scales);
+  column_scale = to_device<Real<T>>(device, column_scales.empty() ? ones : column_scales);
   offsets = to_device<std::int64_t>(device,
                                     element_offsets(plan, row_offsets, column_indices, rows_at, columns_at));
   forward_tasks = to_device<SubstitutionTask>(device, plan.forward);
   backward_tasks = to_device<SubstitutionTask>(device, plan.backward);
   factor = Array<T>(device, plan.factor_entries);
   inverses = Array<T>(device, plan.inverse_entries);
-  diagonal = Array<T>(device, kind == FactorKind::ldlt ? 2 * plan.n() : 0);
+  diagonal = Array<T>(device, has_block_diagonal(kind) ? 2 * plan.n() : 0);
   facts = Array<PivotFacts>(device, 1);
   list_large_fronts();
   lapack.emplace(device);
@@ -206,7 +207,7 @@ FrontPlan plan_tree(FactorKind kind, SymbolicFactor tree, std::span<const std::i
                     std::span<const std::int32_t> borders = {}) {
   tree = without_border_front(std::move(tree));
   std::vector<std::int32_t> spare;
-  if (kind == FactorKind::ldlt) {
+  if (has_block_diagonal(kind)) {
     SpareSymbolic with_spare = add_spare_pivots(std::move(tree));
     tree = std::move(with_spare.symbolic);
     spare = std::move(with_spare.spare);

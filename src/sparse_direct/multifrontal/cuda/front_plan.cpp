@@ -266,7 +266,7 @@ FrontPlan plan_fronts(FrontLayout layout, std::int64_t element_size, std::span<c
   lay_out_updates(plan);
   lay_out_inverses(plan);
   plan_substitution(plan);
-  if (plan.kind() == FactorKind::ldlt) lay_out_work(plan);
+  if (has_block_diagonal(plan.kind())) lay_out_work(plan);
   return plan;
 }
 

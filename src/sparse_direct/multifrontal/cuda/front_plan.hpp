@@ -29,7 +29,7 @@ struct Front {
   std::int32_t first = 0;        ///< first pivot's column of the permuted matrix
   std::int32_t child_begin = 0;  ///< in FrontLayout::children
   std::int32_t child_end = 0;
-  std::int32_t spare = 0;      ///< the first spare pivot, of FactorKind::ldlt; without any, `pivots`
+  std::int32_t spare = 0;      ///< the first spare pivot, of factors with a D; without any, `pivots`
   std::int64_t panel = 0;      ///< offset in the factor
   std::int64_t row_panel = 0;  ///< offset in the factor
   std::int64_t update = 0;     ///< offset in the stack
@@ -43,7 +43,7 @@ struct Front {
   std::int64_t grandparent_counters = 0;
   std::int32_t awaited_grandparent = 0;  ///< tasks of the parent's parent, backward
   std::int32_t border_in_parent = 0;  ///< rows of the border that are pivots of the parent, which come first
-  std::int64_t work = 0;  ///< offset of its working memory in that of a level, for FactorKind::ldlt
+  std::int64_t work = 0;  ///< offset of its working memory in that of a level, for factors with a D
 };
 
 /// Fronts of one level by size: [small_begin[c], small_begin[c + 1]) of FrontPlan::order fit class c of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// L D L^T factorisation of fronts, level by level, by the kernels of dense/tiles.
+/// L D L^T and L D L^H factorisations of fronts, level by level, by the kernels of dense/tiles.
 #pragma once
 
 #include "backend/cuda/branches.cuh"
@@ -26,6 +26,7 @@ struct IndefiniteFronts {
   std::int32_t* pivot_order;
   T* work;
   tiles::IndefiniteState<T>* states;
+  TriangleMirror mirror;
 
   __device__ tiles::IndefiniteFront<T> operator()(int i) const {
     const Front& front = arrays.fronts[list[i]];
@@ -36,6 +37,7 @@ struct IndefiniteFronts {
             .pivots = front.pivots,
             .spare = front.spare,
             .first = front.first,
+            .mirror = mirror,
             .diagonal = diagonal + std::int64_t{2} * front.first,
             .order = pivot_order + front.first,
             .inverses = nullptr,
@@ -54,12 +56,12 @@ __global__ void invert_orders(FactorArrays<T> arrays, const std::int32_t* pivot_
 
 /// Solves x = D^-1 x in the first n elements of several right-hand sides. Queued.
 template <class T>
-void solve_with_diagonal(std::int64_t n, std::int64_t columns, const T* diagonal, T* x,
+void solve_with_diagonal(TriangleMirror mirror, std::int64_t n, std::int64_t columns, const T* diagonal, T* x,
                          std::int64_t leading) {
   if (n == 0) return;
   const dim3 grid(static_cast<unsigned>((n + tile_threads - 1) / tile_threads),
                   static_cast<unsigned>(columns));
-  tiles::solve_indefinite_diagonal<<<grid, tile_threads, 0, stream()>>>(n, diagonal, x, leading);
+  tiles::solve_indefinite_diagonal<<<grid, tile_threads, 0, stream()>>>(mirror, n, diagonal, x, leading);
   check(cudaGetLastError());
 }
 
@@ -73,7 +75,7 @@ class IndefiniteFactorization {
         work_(backend.device(), plan.work_entries),
         states_(backend.device(), largest_level(plan)),
         facts_(backend.device(), 1) {
-    tiles::allow_two_tiles<T, IndefiniteFronts<T>>();
+    tiles::allow_tiles<T, IndefiniteFronts<T>>();
   }
 
   /// Before the first level. Queued.
@@ -87,10 +89,10 @@ class IndefiniteFactorization {
     const std::int32_t first = level.small_begin[0];
     for_each_batch(level, [&](std::int32_t begin, std::int32_t end) {
       const bool is_last = end == level.large_end;
-      factor_batch(
-          begin, end,
-          {arrays, order + begin, diagonal, pivot_order, work_.data(), states_.data() + (begin - first)},
-          is_last || !branches.has_free() ? stream() : branches.branch());
+      factor_batch(begin, end,
+                   {arrays, order + begin, diagonal, pivot_order, work_.data(),
+                    states_.data() + (begin - first), TriangleMirror{is_hermitian(plan_.kind())}},
+                   is_last || !branches.has_free() ? stream() : branches.branch());
     });
     branches.join();
   }

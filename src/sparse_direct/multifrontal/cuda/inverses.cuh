@@ -34,10 +34,15 @@ struct InvertedTriangle {
 /// Rows of a diagonal block that invert_diagonal_blocks keeps in shared memory at a time.
 inline constexpr int inverse_rows = 16;
 
+/// Whether shared memory has room for the inverse of a block of order smallest_inverse_order.
+template <class T>
+inline constexpr bool has_shared_inverse = !is_complex<T>;
+
 /// Computes inverses of the diagonal blocks of order smallest_inverse_order, which lie on the diagonals of
 /// the blocks whose inverses are stored: of L, and of the transpose of U if blockIdx.z is 1. blockIdx.x:
-/// number of the block in the front. Each of smallest_inverse_order threads computes one column; dynamic
-/// shared memory for smallest_inverse_order squared elements.
+/// number of the block in the front. Each of smallest_inverse_order threads computes one column, and reads
+/// its elements again from dynamic shared memory for smallest_inverse_order squared elements, if there is
+/// room.
 template <class T, FactorKind kind>
 __global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list, T* inverses) {
   constexpr int order = smallest_inverse_order;
@@ -63,11 +68,14 @@ __global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_
     __syncthreads();
     for (int r = 0; r < count; ++r) {
       const int i = first + r;
+      if (j >= width) continue;
       T sum = i == j ? T{1} : T{};
-      for (int c = 0; c < i; ++c) sum -= rows[r][c] * X[c * order + j];
+      for (int c = 0; c < i; ++c)
+        sum -= rows[r][c] *
+               (has_shared_inverse<T> ? X[c * order + j] : triangle.inverse(block, place + c, place + j));
       if (!unit_diagonal) sum /= rows[r][i];
-      X[i * order + j] = sum;
-      if (j < width) triangle.inverse(block, place + i, place + j) = sum;
+      if (has_shared_inverse<T>) X[i * order + j] = sum;
+      triangle.inverse(block, place + i, place + j) = sum;
     }
   }
 }
@@ -113,22 +121,32 @@ struct InverseProduct {
 #pragma unroll
         for (int r = 0; r < 4; ++r) {
 #pragma unroll
-          for (int c = 0; c < 4; ++c) sums[r][c] += tiles.left[k][row(r)] * tiles.right[k][column(c)];
+          for (int c = 0; c < 4; ++c)
+            multiply_add(sums[r][c], tiles.left[k][row(r)], tiles.right[k][column(c)]);
         }
       }
     }
   }
 };
 
+/// Shared memory of complete_inverses.
+template <class T>
+struct InverseScratch {
+  typename InverseProduct<T>::Tiles tiles;
+  T S[smallest_inverse_order][inverse_columns];
+};
+
 /// Completes the inverses X of blocks larger than smallest_inverse_order, from the inverses on their
 /// diagonals: X(i, j) = -X(i, i) (sum of L(i, k) X(k, j) for j <= k < i), in blocks. blockIdx.x:
-/// inverse_columns columns of the front's pivots.
+/// inverse_columns columns of the front's pivots. Dynamic shared memory for InverseScratch.
 template <class T>
 __global__ void complete_inverses(FactorArrays<T> arrays, const std::int32_t* list, T* inverses) {
   constexpr int order = smallest_inverse_order;
   using Product = InverseProduct<T>;
-  __shared__ typename Product::Tiles tiles;
-  __shared__ T S[order][inverse_columns];
+  extern __shared__ __align__(16) unsigned char storage[];
+  auto& scratch = *reinterpret_cast<InverseScratch<T>*>(storage);
+  auto& tiles = scratch.tiles;
+  auto& S = scratch.S;
   const Front front = arrays.fronts[list[blockIdx.y]];
   const InvertedTriangle<T> X(arrays, front, blockIdx.z == 1, inverses);
   const int column = static_cast<int>(blockIdx.x) * inverse_columns;

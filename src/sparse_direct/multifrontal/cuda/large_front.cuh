@@ -6,6 +6,8 @@
 
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
 
+#include <echelon/matrix/operation.hpp>
+
 #include <cmath>
 
 namespace echelon::sparse_direct::gpu {
@@ -13,9 +15,11 @@ namespace echelon::sparse_direct::gpu {
 inline constexpr int step_columns = 32;
 /// Columns of a front that one block of assemble_large_fronts fills.
 inline constexpr int assembly_columns = 8;
-/// Order of a tile of a product, and columns that it multiplies at a time.
+/// Order of a tile of a product, and columns that it multiplies at a time: those of two products fill the
+/// shared memory of a kernel.
 inline constexpr int tile_order = 64;
-inline constexpr int tile_depth = 16;
+template <class T>
+inline constexpr int tile_depth = is_complex<T> ? 8 : 16;
 inline constexpr int tile_threads = 256;
 /// Rows that one block of the triangular solves of a step takes.
 inline constexpr int solve_rows_per_block = 128;
@@ -73,7 +77,7 @@ __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t
   const FrontElements<T, kind> F(arrays, front);
   for (int j = max(begin, front.pivots) + warp_id(); j < end; j += block_warps()) {
     for (int i = (is_symmetric(kind) ? j : front.pivots) + lane_id(); i < front.rows; i += warp_size) {
-      F(i, j) = 0;
+      F(i, j) = T{};
     }
   }
   __syncthreads();
@@ -108,7 +112,7 @@ __device__ void factor_diagonal_block(const FactorArrays<T>& arrays, const Front
   if constexpr (lower) {
     failed = factor_in_registers(row, width);
   } else {
-    T multiplier = 0;
+    Real<T> multiplier = 0;
     failed = factor_lu_in_registers(row, width, multiplier);
     record_multiplier(arrays, multiplier);
   }
@@ -125,7 +129,7 @@ __global__ void factor_first_diagonal_blocks(FactorArrays<T> arrays, const std::
   factor_diagonal_block<T, kind>(arrays, arrays.fronts[list[blockIdx.y]], 0);
 }
 
-/// Completes L in the step's columns below the diagonal block, X = X L^-T for Cholesky and X = X U^-1 for LU,
+/// Completes L in the step's columns below the diagonal block, X = X L^-H for Cholesky and X = X U^-1 for LU,
 /// and if blockIdx.z is 1, U in its rows to the right, X = L^-1 X. One row or column for each thread.
 template <class T, FactorKind kind>
 __global__ void solve_beside_diagonal(FactorArrays<T> arrays, const std::int32_t* list, int p) {
@@ -152,7 +156,7 @@ __global__ void solve_beside_diagonal(FactorArrays<T> arrays, const std::int32_t
     line = arrays.factor + front.row_panel + (k - front.pivots) + std::int64_t{p} * border;
     stride = border;
   }
-  T multiplier = 0;
+  Real<T> multiplier = 0;
   T x[step_columns];
 #pragma unroll
   for (int c = 0; c < step_columns; ++c) {
@@ -160,10 +164,10 @@ __global__ void solve_beside_diagonal(FactorArrays<T> arrays, const std::int32_t
     T sum = line[c * stride];
 #pragma unroll
     for (int q = 0; q < c; ++q)
-      sum -= x[q] * (kind == FactorKind::cholesky || right ? block[q][c] : block[c][q]);
+      sum -= x[q] * (kind == FactorKind::cholesky || right ? mirrored<kind>(block[q][c]) : block[c][q]);
     x[c] = right ? sum : sum / block[c][c];
     line[c * stride] = x[c];
-    multiplier = fmax(multiplier, fabs(x[c]));
+    multiplier = fmax(multiplier, cabs1(x[c]));
   }
   if (kind == FactorKind::lu && !right) record_multiplier(arrays, multiplier);
 }
@@ -172,11 +176,11 @@ __global__ void solve_beside_diagonal(FactorArrays<T> arrays, const std::int32_t
 /// which have read the column when it returns.
 template <class T>
 __device__ LargestInColumn<T> largest_in_column(const T* column, int begin, int end) {
-  __shared__ T magnitudes[warp_size];
+  __shared__ Real<T> magnitudes[warp_size];
   __shared__ int rows[warp_size];
   LargestInColumn<T> largest{-1, begin};
   for (int i = begin + static_cast<int>(threadIdx.x); i < end; i += static_cast<int>(blockDim.x)) {
-    const T magnitude = fabs(column[i]);
+    const Real<T> magnitude = cabs1(column[i]);
     if (magnitude > largest.magnitude) largest = {magnitude, i};
   }
   largest.reduce_warp();
@@ -211,7 +215,7 @@ __global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* li
       S[i + j * height] = block[i + std::int64_t{j} * front.rows];
   }
   __syncthreads();
-  T multiplier = 0;
+  Real<T> multiplier = 0;
   for (int c = 0; c < width; ++c) {
     const auto [magnitude, row] = largest_in_column(S + c * height, c, height);
     if (thread == 0) {
@@ -228,7 +232,7 @@ __global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* li
     for (int i = c + 1 + thread; i < height; i += threads) {
       const T l = S[i + c * height] / pivot;
       S[i + c * height] = l;
-      multiplier = fmax(multiplier, fabs(l));
+      multiplier = fmax(multiplier, cabs1(l));
       for (int j = c + 1; j < width; ++j) S[i + j * height] -= l * S[c + j * height];
     }
     __syncthreads();
@@ -321,7 +325,7 @@ __global__ void solve_borders(FactorArrays<T> arrays, const std::int32_t* list, 
     }
     return;
   }
-  T multiplier = 0;
+  Real<T> multiplier = 0;
   if (inside) {
     T* const row = panel + front.pivots + i;
 #pragma unroll
@@ -331,19 +335,21 @@ __global__ void solve_borders(FactorArrays<T> arrays, const std::int32_t* list, 
 #pragma unroll
       for (int q = 0; q < c; ++q) sum -= x[q] * block[c][q];
       x[c] = sum / block[c][c];
-      multiplier = fmax(multiplier, fabs(x[c]));
+      multiplier = fmax(multiplier, cabs1(x[c]));
       row[std::int64_t{p + c} * front.rows] = x[c];
     }
   }
   record_multiplier(arrays, multiplier);
 }
 
-/// Computes C = C - A B^T in a tile at (row, column), where A has `rows` rows, B has `columns` rows and both
-/// have `depth` columns; or C = C - A B if B is stored by columns (transposed = false). Elements above the
-/// diagonal of C do not change if `lower` is set. Each of tile_threads threads of a block computes 4 by 4
-/// elements.
-template <class T, bool transposed>
+/// Computes C = C - A op(B) in a tile at (row, column), where A has `rows` rows and `depth` columns, and
+/// op(B) has `columns` columns. Elements above the diagonal of C do not change if `lower` is set. Each of
+/// tile_threads threads of a block computes 4 by 4 elements.
+template <class T, Operation operation>
 struct TileProduct {
+  static constexpr int depth_of_tile = tile_depth<T>;
+  using Tile = T[depth_of_tile][tile_order];
+
   const T* A;
   const T* B;
   T* C;
@@ -355,36 +361,36 @@ struct TileProduct {
   int depth;
   bool lower;
 
-  __device__ void load(T (&a)[tile_depth][tile_order], T (&b)[tile_depth][tile_order], int row, int column,
-                       int k) const {
-    for (int t = static_cast<int>(threadIdx.x); t < tile_order * tile_depth; t += tile_threads) {
+  __device__ void load(Tile& a, Tile& b, int row, int column, int k) const {
+    for (int t = static_cast<int>(threadIdx.x); t < tile_order * depth_of_tile; t += tile_threads) {
       const int i = t % tile_order;
       const int q = t / tile_order;
       a[q][i] = row + i < rows && k + q < depth ? A[row + i + (k + q) * leading_a] : T{};
-      if constexpr (transposed) {
-        b[q][i] = column + i < columns && k + q < depth ? B[column + i + (k + q) * leading_b] : T{};
+      if constexpr (operation != Operation::none) {
+        const T element = column + i < columns && k + q < depth ? B[column + i + (k + q) * leading_b] : T{};
+        b[q][i] = operation == Operation::adjoint ? conj(element) : element;
       }
     }
-    if constexpr (!transposed) {
-      for (int t = static_cast<int>(threadIdx.x); t < tile_order * tile_depth; t += tile_threads) {
-        const int q = t % tile_depth;
-        const int j = t / tile_depth;
+    if constexpr (operation == Operation::none) {
+      for (int t = static_cast<int>(threadIdx.x); t < tile_order * depth_of_tile; t += tile_threads) {
+        const int q = t % depth_of_tile;
+        const int j = t / depth_of_tile;
         b[q][j] = column + j < columns && k + q < depth ? B[k + q + (column + j) * leading_b] : T{};
       }
     }
   }
 
   __device__ void subtract(int row, int column) const {
-    __shared__ T a[tile_depth][tile_order];
-    __shared__ T b[tile_depth][tile_order];
+    __shared__ Tile a;
+    __shared__ Tile b;
     const int i0 = static_cast<int>(threadIdx.x) % 16;
     const int j0 = static_cast<int>(threadIdx.x) / 16;
     T sums[4][4] = {};
-    for (int k = 0; k < depth; k += tile_depth) {
+    for (int k = 0; k < depth; k += depth_of_tile) {
       load(a, b, row, column, k);
       __syncthreads();
 #pragma unroll
-      for (int q = 0; q < tile_depth; ++q) {
+      for (int q = 0; q < depth_of_tile; ++q) {
         T left[4];
         T right[4];
 #pragma unroll
@@ -395,7 +401,7 @@ struct TileProduct {
 #pragma unroll
         for (int u = 0; u < 4; ++u) {
 #pragma unroll
-          for (int t = 0; t < 4; ++t) sums[u][t] += left[t] * right[u];
+          for (int t = 0; t < 4; ++t) multiply_add(sums[u][t], left[t], right[u]);
         }
       }
       __syncthreads();
@@ -431,16 +437,16 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
   if (blockIdx.z == 1) {
     if (row >= border) return;
     T* const row_panel = arrays.factor + front.row_panel;
-    const TileProduct<T, true> product{.A = row_panel + std::int64_t{p} * border,
-                                       .B = panel + begin + p * leading,
-                                       .C = row_panel + std::int64_t{begin} * border,
-                                       .leading_a = border,
-                                       .leading_b = leading,
-                                       .leading_c = border,
-                                       .rows = border,
-                                       .columns = columns,
-                                       .depth = width,
-                                       .lower = false};
+    const TileProduct<T, Operation::transpose> product{.A = row_panel + std::int64_t{p} * border,
+                                                       .B = panel + begin + p * leading,
+                                                       .C = row_panel + std::int64_t{begin} * border,
+                                                       .leading_a = border,
+                                                       .leading_b = leading,
+                                                       .leading_c = border,
+                                                       .rows = border,
+                                                       .columns = columns,
+                                                       .depth = width,
+                                                       .lower = false};
     product.subtract(row, column);
     return;
   }
@@ -450,28 +456,28 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
   T* const target = panel + begin + begin * leading;
   if constexpr (kind == FactorKind::cholesky) {
     if (row + tile_order <= column) return;
-    const TileProduct<T, true> product{.A = left,
-                                       .B = left,
-                                       .C = target,
-                                       .leading_a = leading,
-                                       .leading_b = leading,
-                                       .leading_c = leading,
-                                       .rows = rows,
-                                       .columns = columns,
-                                       .depth = width,
-                                       .lower = true};
+    const TileProduct<T, Operation::adjoint> product{.A = left,
+                                                     .B = left,
+                                                     .C = target,
+                                                     .leading_a = leading,
+                                                     .leading_b = leading,
+                                                     .leading_c = leading,
+                                                     .rows = rows,
+                                                     .columns = columns,
+                                                     .depth = width,
+                                                     .lower = true};
     product.subtract(row, column);
   } else {
-    const TileProduct<T, false> product{.A = left,
-                                        .B = panel + p + begin * leading,
-                                        .C = target,
-                                        .leading_a = leading,
-                                        .leading_b = leading,
-                                        .leading_c = leading,
-                                        .rows = rows,
-                                        .columns = columns,
-                                        .depth = width,
-                                        .lower = false};
+    const TileProduct<T, Operation::none> product{.A = left,
+                                                  .B = panel + p + begin * leading,
+                                                  .C = target,
+                                                  .leading_a = leading,
+                                                  .leading_b = leading,
+                                                  .leading_c = leading,
+                                                  .rows = rows,
+                                                  .columns = columns,
+                                                  .depth = width,
+                                                  .lower = false};
     product.subtract(row, column);
   }
   if (choice == PivotChoice::largest || blockIdx.x != 0) return;
@@ -492,16 +498,17 @@ __global__ void update_schur_complements(FactorArrays<T> arrays, const std::int3
   if (lower && row < column) return;
   const T* const left = arrays.factor + front.panel + front.pivots;
   const T* const right = lower ? left : arrays.factor + front.row_panel;
-  const TileProduct<T, true> product{.A = left,
-                                     .B = right,
-                                     .C = arrays.stack + front.update,
-                                     .leading_a = front.rows,
-                                     .leading_b = lower ? front.rows : border,
-                                     .leading_c = border,
-                                     .rows = border,
-                                     .columns = border,
-                                     .depth = front.pivots,
-                                     .lower = lower};
+  constexpr Operation operation = lower ? Operation::adjoint : Operation::transpose;
+  const TileProduct<T, operation> product{.A = left,
+                                          .B = right,
+                                          .C = arrays.stack + front.update,
+                                          .leading_a = front.rows,
+                                          .leading_b = lower ? front.rows : border,
+                                          .leading_c = border,
+                                          .rows = border,
+                                          .columns = border,
+                                          .depth = front.pivots,
+                                          .lower = lower};
   product.subtract(row, column);
 }
 

@@ -19,11 +19,13 @@ struct DevicePivotSizes {
     largest = fmax(largest, magnitude);
   }
 
-  /// Adds the first of the two columns of a pivot of order two, whose eigenvalues count.
-  __device__ void add_pair(double a11, double a21, double a22) {
-    const double larger = fabs((a11 + a22) / 2) + hypot((a11 - a22) / 2, a21);
+  /// Adds a pivot of order two, whose eigenvalues count; for a complex symmetric one a bound of the larger
+  /// eigenvalue, and the determinant divided by it.
+  template <class T>
+  __device__ void add_pair(T a11, T a12, T a21, T a22) {
+    const double larger = magnitude(a11 + a22) / 2 + hypot(magnitude(a11 - a22) / 2, magnitude(a21));
     add(larger);
-    add(fabs(a11 / larger * a22 - a21 / larger * a21));
+    add(magnitude(a11 / larger * a22 - a12 / larger * a21));
   }
 };
 
@@ -34,17 +36,18 @@ __global__ void record_pivot_sizes(FactorArrays<T> arrays, const T* diagonal) {
   const Front& front = arrays.fronts[blockIdx.x];
   DevicePivotSizes sizes;
   for (int c = static_cast<int>(threadIdx.x); c < front.pivots; c += static_cast<int>(blockDim.x)) {
-    if constexpr (kind == FactorKind::ldlt) {
+    if constexpr (has_block_diagonal(kind)) {
       const T* const D = diagonal + std::int64_t{2} * (front.first + c);
-      if (c > 0 && D[-1] != 0) continue;  // the second column of a pair
-      if (D[1] == 0) {
-        sizes.add(fabs(static_cast<double>(D[0])));
+      if (c > 0 && D[-1] != T{}) continue;  // the second column of a pair
+      if (D[1] == T{}) {
+        sizes.add(magnitude(D[0]));
       } else {
-        sizes.add_pair(D[0], D[1], D[2]);
+        const auto below = static_cast<Dot<T>>(D[1]);
+        sizes.add_pair(static_cast<Dot<T>>(D[0]), mirrored<kind>(below), below, static_cast<Dot<T>>(D[2]));
       }
     } else {
-      const auto pivot = static_cast<double>(arrays.factor[front.panel + std::int64_t{c} * (front.rows + 1)]);
-      sizes.add(kind == FactorKind::cholesky ? pivot * pivot : fabs(pivot));
+      const double pivot = magnitude(arrays.factor[front.panel + std::int64_t{c} * (front.rows + 1)]);
+      sizes.add(kind == FactorKind::cholesky ? pivot * pivot : pivot);
     }
   }
   const double smallest = warp_reduce(sizes.smallest, Minimum());

@@ -34,7 +34,7 @@ __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, co
       if (j < F.pivots) {
         __pipeline_memcpy_async(&F(i, j), &panel[i + j * F.rows], sizeof(T));
       } else if (i >= F.pivots) {
-        F(i, j) = 0;
+        F(i, j) = T{};
       }
     }
   }
@@ -118,7 +118,7 @@ __device__ void factor_diagonal(const FactorArrays<T>& arrays, const Front& fron
   if constexpr (lower) {
     failed = factor_in_registers(row, width);
   } else {
-    T multiplier = 0;
+    Real<T> multiplier = 0;
     failed = factor_lu_in_registers(row, width, multiplier);
     record_multiplier(arrays, multiplier);
   }
@@ -126,7 +126,7 @@ __device__ void factor_diagonal(const FactorArrays<T>& arrays, const Front& fron
 #pragma unroll
   for (int c = 0; c < small_block; ++c) {
     if (lane < width && (lower ? c <= lane : c < width)) F(p + lane, p + c) = row[c];
-    if (lane == c) reciprocals[c] = 1 / row[c];
+    if (lane == c) reciprocals[c] = T{1} / row[c];
   }
 }
 
@@ -137,7 +137,7 @@ __device__ void solve_beside(const FactorArrays<T>& arrays, const SharedFront<T>
                              const T* reciprocals) {
   constexpr bool has_right = kind == FactorKind::lu;
   const int rest = F.rows - p - width;
-  T multiplier = 0;
+  Real<T> multiplier = 0;
   for (int t = static_cast<int>(threadIdx.x); t < (has_right ? 2 : 1) * rest;
        t += static_cast<int>(blockDim.x)) {
     const bool is_row = t < rest;
@@ -149,9 +149,10 @@ __device__ void solve_beside(const FactorArrays<T>& arrays, const SharedFront<T>
       T& element = is_row ? F(k, p + c) : F(p + c, k);
       T sum = element;
 #pragma unroll
-      for (int q = 0; q < c; ++q) sum -= x[q] * (has_right && is_row ? F(p + q, p + c) : F(p + c, p + q));
+      for (int q = 0; q < c; ++q)
+        sum -= x[q] * (has_right && is_row ? F(p + q, p + c) : mirrored<kind>(F(p + c, p + q)));
       x[c] = is_row ? sum * reciprocals[c] : sum;
-      if (is_row) multiplier = fmax(multiplier, fabs(x[c]));
+      if (is_row) multiplier = fmax(multiplier, cabs1(x[c]));
       element = x[c];
     }
   }
@@ -164,7 +165,7 @@ template <class T>
 __device__ LargestInColumn<T> largest_in_column(const SharedFront<T>& F, int c) {
   LargestInColumn<T> largest{-1, c};
   for (int i = c + lane_id(); i < F.pivots; i += warp_size) {
-    const T magnitude = fabs(F(i, c));
+    const Real<T> magnitude = cabs1(F(i, c));
     if (magnitude > largest.magnitude) largest = {magnitude, i};
   }
   largest.reduce_warp();
@@ -177,7 +178,7 @@ template <class T>
 __device__ void factor_pivotal_rows(const FactorArrays<T>& arrays, const Front& front,
                                     const SharedFront<T>& F, int p, int width, int* order, int* exchanges) {
   const int lane = lane_id();
-  T multiplier = 0;
+  Real<T> multiplier = 0;
   for (int c = p; c < p + width; ++c) {
     const auto [magnitude, row] = largest_in_column(F, c);
     __syncwarp();  // all lanes have read the column
@@ -194,11 +195,11 @@ __device__ void factor_pivotal_rows(const FactorArrays<T>& arrays, const Front& 
       F(row, p + lane) = element;
     }
     __syncwarp();
-    const T reciprocal = 1 / F(c, c);
+    const T reciprocal = T{1} / F(c, c);
     for (int i = c + 1 + lane; i < F.pivots; i += warp_size) {
       const T element = F(i, c) * reciprocal;
       F(i, c) = element;
-      multiplier = fmax(multiplier, fabs(element));
+      multiplier = fmax(multiplier, cabs1(element));
       for (int j = c + 1; j < p + width; ++j) F(i, j) -= element * F(c, j);
     }
     __syncwarp();
@@ -227,14 +228,14 @@ __device__ void solve_rows_and_columns(const FactorArrays<T>& arrays, const Shar
       F(p + c, j) = sum;
     }
   }
-  T multiplier = 0;
+  Real<T> multiplier = 0;
   for (int i = F.pivots + thread; i < F.rows; i += threads) {
     for (int c = 0; c < width; ++c) {
       T sum = F(i, p + c);
       for (int q = 0; q < c; ++q) sum -= F(i, p + q) * F(p + q, p + c);
       sum /= F(p + c, p + c);
       F(i, p + c) = sum;
-      multiplier = fmax(multiplier, fabs(sum));
+      multiplier = fmax(multiplier, cabs1(sum));
     }
   }
   record_multiplier(arrays, multiplier);
@@ -257,9 +258,9 @@ __device__ void update_tile(const SharedFront<T>& F, int p, int begin, int first
 #pragma unroll
     for (int t = 0; t < small_tile_columns; ++t) {
       const int column = min(j + t, F.rows - 1);
-      const T b = kind == FactorKind::cholesky ? F(column, q) : F(q, column);
-      sums[0][t] += a0 * b;
-      sums[1][t] += a1 * b;
+      const T b = kind == FactorKind::cholesky ? mirrored<kind>(F(column, q)) : F(q, column);
+      multiply_add(sums[0][t], a0, b);
+      multiply_add(sums[1][t], a1, b);
     }
   }
 #pragma unroll

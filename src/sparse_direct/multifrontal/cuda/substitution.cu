@@ -10,6 +10,8 @@
 #include "sparse_direct/multifrontal/cuda/substitution_large.cuh"
 #include "sparse_direct/multifrontal/cuda/substitution_small.cuh"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 
 namespace echelon::sparse_direct::gpu {
@@ -18,11 +20,10 @@ namespace {
 
 /// Shared memory of a task.
 template <class T>
-struct SubstitutionScratch {
-  union {
-    SmallScratch<T> small;
-    LargeScratch<T> large;
-  };
+union SubstitutionScratch {
+  SmallScratch<T> small;
+  LargeScratch<T> large;
+  __device__ SubstitutionScratch() {}
 };
 
 /// Calls f(task, column) for the tasks that the calling block takes one after the other, until none is left
@@ -46,7 +47,7 @@ __device__ void for_each_task(const SubstitutionTasks& list, F f) {
 }
 
 template <class T, TriangularFactor factor>
-__global__ void __launch_bounds__(substitution_threads, substitution_blocks)
+__global__ void __launch_bounds__(substitution_threads, substitution_blocks<T>)
     substitute_forward(SubstitutionArrays<T> all, SubstitutionTasks list, SubstitutionKind kind) {
   __shared__ SubstitutionScratch<T> scratch;
   for_each_task(list, [&](const SubstitutionTask& task, int column) {
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(substitution_threads, substitution_blocks)
 }
 
 template <class T, TriangularFactor factor>
-__global__ void __launch_bounds__(substitution_threads, substitution_blocks)
+__global__ void __launch_bounds__(substitution_threads, substitution_blocks<T>)
     substitute_backward(SubstitutionArrays<T> all, SubstitutionTasks list, SubstitutionKind kind) {
   __shared__ SubstitutionScratch<T> scratch;
   for_each_task(list, [&](const SubstitutionTask& task, int column) {
@@ -99,6 +100,30 @@ void launch(Kernel kernel, const SubstitutionArrays<T>& arrays, const Substituti
   check(cudaGetLastError());
 }
 
+/// Conjugates the solution of the forward substitution, and the values of x in a border. blockIdx.y: number
+/// of the right-hand side.
+template <class T>
+__global__ void conjugate_solutions(SubstitutionArrays<T> all) {
+  const SubstitutionArrays<T> arrays = all.column(static_cast<int>(blockIdx.y));
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= arrays.leading_x) return;
+  T& element = (i < arrays.interior ? arrays.y : arrays.x)[i];
+  element = conj(element);
+}
+
+/// Prepares the backward substitution with L^T in place of L^H, which leaves the conjugate of x. Real numbers
+/// stay as they are. Queued.
+template <class T>
+void conjugate_between(const SubstitutionArrays<T>& arrays, std::int64_t columns) {
+  if constexpr (is_complex<T>) {
+    if (arrays.leading_x == 0) return;
+    const dim3 grid(static_cast<unsigned>((arrays.leading_x + tile_threads - 1) / tile_threads),
+                    static_cast<unsigned>(columns));
+    conjugate_solutions<<<grid, tile_threads, 0, stream()>>>(arrays);
+    check(cudaGetLastError());
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -108,10 +133,13 @@ void substitute(FactorKind kind, bool transposed, const SubstitutionArrays<T>& a
   constexpr auto upper = TriangularFactor::upper;
   if (kind == FactorKind::cholesky) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = false, .exchange = false});
+    conjugate_between(arrays, forward.columns);
     launch(substitute_backward<T, lower>, arrays, backward, {.unit_diagonal = false, .exchange = false});
-  } else if (kind == FactorKind::ldlt) {
+  } else if (has_block_diagonal(kind)) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = true, .exchange = true});
-    solve_with_diagonal(arrays.interior, forward.columns, arrays.diagonal, arrays.y, arrays.leading_x);
+    solve_with_diagonal({.conjugates = is_hermitian(kind)}, arrays.interior, forward.columns, arrays.diagonal,
+                        arrays.y, arrays.leading_x);
+    if (is_hermitian(kind)) conjugate_between(arrays, forward.columns);
     launch(substitute_backward<T, lower>, arrays, backward, {.unit_diagonal = true, .exchange = true});
   } else if (!transposed) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = true, .exchange = true});
@@ -122,9 +150,10 @@ void substitute(FactorKind kind, bool transposed, const SubstitutionArrays<T>& a
   }
 }
 
-template void substitute(FactorKind, bool, const SubstitutionArrays<double>&, const SubstitutionTasks&,
-                         const SubstitutionTasks&);
-template void substitute(FactorKind, bool, const SubstitutionArrays<float>&, const SubstitutionTasks&,
-                         const SubstitutionTasks&);
+#define ECHELON_INSTANTIATE(T)                                                                       \
+  template void substitute(FactorKind, bool, const SubstitutionArrays<T>&, const SubstitutionTasks&, \
+                           const SubstitutionTasks&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::sparse_direct::gpu

@@ -11,7 +11,8 @@ inline constexpr int substitution_threads = small_fronts_together * warp_size;
 inline constexpr int substitution_warps = small_fronts_together;
 /// Blocks per multiprocessor, for which the compiler limits the registers of a thread: more loads in flight
 /// in each block, or more blocks.
-inline constexpr int substitution_blocks = 3;
+template <class T>
+inline constexpr int substitution_blocks = is_complex<T> ? 2 : 3;
 
 /// Triangular factors of a substitution.
 enum class TriangularFactor : bool {
@@ -100,7 +101,9 @@ struct Contribution {
       : vector(child.vector + child.pivots), relative(child.border), count(child.rows - child.pivots) {}
 };
 
-/// Solves x = A^-1 x, or A^-T x, for the permuted matrix, with the factors of kind `factors`. Queued.
+/// Solves x = A^-1 x, or A^-T x, for the permuted matrix, with factors of this kind. Those of a Hermitian
+/// matrix compute the conjugate of A^-1 x from x and from the conjugates of the values that x has in a
+/// border. Queued.
 template <class T>
 void substitute(FactorKind kind, bool transposed, const SubstitutionArrays<T>& arrays,
                 const SubstitutionTasks& forward, const SubstitutionTasks& backward);

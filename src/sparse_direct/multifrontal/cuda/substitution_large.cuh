@@ -80,10 +80,10 @@ class LargeFront {
     __syncthreads();
     for (int i = front_.pivots + thread(); i < front_.rows; i += substitution_threads) {
       const T* const row = border_.elements + i - front_.pivots;
-      T sum = 0;
+      T sum{};
 #pragma unroll 16
       for (int c = 0; c < front_.pivots; ++c)
-        sum += row[std::int64_t{c} * border_.leading] * scratch_.solved[c];
+        multiply_add(sum, row[std::int64_t{c} * border_.leading], scratch_.solved[c]);
       arrays_.V[front_.vector + i] = scratch_.vector[i] - sum;
     }
     contribute();

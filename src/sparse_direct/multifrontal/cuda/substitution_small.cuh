@@ -16,7 +16,11 @@ struct SmallScratch {
 template <class T, TriangularFactor factor, Direction direction, int slots>
 class SmallFront {
   /// Columns whose elements are loaded together, before the first is needed.
-  static constexpr int together = slots == 1 ? 16 : slots == 2 ? 8 : slots == 3 ? 4 : 3;
+  static constexpr int together = (slots == 1   ? 16
+                                   : slots == 2 ? 8
+                                   : slots == 3 ? 4
+                                                : 3) /
+                                  (is_complex<T> ? 2 : 1);
 
  public:
   __device__ SmallFront(const SubstitutionArrays<T>& arrays, int place, SubstitutionKind kind, T* scratch)
@@ -80,7 +84,7 @@ class SmallFront {
   }
   __device__ __forceinline__ T reciprocal(int k) const {
     if (unit_diagonal_ || row(k) >= front_.pivots) return T{1};
-    return 1 / triangle_(row(k), row(k));
+    return T{1} / triangle_(row(k), row(k));
   }
 
   /// Computes v = the right-hand side at the pivots, after row exchanges if `exchange` is set, plus the
@@ -167,7 +171,7 @@ class SmallFront {
 #pragma unroll
     for (int j = 0; j < slots; ++j) own = j == k ? v[j] : own;
     own *= scale;
-    const T solved = __shfl_sync(full_warp, own, c - k * warp_size);
+    const T solved = LogicalWarp<>::shuffle(own, c - k * warp_size);
 #pragma unroll
     for (int j = 0; j < slots; ++j) {
       v[j] = row(j) == c ? solved : v[j] - e[j] * solved;
@@ -201,7 +205,7 @@ class SmallFront {
         sums[u] = T{};
 #pragma unroll
         for (int j = 0; j < slots; ++j) {
-          if (row(j) < count) sums[u] += column[row(j)] * x[j];
+          if (row(j) < count) multiply_add(sums[u], column[row(j)], x[j]);
         }
       }
 #pragma unroll

@@ -19,7 +19,7 @@ template <class T, int rows>
 class TileSums {
   static constexpr int groups = substitution_threads / rows;
   static constexpr int warp_rows = rows / substitution_warps;
-  static constexpr int loads = 16;  ///< of a thread that are in flight together
+  static constexpr int loads = is_complex<T> ? 8 : 16;  ///< of a thread that are in flight together
 
  public:
   /// Adds the products of `count` rows, whose elements are `leading` apart, in `width` columns with y. Each
@@ -30,7 +30,7 @@ class TileSums {
     const int group = static_cast<int>(threadIdx.x) / rows;
     const T* const row = elements + min(r, count - 1);
 #pragma unroll(loads)
-    for (int c = group; c < width; c += groups) strided_ += row[c * leading] * y[c];
+    for (int c = group; c < width; c += groups) multiply_add(strided_, row[c * leading], y[c]);
   }
 
   /// Adds `count` rows with contiguous elements, `leading` apart: a warp takes warp_rows rows.
@@ -44,7 +44,7 @@ class TileSums {
     for (int c = lane_id(); c < width; c += warp_size) {
       const T factor = y[c];
 #pragma unroll
-      for (int k = 0; k < warp_rows; ++k) contiguous_[k] += row[k][c] * factor;
+      for (int k = 0; k < warp_rows; ++k) multiply_add(contiguous_[k], row[k][c], factor);
     }
   }
 
@@ -67,7 +67,7 @@ class TileSums {
   }
 
  private:
-  T strided_ = 0;
+  T strided_{};
   T contiguous_[warp_rows] = {};
 };
 

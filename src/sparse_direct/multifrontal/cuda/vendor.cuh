@@ -34,11 +34,11 @@ template <class T>
 __global__ void record_multipliers(FactorArrays<T> arrays, const std::int32_t* list) {
   const Front front = arrays.fronts[*list];
   const T* const panel = arrays.factor + front.panel;
-  T largest = 0;
+  Real<T> largest = 0;
   const int warps = static_cast<int>(gridDim.x) * block_warps();
   for (int c = static_cast<int>(blockIdx.x) * block_warps() + warp_id(); c < front.pivots; c += warps) {
     for (int i = front.pivots + lane_id(); i < front.rows; i += warp_size) {
-      largest = fmax(largest, fabs(panel[i + std::int64_t{c} * front.rows]));
+      largest = fmax(largest, cabs1(panel[i + std::int64_t{c} * front.rows]));
     }
   }
   record_multiplier(arrays, largest);

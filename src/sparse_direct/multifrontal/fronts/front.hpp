@@ -2,34 +2,13 @@
 /// Fronts: the dense matrices that a multifrontal factorisation eliminates one after the other.
 #pragma once
 
+#include "support/triangle_mirror.hpp"
+
 #include <echelon/matrix/scalar.hpp>
 
-#include <complex>
 #include <cstdint>
 
 namespace echelon::sparse_direct {
-
-/// How the upper triangle of a matrix follows from the lower one.
-struct TriangleMirror {
-  bool conjugates = false;  ///< the matrix is Hermitian
-
-  /// Element (j, i), given element (i, j).
-  template <class T>
-  [[nodiscard]] T operator()(T element) const {
-    if constexpr (is_complex<T>) {
-      if (conjugates) return std::conj(element);
-    }
-    return element;
-  }
-  /// A diagonal element without the imaginary part that rounding errors leave in a Hermitian matrix.
-  template <class T>
-  [[nodiscard]] T on_diagonal(T element) const {
-    if constexpr (is_complex<T>) {
-      if (conjugates) return element.real();
-    }
-    return element;
-  }
-};
 
 /// Front of an unsymmetric factorisation. Its leading `pivots` rows and columns are fully summed: eliminated
 /// here, or else passed to the parent. All arrays are column-major.
