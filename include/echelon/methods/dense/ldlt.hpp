@@ -14,6 +14,7 @@ struct ECHELON_API LdltOptions {
   static constexpr std::string_view name = "ldlt";
   static constexpr Targets targets = Targets::both;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Scale rows and columns symmetrically first if their magnitudes differ by more than a factor of ten.
   bool equilibrate = true;
   /// Largest number of steps of iterative refinement, 0 to 10.

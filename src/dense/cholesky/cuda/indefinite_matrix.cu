@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/libraries.cuh"
 #include "dense/cholesky/cuda/indefinite_matrix.cuh"
+#include "support/scalar.hpp"
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -41,40 +44,54 @@ struct FindUsersRow {
   }
 };
 
-/// Computes y = S x in the order of the pivots, zero in spare rows.
+/// Computes y = S x, or its conjugate, in the order of the pivots, zero in spare rows.
 template <class T>
 struct GatherPivotOrder {
   const std::int32_t* place;
-  const T* scale;
+  const Real<T>* scale;
+  TriangleMirror mirror;
   const T* x;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t k) const {
     const std::int32_t i = place[k];
-    y[k] = i < 0 ? T{0} : scale == nullptr ? x[i] : scale[i] * x[i];
+    y[k] = i < 0 ? T{} : mirror(scale == nullptr ? x[i] : scale[i] * x[i]);
   }
 };
 /// The inverse of GatherPivotOrder with the same scale.
 template <class T>
 struct ScatterPivotOrder {
   const std::int32_t* place;
-  const T* scale;
+  const Real<T>* scale;
+  TriangleMirror mirror;
   const T* x;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t k) const {
     const std::int32_t i = place[k];
-    if (i >= 0) y[i] = scale == nullptr ? x[k] : scale[i] * x[k];
+    if (i >= 0) y[i] = mirror(scale == nullptr ? x[k] : scale[i] * x[k]);
   }
 };
 
-void subtract_product(cublasHandle_t handle, int rows, int columns, const double* a, int lda, const double* b,
-                      int ldb, double* c, int ldc) {
+/// The operation that turns a lower triangle into the upper one.
+cublasOperation_t form_of(TriangleMirror mirror) {
+  return mirror.conjugates ? CUBLAS_OP_C : CUBLAS_OP_T;
+}
+
+void subtract_product(cublasHandle_t handle, TriangleMirror mirror, int rows, int columns, const Complex* a,
+                      int lda, const Complex* b, int ldb, Complex* c, int ldc) {
+  const cuDoubleComplex minus_one = to_library(Complex{-1});
+  const cuDoubleComplex one = to_library(Complex{1});
+  check(cublasZgemm(handle, CUBLAS_OP_N, form_of(mirror), rows, columns, block_width, &minus_one,
+                    to_library(a), lda, to_library(b), ldb, &one, to_library(c), ldc));
+}
+void subtract_product(cublasHandle_t handle, TriangleMirror /*mirror*/, int rows, int columns,
+                      const double* a, int lda, const double* b, int ldb, double* c, int ldc) {
   const double minus_one = -1;
   const double one = 1;
   check(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, rows, columns, block_width, &minus_one, a, lda, b, ldb,
                     &one, c, ldc));
 }
-void subtract_product(cublasHandle_t handle, int rows, int columns, const float* a, int lda, const float* b,
-                      int ldb, float* c, int ldc) {
+void subtract_product(cublasHandle_t handle, TriangleMirror /*mirror*/, int rows, int columns, const float* a,
+                      int lda, const float* b, int ldb, float* c, int ldc) {
   const float minus_one = -1;
   const float one = 1;
   check(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, rows, columns, block_width, &minus_one, a, lda, b, ldb,
@@ -94,23 +111,31 @@ void solve_with_unit_triangle(cublasHandle_t handle, cublasOperation_t form, int
                     &one, l, leading, x, n));
 }
 
-/// The lower triangle from row and column `begin` on, less L W^T, by block columns.
+void solve_with_unit_triangle(cublasHandle_t handle, cublasOperation_t form, int n, int columns,
+                              const Complex* l, int leading, Complex* x) {
+  const cuDoubleComplex one = to_library(Complex{1});
+  check(cublasZtrsm(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, form, CUBLAS_DIAG_UNIT, n, columns,
+                    &one, to_library(l), leading, to_library(x), n));
+}
+
+/// The lower triangle from row and column `begin` on, less L W^T or L W^H, by block columns.
 template <class T>
-void update_by_vendor(Cuda& backend, Dense<T>& matrix, int begin, const T* l, const T* w) {
+void update_by_vendor(Cuda& backend, TriangleMirror mirror, Dense<T>& matrix, int begin, const T* l,
+                      const T* w) {
   const auto n = static_cast<int>(matrix.rows());
   const int rows = n - begin;
   for (int j = 0; j < rows; j += vendor_columns) {
-    subtract_product(backend.blas(), rows - j, std::min(vendor_columns, rows - j), l + j, n, w + j, n,
+    subtract_product(backend.blas(), mirror, rows - j, std::min(vendor_columns, rows - j), l + j, n, w + j, n,
                      matrix.data() + (begin + j) + std::int64_t{begin + j} * n, n);
   }
 }
 
 template <class T>
-void solve_diagonal(std::int64_t n, const T* diagonal, T* x, std::int64_t columns) {
+void solve_diagonal(TriangleMirror mirror, std::int64_t n, const T* diagonal, T* x, std::int64_t columns) {
   constexpr int threads_of_diagonal = 256;
   const dim3 grid(static_cast<unsigned>((n + threads_of_diagonal - 1) / threads_of_diagonal),
                   static_cast<unsigned>(columns));
-  tiles::solve_indefinite_diagonal<<<grid, threads_of_diagonal, 0, stream()>>>(n, diagonal, x, n);
+  tiles::solve_indefinite_diagonal<<<grid, threads_of_diagonal, 0, stream()>>>(mirror, n, diagonal, x, n);
   check(cudaGetLastError());
 }
 
@@ -124,10 +149,11 @@ Spread::Spread(std::int64_t n_) : n(n_) {
 }
 
 template <class T>
-IndefiniteMatrix<T>::IndefiniteMatrix(const Device& device, std::int64_t n)
+IndefiniteMatrix<T>::IndefiniteMatrix(const Device& device, std::int64_t n, TriangleMirror mirror)
     : spread_(n),
+      mirror_(mirror),
       matrix_(device, padded_size(n), padded_size(n)),
-      triangles_(device, matrix_.rows()),
+      triangles_(device, is_complex<T> ? 0 : matrix_.rows()),
       diagonal_(device, 2 * matrix_.rows()),
       place_(device, matrix_.rows()) {}
 
@@ -146,9 +172,10 @@ IndefiniteFacts IndefiniteMatrix<T>::factor(Cuda& backend, const CancellationTok
                             .pivots = n,
                             .spare = static_cast<int>(spread_.n),
                             .first = 0,
+                            .mirror = mirror_,
                             .diagonal = diagonal_.data(),
                             .order = place_.data(),
-                            .inverses = triangles_.inverses(),
+                            .inverses = is_complex<T> ? nullptr : triangles_.inverses(),
                             .work = work.data(),
                             .state = state.data()}};
   const tiles::IndefiniteBatch batch{1, n, n};
@@ -160,12 +187,13 @@ IndefiniteFacts IndefiniteMatrix<T>::factor(Cuda& backend, const CancellationTok
     const tiles::IndefiniteStep step{p, rows, false, true};
     tiles::eliminate_blocks<T>(fronts, batch, step, facts.data());
     if (rows >= vendor_rows) {
-      update_by_vendor(backend, matrix_, p + block_width, below, below + std::int64_t{n} * block_width);
+      update_by_vendor(backend, mirror_, matrix_, p + block_width, below,
+                       below + std::int64_t{n} * block_width);
     } else {
       tiles::update_rest<T>(fronts, batch, step);
     }
   }
-  triangles_.form_links(matrix_);
+  if constexpr (!is_complex<T>) triangles_.form_links(matrix_);
   backend.for_each(n, FindUsersRow{spread_, place_.data()});
   IndefiniteFacts result = backend.read(facts.data());
   for (int* column : {&result.zero_column, &result.crowded_column}) {
@@ -176,42 +204,44 @@ IndefiniteFacts IndefiniteMatrix<T>::factor(Cuda& backend, const CancellationTok
 
 template <class T>
 void IndefiniteMatrix<T>::solve(Cuda& backend, const T* scale, const T* b, T* x,
-                                IndefiniteVectors<T>& vectors) const {
+                                IndefiniteVectors<T>& vectors) const requires(!is_complex<T>) {
   const CurrentDevice current(backend.device().id());
   const std::int64_t n = padded_rows();
   const auto rows = static_cast<int>(n / tiles::side);
-  backend.for_each(n, GatherPivotOrder<T>{place_.data(), scale, b, vectors.rhs.data()});
+  backend.for_each(n, GatherPivotOrder<T>{place_.data(), scale, {}, b, vectors.rhs.data()});
   mark_not_ready(vectors.forward);
   mark_not_ready(vectors.solution);
   substitute_in_tiles<T>(triangles_.lower(matrix_, vectors.rhs.data(), vectors.forward.data()), nullptr, rows,
                          vectors.counters);
-  solve_diagonal(n, diagonal_.data(), vectors.forward.data(), 1);
+  solve_diagonal(mirror_, n, diagonal_.data(), vectors.forward.data(), 1);
   substitute_in_tiles<T>(triangles_.upper(matrix_, vectors.forward.data(), vectors.solution.data(), false),
                          nullptr, rows, vectors.counters);
-  backend.for_each(n, ScatterPivotOrder<T>{place_.data(), scale, vectors.solution.data(), x});
+  backend.for_each(n, ScatterPivotOrder<T>{place_.data(), scale, {}, vectors.solution.data(), x});
 }
 
 template <class T>
-void IndefiniteMatrix<T>::solve(Cuda& backend, const T* scale, DenseView<const T> B, DenseView<T> X,
-                                IndefiniteVectors<T>& vectors) const {
+void IndefiniteMatrix<T>::solve(Cuda& backend, const Real<T>* scale, bool conjugated, DenseView<const T> B,
+                                DenseView<T> X, IndefiniteVectors<T>& vectors) const {
   const CurrentDevice current(backend.device().id());
   const std::int64_t n = padded_rows();
   const std::int64_t count = B.columns();
   if (vectors.columns.size() < n * count) vectors.columns = Array<T>(backend.device(), n * count);
   T* const columns = vectors.columns.data();
+  const TriangleMirror conjugate{conjugated};
   for (std::int64_t j = 0; j < count; ++j)
-    backend.for_each(n, GatherPivotOrder<T>{place_.data(), scale, B.column(j), columns + j * n});
+    backend.for_each(n, GatherPivotOrder<T>{place_.data(), scale, conjugate, B.column(j), columns + j * n});
   const auto order = static_cast<int>(n);
   solve_with_unit_triangle(backend.blas(), CUBLAS_OP_N, order, static_cast<int>(count), matrix_.data(), order,
                            columns);
-  solve_diagonal(n, diagonal_.data(), columns, count);
-  solve_with_unit_triangle(backend.blas(), CUBLAS_OP_T, order, static_cast<int>(count), matrix_.data(), order,
-                           columns);
+  solve_diagonal(mirror_, n, diagonal_.data(), columns, count);
+  solve_with_unit_triangle(backend.blas(), form_of(mirror_), order, static_cast<int>(count), matrix_.data(),
+                           order, columns);
   for (std::int64_t j = 0; j < count; ++j)
-    backend.for_each(n, ScatterPivotOrder<T>{place_.data(), scale, columns + j * n, X.column(j)});
+    backend.for_each(n, ScatterPivotOrder<T>{place_.data(), scale, conjugate, columns + j * n, X.column(j)});
 }
 
-template class IndefiniteMatrix<float>;
-template class IndefiniteMatrix<double>;
+#define ECHELON_INSTANTIATE(T) template class IndefiniteMatrix<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::dense_symmetric

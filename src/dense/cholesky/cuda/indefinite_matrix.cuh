@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A dense symmetric indefinite matrix on a GPU, and its factors L D L^T in its place.
+/// A dense symmetric or Hermitian indefinite matrix on a GPU, and its factors L D L^T or L D L^H in its
+/// place.
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
 #include "dense/cholesky/cuda/tiled_triangles.cuh"
 #include "dense/tiles/indefinite_steps.cuh"
+#include "support/triangle_mirror.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/cancellation.hpp>
 #include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +53,7 @@ class IndefiniteMatrix {
  public:
   IndefiniteMatrix() = default;
   /// Uninitialised, for n rows.
-  IndefiniteMatrix(const Device& device, std::int64_t n);
+  IndefiniteMatrix(const Device& device, std::int64_t n, TriangleMirror mirror = {});
 
   /// Number of rows with the spare rows and those that fill the last block, where the matrix is extended by
   /// the identity.
@@ -65,16 +68,19 @@ class IndefiniteMatrix {
   /// `facts` are the user's. n^3 / 3 flops. Waits.
   [[nodiscard]] tiles::IndefiniteFacts factor(Cuda& backend, const CancellationToken& cancel);
 
-  /// Computes x = S A^-1 S b, or without `scale`, x = A^-1 b, in the user's order. Queued; 2 n^2 flops.
-  void solve(Cuda& backend, const T* scale, const T* b, T* x, IndefiniteVectors<T>& vectors) const;
-  /// Solves A X = B for the columns of B and X with the same scaling, by cuBLAS.
-  void solve(Cuda& backend, const T* scale, DenseView<const T> B, DenseView<T> X,
+  /// Computes x = S A^-1 S b, or without `scale`, x = A^-1 b, in the user's order, for a real A. Queued; 2
+  /// n^2 flops.
+  void solve(Cuda& backend, const T* scale, const T* b, T* x, IndefiniteVectors<T>& vectors) const
+      requires(!is_complex<T>);
+  /// Solves A X = B, or conj(A) X = B, for the columns of B and X with the same scaling, by cuBLAS.
+  void solve(Cuda& backend, const Real<T>* scale, bool conjugated, DenseView<const T> B, DenseView<T> X,
              IndefiniteVectors<T>& vectors) const;
 
  private:
   Spread spread_;
+  TriangleMirror mirror_;
   Dense<T> matrix_;
-  dense_cholesky::TiledTriangles<T> triangles_;  // L
+  dense_cholesky::TiledTriangles<T> triangles_;  // L; empty if A is complex
   Array<T> diagonal_;                            // two elements a row: of D, and below it
   Array<std::int32_t> place_;                    // of each row of D: the user's row, or -1 for a spare one
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dense L D L^T factorisation on a GPU as a Solver.
+// Dense L D L^T and L D L^H factorisation on a GPU as a Solver.
 #include "backend/cuda/cuda.cuh"
 #include "backend/store.hpp"
 #include "dense/cholesky/cuda/asymmetry.cuh"
@@ -9,9 +9,14 @@
 #include "linalg/vector/functors.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/factor_status.hpp"
+#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
+#include "support/scalar.hpp"
+#include "support/triangle_mirror.hpp"
 
 #include <echelon/methods/dense/ldlt.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -34,22 +39,22 @@ using tiles::IndefiniteFacts;
 template <class T>
 struct ScaledMagnitude {
   DenseView<const T> A;
-  const T* scale;
+  const Real<T>* scale;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
     const T value = A.data()[i + j * A.leading()];
-    return {std::fabs(static_cast<double>(scale == nullptr ? value : scale[i] * value * scale[j]))};
+    return {magnitude(scale == nullptr ? value : scale[i] * value * scale[j])};
   }
 };
 
 /// Divides each scale by the square root of its row's largest magnitude, to a power of two.
-template <class T>
+template <class R>
 struct ImproveScale {
   const double* sizes;
   bool first;
-  T* scale;
+  R* scale;
   ECHELON_ANYWHERE magnitudes::LineRange operator()(std::int64_t i) const {
     if (sizes[i] == 0) return {{i}, 0, 0};
-    const T factor = static_cast<T>(ldexp(1.0, -ilogb(sizes[i]) / 2));
+    const R factor = static_cast<R>(ldexp(1.0, -ilogb(sizes[i]) / 2));
     scale[i] = first ? factor : scale[i] * factor;
     return {{}, sizes[i], sizes[i]};
   }
@@ -59,21 +64,21 @@ struct ImproveScale {
 /// magnitudes of its columns, a block to a column. Without `scale`, S is the identity.
 template <class T>
 __global__ void __launch_bounds__(cuda_kernels::block_size)
-    copy_spread_columns(DenseView<const T> A, const T* scale, Spread spread, DenseView<T> to, double* sums,
-                        double* maxima) {
+    copy_spread_columns(DenseView<const T> A, const Real<T>* scale, Spread spread, DenseView<T> to,
+                        double* sums, double* maxima) {
   for (std::int64_t j = blockIdx.x; j < to.rows(); j += gridDim.x) {
     Sum sum;
     Largest largest;
     const std::int64_t column = j < A.rows() ? spread(j) : j;
     for (std::int64_t i = threadIdx.x; i < to.rows(); i += cuda_kernels::block_size) {
-      T value = i == j ? T{1} : T{0};
+      T value = i == j ? T{1} : T{};
       if (i < A.rows() && j < A.rows()) {
         const std::int64_t row = spread(i);
         value = A.data()[row + column * A.leading()];
-        if (scale != nullptr) value *= scale[row] * scale[column];
-        const double magnitude = fabs(static_cast<double>(value));
-        sum = combine(sum, {magnitude});
-        largest = combine(largest, {magnitude});
+        if (scale != nullptr) value = value * (scale[row] * scale[column]);
+        const double size = magnitude(value);
+        sum = combine(sum, {size});
+        largest = combine(largest, {size});
       }
       if (i >= j) to.data()[i + j * to.leading()] = value;
     }
@@ -93,12 +98,12 @@ double float_of(unsigned bits) {
   return static_cast<double>(value);
 }
 
-/// A = S^-1 L D L^T S^-1 for a diagonal S of powers of two.
+/// A = S^-1 L D L^T S^-1 for a diagonal S of powers of two, or with L^H for a Hermitian A.
 template <class B, class T>
 class GpuLdltFactorization {
   using Space = IndefiniteVectors<T>;
   /// Least number of right-hand sides for which substitution uses matrix products.
-  static constexpr std::int64_t many_columns = 8;
+  static constexpr std::int64_t many_columns = is_complex<T> ? 1 : 8;
 
  public:
   using HostMethod = Ldlt<T>;
@@ -111,7 +116,7 @@ class GpuLdltFactorization {
   /// Releases the factors, which the host's replace.
   void clear() {
     matrix_ = IndefiniteMatrix<T>();
-    scale_ = Array<T>();
+    scale_ = Array<Real<T>>();
   }
 
   direct::Factored factor(const direct::FactorContext<B, T>& context) {
@@ -135,13 +140,16 @@ class GpuLdltFactorization {
 
   [[nodiscard]] Space make_workspace(B& /*backend*/) const { return Space(device_, matrix_.padded_rows()); }
 
-  /// Computes X = S (L D L^T)^-1 S V = A^-1 V, or without S for the scaled matrix.
-  void substitute(direct::Operation /*of a symmetric matrix*/, direct::SystemForm form, B& backend,
-                  Space& space, DenseView<const T> V, DenseView<T> X) const {
-    const T* const scale = form == direct::SystemForm::original ? this->scale() : nullptr;
-    if (V.columns() >= many_columns) return matrix_.solve(backend, scale, V, X, space);
-    for (std::int64_t j = 0; j < V.columns(); ++j) {
-      matrix_.solve(backend, scale, V.column(j), X.column(j), space);
+  /// Computes X = S (L D L^T)^-1 S V = A^-1 V, or without S for the scaled matrix. The transpose of a
+  /// Hermitian A is its conjugate.
+  void substitute(direct::Operation operation, direct::SystemForm form, B& backend, Space& space,
+                  DenseView<const T> V, DenseView<T> X) const {
+    const Real<T>* const scale = form == direct::SystemForm::original ? this->scale() : nullptr;
+    const bool conjugated = mirror_.conjugates && operation == direct::Operation::transpose;
+    if (V.columns() >= many_columns) return matrix_.solve(backend, scale, conjugated, V, X, space);
+    if constexpr (!is_complex<T>) {
+      for (std::int64_t j = 0; j < V.columns(); ++j)
+        matrix_.solve(backend, scale, V.column(j), X.column(j), space);
     }
   }
 
@@ -163,11 +171,9 @@ class GpuLdltFactorization {
     if (equilibrate_) {
       if (Outcome scaled = choose_scale(context.backend, A); !scaled.ok()) return scaled;
     }
-    if (const auto place = dense_symmetric::first_asymmetry(context.backend, A)) {
-      return not_symmetric(place->first, place->second, Status::breakdown);
-    }
+    if (Outcome symmetry = find_symmetry(context.backend, A); !symmetry.ok()) return symmetry;
     if (context.control.stop_requested()) return cancelled_factorization();
-    matrix_ = IndefiniteMatrix<T>(device_, A.rows());
+    matrix_ = IndefiniteMatrix<T>(device_, A.rows(), mirror_);
     const DenseView<T> to = matrix_.view();
     Array<double> sums(device_, to.rows());
     Array<double> maxima(device_, to.rows());
@@ -178,6 +184,19 @@ class GpuLdltFactorization {
             A, scale(), matrix_.spread(), to, sums.data(), maxima.data());
     check(cudaGetLastError());
     norms = {maximum(context.backend, A.rows(), sums), maximum(context.backend, A.rows(), maxima)};
+    return {};
+  }
+
+  /// Finds the kind of symmetry, or the place where A has none. A complex A is copied to the host.
+  Outcome find_symmetry(B& backend, DenseView<const T> A) {
+    if constexpr (is_complex<T>) {
+      const HostCopy<T> copy{MatrixRef<T>(A)};
+      const MirrorComparison found = compare_with_mirror(copy.matrix());
+      mirror_ = {.conjugates = !found.not_hermitian};
+      if (found.not_hermitian && found.not_symmetric) return neither_symmetric_nor_hermitian(found, "lu");
+    } else if (const auto place = dense_symmetric::first_asymmetry(backend, A)) {
+      return not_symmetric(place->first, place->second, Status::breakdown);
+    }
     return {};
   }
 
@@ -192,40 +211,46 @@ class GpuLdltFactorization {
   /// pivots, since pivots are compared with rows of other blocks.
   Outcome choose_scale(B& backend, DenseView<const T> A) {
     constexpr int most_passes = 12;
-    constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+    constexpr double small = std::numeric_limits<Real<T>>::min() / std::numeric_limits<Real<T>>::epsilon();
     const std::int64_t n = A.rows();
     Array<double> sizes(device_, n);
-    Array<T> improved(device_, n);
+    Array<Real<T>> improved(device_, n);
     Array<magnitudes::LineRange> lines(device_, 1);
     for (int pass = 0; pass < most_passes; ++pass) {
       magnitudes::for_columns<Largest>(device_, n, ScaledMagnitude<T>{A, scale()}, sizes.data());
-      backend.reduce(n, ImproveScale<T>{sizes.data(), pass == 0, improved.data()},
+      backend.reduce(n, ImproveScale<Real<T>>{sizes.data(), pass == 0, improved.data()},
                      Store<magnitudes::LineRange>{lines.data()});
       const magnitudes::LineRange range = backend.read(lines.data());
       if (range.zero.value != FirstIndex::none) return zero_line("row", range.zero.value);
       if (!range.uneven() && range.smallest >= small && range.largest <= 1 / small) break;
-      if (pass == 0) scale_ = Array<T>(device_, n);
+      if (pass == 0) scale_ = Array<Real<T>>(device_, n);
       backend.copy(n, improved.data(), scale_.data());
     }
     return {};
   }
 
-  static std::vector<Statistic> pivot_statistics(std::int64_t n, const IndefiniteFacts& facts,
-                                                 double growth) {
-    return {{"positive_eigenvalues", n - facts.negative},
-            {"negative_eigenvalues", static_cast<std::int64_t>(facts.negative)},
-            {"two_by_two_pivots", static_cast<std::int64_t>(facts.pairs)},
-            {"pivot_growth", growth},
-            {"largest_multiplier", std::max(1.0, float_of(facts.largest_multiplier))},
-            {"delayed_pivots", static_cast<std::int64_t>(facts.delayed)}};
+  [[nodiscard]] std::vector<Statistic> pivot_statistics(std::int64_t n, const IndefiniteFacts& facts,
+                                                        double growth) const {
+    std::vector<Statistic> statistics;
+    if (!is_complex<T> || mirror_.conjugates) {
+      statistics = {{"positive_eigenvalues", n - facts.negative},
+                    {"negative_eigenvalues", static_cast<std::int64_t>(facts.negative)}};
+    }
+    statistics.insert(statistics.end(),
+                      {{"two_by_two_pivots", static_cast<std::int64_t>(facts.pairs)},
+                       {"pivot_growth", growth},
+                       {"largest_multiplier", std::max(1.0, float_of(facts.largest_multiplier))},
+                       {"delayed_pivots", static_cast<std::int64_t>(facts.delayed)}});
+    return statistics;
   }
 
-  [[nodiscard]] const T* scale() const { return scale_.size() > 0 ? scale_.data() : nullptr; }
+  [[nodiscard]] const Real<T>* scale() const { return scale_.size() > 0 ? scale_.data() : nullptr; }
 
   Device device_;
   bool equilibrate_;
+  TriangleMirror mirror_;
   IndefiniteMatrix<T> matrix_;  // the factors of S A S
-  Array<T> scale_;              // empty: not scaled
+  Array<Real<T>> scale_;        // empty: not scaled
   double norm_ = 0;             // ||S A S||_1
 };
 
@@ -237,9 +262,10 @@ struct MethodWith<LdltOptions> {
   using Type = DirectMethod<B, T, GpuLdltFactorization<B, T>>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(const Device&,
-                                                                                      const LdltOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(const Device&,
-                                                                                       const LdltOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<CudaTarget>(const Device&, \
+                                                                                    const LdltOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

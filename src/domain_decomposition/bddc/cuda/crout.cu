@@ -66,7 +66,7 @@ void multiply_triangles(DeviceTools& tools, const Dense<double>& factors, std::v
   Dense<double> triangle(factors.device(), n, n);  // L^-T D^(1/2)
   tools.backend.for_each(n * n, SetDiagonal{n, 1.0, triangle.data()});
   const auto order = static_cast<int>(n);
-  tools.lapack.trsm_right(true, false, n, order, factors.data(), order, triangle.data(), n);
+  tools.lapack.trsm_right(Operation::adjoint, false, n, order, factors.data(), order, triangle.data(), n);
   tools.backend.for_each(n * n, ScaleColumns{n, roots.data(), triangle.data()});
   const DenseView<const double> half = std::as_const(triangle).view();
   gemm<double>(tools.context, 1, half, transposed(half), 0, inverse);

@@ -55,7 +55,7 @@ Outcome invert(DeviceTools& tools, Dense<double>& G, DenseView<double> inverse) 
   if (failed > 0) return not_definite(failed - 1);
   Dense<double> triangle(G.device(), n, n);  // L^-T
   tools.backend.for_each(n * n, SetDiagonal{n, 1.0, triangle.data()});
-  tools.lapack.trsm_right(true, false, n, order, G.data(), order, triangle.data(), n);
+  tools.lapack.trsm_right(Operation::adjoint, false, n, order, G.data(), order, triangle.data(), n);
   const DenseView<const double> factor = std::as_const(triangle).view();
   gemm<double>(tools.context, 1, factor, transposed(factor), 0, inverse);
   tools.backend.synchronize();
