@@ -27,6 +27,7 @@ struct ECHELON_API BandedLuOptions {
   static constexpr std::string_view name = "banded-lu";
   static constexpr Targets targets = Targets::all;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Numbering of rows and columns.
   BandOrdering ordering = BandOrdering::automatic;
   /// Largest number of steps of iterative refinement, 0 to 10.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sparse_direct/banded/factors.hpp"
+#include "support/scalar.hpp"
 
 #include <cmath>
 
@@ -47,9 +48,9 @@ class NodeElimination {
   static constexpr int prefetched = 4;
 
   /// Magnitude for the search of a pivot; NaN counts as infinite, so that it becomes a pivot and is detected.
-  ECHELON_ANYWHERE static T pivot_magnitude(T value) {
-    const T magnitude = std::abs(value);
-    return magnitude == magnitude ? magnitude : T{INFINITY};
+  ECHELON_ANYWHERE static Real<T> pivot_magnitude(T value) {
+    const auto size = static_cast<Real<T>>(magnitude(value));
+    return size == size ? size : Real<T>{INFINITY};
   }
   ECHELON_ANYWHERE T* row(std::int32_t slot) const {
     return window_ + static_cast<std::int64_t>(slot) * width_;
@@ -83,11 +84,11 @@ class NodeElimination {
       if (d < width_) next[i] = element(next_row_, step + 1, static_cast<std::int32_t>(d));
     }
     const std::int32_t p = group_.find_largest(node_.slots, [this](std::int32_t s) {
-      return slot_rows_[s] < 0 ? T{-1} : pivot_magnitude(row(s)[first_]);
+      return slot_rows_[s] < 0 ? Real<T>{-1} : pivot_magnitude(row(s)[first_]);
     });
     const T pivot = row(p)[first_];
-    const bool zero = !(std::abs(pivot) >= smallest_pivot<T>);
-    const T inverse = zero ? T{0} : 1 / pivot;
+    const bool zero = !(magnitude(pivot) >= smallest_pivot<T>);
+    const T inverse = zero ? T{0} : T{1} / pivot;
     if (zero && facts_.zero_column < 0) facts_.zero_column = node_column(node_, step);
     record(step, p, inverse);
     update(p, inverse);
@@ -104,7 +105,7 @@ class NodeElimination {
       const auto d = static_cast<std::int32_t>(i);
       const T value = row(p)[place(d)];
       upper[d] = d == 0 ? inverse : value;
-      facts_.largest = larger_magnitude(facts_.largest, std::abs(static_cast<double>(value)));
+      facts_.largest = larger_magnitude(facts_.largest, magnitude(value));
     }
     for (std::int64_t s = group_.rank(); s < node_.slots; s += group_.size()) {
       lower[s] = s == p ? T{0} : row(static_cast<std::int32_t>(s))[first_] * inverse;

@@ -55,7 +55,7 @@ class BandFactorizationOn {
     if (shape == shape_ && partitions == partitions_ && nodes_.size() > 0) return;
     shape_ = shape;
     partitions_ = partitions;
-    plan_ = make_band_plan(shape.n, shape.lower, shape.upper, partition_rule(device_, shape, partitions));
+    plan_ = make_band_plan(shape.n, shape.lower, shape.upper, rule_for(shape, partitions));
     release();
     const std::int64_t count = shape.count;
     nodes_ = Array<BandNode>(device_, std::span<const BandNode>(plan_.nodes));
@@ -68,6 +68,12 @@ class BandFactorizationOn {
     offsets_ = Array<std::int64_t>(device_, count + 1);
     facts_ = Array<BandFacts>(device_, count);
     set_batch();
+  }
+
+  /// Memory of the factors of a matrix of this shape, in as many partitions as prepare() makes.
+  [[nodiscard]] std::size_t bytes_for(const BandShape& shape, std::int64_t partitions) const {
+    return factor_bytes(make_band_plan(shape.n, shape.lower, shape.upper, rule_for(shape, partitions)),
+                        sizeof(T));
   }
 
   /// Factors A, of the shape prepared for. Queued; does not wait. The factors are unusable after a cancel.
@@ -117,7 +123,7 @@ class BandFactorizationOn {
     rhs.reduced = workspace.reduced.data();
     rhs.sums = workspace.sums.data();
     rhs.block_rows = plan_.block_rows;
-    backend.fill(workspace.sums.size(), T{0}, workspace.sums.data());
+    backend.fill(workspace.sums.size(), T{}, workspace.sums.data());
     substitute(backend, SubstitutionPass::transposed_forward, SubstitutionPass::transposed_backward, rhs);
   }
 
@@ -137,6 +143,13 @@ class BandFactorizationOn {
  private:
   /// Elements after the multipliers that kernels may read: two vectors of float.
   static constexpr std::int64_t vector_padding = 32;
+
+  /// Complex columns are eliminated one by one.
+  [[nodiscard]] PartitionRule rule_for(const BandShape& shape, std::int64_t partitions) const {
+    PartitionRule rule = partition_rule(device_, shape, partitions);
+    if (is_complex<T>) rule.extra_slots = 0;
+    return rule;
+  }
 
   void release() {
     pivots_ = kept_ = Array<std::int32_t>();

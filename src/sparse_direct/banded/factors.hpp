@@ -6,6 +6,7 @@
 #include "sparse_direct/banded/plan.hpp"
 
 #include <echelon/annotate.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace echelon::banded {
 
 /// Threshold below which pivots count as zero, since their reciprocals may overflow.
 template <class T>
-inline constexpr T smallest_pivot = std::numeric_limits<T>::min();
+inline constexpr Real<T> smallest_pivot = std::numeric_limits<Real<T>>::min();
 
 /// Elements of a band matrix; element (i, j) is at data[i * row_stride + j * column_stride].
 template <class T>
@@ -127,7 +128,12 @@ DeterminantProduct band_determinant(const BandPlan& plan, const std::vector<std:
       std::int64_t& slot = window[static_cast<std::size_t>(pivots[node.first_step + step])];
       pivot_row[static_cast<std::size_t>(node_column(node, step))] = slot;
       slot = row(node.slots + step);
-      product.divide(static_cast<double>(upper[node.upper_offset + step * node.width()]));
+      const auto inverse = static_cast<Dot<T>>(upper[node.upper_offset + step * node.width()]);
+      if constexpr (is_complex<T>) {
+        product.multiply(Dot<T>{1} / inverse);
+      } else {
+        product.divide(inverse);
+      }
     }
     for (std::int64_t r = node.block_row; r < node.block_row + node.block_rows; ++r)
       block_row[static_cast<std::size_t>(r)] = window[static_cast<std::size_t>(kept[r])];

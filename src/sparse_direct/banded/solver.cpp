@@ -199,11 +199,9 @@ class BandedLuFactorization {
   /// Rejects a matrix whose factors take more memory than is available, or more than a dense factorisation.
   [[nodiscard]] Outcome check_cost(std::int64_t n, Bandwidths widths) const {
     const BandShape shape = {n, widths.lower, widths.upper, 1};
-    const BandPlan plan =
-        make_band_plan(n, widths.lower, widths.upper, partition_rule(device_, shape, options_.partitions));
     const auto rows = static_cast<std::size_t>(n);
     const std::size_t band = rows * static_cast<std::size_t>(widths.lower + widths.upper + 1);
-    const std::size_t needed = factor_bytes(plan, sizeof(T)) + band * sizeof(T);
+    const std::size_t needed = factorization_.bytes_for(shape, options_.partitions) + band * sizeof(T);
     const std::size_t dense = rows * rows * sizeof(T);
     const std::string facts = "A has " + std::to_string(widths.lower) + " diagonals below the main one and " +
                               std::to_string(widths.upper) + " above: banded-lu needs " + byte_count(needed);

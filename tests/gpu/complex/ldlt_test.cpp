@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dense L D L^T and L D L^H of complex matrices on a GPU, compared with those of the host and with residuals
 // in long double.
+#include "gpu/complex/backward_error.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "scalars/complex_systems.hpp"
 
@@ -27,29 +28,6 @@ Dense<T> elements(const Entries& A) {
     for (std::int64_t j = 0; j < A.columns; ++j) result(i, j) = rounded<T>(A(i, j));
   }
   return result;
-}
-
-/// ||b - op(A) x|| / (||A|| ||x|| + ||b||) in the infinity norm.
-double backward_error(const Entries& A, Operation operation, const T* b, const T* x) {
-  long double residual = 0;
-  long double matrix = 0;
-  long double solution = 0;
-  long double right = 0;
-  for (std::int64_t i = 0; i < A.rows; ++i) {
-    Exact sum(b[i].real(), b[i].imag());
-    long double row = 0;
-    for (std::int64_t j = 0; j < A.columns; ++j) {
-      const Exact given = operation == Operation::none ? A(i, j) : A(j, i);
-      const Exact element = operation == Operation::adjoint ? std::conj(given) : given;
-      sum -= element * Exact(x[j].real(), x[j].imag());
-      row += std::abs(element);
-    }
-    residual = std::max(residual, std::abs(sum));
-    matrix = std::max(matrix, row);
-    solution = std::max<long double>(solution, std::abs(x[i]));
-    right = std::max<long double>(right, std::abs(b[i]));
-  }
-  return static_cast<double>(residual / (matrix * solution + right));
 }
 
 class GpuComplexLdlt : public GpuTest {

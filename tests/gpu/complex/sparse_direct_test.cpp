@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse factorisations of complex matrices on a GPU, compared with those of the host and with residuals in
 // long double.
+#include "gpu/complex/backward_error.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "scalars/complex_systems.hpp"
 
@@ -13,39 +14,6 @@ namespace echelon::test {
 namespace {
 
 using T = std::complex<double>;
-
-Exact exact(T value) {
-  return {value.real(), value.imag()};
-}
-
-/// ||b - op(A) x|| / (||A|| ||x|| + ||b||) in the infinity norm.
-double backward_error(const Csr<T>& A, Operation operation, const T* b, const T* x) {
-  Vector r;
-  std::vector<long double> sums(static_cast<std::size_t>(A.rows()));
-  for (std::int64_t i = 0; i < A.rows(); ++i) r.push_back(exact(b[i]));
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      const std::int64_t j = A.column_indices()[k];
-      const Exact given = exact(A.values()[k]);
-      const Exact value = operation == Operation::adjoint ? std::conj(given) : given;
-      const auto row = static_cast<std::size_t>(operation == Operation::none ? i : j);
-      r[row] -= value * exact(x[operation == Operation::none ? j : i]);
-      sums[row] += std::abs(value);
-    }
-  }
-  const auto largest = [](const auto& numbers) {
-    long double result = 0;
-    for (const auto& number : numbers) result = std::max<long double>(result, std::abs(number));
-    return result;
-  };
-  Vector solution;
-  Vector right;
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    solution.push_back(exact(x[i]));
-    right.push_back(exact(b[i]));
-  }
-  return static_cast<double>(largest(r) / (largest(sums) * largest(solution) + largest(right)));
-}
 
 /// Rows of a grid of side by side points with their neighbours: a diagonal element, and those to the next
 /// point along each axis and back.

@@ -11,6 +11,10 @@
 #include "sparse_direct/banded/nodes.hpp"
 #include "sparse_direct/banded/partition_rule.hpp"
 
+#include <echelon/matrix/scalar.hpp>
+
+#include <support/scalar_list.hpp>
+
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -31,7 +35,7 @@ std::int64_t tiles(std::int64_t columns) {
   return (columns + tile_columns - 1) / tile_columns;
 }
 
-/// Whether the nodes of a level are eliminated 32 columns at a time.
+/// Whether the nodes of a level are eliminated 32 columns at a time. Complex ones are not.
 bool is_wide(const BandPlan& plan, const LevelSizes& sizes) {
   return plan.nodes.front().extra_slots == tile_columns - 1 && sizes.slots <= most_panel_slots;
 }
@@ -92,16 +96,18 @@ void eliminate_wide(Cuda& backend, WideJob<T> job, const LevelSizes& sizes) {
 template <bool is_interface, class T>
 void eliminate_level_of(Cuda& backend, const FactorBatch<T>& factors, const BandMatrices<T>& A,
                         const LevelNodes& nodes, const LevelSizes& sizes) {
-  if (!is_wide(*factors.plan, sizes)) {
-    eliminate_in_blocks<is_interface, T>(backend, {nodes, factors, A, sizes.window, sizes.slots, nullptr},
-                                         sizes);
-    return;
+  if constexpr (!is_complex<T>) {
+    if (is_wide(*factors.plan, sizes)) {
+      // The pivot row of the panel's last column extends `ahead` columns beyond that column.
+      eliminate_wide<is_interface, T>(backend,
+                                      {nodes, factors, A, nullptr, nullptr, tiles(sizes.slots) * tile_columns,
+                                       tiles(sizes.ahead + tile_columns - 1), tiles(sizes.left)},
+                                      sizes);
+      return;
+    }
   }
-  // The pivot row of the panel's last column extends `ahead` columns beyond that column.
-  eliminate_wide<is_interface, T>(backend,
-                                  {nodes, factors, A, nullptr, nullptr, tiles(sizes.slots) * tile_columns,
-                                   tiles(sizes.ahead + tile_columns - 1), tiles(sizes.left)},
-                                  sizes);
+  eliminate_in_blocks<is_interface, T>(backend, {nodes, factors, A, sizes.window, sizes.slots, nullptr},
+                                       sizes);
 }
 
 /// Launches a substitution with one block for each node and right-hand side.
@@ -137,8 +143,9 @@ void launch_wide_substitution(const LevelNodes& nodes, const FactorBatch<T>& fac
 template <SubstitutionPass which, bool is_interface, class T>
 void launch_substitution(const LevelNodes& nodes, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
                          const LevelSizes& sizes) {
-  if (is_wide(*factors.plan, sizes)) {
-    return launch_wide_substitution<which, is_interface>(nodes, factors, rhs, sizes);
+  if constexpr (!is_complex<T>) {
+    if (is_wide(*factors.plan, sizes))
+      return launch_wide_substitution<which, is_interface>(nodes, factors, rhs, sizes);
   }
   const std::size_t shared_bytes = static_cast<std::size_t>(sizes.slots) * sizeof(T);
   const std::int64_t blocks = nodes.count * factors.count * rhs.columns;
@@ -202,11 +209,11 @@ void substitute_nodes(B& backend, SubstitutionPass which, const FactorBatch<T>& 
   }
 }
 
-template void eliminate_nodes(Cuda&, const FactorBatch<float>&, const BandMatrices<float>&, std::int64_t);
-template void eliminate_nodes(Cuda&, const FactorBatch<double>&, const BandMatrices<double>&, std::int64_t);
-template void substitute_nodes(Cuda&, SubstitutionPass, const FactorBatch<float>&, const RhsBatch<float>&,
-                               std::int64_t);
-template void substitute_nodes(Cuda&, SubstitutionPass, const FactorBatch<double>&, const RhsBatch<double>&,
-                               std::int64_t);
+#define ECHELON_INSTANTIATE(T)                                                                       \
+  template void eliminate_nodes(Cuda&, const FactorBatch<T>&, const BandMatrices<T>&, std::int64_t); \
+  template void substitute_nodes(Cuda&, SubstitutionPass, const FactorBatch<T>&, const RhsBatch<T>&, \
+                                 std::int64_t);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::banded

@@ -69,8 +69,8 @@ class WarpForward {
         const int i = base + u;
         if (first + i < node_.steps) {
           const std::int32_t p = __shfl_sync(full_warp, pivot, i);
-          const T next = __shfl_sync(full_warp, entering, i);
-          const T y = __shfl_sync(full_warp, element_of(window_, p / warp_size), p % warp_size);
+          const T next = LogicalWarp<>::shuffle(entering, i);
+          const T y = LogicalWarp<>::shuffle(element_of(window_, p / warp_size), p % warp_size);
 #pragma unroll
           for (int r = 0; r < registers; ++r) {
             const int slot = lane_id() + r * warp_size;
@@ -181,7 +181,7 @@ class WarpBackward {
         const std::int64_t step = first + i;
         if (step < node_.steps) {
           const T sum = LogicalWarp<>::all_reduce(products(rows[u]), Plus());
-          const T value = (__shfl_sync(full_warp, element, i) - sum) * rows[u].inverse;
+          const T value = (LogicalWarp<>::shuffle(element, i) - sum) * rows[u].inverse;
           const int place = static_cast<int>(step & (ring - 1));
 #pragma unroll
           for (int r = 0; r < ahead_registers; ++r) {
