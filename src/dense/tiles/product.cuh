@@ -8,9 +8,11 @@
 #include "backend/cuda/mma.cuh"
 #include "backend/cuda/warp.cuh"
 #include "dense/tiles/asynchronous.cuh"
+#include "support/kernel_arithmetic.cuh"
 
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 namespace echelon::tiles {
 
@@ -265,7 +267,8 @@ struct Block {
   [[nodiscard]] __device__ Block transposed() const { return {data, column_step, row_step}; }
 };
 
-/// A block of 16 by 16 in the registers of a warp, for the small products within a tile.
+/// A block of 16 by 16 in the registers of a warp, for the small products within a tile. Matrices are Blocks,
+/// or functions of a row and a column.
 template <class T>
 class SmallProduct {
  public:
@@ -273,9 +276,10 @@ class SmallProduct {
 
   __device__ void clear() {
 #pragma unroll
-    for (int e = 0; e < 8; ++e) c_[e] = 0;
+    for (int e = 0; e < 8; ++e) c_[e] = T{};
   }
-  __device__ void load(Block<T> C) {
+  template <class Matrix>
+  __device__ void load(const Matrix& C) {
 #pragma unroll
     for (int e = 0; e < 8; ++e) c_[e] = C(row(e), column(e));
   }
@@ -283,10 +287,17 @@ class SmallProduct {
 #pragma unroll
     for (int e = 0; e < 8; ++e) C(row(e), column(e)) = c_[e];
   }
+  /// Calls f(row, column, value) for the elements of this lane.
+  template <class F>
+  __device__ void for_each(F f) const {
+#pragma unroll
+    for (int e = 0; e < 8; ++e) f(row(e), column(e), c_[e]);
+  }
   /// Adds factor A B for A of 16 by `terms`, a multiple of 8, and B of `terms` by 16.
-  __device__ void add(T factor, Block<T> A, Block<T> B, int terms) {
+  template <class Left, class Right>
+  __device__ void add(T factor, const Left& A, const Right& B, int terms) {
 #pragma unroll 2
-    for (int k = 0; k < terms; k += 8) add_8(factor, A.at(0, k), B.at(k, 0));
+    for (int k = 0; k < terms; k += 8) add_8(factor, A, B, k);
   }
 
  private:
@@ -297,15 +308,16 @@ class SmallProduct {
     return lane_id() % 4 * 2 + e % 2 + e / 4 * 8;
   }
 
-  __device__ void add_8(T factor, Block<T> A, Block<T> B) {
-    if constexpr (sizeof(T) == 8) {
+  template <class Left, class Right>
+  __device__ void add_8(T factor, const Left& A, const Right& B, int k) {
+    if constexpr (std::is_same_v<T, double>) {
       const int g = lane_id() / 4;
       const int t = lane_id() % 4;
-      const double a[4] = {factor * A(g, t), factor * A(g + 8, t), factor * A(g, t + 4),
-                           factor * A(g + 8, t + 4)};
+      const double a[4] = {factor * A(g, k + t), factor * A(g + 8, k + t), factor * A(g, k + t + 4),
+                           factor * A(g + 8, k + t + 4)};
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const double b[2] = {B(t, g + 8 * half), B(t + 4, g + 8 * half)};
+        const double b[2] = {B(k + t, g + 8 * half), B(k + t + 4, g + 8 * half)};
         double* const values = c_ + 4 * half;
         mma::Fragment16x8 c = {{{values[0], values[1]}, {values[2], values[3]}}};
         mma::multiply_add_16x8x8(c, a, b);
@@ -314,9 +326,9 @@ class SmallProduct {
       }
     } else {
 #pragma unroll
-      for (int k = 0; k < 8; ++k) {
+      for (int q = k; q < k + 8; ++q) {
 #pragma unroll
-        for (int e = 0; e < 8; ++e) c_[e] += factor * A(row(e), k) * B(k, column(e));
+        for (int e = 0; e < 8; ++e) multiply_add(c_[e], factor * A(row(e), q), B(q, column(e)));
       }
     }
   }

@@ -220,8 +220,8 @@ class GpuMultifrontalOf : public test::GpuTest {
   }
 };
 
-using NumbersOfFronts = testing::Types<float, double, std::complex<double>>;
-TYPED_TEST_SUITE(GpuMultifrontalOf, NumbersOfFronts);
+using MultifrontalTypes = testing::Types<float, double, std::complex<double>>;
+TYPED_TEST_SUITE(GpuMultifrontalOf, MultifrontalTypes);
 
 /// Shapes and orders that reach every class of small fronts, large fronts, and those that are left to
 /// cuSOLVER.

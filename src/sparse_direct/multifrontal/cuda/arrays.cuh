@@ -109,10 +109,10 @@ __device__ inline int lower_bound(const std::int32_t* elements, int count, int b
   return low;
 }
 
-/// Cholesky factorisation of a block of `width` <= order <= 32 rows, lane i of a warp holding row i. Returns
-/// the first column whose pivot is not positive, or `width`.
+/// Cholesky factorisation of a block of `width` <= order <= 32 rows, lane i of a warp holding row i and the
+/// reciprocal of its diagonal element of L. Returns the first column whose pivot is not positive, or `width`.
 template <int order, class T>
-__device__ int factor_in_registers(T (&row)[order], int width) {
+__device__ int factor_in_registers(T (&row)[order], int width, T& reciprocal) {
   const int lane = lane_id();
   int failed = width;
 #pragma unroll
@@ -122,6 +122,7 @@ __device__ int factor_in_registers(T (&row)[order], int width) {
     if (!(pivot > 0) && failed == width) failed = c;
     const Real<T> reciprocal_root = rsqrt(pivot);
     if (lane == c) row[c] = T{pivot};
+    if (lane == c) reciprocal = T{reciprocal_root};
     if (lane >= c) row[c] = row[c] * reciprocal_root;
 #pragma unroll
     for (int j = c + 1; j < order; ++j) {
@@ -133,9 +134,10 @@ __device__ int factor_in_registers(T (&row)[order], int width) {
 }
 
 /// LU factorisation without exchanges of a block of `width` <= order <= 32 rows, lane i of a warp holding row
-/// i. Returns the first column whose pivot is zero or not a number, or `width`.
+/// i and the reciprocal of its pivot. Returns the first column whose pivot is zero or not a number, or
+/// `width`.
 template <int order, class T>
-__device__ int factor_lu_in_registers(T (&row)[order], int width, Real<T>& multiplier) {
+__device__ int factor_lu_in_registers(T (&row)[order], int width, Real<T>& multiplier, T& reciprocal) {
   const int lane = lane_id();
   int failed = width;
 #pragma unroll
@@ -143,8 +145,10 @@ __device__ int factor_lu_in_registers(T (&row)[order], int width, Real<T>& multi
     if (c >= width) break;
     const T pivot = LogicalWarp<>::shuffle(row[c], c);
     if (!(cabs1(pivot) > 0) && failed == width) failed = c;
+    const T reciprocal_pivot = T{1} / pivot;
+    if (lane == c) reciprocal = reciprocal_pivot;
     if (lane > c) {
-      row[c] /= pivot;
+      row[c] *= reciprocal_pivot;
       multiplier = fmax(multiplier, cabs1(row[c]));
     }
 #pragma unroll

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/grid.cuh"
 #include "backend/cuda/shared_memory.cuh"
+#include "linalg/rows_of_elements.hpp"
 #include "sparse_direct/multifrontal/cuda/device_elements.hpp"
 #include "sparse_direct/multifrontal/cuda/factor_state.cuh"
 #include "sparse_direct/multifrontal/cuda/front_plan.hpp"
@@ -19,6 +21,7 @@
 #include <echelon/cancellation.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -32,20 +35,19 @@ inline constexpr int step_kernel_pivots = is_complex<T> ? 384 : 768;
 /// Least multiplications of a Schur complement for which cuBLAS is called for a single front.
 inline constexpr double single_product = 5e7;
 
-/// Stores factor[offset] = row scale * value * column scale, for all elements of row i.
+/// Stores factor[offset] = row scale * value * column scale for an element. By elements rather than rows,
+/// since rows may have very different lengths.
 template <class T>
-struct ScatterRow {
-  const std::int64_t* row_offsets;
+struct ScatterElement {
+  const std::int32_t* rows;
   const std::int32_t* columns;
   const T* values;
   const std::int64_t* offsets;
   const Real<T>* row_scale;
   const Real<T>* column_scale;
   T* factor;
-  __device__ void operator()(std::int64_t i) const {
-    for (std::int64_t e = row_offsets[i]; e < row_offsets[i + 1]; ++e) {
-      if (offsets[e] >= 0) factor[offsets[e]] = row_scale[i] * values[e] * column_scale[columns[e]];
-    }
+  __device__ void operator()(std::int64_t e) const {
+    if (offsets[e] >= 0) factor[offsets[e]] = row_scale[rows[e]] * values[e] * column_scale[columns[e]];
   }
 };
 
@@ -80,6 +82,15 @@ void FactorState<T>::assemble_borders(T* complements) {
   backend.copy(plan.border_entries, stack.data() + plan.stack_entries, complements);
 }
 
+/// Threads of a block that factors a front of a size class: many for few fronts, each of which should take
+/// little time, and few for more fronts than multiprocessors, which then work on several at the same time.
+inline unsigned small_front_threads(std::size_t size_class, std::int32_t fronts, unsigned multiprocessors) {
+  constexpr unsigned least[] = {64, 128, 256, 512};
+  constexpr unsigned most[] = {256, 256, 512, 512};
+  const unsigned for_each_processor = static_cast<unsigned>(fronts) / multiprocessors + 1;
+  return std::max(least[size_class], most[size_class] / std::bit_floor(for_each_processor));
+}
+
 template <class T>
 template <FactorKind kind, PivotChoice of>
 void FactorState<T>::factor_small(const FrontLevel& level, std::size_t size_class, cudaStream_t on) {
@@ -91,9 +102,8 @@ void FactorState<T>::factor_small(const FrontLevel& level, std::size_t size_clas
   const std::size_t bytes = static_cast<std::size_t>(leading) * static_cast<std::size_t>(largest) * sizeof(T);
   const auto kernel = factor_small_fronts<T, kind, of>;
   allow_shared_memory(kernel);
-  constexpr int threads[] = {64, 128, 256, 512};
-  kernel<<<static_cast<unsigned>(end - begin), threads[size_class], bytes, on>>>(
-      arrays(), order.data() + begin, leading);
+  const unsigned threads = small_front_threads(size_class, end - begin, multiprocessors(backend.device()));
+  kernel<<<static_cast<unsigned>(end - begin), threads, bytes, on>>>(arrays(), order.data() + begin, leading);
   check(cudaGetLastError());
 }
 
@@ -231,14 +241,14 @@ void FactorState<T>::subtract_products(std::int32_t begin, std::int32_t end) {
   flush(end);
 }
 
-/// Inverts the diagonal blocks of all large fronts, which only substitutions need.
+/// Inverts the diagonal blocks of the fronts whose substitutions need that.
 template <class T>
 template <FactorKind kind>
 void FactorState<T>::invert() {
-  if (large_places.empty()) return;
-  const auto pivots_of = [&](std::size_t k) { return front_at(large_places[k]).pivots; };
+  if (inverted_places.empty()) return;
+  const auto pivots_of = [&](std::size_t k) { return front_at(inverted_places[k]).pivots; };
   const int pivots = pivots_of(0);
-  const auto count = static_cast<std::int32_t>(large_places.size());
+  const auto count = static_cast<std::int32_t>(inverted_places.size());
   const int triangles = kind == FactorKind::lu ? 2 : 1;
   constexpr std::size_t bytes =
       has_shared_inverse<T> ? sizeof(T) * smallest_inverse_order * smallest_inverse_order : 0;
@@ -247,7 +257,7 @@ void FactorState<T>::invert() {
   allow_shared_memory(complete_inverses<T>);
   for_each_grid(count, [&](std::int32_t first, std::int32_t fronts) {
     kernel<<<grid(divide_up(pivots, smallest_inverse_order), fronts, triangles), smallest_inverse_order,
-             bytes, stream()>>>(arrays(), large_fronts.data() + first, inverses.data());
+             bytes, stream()>>>(arrays(), inverted_fronts.data() + first, inverses.data());
     check(cudaGetLastError());
   });
   std::int32_t larger = 0;  // fronts, which come first, whose blocks are larger
@@ -256,7 +266,7 @@ void FactorState<T>::invert() {
     ++larger;
   for_each_grid(larger, [&](std::int32_t first, std::int32_t fronts) {
     complete_inverses<<<grid(divide_up(pivots, inverse_columns), fronts, triangles), inverse_threads,
-                        sizeof(InverseScratch<T>), stream()>>>(arrays(), large_fronts.data() + first,
+                        sizeof(InverseScratch<T>), stream()>>>(arrays(), inverted_fronts.data() + first,
                                                                inverses.data());
     check(cudaGetLastError());
   });
@@ -453,9 +463,13 @@ bool FactorState<T>::try_pivots(PivotChoice of, const DeviceElements<T>& A, cons
   if (keeps_pivots()) kept.take(backend, arrays(), std::ssize(plan.fronts), offsets, relative);
   backend.fill(1, PivotFacts{}, facts.data());
   backend.fill(plan.factor_entries, T{}, factor.data());
-  backend.for_each(rows(), ScatterRow<T>{A.row_offsets, A.columns, A.values,
-                                         keeps_pivots() ? kept.offsets() : offsets.data(), row_scale.data(),
-                                         column_scale.data(), factor.data()});
+  if (element_rows.size() != offsets.size()) {
+    element_rows = Array<std::int32_t>(backend.device(), offsets.size());
+    backend.segmented_for_each(rows(), A.row_offsets, WriteRowOfElement{element_rows.data()});
+  }
+  backend.for_each(offsets.size(), ScatterElement<T>{element_rows.data(), A.columns, A.values,
+                                                     keeps_pivots() ? kept.offsets() : offsets.data(),
+                                                     row_scale.data(), column_scale.data(), factor.data()});
   if (!eliminate(cancel)) return false;
   take_facts();
   return true;

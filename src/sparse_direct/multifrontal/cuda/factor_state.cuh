@@ -52,7 +52,7 @@ DeviceFactorMemory memory_of(const FrontPlan& plan, std::int64_t nonzeros) {
   memory.maps = bytes_of(plan.fronts) + bytes_of(plan.forward) + bytes_of(plan.backward) +
                 bytes_of(layout.children) + bytes_of(plan.order) +
                 (1 + copies) * bytes_of(layout.position_in_parent) +
-                copies * static_cast<std::size_t>(nonzeros) * 8 +
+                static_cast<std::size_t>(nonzeros) * (copies * 8 + 4) +
                 static_cast<std::size_t>(plan.n()) *
                     (2 * sizeof(Real<T>) + 8 + (plan.kind() == FactorKind::lu ? 12 : 0) +
                      (has_block_diagonal(plan.kind()) ? 8 + 2 * sizeof(T) : 0));
@@ -70,6 +70,7 @@ struct FactorState {
   Array<Front> fronts;  ///< and those of the borders
   Array<std::int32_t> children, relative, border_rows, order, exchanges, position, pivot_order;
   Array<std::int32_t> row_places, column_places;
+  Array<std::int32_t> element_rows;  // row of each element of A; from the first factorisation on
   Array<Real<T>> row_scale, column_scale;
   Array<std::int64_t> offsets;
   Array<SubstitutionTask> forward_tasks, backward_tasks;
@@ -78,8 +79,8 @@ struct FactorState {
   Array<PivotFacts> facts;
   std::optional<DeviceLapack<T>> lapack;
   std::optional<IndefiniteFactorization<T>> indefinite;  // of factors with a D
-  std::vector<std::int32_t> large_places;  // of the large fronts in the order, with their pivots descending
-  Array<std::int32_t> large_fronts;
+  std::vector<std::int32_t> inverted_places;  // of the fronts with inverses, with their pivots descending
+  Array<std::int32_t> inverted_fronts;
   std::optional<Branches> branches;  // for the size classes of a level
   // For changes of values in a factorisation without calls of libraries: its launches are recorded, its
   // working memory is kept, and LU has the pivots of earlier values.
@@ -126,7 +127,7 @@ struct FactorState {
   /// Number of the user's rows, without the spare ones of the permuted matrix.
   [[nodiscard]] std::int64_t rows() const { return row_places.size(); }
   [[nodiscard]] FactorResult run(const DeviceElements<T>& A, T* complements, const CancellationToken& cancel);
-  void list_large_fronts();
+  void list_inverted_fronts();
   void reserve();
   void release();
   [[nodiscard]] bool try_pivots(PivotChoice of, const DeviceElements<T>& A, const CancellationToken& cancel);
@@ -177,7 +178,7 @@ void FactorState<T>::allocate(std::span<const std::int64_t> row_offsets,
   inverses = Array<T>(device, plan.inverse_entries);
   diagonal = Array<T>(device, has_block_diagonal(kind) ? 2 * plan.n() : 0);
   facts = Array<PivotFacts>(device, 1);
-  list_large_fronts();
+  list_inverted_fronts();
   lapack.emplace(device);
   branches.emplace(small_classes);
   is_recordable = !calls_libraries();
@@ -188,17 +189,17 @@ void FactorState<T>::allocate(std::span<const std::int64_t> row_offsets,
 }
 
 template <class T>
-void FactorState<T>::list_large_fronts() {
+void FactorState<T>::list_inverted_fronts() {
   for (const FrontLevel& level : plan.levels) {
-    for (std::int32_t place = level.large_begin; place < level.large_end; ++place)
-      large_places.push_back(place);
+    for (std::int32_t place = level.inverted_begin; place < level.large_end; ++place)
+      inverted_places.push_back(place);
   }
-  std::stable_sort(large_places.begin(), large_places.end(),
+  std::stable_sort(inverted_places.begin(), inverted_places.end(),
                    [&](std::int32_t a, std::int32_t b) { return front_at(a).pivots > front_at(b).pivots; });
   std::vector<std::int32_t> numbers;
-  for (const std::int32_t place : large_places)
+  for (const std::int32_t place : inverted_places)
     numbers.push_back(plan.order[static_cast<std::size_t>(place)]);
-  large_fronts = to_device<std::int32_t>(backend.device(), numbers);
+  inverted_fronts = to_device<std::int32_t>(backend.device(), numbers);
 }
 
 /// Plan of a factorisation with an assembly tree, with spare pivots where the kind has them.

@@ -21,18 +21,20 @@ namespace {
 
 using tiles::indefinite_work_size;
 
-/// Shared memory of a thread block that a small front may fill.
-constexpr std::int64_t shared_bytes = 220 * 1024;
+/// Shared memory of a thread block that a small front may fill: 227 KB without the kernel's own arrays.
+constexpr std::int64_t shared_bytes = 204 * 1024;
 
 std::int64_t round_up(std::int64_t size) {
   constexpr std::int64_t alignment = 32;  // elements: warps load whole lines
   return (size + alignment - 1) / alignment * alignment;
 }
 
-/// Size class of a front, or small_classes for one that is too large for shared memory.
+/// Size class of a front, or small_classes for one that is too large for shared memory, or has too many
+/// pivots for one task of a substitution.
 std::int32_t class_of(const Front& front, std::int64_t element_size) {
   std::int32_t c = 0;
   while (c < small_classes && front.rows > small_orders[c]) ++c;
+  if (c >= inverted_class && front.pivots > most_whole_pivots) return small_classes;
   const std::int64_t order = front.rows;
   return c < small_classes && (order | 1) * order * element_size <= shared_bytes ? c : small_classes;
 }
@@ -64,7 +66,7 @@ void lay_out_factor(std::span<const std::int32_t> spare, FrontPlan& plan) {
 void lay_out_inverses(FrontPlan& plan) {
   const std::int64_t triangles = plan.kind() == FactorKind::lu ? 2 : 1;
   for (const FrontLevel& level : plan.levels) {
-    for (std::int32_t place = level.large_begin; place < level.large_end; ++place) {
+    for (std::int32_t place = level.inverted_begin; place < level.large_end; ++place) {
       Front& front = plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
       front.inverse = plan.inverse_entries;
       plan.inverse_entries += round_up(triangles * InverseBlocks(front.pivots).entries());
@@ -138,6 +140,9 @@ void arrange_levels(FrontPlan& plan, std::int64_t element_size) {
                              begin.begin() + static_cast<std::ptrdiff_t>(c + small_classes + 1));
     level.large_begin = level.small_begin.back();
     level.large_end = begin[c + small_classes + 1];
+    level.inverted_begin = level.small_begin[inverted_class];
+    if (level.large_begin - level.inverted_begin > most_inverted_small)
+      level.inverted_begin = level.large_begin;
     std::stable_sort(plan.order.begin() + level.large_begin, plan.order.begin() + level.large_end,
                      [&](std::int32_t a, std::int32_t b) {
                        return plan.fronts[static_cast<std::size_t>(a)].pivots >

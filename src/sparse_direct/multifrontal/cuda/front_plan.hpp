@@ -34,7 +34,7 @@ struct Front {
   std::int64_t row_panel = 0;  ///< offset in the factor
   std::int64_t update = 0;     ///< offset in the stack
   std::int64_t border = 0;     ///< offset in SymbolicFactor::rows and in FrontLayout::position_in_parent
-  std::int64_t inverse = 0;    ///< offset of the inverses of its diagonal blocks; only for large fronts
+  std::int64_t inverse = 0;    ///< offset of the inverses of its diagonal blocks, if it has any
   std::int64_t vector = 0;     ///< offset of its `rows` elements in the vector of a solve
   std::int64_t counters = 0;   ///< offset of its FrontCounters in those of a solve
   std::int64_t parent_counters = 0;
@@ -52,14 +52,20 @@ struct FrontLevel {
   std::vector<std::int32_t> small_begin;
   std::int32_t large_begin = 0;
   std::int32_t large_end = 0;
-  std::int64_t update_begin = 0;  ///< of the level's update matrices in the stack
+  std::int32_t inverted_begin = 0;  ///< fronts from here on have inverses of their diagonal blocks
+  std::int64_t update_begin = 0;    ///< of the level's update matrices in the stack
   std::int64_t update_end = 0;
 };
 
 /// Largest orders of fronts that one thread block factors in shared memory, one for each size class.
 inline constexpr std::int32_t small_orders[] = {32, 64, 96, 160};
 inline constexpr std::int32_t small_classes = 4;
-/// Orders of the diagonal blocks of large fronts whose inverses are kept: each block is one dependent step of
+/// Fronts of at least this size class are substituted for by a thread block each, with inverses of their
+/// diagonal blocks, in levels that have at most `most_inverted_small` of them: there the latency of a front
+/// counts, and otherwise the number of fronts at the same time.
+inline constexpr std::int32_t inverted_class = 2;
+inline constexpr std::int32_t most_inverted_small = 264;
+/// Orders of the diagonal blocks whose inverses are kept: each block is one dependent step of
 /// a substitution, and fronts with many pivots have larger blocks to need fewer steps.
 inline constexpr std::int32_t smallest_inverse_order = 128;
 inline constexpr std::int32_t largest_inverse_order = 512;
@@ -96,7 +102,7 @@ struct InverseBlocks {
 struct SubstitutionTask {
   enum Kind : std::int32_t {
     small_fronts,  ///< `count` small fronts, one for each warp; `part` is their class
-    whole_front,   ///< a large front with few pivots and rows
+    whole_front,   ///< a front with inverses and few pivots and rows
     gather,        ///< the children's contributions to chunk `part` of a large front
     pivot_rows,    ///< tile `part` of a large front's pivots
     border_rows,   ///< tile `part` of a large front's border, forward only
@@ -119,8 +125,8 @@ struct FrontCounters {
   static constexpr std::int64_t of_block = 4;
 };
 
-/// Most pivots and rows of a large front for which one task substitutes; larger fronts have one task for each
-/// tile.
+/// Most pivots and rows of a front with inverses for which one task substitutes; larger fronts have one task
+/// for each tile.
 inline constexpr std::int32_t most_whole_pivots = smallest_inverse_order;
 inline constexpr std::int32_t most_whole_rows = 1024;
 inline constexpr std::int64_t most_whole_entries = 32768;
@@ -131,7 +137,7 @@ inline constexpr std::int32_t border_tile_rows = 64;
 /// Number of small fronts of a task.
 inline constexpr std::int32_t small_fronts_together = 8;
 
-/// True if one task substitutes for a large front.
+/// True if one task substitutes for a front with inverses.
 ECHELON_ANYWHERE constexpr bool is_whole(const Front& front) {
   return front.pivots <= most_whole_pivots && front.rows <= most_whole_rows &&
          std::int64_t{front.rows} * front.pivots <= most_whole_entries;

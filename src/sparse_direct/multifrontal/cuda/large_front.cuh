@@ -109,11 +109,12 @@ __device__ void factor_diagonal_block(const FactorArrays<T>& arrays, const Front
   for (int c = 0; c < step_columns; ++c)
     row[c] = i < width && (lower ? c <= i : c < width) ? block[i + std::int64_t{c} * front.rows] : T{};
   int failed = width;
+  T reciprocal{};  // of the diagonal element; the rows below divide by that
   if constexpr (lower) {
-    failed = factor_in_registers(row, width);
+    failed = factor_in_registers(row, width, reciprocal);
   } else {
     Real<T> multiplier = 0;
-    failed = factor_lu_in_registers(row, width, multiplier);
+    failed = factor_lu_in_registers(row, width, multiplier, reciprocal);
     record_multiplier(arrays, multiplier);
   }
   if (i == 0 && failed < width) record_failure(arrays, front.first + p + failed);

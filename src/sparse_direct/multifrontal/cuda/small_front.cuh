@@ -2,6 +2,7 @@
 /// Assembly and elimination of a front that fits into the shared memory of one thread block.
 #pragma once
 
+#include "dense/tiles/product.cuh"
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
 
 #include <cuda_pipeline.h>
@@ -23,30 +24,28 @@ struct SharedFront {
   __device__ T& operator()(int i, int j) const { return elements[i + j * leading]; }
 };
 
-/// Copies the front's elements of A to shared memory, and zeroes the rest.
+/// Starts to copy the front's elements of A to shared memory, and zeroes the rest.
 template <class T, FactorKind kind>
 __device__ void load_front(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
   const T* const panel = arrays.factor + front.panel;
   const T* const row_panel = arrays.factor + front.row_panel;
   const int border = F.rows - F.pivots;
-  for (int j = warp_id(); j < F.rows; j += block_warps()) {
-    for (int i = lane_id(); i < F.rows; i += warp_size) {
-      if (j < F.pivots) {
-        __pipeline_memcpy_async(&F(i, j), &panel[i + j * F.rows], sizeof(T));
-      } else if (i >= F.pivots) {
-        F(i, j) = T{};
-      }
-    }
+  for (int j = warp_id(); j < F.pivots; j += block_warps()) {
+    const T* const column = panel + j * F.rows;
+    for (int i = lane_id(); i < F.rows; i += warp_size)
+      __pipeline_memcpy_async(&F(i, j), &column[i], sizeof(T));
   }
   if constexpr (kind == FactorKind::lu) {
     for (int i = warp_id(); i < F.pivots; i += block_warps()) {
+      const T* const row = row_panel + i * border;
       for (int j = lane_id(); j < border; j += warp_size)
-        __pipeline_memcpy_async(&F(i, F.pivots + j), &row_panel[j + i * border], sizeof(T));
+        __pipeline_memcpy_async(&F(i, F.pivots + j), &row[j], sizeof(T));
     }
   }
   __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncthreads();
+  for (int j = F.pivots + warp_id(); j < F.rows; j += block_warps()) {
+    for (int i = F.pivots + lane_id(); i < F.rows; i += warp_size) F(i, j) = T{};
+  }
 }
 
 /// The update matrix of a child.
@@ -56,49 +55,105 @@ struct ChildUpdate {
   int order;
 };
 
-/// Adds column j of a child's update matrix to a column of the front, by a warp.
+/// Rows and columns of a front that several children have: bit c of a word stands for child c.
+struct ChildMaps {
+  static constexpr int capacity = warp_size;
+  static constexpr int most_rows = small_orders[small_classes - 1];
+  ChildUpdate children[capacity];
+  unsigned children_of_row[most_rows];
+  unsigned children_of_column[most_rows];
+  std::uint8_t row[capacity][most_rows];     ///< of the child's update matrix, for each row of the front
+  std::uint8_t column[capacity][most_rows];  ///< likewise; not used if rows and columns are the same
+};
+
+/// Sets the maps of `count` children from number `first` on. The front's elements have arrived afterwards.
 template <class T, FactorKind kind>
-__device__ void add_child_column(const FactorArrays<T>& arrays, const ChildUpdate& child, int j, int column,
-                                 const SharedFront<T>& F) {
-  const std::int32_t* const __restrict__ rows = arrays.relative_rows + child.border;
-  const T* const __restrict__ source = arrays.stack + child.update + std::int64_t{j} * child.order;
-#pragma unroll 4
-  for (int i = (kind == FactorKind::cholesky ? j : 0) + lane_id(); i < child.order; i += warp_size)
-    F(rows[i], column) += source[i];
+__device__ void map_children(const FactorArrays<T>& arrays, int first, int count, int rows, ChildMaps& maps) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < count) {
+    const Front& child = arrays.fronts[arrays.children[first + thread]];
+    maps.children[thread] = {child.border, child.update, child.rows - child.pivots};
+  }
+  for (int i = thread; i < rows; i += static_cast<int>(blockDim.x))
+    maps.children_of_row[i] = maps.children_of_column[i] = 0;
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  for (int c = warp_id(); c < count; c += block_warps()) {
+    const ChildUpdate& child = maps.children[c];
+    for (int j = lane_id(); j < child.order; j += warp_size) {
+      const int row = arrays.relative_rows[child.border + j];
+      const int column = kind == FactorKind::lu ? arrays.relative[child.border + j] : row;
+      maps.row[c][row] = static_cast<std::uint8_t>(j);
+      if (kind == FactorKind::lu) maps.column[c][column] = static_cast<std::uint8_t>(j);
+      atomicOr(&maps.children_of_row[row], 1U << c);
+      atomicOr(&maps.children_of_column[column], 1U << c);
+    }
+  }
+  __syncthreads();
 }
 
-/// Adds the columns of a child's update matrix that are those of this warp in the front.
-template <class T, FactorKind kind>
-__device__ void add_child(const FactorArrays<T>& arrays, const ChildUpdate& child, const SharedFront<T>& F) {
-  for (int begin = 0; begin < child.order; begin += warp_size) {
-    const int j = begin + lane_id();
-    const int column = j < child.order ? arrays.relative[child.border + j] : -1;
-    unsigned own = __ballot_sync(full_warp, column >= 0 && column % block_warps() == warp_id());
-    for (; own != 0; own &= own - 1) {
-      const int lane = __ffs(static_cast<int>(own)) - 1;
-      add_child_column<T, kind>(arrays, child, begin + lane, __shfl_sync(full_warp, column, lane), F);
+/// Adds the elements of the mapped children in a column of the front, by a warp. Those of `together` children
+/// in `slots` rows of each lane are loaded before the first is added; children are added one after the other.
+template <FactorKind kind, int together, int slots, class T>
+__device__ void add_to_column(const FactorArrays<T>& arrays, const ChildMaps& maps, int column,
+                              const SharedFront<T>& F) {
+  unsigned rest = maps.children_of_column[column];
+  while (rest != 0) {
+    const T* source[together];
+    const std::uint8_t* row[together];
+    unsigned bit[together];
+#pragma unroll
+    for (int k = 0; k < together; ++k) {
+      bit[k] = rest & -rest;
+      rest ^= bit[k];
+      const int c = max(__ffs(static_cast<int>(bit[k])) - 1, 0);
+      const ChildUpdate& child = maps.children[c];
+      const int j = (kind == FactorKind::lu ? maps.column : maps.row)[c][column];
+      row[k] = maps.row[c];
+      source[k] = arrays.stack + child.update + j * child.order;
+    }
+    const int top = kind == FactorKind::cholesky ? column : 0;
+    for (int first = top + lane_id(); first < F.rows; first += slots * warp_size) {
+      T values[slots][together];
+#pragma unroll
+      for (int t = 0; t < slots; ++t) {
+        const int i = first + t * warp_size;
+        const unsigned present = i < F.rows ? maps.children_of_row[i] : 0;
+#pragma unroll
+        for (int k = 0; k < together; ++k)
+          values[t][k] = (present & bit[k]) != 0 ? source[k][row[k][i]] : T{};
+      }
+#pragma unroll
+      for (int t = 0; t < slots; ++t) {
+        const int i = first + t * warp_size;
+        if (i >= F.rows) break;
+        T sum = F(i, column);
+#pragma unroll
+        for (int k = 0; k < together; ++k) sum += values[t][k];
+        F(i, column) = sum;
+      }
     }
   }
 }
 
-/// Adds the update matrices of the children. Each column of the front is that of one warp, which adds the
-/// children one after the other, so that the sums are always the same.
+/// Adds the update matrices of the children to the front's elements. Each column of the front is that of one
+/// warp, which adds the children one after the other, so that the sums are always the same.
 template <class T, FactorKind kind>
 __device__ void add_children(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
-  __shared__ ChildUpdate children[warp_size];
-  for (int first = front.child_begin; first < front.child_end; first += warp_size) {
-    const int count = min(warp_size, front.child_end - first);
-    __syncthreads();
-    if (static_cast<int>(threadIdx.x) < count) {
-      const Front& child = arrays.fronts[arrays.children[first + static_cast<int>(threadIdx.x)]];
-      children[threadIdx.x] = {child.border, child.update, child.rows - child.pivots};
+  __shared__ ChildMaps maps;
+  for (int first = front.child_begin; first < front.child_end; first += ChildMaps::capacity) {
+    const int count = min(ChildMaps::capacity, front.child_end - first);
+    map_children<T, kind>(arrays, first, count, F.rows, maps);
+    for (int column = warp_id(); column < F.rows; column += block_warps()) {
+      if (F.rows <= warp_size) {
+        add_to_column<kind, 8, 1>(arrays, maps, column, F);
+      } else {
+        add_to_column<kind, 2, 4>(arrays, maps, column, F);
+      }
     }
     __syncthreads();
-    for (int c = 0; c < count; ++c) {
-      const ChildUpdate child = children[c];
-      add_child<T, kind>(arrays, child, F);
-    }
   }
+  __pipeline_wait_prior(0);
   __syncthreads();
 }
 
@@ -115,33 +170,33 @@ __device__ void factor_diagonal(const FactorArrays<T>& arrays, const Front& fron
   for (int c = 0; c < small_block; ++c)
     row[c] = lane < width && (lower ? c <= lane : c < width) ? F(p + lane, p + c) : T{};
   int failed = width;
+  T reciprocal{};
   if constexpr (lower) {
-    failed = factor_in_registers(row, width);
+    failed = factor_in_registers(row, width, reciprocal);
   } else {
     Real<T> multiplier = 0;
-    failed = factor_lu_in_registers(row, width, multiplier);
+    failed = factor_lu_in_registers(row, width, multiplier, reciprocal);
     record_multiplier(arrays, multiplier);
   }
   if (lane == 0 && failed < width) record_failure(arrays, front.first + p + failed);
 #pragma unroll
   for (int c = 0; c < small_block; ++c) {
     if (lane < width && (lower ? c <= lane : c < width)) F(p + lane, p + c) = row[c];
-    if (lane == c) reciprocals[c] = T{1} / row[c];
   }
+  if (lane < width) reciprocals[lane] = reciprocal;
 }
 
 /// Completes L in columns p, ..., p + width - 1 below a factored diagonal block, and for LU the rows of U to
-/// the right: one row or column for each thread.
+/// the right: one row or column for each thread. `multiplier`: raised to the thread's largest |element| of L.
 template <class T, FactorKind kind>
-__device__ void solve_beside(const FactorArrays<T>& arrays, const SharedFront<T>& F, int p, int width,
-                             const T* reciprocals) {
+__device__ void solve_beside(const SharedFront<T>& F, int p, int width, const T* reciprocals,
+                             Real<T>& multiplier) {
   constexpr bool has_right = kind == FactorKind::lu;
+  constexpr int sides = has_right ? 2 : 1;
+  const bool is_row = warp_id() % sides == 0;
   const int rest = F.rows - p - width;
-  Real<T> multiplier = 0;
-  for (int t = static_cast<int>(threadIdx.x); t < (has_right ? 2 : 1) * rest;
-       t += static_cast<int>(blockDim.x)) {
-    const bool is_row = t < rest;
-    const int k = p + width + (is_row ? t : t - rest);
+  for (int t = warp_id() / sides * warp_size + lane_id(); t < rest; t += block_warps() / sides * warp_size) {
+    const int k = p + width + t;
     T x[small_block];
 #pragma unroll
     for (int c = 0; c < small_block; ++c) {
@@ -152,11 +207,10 @@ __device__ void solve_beside(const FactorArrays<T>& arrays, const SharedFront<T>
       for (int q = 0; q < c; ++q)
         sum -= x[q] * (has_right && is_row ? F(p + q, p + c) : mirrored<kind>(F(p + c, p + q)));
       x[c] = is_row ? sum * reciprocals[c] : sum;
-      if (is_row) multiplier = fmax(multiplier, cabs1(x[c]));
+      if (has_right && is_row) multiplier = fmax(multiplier, cabs1(x[c]));
       element = x[c];
     }
   }
-  if (has_right) record_multiplier(arrays, multiplier);
   __syncthreads();
 }
 
@@ -242,82 +296,99 @@ __device__ void solve_rows_and_columns(const FactorArrays<T>& arrays, const Shar
   __syncthreads();
 }
 
-/// Columns of a tile that a warp updates; its rows are two for each lane.
-inline constexpr int small_tile_columns = 4;
+/// Block of a front: rows [row, row_end) and columns [column, column_end).
+struct FrontBlock {
+  int row;
+  int row_end;
+  int column;
+  int column_end;
+};
 
-/// Subtracts the product of columns p, ..., begin - 1 from a tile whose first column is j, by a warp.
+/// Subtracts the product of columns [p, end) and rows [p, end) from the tile of `block` with its first
+/// element at (first_row, first_column), by a warp; for Cholesky only on and below the diagonal. Rows and
+/// columns outside the block are copies of the last ones, which are not stored.
 template <class T, FactorKind kind>
-__device__ void update_tile(const SharedFront<T>& F, int p, int begin, int first_row, int j) {
-  if (kind == FactorKind::cholesky && first_row + 2 * warp_size <= j) return;
-  const int i0 = first_row + lane_id();
-  const int i1 = i0 + warp_size;
-  T sums[2][small_tile_columns] = {};
-  for (int q = p; q < begin; ++q) {
-    const T a0 = i0 < F.rows ? F(i0, q) : T{};
-    const T a1 = i1 < F.rows ? F(i1, q) : T{};
-#pragma unroll
-    for (int t = 0; t < small_tile_columns; ++t) {
-      const int column = min(j + t, F.rows - 1);
-      const T b = kind == FactorKind::cholesky ? mirrored<kind>(F(column, q)) : F(q, column);
-      multiply_add(sums[0][t], a0, b);
-      multiply_add(sums[1][t], a1, b);
-    }
-  }
-#pragma unroll
-  for (int t = 0; t < small_tile_columns; ++t) {
-    if (j + t >= F.rows) break;
-    const int top = kind == FactorKind::cholesky ? j + t : 0;
-    if (i0 < F.rows && i0 >= top) F(i0, j + t) -= sums[0][t];
-    if (i1 < F.rows && i1 >= top) F(i1, j + t) -= sums[1][t];
+__device__ void update_tile(const SharedFront<T>& F, int p, int end, const FrontBlock& block, int first_row,
+                            int first_column) {
+  constexpr bool lower = kind == FactorKind::cholesky;
+  const auto row = [&](int i) { return min(first_row + i, block.row_end - 1); };
+  const auto column = [&](int j) { return min(first_column + j, block.column_end - 1); };
+  tiles::SmallProduct<T> product;
+  product.load([&](int i, int j) { return F(row(i), column(j)); });
+  product.add(
+      T{-1}, [&](int i, int q) { return p + q < end ? F(row(i), p + q) : T{}; },
+      [&](int q, int j) {
+        if (p + q >= end) return T{};
+        return lower ? mirrored<kind>(F(column(j), p + q)) : F(p + q, column(j));
+      },
+      end - p);
+  __syncwarp();  // the copies have been read
+  product.for_each([&](int i, int j, T value) {
+    i += first_row;
+    j += first_column;
+    if (i < block.row_end && j < block.column_end && (!lower || i >= j)) F(i, j) = value;
+  });
+}
+
+/// Subtracts the product of columns [p, end) and rows [p, end) from a block of the front, by `warps` warps,
+/// of which the calling one has number `warp`.
+template <class T, FactorKind kind>
+__device__ void update_block(const SharedFront<T>& F, int p, int end, const FrontBlock& block, int warp,
+                             int warps) {
+  constexpr int size = tiles::SmallProduct<T>::size;
+  const int rows = (block.row_end - block.row + size - 1) / size;
+  const int columns = (block.column_end - block.column + size - 1) / size;
+  for (int tile = warp; tile < rows * columns; tile += warps) {
+    const int row = block.row + tile % rows * size;
+    const int column = block.column + tile / rows * size;
+    if (kind == FactorKind::cholesky && row + size <= column) continue;
+    update_tile<T, kind>(F, p, end, block, row, column);
   }
 }
 
-/// Tiles of the columns after a step, numbered by columns of tiles.
-struct SmallTiles {
-  int begin;
-  int rows;     ///< of tiles
-  int columns;  ///< of tiles
-  template <class T>
-  __device__ SmallTiles(const SharedFront<T>& F, int begin_)
-      : begin(begin_),
-        rows((F.rows - begin_ + 2 * warp_size - 1) / (2 * warp_size)),
-        columns((F.rows - begin_ + small_tile_columns - 1) / small_tile_columns) {}
-  template <FactorKind kind, class T>
-  __device__ void update(const SharedFront<T>& F, int p, int tile) const {
-    update_tile<T, kind>(F, p, begin, begin + tile % rows * 2 * warp_size,
-                         begin + tile / rows * small_tile_columns);
-  }
-};
-
-/// Subtracts the product of the eliminated columns from the rest.
+/// Subtracts the product of the eliminated columns from all others.
 template <class T, FactorKind kind>
 __device__ void update_rest(const SharedFront<T>& F, int p, int width) {
-  const SmallTiles tiles(F, p + width);
-  for (int tile = warp_id(); tile < tiles.rows * tiles.columns; tile += block_warps())
-    tiles.template update<kind>(F, p, tile);
+  const int begin = p + width;
+  update_block<T, kind>(F, p, begin, {begin, F.rows, begin, F.rows}, warp_id(), block_warps());
   __syncthreads();
 }
 
-/// Subtracts the same product; the first warp begins with the next diagonal block, and factors it while the
-/// others go on.
+/// Subtracts the product of columns [p, end) from the diagonal block of the next step, by a warp.
+template <class T, FactorKind kind>
+__device__ void update_diagonal_block(const SharedFront<T>& F, int p, int end, int order) {
+  for (int e = lane_id(); e < small_block * small_block; e += warp_size) {
+    const int i = end + e % small_block;
+    const int j = end + e / small_block;
+    if (i >= end + order || j >= end + order) continue;
+    T sum{};
+#pragma unroll
+    for (int q = p; q < p + small_block; ++q)
+      multiply_add(sum, F(i, q), kind == FactorKind::cholesky ? mirrored<kind>(F(j, q)) : F(q, j));
+    F(i, j) -= sum;
+  }
+  __syncwarp();
+}
+
+/// Subtracts the product of the eliminated columns from the other pivots' columns and rows. The first warp
+/// does so for the next diagonal block, and factors it while the others go on.
 template <class T, FactorKind kind>
 __device__ void update_and_factor(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F,
                                   int p, int width, T* reciprocals) {
-  static_assert(small_block == 2 * small_tile_columns);
-  const SmallTiles tiles(F, p + width);
-  const int count = tiles.rows * tiles.columns;
-  const int second = tiles.rows;  // the tile right of the first
-  const int own = block_warps() > 1 ? warp_id() - 1 : 0;
-  const int workers = max(block_warps() - 1, 1);
-  if (warp_id() == 0 && count > 0) {
-    tiles.template update<kind>(F, p, 0);
-    if (second < count) tiles.template update<kind>(F, p, second);
-    __syncwarp();
-    if (tiles.begin < front.pivots) factor_diagonal<T, kind>(arrays, front, F, tiles.begin, reciprocals);
-  }
-  if (warp_id() > 0 || block_warps() == 1) {
-    for (int tile = 1 + own; tile < count; tile += workers) {
-      if (tile != second) tiles.template update<kind>(F, p, tile);
+  const int begin = p + width;
+  if (begin == F.pivots) return;
+  const int order = min(small_block, F.pivots - begin);
+  if (warp_id() == 0) {
+    update_diagonal_block<T, kind>(F, p, begin, order);
+    factor_diagonal<T, kind>(arrays, front, F, begin, reciprocals);
+  } else {
+    const int warp = warp_id() - 1;
+    const int warps = block_warps() - 1;
+    const int rest = begin + order;
+    update_block<T, kind>(F, p, begin, {rest, F.rows, begin, F.pivots}, warp, warps);
+    if (kind == FactorKind::lu) {
+      update_block<T, kind>(F, p, begin, {begin, rest, rest, F.rows}, warps - 1 - warp, warps);
+      update_block<T, kind>(F, p, begin, {rest, F.pivots, F.pivots, F.rows}, warps - 1 - warp, warps);
     }
   }
   __syncthreads();
@@ -348,42 +419,54 @@ template <class T, FactorKind kind>
 __device__ void eliminate_on_diagonal(const FactorArrays<T>& arrays, const Front& front,
                                       const SharedFront<T>& F) {
   __shared__ T reciprocals[small_block];
+  Real<T> multiplier = 0;
   if (warp_id() == 0 && front.pivots > 0) factor_diagonal<T, kind>(arrays, front, F, 0, reciprocals);
   __syncthreads();
   for (int p = 0; p < front.pivots; p += small_block) {
     const int width = min(small_block, front.pivots - p);
-    solve_beside<T, kind>(arrays, F, p, width, reciprocals);
+    solve_beside<T, kind>(F, p, width, reciprocals, multiplier);
     update_and_factor<T, kind>(arrays, front, F, p, width, reciprocals);
   }
+  if (kind == FactorKind::lu) record_multiplier(arrays, multiplier);
+  update_block<T, kind>(F, 0, F.pivots, {F.pivots, F.rows, F.pivots, F.rows}, warp_id(), block_warps());
+  __syncthreads();
 }
 
 template <class T, FactorKind kind>
 __device__ void store_front(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
+  constexpr bool lower = kind == FactorKind::cholesky;
   T* const panel = arrays.factor + front.panel;
   T* const row_panel = arrays.factor + front.row_panel;
   T* const update = arrays.stack + front.update;
   const int border = F.rows - F.pivots;
-  for (int j = warp_id(); j < F.rows; j += block_warps()) {
-    const int top = kind == FactorKind::cholesky ? j : 0;
-    for (int i = top + lane_id(); i < F.rows; i += warp_size) {
-      if (j < F.pivots) {
-        panel[i + j * F.rows] = F(i, j);
-      } else if (i >= F.pivots) {
-        update[i - F.pivots + (j - F.pivots) * border] = F(i, j);
-      }
-    }
+  for (int j = warp_id(); j < F.pivots; j += block_warps()) {
+    T* const column = panel + j * F.rows;
+#pragma unroll 4
+    for (int i = (lower ? j : 0) + lane_id(); i < F.rows; i += warp_size) column[i] = F(i, j);
+  }
+  for (int j = warp_id(); j < border; j += block_warps()) {
+    T* const column = update + j * border;
+#pragma unroll 4
+    for (int i = (lower ? j : 0) + lane_id(); i < border; i += warp_size)
+      column[i] = F(F.pivots + i, F.pivots + j);
   }
   if constexpr (kind == FactorKind::lu) {
     for (int i = warp_id(); i < F.pivots; i += block_warps()) {
-      for (int j = lane_id(); j < border; j += warp_size) row_panel[j + i * border] = F(i, F.pivots + j);
+      T* const row = row_panel + i * border;
+#pragma unroll 4
+      for (int j = lane_id(); j < border; j += warp_size) row[j] = F(i, F.pivots + j);
     }
   }
 }
 
+/// Most threads of a block that factors a small front.
+inline constexpr int small_front_threads_limit = 512;
+
 /// Kernel with one block for each front of `list`; dynamic shared memory of leading * (largest order)
 /// elements.
 template <class T, FactorKind kind, PivotChoice choice>
-__global__ void factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* list, int leading) {
+__global__ void __launch_bounds__(small_front_threads_limit)
+    factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* list, int leading) {
   extern __shared__ __align__(16) unsigned char storage[];
   const Front front = arrays.fronts[list[blockIdx.x]];
   const SharedFront<T> F{reinterpret_cast<T*>(storage), leading, front.rows, front.pivots};

@@ -91,12 +91,16 @@ struct SubstitutionTasks {
   unsigned long long* next;  ///< the first that no block has taken
 };
 
+/// Children whose contributions are loaded together.
+inline constexpr int contributions_together = 4;
+
 /// Contribution of a front to its parent: `count` elements of V, and their rows in the parent.
 struct Contribution {
   std::int64_t vector;    ///< offset in V
   std::int64_t relative;  ///< offset in relative
   std::int32_t count;
 
+  Contribution() = default;
   __device__ explicit Contribution(const Front& child)
       : vector(child.vector + child.pivots), relative(child.border), count(child.rows - child.pivots) {}
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Substitutions for large fronts by thread blocks. The inverses of diagonal blocks make a block of pivots
-/// one product; a front with many pivots or rows is divided into tiles of rows, each of which is a task.
+/// Substitutions for fronts with inverses by thread blocks. The inverses of diagonal blocks make a block of
+/// pivots one product; a front with many pivots or rows is divided into tiles of rows, each of which is a
+/// task.
 #pragma once
 
 #include "sparse_direct/multifrontal/cuda/substitution_arrays.cuh"
@@ -16,6 +17,9 @@ struct ChunkContributions {
   int count[substitution_warps];
 };
 
+/// Children of a whole front whose contributions are listed in shared memory.
+inline constexpr int listed_contributions = 32;
+
 template <class T>
 struct LargeScratch {
   T vector[most_whole_rows];  ///< a part of a vector that a tile is multiplied by, or the rows of a whole
@@ -24,6 +28,7 @@ struct LargeScratch {
   T chunk[gathered_rows];
   TileScratch<T> tile;
   ChunkContributions<T> contributions;
+  Contribution listed[listed_contributions];
 };
 
 /// Position of the first of the `count` ascending elements that is not less than `bound`, found by a warp.
@@ -108,8 +113,11 @@ class LargeFront {
                            scratch_.solved + first);
       const T solution = sums.total(scratch_.tile);
       if (thread() < pivot_tile_rows && first + thread() < front_.pivots)
-        arrays_.x[front_.first + row_of(first + thread())] = solution;
+        scratch_.vector[first + thread()] = solution;
     }
+    __syncthreads();
+    for (int i = thread(); i < front_.pivots; i += substitution_threads)
+      arrays_.x[front_.first + i] = scratch_.vector[place(i)];
     finish_solution();
   }
 
@@ -334,16 +342,40 @@ class LargeFront {
     T* const v = scratch_.vector;
     for (int i = thread(); i < front_.rows; i += substitution_threads)
       v[place(i)] = i < front_.pivots ? arrays_.x[front_.first + i] : T{};
-    if (front_.child_begin < front_.child_end) {
-      await(FrontCounters::contributions, front_.awaited_contributions);
-    } else {
+    for (int first = front_.child_begin; first < front_.child_end; first += listed_contributions) {
+      const int count = min(listed_contributions, front_.child_end - first);
       __syncthreads();
+      if (thread() < count)
+        scratch_.listed[thread()] = Contribution(arrays_.fronts[arrays_.children[first + thread()]]);
+      if (first == front_.child_begin) await(FrontCounters::contributions, front_.awaited_contributions);
+      __syncthreads();
+      for (int c = 0; c < count; c += contributions_together)
+        add_listed(scratch_.listed + c, min(contributions_together, count - c));
     }
-    for (int c = front_.child_begin; c < front_.child_end; ++c) {
-      const Contribution own(arrays_.fronts[arrays_.children[c]]);
-      for (int i = thread(); i < own.count; i += substitution_threads)
-        v[place(arrays_.relative[own.relative + i])] += arrays_.V[own.vector + i];
-      __syncthreads();
+    __syncthreads();
+  }
+
+  /// Adds contributions to scratch_.vector, one after the other; those of all are loaded together.
+  __device__ void add_listed(const Contribution* list, int count) const {
+    int longest = 0;
+    for (int k = 0; k < count; ++k) longest = max(longest, list[k].count);
+    for (int first = 0; first < longest; first += substitution_threads) {
+      const int i = first + thread();
+      int places[contributions_together];
+      T values[contributions_together];
+#pragma unroll
+      for (int k = 0; k < contributions_together; ++k) {
+        places[k] = -1;
+        if (k >= count || i >= list[k].count) continue;
+        places[k] = place(arrays_.relative[list[k].relative + i]);
+        values[k] = arrays_.V[list[k].vector + i];
+      }
+#pragma unroll
+      for (int k = 0; k < contributions_together; ++k) {
+        if (k >= count) break;
+        if (places[k] >= 0) scratch_.vector[places[k]] += values[k];
+        __syncthreads();
+      }
     }
   }
 

@@ -70,7 +70,8 @@ void append_parts(std::vector<SubstitutionTask>& tasks, SubstitutionTask::Kind k
 
 void append_small_fronts(std::vector<SubstitutionTask>& tasks, const FrontLevel& level) {
   for (std::int32_t c = small_classes; c-- > 0;) {
-    const std::int32_t end = level.small_begin[static_cast<std::size_t>(c) + 1];
+    const std::int32_t end =
+        std::min(level.small_begin[static_cast<std::size_t>(c) + 1], level.inverted_begin);
     for (std::int32_t place = level.small_begin[static_cast<std::size_t>(c)]; place < end;
          place += small_fronts_together) {
       tasks.push_back(
@@ -81,7 +82,7 @@ void append_small_fronts(std::vector<SubstitutionTask>& tasks, const FrontLevel&
 
 void append_whole_fronts(const FrontPlan& plan, std::vector<SubstitutionTask>& tasks,
                          const FrontLevel& level) {
-  for (std::int32_t place = level.large_begin; place < level.large_end; ++place) {
+  for (std::int32_t place = level.inverted_begin; place < level.large_end; ++place) {
     if (is_whole(front_at(plan, place))) append_parts(tasks, SubstitutionTask::whole_front, place, 1);
   }
 }

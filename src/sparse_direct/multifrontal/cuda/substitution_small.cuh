@@ -111,11 +111,37 @@ class SmallFront {
       }
       waits = false;
       __syncwarp();
-      for (int k = 0; k < min(warp_size, front_.child_end - first); ++k) {
-        const T* const values = arrays_.V + __shfl_sync(full_warp, own.vector, k);
-        const std::int32_t* const rows = arrays_.relative + __shfl_sync(full_warp, own.relative, k);
-        const int count = __shfl_sync(full_warp, own.count, k);
-        for (int i = lane_id(); i < count; i += warp_size) scratch_[place(rows[i])] += values[i];
+      const int children = min(warp_size, front_.child_end - first);
+      for (int k = 0; k < children; k += contributions_together) add_contributions(own, k, children);
+    }
+  }
+
+  /// Adds the contributions of children begin, begin + 1, ... of those that lanes hold; they are loaded
+  /// together.
+  __device__ __forceinline__ void add_contributions(const Contribution& own, int begin, int children) const {
+    const T* values[contributions_together];
+    const std::int32_t* rows[contributions_together];
+    int count[contributions_together];
+    int longest = 0;
+#pragma unroll
+    for (int k = 0; k < contributions_together; ++k) {
+      values[k] = arrays_.V + __shfl_sync(full_warp, own.vector, (begin + k) % warp_size);
+      rows[k] = arrays_.relative + __shfl_sync(full_warp, own.relative, (begin + k) % warp_size);
+      count[k] = begin + k < children ? __shfl_sync(full_warp, own.count, begin + k) : 0;
+      longest = max(longest, count[k]);
+    }
+    for (int first = 0; first < longest; first += warp_size) {
+      const int i = first + lane_id();
+      int places[contributions_together];
+      T elements[contributions_together];
+#pragma unroll
+      for (int k = 0; k < contributions_together; ++k) {
+        places[k] = i < count[k] ? place(rows[k][i]) : -1;
+        elements[k] = i < count[k] ? values[k][i] : T{};
+      }
+#pragma unroll
+      for (int k = 0; k < contributions_together; ++k) {
+        if (places[k] >= 0) scratch_[places[k]] += elements[k];
         __syncwarp();
       }
     }
