@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Backward errors of solutions of complex systems, in long double: ||b - op(A) x|| / (||A|| ||x|| + ||b||)
-/// in the infinity norm.
+/// Checks of solutions of complex systems on a GPU: backward errors in long double, ||b - op(A) x|| / (||A||
+/// ||x|| + ||b||) in the infinity norm.
 #pragma once
 
 #include "scalars/complex_systems.hpp"
 
 namespace echelon::test {
+
+/// Expects that the method did not go over to the host, of which it would warn.
+inline void expect_on_gpu(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings)
+    EXPECT_EQ(warning.find("on the host"), std::string::npos) << warning;
+}
 
 /// Sums up the backward error of x, row by row of op(A).
 class BackwardError {
