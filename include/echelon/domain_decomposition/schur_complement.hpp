@@ -57,8 +57,7 @@ struct ECHELON_API SchurOptions {
 /// eliminated; the interface is the front above all others, of which S is left. A dense A is divided into
 /// blocks. Rows are exchanged within the interior only.
 ///
-/// T is float, double or a complex type that the library is built for. A complex sparse A on a GPU is
-/// factored on the host.
+/// T is float, double or a complex type that the library is built for.
 ///
 /// The interior has n_I unknowns, the interface n_B: S takes n_B^2 elements. A is referred to, not copied,
 /// and `solve` reads it. Vectors are in the memory of `device()`. Const members may be called by several

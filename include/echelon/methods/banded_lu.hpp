@@ -47,8 +47,9 @@ struct ECHELON_API BandedLuOptions {
 /// then the interfaces between neighbouring partitions are eliminated. Rows and columns are scaled by powers
 /// of two if their magnitudes differ much, and renumbered if that narrows a wide band. About 2 n kl (kl + ku)
 /// flops and 8 n (2 kl + ku) bytes in one or two partitions (double), up to four times the flops in more; 4 n
-/// (kl + ku) flops a right-hand side. A complex A is factored in one piece, by LAPACK's gbtrf. The report has
-/// an estimate of the reciprocal condition number; below the machine epsilon the status is `singular`.
+/// (kl + ku) flops a right-hand side. The host factors a complex A in one piece, by LAPACK's gbtrf. The
+/// report has an estimate of the reciprocal condition number; below the machine epsilon the status is
+/// `singular`.
 template <class T>
 class ECHELON_API BandedLu : public SolverOf<T, BandedLuOptions> {
  public:
