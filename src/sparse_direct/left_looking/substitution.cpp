@@ -16,6 +16,11 @@ class SolutionRow {
   SolutionRow(const T* from, int columns) : columns_(columns) {
     for (int c = 0; c < count(); ++c) value_[c] = from[c];
   }
+  [[nodiscard]] bool is_zero() const {
+    bool zero = true;
+    for (int c = 0; c < count(); ++c) zero = zero && value_[c] == T{0};
+    return zero;
+  }
   void subtract(T factor, const T* from) {
     for (int c = 0; c < count(); ++c) value_[c] -= factor * from[c];
   }
@@ -36,7 +41,8 @@ class SolutionRow {
 };
 
 /// Row k of P A Q is a column of the factored matrix, B = L U for each diagonal block: sums over the entries
-/// of a column solve with the transposes of L and U, multiples of a column with L and U themselves.
+/// of a column solve with the transposes of L and U, multiples of a column with L and U themselves. Rows that
+/// are zero are passed over: up to the first other one of a block in sums, and all of them in multiples.
 template <class T, int Most, bool Fixed>
 class LeftLookingSubstitution {
   using RowOfX = SolutionRow<T, Most, Fixed>;
@@ -49,13 +55,18 @@ class LeftLookingSubstitution {
     for (std::size_t b = f_.block_begin.size() - 1; b-- > 0;) {
       const std::int32_t begin = f_.block_begin[b];
       const std::int32_t end = f_.block_begin[b + 1];
+      bool is_reached = false;
       for (std::int32_t k = begin; k < end; ++k) {
         RowOfX row(at(k), columns_);
         subtract_terms(f_.coupling, k, row);
-        subtract_terms(f_.upper, k, row);
-        row.divide(f_.pivot[k]);
+        is_reached = is_reached || !row.is_zero();
+        if (is_reached) {
+          subtract_terms(f_.upper, k, row);
+          row.divide(f_.pivot[k]);
+        }
         row.store(at(k));
       }
+      if (!is_reached) continue;
       for (std::int32_t k = end; k-- > begin;) {
         RowOfX row(at(k), columns_);
         subtract_terms(f_.lower, k, row);
@@ -69,10 +80,12 @@ class LeftLookingSubstitution {
       const std::int32_t begin = f_.block_begin[b];
       const std::int32_t end = f_.block_begin[b + 1];
       for (std::int32_t k = begin; k < end; ++k) {
-        subtract_multiples(f_.lower, k, RowOfX(at(k), columns_));
+        const RowOfX row(at(k), columns_);
+        if (!row.is_zero()) subtract_multiples(f_.lower, k, row);
       }
       for (std::int32_t k = end; k-- > begin;) {
         RowOfX row(at(k), columns_);
+        if (row.is_zero()) continue;
         row.divide(f_.pivot[k]);
         row.store(at(k));
         subtract_multiples(f_.upper, k, row);

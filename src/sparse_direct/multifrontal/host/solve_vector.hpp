@@ -135,11 +135,19 @@ void scatter(std::span<const std::int32_t> numbers, const FrontTask<T>& task, co
   }
 }
 
-/// Calls f for each front of a task, or in reverse order.
-template <class T, class F>
-void for_fronts(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, const F& f) {
-  for (std::int32_t s = task.begin; s < task.end; ++s) f(factors.fronts[static_cast<std::size_t>(s)]);
+/// Calls f for the fronts of a task whose pivots have a right-hand side that is not zero when their turn
+/// comes. The forward substitution changes nothing in the others: those that a right-hand side with few
+/// nonzeros does not reach.
+template <class Isa, class T, class F>
+void for_reached_fronts(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, const T* x,
+                        const F& f) {
+  for (std::int32_t s = task.begin; s < task.end; ++s) {
+    const FrontRecord& record = factors.fronts[static_cast<std::size_t>(s)];
+    const T* const own = x + record.first_pivot;
+    if (std::any_of(own, own + record.eliminated, [](const T& value) { return value != T{0}; })) f(record);
+  }
 }
+/// Calls f for each front of a task in reverse order.
 template <class T, class F>
 void for_fronts_backwards(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, const F& f) {
   for (std::int32_t s = task.end; s-- > task.begin;) f(factors.fronts[static_cast<std::size_t>(s)]);
@@ -156,7 +164,7 @@ std::span<const std::int32_t> numbers_below(const FrontRecord& front, const std:
 template <class Isa, bool Unit, class T>
 void solve_all_lower(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, T* x, T* w) {
   using namespace vector_detail;
-  for_fronts(factors, task, [&](const FrontRecord& record) {
+  for_reached_fronts<Isa>(factors, task, x, [&](const FrontRecord& record) {
     const T* l = factors.panel(record);
     const std::int64_t size = record.size;
     const int e = record.eliminated;
@@ -221,7 +229,7 @@ void solve_all_upper(const MultifrontalFactors<T>& factors, const FrontTask<T>& 
 template <class Isa, class T>
 void solve_all_upper_transposed(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, T* x, T* w) {
   using namespace vector_detail;
-  for_fronts(factors, task, [&](const FrontRecord& record) {
+  for_reached_fronts<Isa>(factors, task, x, [&](const FrontRecord& record) {
     const FactoredFront<T> front = factors.front(record);
     const std::int64_t size = front.size;
     const std::int64_t below = front.size - front.pivots;

@@ -24,9 +24,13 @@ class Substitution {
   Substitution(const MultifrontalFactors<T>& factors, int columns, T* x, T* w)
       : factors_(factors), columns_(columns), x_(x), w_(w) {}
 
-  /// Substitutes from the leaves to the roots: the kernel also subtracts from the rows below.
+  /// Substitutes from the leaves to the roots: the kernel also subtracts from the rows below. Fronts whose
+  /// pivots have right-hand sides of zero change nothing.
   void forward(const TriangleKernels<T>& triangle, const std::int32_t* numbers) {
     for (const FrontRecord& record : factors_.fronts) {
+      const T* const own = row(record.first_pivot);
+      if (std::all_of(own, own + record.eliminated * columns_, [](const T& value) { return value == T{0}; }))
+        continue;
       gather(record, numbers);
       triangle.in_front(factors_.front(record), columns_, w_);
       scatter_pivots(record);

@@ -6,8 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace echelon::test {
 namespace {
@@ -79,6 +83,70 @@ TYPED_TEST(SubstitutionOf, UnsymmetricFactors_SameBitsOnAnyNumberOfThreads) {
       solver.factor(A);
       return solver.solve_transposed(b, x);
     });
+  }
+}
+
+/// B with columns that have one nonzero or none: most fronts and rows are not reached by them.
+template <class T>
+Dense<T> unit_columns(std::int64_t n, std::initializer_list<std::int64_t> rows) {
+  Dense<T> B(Device(), n, static_cast<std::int64_t>(rows.size()));
+  std::fill_n(B.data(), n * B.columns(), T{0});
+  std::int64_t c = 0;
+  for (const std::int64_t row : rows) {
+    if (row >= 0) B(row, c) = T{-3};
+    ++c;
+  }
+  return B;
+}
+
+/// [C D; 0 C] with a diagonal D: a block triangular form of two blocks.
+template <class T>
+Csr<T> two_blocks() {
+  const Csr<T> C = convection_diffusion(12, 0.4).csr<T>();
+  const std::int64_t n = C.rows();
+  std::vector<Triplet<T>> triplets;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t k = C.row_offsets()[i]; k < C.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = C.column_indices()[k];
+      for (const std::int64_t begin : {std::int64_t{0}, n})
+        triplets.push_back(
+            {static_cast<std::int32_t>(begin + i), static_cast<std::int32_t>(begin + j), C.values()[k]});
+    }
+    triplets.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(n + i), T{0.5}});
+  }
+  return Csr<T>::from_triplets(2 * n, 2 * n, triplets);
+}
+
+/// Solves without refinement, which would hide errors, and judges each column by its residual.
+template <class Solver, class T>
+void expect_sparse_solutions(Solver& solver, const Csr<T>& A, bool transposed) {
+  const std::int64_t n = A.rows();
+  const Csr<T> matrix = transposed ? transpose(A) : A;
+  ASSERT_TRUE(solver.factor(A).ready());
+  for (const Dense<T>& B : {unit_columns<T>(n, {0}), unit_columns<T>(n, {n / 2}), unit_columns<T>(n, {n - 1}),
+                            unit_columns<T>(n, {-1}), unit_columns<T>(n, {n / 3, -1, n - 1})}) {
+    Dense<T> X(Device(), n, B.columns());
+    const Report report =
+        solver.solve(B, X, {.operation = transposed ? Operation::transpose : Operation::none});
+    EXPECT_TRUE(report.solved()) << report.message;
+    for (std::int64_t c = 0; c < B.columns(); ++c)
+      EXPECT_LT(assess(matrix, X, B, c).scaled_residual, 30) << "column " << c;
+  }
+}
+
+TYPED_TEST(SubstitutionOf, FewNonzeros_ReachPartOfTheFactors) {
+  using T = TypeParam;
+  const Csr<T> poisson = generate::poisson_2d<T>(23, 31);
+  SparseCholesky<T> cholesky(Device::serial(), {.refine = 0, .condition = false});
+  expect_sparse_solutions(cholesky, poisson, false);
+  SparseLdlt<T> ldlt(Device::serial(), {.refine = 0, .condition = false});
+  expect_sparse_solutions(ldlt, poisson, false);
+  for (const Csr<T>& A : {convection_diffusion(24, 0.4).csr<T>(), two_blocks<T>()}) {
+    for (const LuFactorization of : {LuFactorization::multifrontal, LuFactorization::left_looking}) {
+      SparseLu<T> lu(Device::serial(), {.factorization = of, .refine = 0, .condition = false});
+      expect_sparse_solutions(lu, A, false);
+      expect_sparse_solutions(lu, A, true);
+    }
   }
 }
 
