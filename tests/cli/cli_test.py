@@ -255,8 +255,9 @@ class Methods(ToolTest):
         listed = json.loads(self.run_tool("methods", "--json").stdout)
         devices = {method["name"]: method["complex_devices"] for method in listed["methods"]}
         host = ["serial", "openmp"]
-        self.assertEqual(devices["amg"], [])
+        self.assertEqual(devices["lamg"], [])
         self.assertEqual(devices["sparse-lu"], host)
+        self.assertEqual(devices["amg"], host)
         for name in ["auto", "cg", "cocg", "gmres", "jacobi", "lu"]:
             self.assertEqual(devices[name], host + (["cuda"] if listed["cuda_built"] else []), name)
         self.assertRegex(self.run_tool("--help", "solver:cg").stdout, r"complex A +host")
@@ -795,7 +796,7 @@ class ComplexSystems(ToolTest):
 
     def test_refusals(self):
         path = self.helmholtz()
-        self.assertIn("'amg' is for real matrices", self.error("solve", path, "--method", "amg", code=RESOURCES))
+        self.assertIn("'lamg' is for real matrices", self.error("solve", path, "--method", "lamg", code=RESOURCES))
         self.assertIn("sparse-ldlt", self.report(path, "--method", "cholesky", "--quiet", code=NO_SOLUTION)["message"])
         self.assertIn("--certify", self.error("solve", path, "--certify", code=USAGE))
         self.assertIn("complex", self.error("solve", path, "--precision", "float", code=BAD_INPUT))
