@@ -51,4 +51,5 @@
 #include <echelon/solver/factors.hpp>
 #include <echelon/solver/preconditioner_application.hpp>
 #include <echelon/sparse_direct.hpp>
+#include <echelon/steady_state.hpp>
 #include <echelon/sweep.hpp>
