@@ -690,6 +690,38 @@ class Malformed(ToolTest):
         self.error("solve", self.spd(), "--rhs", "missing.mtx", code=BAD_INPUT)
 
 
+class SteadyStates(ToolTest):
+    """solve --steady-state."""
+
+    def chain(self, entries, states=3):
+        lines = "".join(f"{i + 1} {j + 1} {value}\n" for i, j, value in entries)
+        return self.file("chain.mtx", f"%%MatrixMarket matrix coordinate real general\n{states} {states} {len(entries)}\n{lines}")
+
+    def test_probabilities_of_rates(self):
+        path = self.chain([(0, 0, -1e-9), (0, 1, 1e-9), (1, 1, -3), (1, 0, 1), (1, 2, 2), (2, 2, -4), (2, 1, 4)])
+        out = str(self.folder / "x.mtx")
+        report = self.report(path, "--steady-state", "-o", out)
+        self.assertEqual((report["status"], report["closed_classes"], report["transient_states"]), ("direct", 1, 0))
+        self.assertLess(report["residual"], 1e-15)
+        x = [float(line) for line in pathlib.Path(out).read_text().split("\n") if line and line[0] != "%"][1:]
+        total = 1 + 1e-9 + 0.5e-9
+        for found, expected in zip(x, [1 / total, 1e-9 / total, 0.5e-9 / total]):
+            self.assertLess(abs(found / expected - 1), 1e-15)
+        self.assertIn("Steady state", self.run_tool("solve", path, "--steady-state").stdout)
+
+    def test_several_closed_classes(self):
+        path = self.chain([(0, 0, 1), (1, 0, 0.5), (1, 2, 0.5), (2, 2, 1)])
+        report = self.report(path, "--steady-state", code=NO_SOLUTION)
+        self.assertEqual((report["status"], report["closed_classes"], report["transient_states"]), ("underdetermined", 2, 1))
+
+    def test_refusals(self):
+        path = self.chain([(0, 0, -1), (0, 1, 1)])
+        for arguments in (["--rhs", "ones"], ["--method", "lu"], ["--device", "serial"], ["-p", "rtol=1"], ["--certify"]):
+            self.assertIn("with --steady-state", self.error("solve", path, "--steady-state", *arguments, code=USAGE))
+        self.assertIn("row 0 (from 0) has the sum",
+                      self.error("solve", self.chain([(0, 0, -1), (0, 1, 2)]), "--steady-state", code=BAD_INPUT))
+
+
 class ComplexSystems(ToolTest):
     """Files of complex numbers, and what refuses them."""
 

@@ -192,6 +192,33 @@ class Eliminations(unittest.TestCase):
             echelon.schur_complement(poisson(), [0], factorization="svd")
 
 
+class SteadyStates(unittest.TestCase):
+    def test_each_probability_is_accurate(self):
+        random = np.random.default_rng(3)
+        up, down = 10 ** random.uniform(-5, 5, 60), 10 ** random.uniform(-5, 5, 60)
+        Q = sp.diags([up, down], [1, -1], shape=(61, 61)).tocsr()
+        Q = Q - sp.diags(np.asarray(Q.sum(axis=1)).ravel())
+        expected = np.cumprod(np.concatenate([[1.0], up / down]).astype(np.longdouble))
+        expected /= expected.sum()
+        for matrix in (Q, Q.toarray(), Q.tocsc(), -Q):
+            np.testing.assert_allclose(graph.steady_state(matrix), expected.astype(float), rtol=1e-13, atol=0)
+
+    def test_probabilities(self):
+        P = np.random.default_rng(4).uniform(0, 1, (30, 30))
+        P /= P.sum(axis=1, keepdims=True)
+        x = graph.steady_state(P)
+        np.testing.assert_allclose(x @ P, x, rtol=1e-13)
+        self.assertAlmostEqual(x.sum(), 1, places=14)
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(echelon.Error, "2 closed classes"):
+            graph.steady_state(np.eye(2))
+        with self.assertRaisesRegex(echelon.InvalidMatrix, "row 1"):
+            graph.steady_state([[0.0, 1.0], [0.5, 0.75]])
+        with self.assertRaises(echelon.DimensionMismatch):
+            graph.steady_state(np.ones((2, 3)))
+
+
 class Graphs(unittest.TestCase):
     def setUp(self):
         path = sp.diags([1.0, 1.0], [-1, 1], shape=(6, 6)).tolil()
