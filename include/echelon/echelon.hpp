@@ -6,6 +6,7 @@
 #include <echelon/banded.hpp>
 #include <echelon/batched.hpp>
 #include <echelon/certify.hpp>
+#include <echelon/constrained_least_squares.hpp>
 #include <echelon/context.hpp>
 #include <echelon/device.hpp>
 #include <echelon/domain_decomposition/bddc.hpp>
@@ -44,6 +45,7 @@
 #include <echelon/rank_modulo.hpp>
 #include <echelon/report.hpp>
 #include <echelon/rref.hpp>
+#include <echelon/shifted_systems.hpp>
 #include <echelon/solve.hpp>
 #include <echelon/solver.hpp>
 #include <echelon/solver/any_solver.hpp>
