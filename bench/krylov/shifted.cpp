@@ -8,7 +8,7 @@
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
-#include <echelon/shifted_systems.hpp>
+#include <echelon/problems/shifted_systems.hpp>
 #include <echelon/solver.hpp>
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 #include <echelon/banded.hpp>
 #include <echelon/batched.hpp>
 #include <echelon/certify.hpp>
-#include <echelon/constrained_least_squares.hpp>
 #include <echelon/context.hpp>
 #include <echelon/device.hpp>
 #include <echelon/domain_decomposition/bddc.hpp>
@@ -42,10 +41,12 @@
 #include <echelon/options.hpp>
 #include <echelon/ordering.hpp>
 #include <echelon/preconditioner.hpp>
+#include <echelon/problems/constrained_least_squares.hpp>
+#include <echelon/problems/shifted_systems.hpp>
+#include <echelon/problems/steady_state.hpp>
 #include <echelon/rank_modulo.hpp>
 #include <echelon/report.hpp>
 #include <echelon/rref.hpp>
-#include <echelon/shifted_systems.hpp>
 #include <echelon/solve.hpp>
 #include <echelon/solver.hpp>
 #include <echelon/solver/any_solver.hpp>
@@ -53,5 +54,4 @@
 #include <echelon/solver/factors.hpp>
 #include <echelon/solver/preconditioner_application.hpp>
 #include <echelon/sparse_direct.hpp>
-#include <echelon/steady_state.hpp>
 #include <echelon/sweep.hpp>

@@ -4,12 +4,12 @@
 #include "matrix.hpp"
 
 #include <echelon/certify.hpp>
-#include <echelon/constrained_least_squares.hpp>
 #include <echelon/domain_decomposition/schur_complement.hpp>
 #include <echelon/matrix/scalar.hpp>
+#include <echelon/problems/constrained_least_squares.hpp>
+#include <echelon/problems/shifted_systems.hpp>
 #include <echelon/rank_modulo.hpp>
 #include <echelon/rref.hpp>
-#include <echelon/shifted_systems.hpp>
 
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>

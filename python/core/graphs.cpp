@@ -5,7 +5,7 @@
 
 #include <echelon/graph/analysis.hpp>
 #include <echelon/io/graph.hpp>
-#include <echelon/steady_state.hpp>
+#include <echelon/problems/steady_state.hpp>
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

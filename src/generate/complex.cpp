@@ -110,7 +110,8 @@ Csr<Complex> helmholtz(const char* name, const Points& grid, double points, doub
       });
 }
 
-/// The same equation with u = 0 on the boundary, the preconditioner of Helmholtz equations.
+/// -Laplace u - (1 + i damping) k^2 u, times h^2, with u = 0 on the boundary: the preconditioner of Helmholtz
+/// equations.
 Csr<Complex> shifted_laplacian(const Points& grid, double points, double damping) {
   const Complex shift = squared_wave_number(points, damping);
   const double most = 2 * grid.dimensions();

@@ -7,7 +7,7 @@
 #include <echelon/linalg.hpp>
 #include <echelon/linalg/blas.hpp>
 #include <echelon/matrix/structure.hpp>
-#include <echelon/shifted_systems.hpp>
+#include <echelon/problems/shifted_systems.hpp>
 
 #include <fmt/format.h>
 #include <support/scalar_list.hpp>

@@ -8,7 +8,7 @@
 #include "terminal/text.hpp"
 
 #include <echelon/matrix/dense.hpp>
-#include <echelon/steady_state.hpp>
+#include <echelon/problems/steady_state.hpp>
 
 #include <fmt/format.h>
 

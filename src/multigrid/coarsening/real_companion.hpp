@@ -30,7 +30,7 @@ namespace echelon::multigrid {
 
 /// a_ii, a term of the trace.
 template <class T>
-struct DiagonalElement {
+struct TraceTerm {
   SparseRows<T> A;
   ECHELON_ANYWHERE SumOf<Dot<T>> operator()(std::int64_t i) const {
     return {static_cast<Dot<T>>(A.at(i, i))};
@@ -87,7 +87,7 @@ decltype(auto) real_companion(B& backend, const Csr<T>& A) {
     using Element = Dot<T>;
     const SparseRows<T> rows(A);
     Array<SumOf<Element>> trace(A.device(), 1);
-    backend.reduce(A.rows(), DiagonalElement<T>{rows}, Store<SumOf<Element>>{trace.data()});
+    backend.reduce(A.rows(), TraceTerm<T>{rows}, Store<SumOf<Element>>{trace.data()});
     const Element sum = backend.read(trace.data()).value;
     const Element phase = sum == Element{0} ? Element{1} : sum / magnitude(sum);
     Array<Element> root(A.device(), A.rows());

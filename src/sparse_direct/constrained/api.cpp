@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
 
-#include <echelon/constrained_least_squares.hpp>
 #include <echelon/error.hpp>
+#include <echelon/problems/constrained_least_squares.hpp>
 #include <echelon/solve.hpp>
 
 #include <fmt/format.h>

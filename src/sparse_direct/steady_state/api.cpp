@@ -6,7 +6,7 @@
 #include "sparse_direct/pattern/pattern.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/steady_state.hpp>
+#include <echelon/problems/steady_state.hpp>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <echelon/linalg.hpp>
 #include <echelon/matrix/complex.hpp>
 #include <echelon/matrix/linear_operator.hpp>
-#include <echelon/shifted_systems.hpp>
+#include <echelon/problems/shifted_systems.hpp>
 #include <echelon/solver.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/constrained_least_squares.hpp>
 #include <echelon/error.hpp>
+#include <echelon/problems/constrained_least_squares.hpp>
 
 #include <gtest/gtest.h>
 #include <lapacke.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <echelon/error.hpp>
 #include <echelon/matrix/transform.hpp>
-#include <echelon/steady_state.hpp>
+#include <echelon/problems/steady_state.hpp>
 
 #include <gtest/gtest.h>
 

@@ -31,8 +31,8 @@ struct ECHELON_API SteadyState {
 /// have to agree with them up to 1e-8 of the row. Time and memory are those of a sparse factorisation, by
 /// rows and on one thread.
 ///
-/// Throws DimensionMismatch unless A is square, InvalidMatrix for a row that is none of these or has elements
-/// that are not finite, OutOfMemory.
+/// Throws DimensionMismatch unless A is square, InvalidMatrix for a row of another kind or with elements that
+/// are not finite, OutOfMemory.
 ///
 /// W. K. Grassmann, M. I. Taksar, D. P. Heyman, Regenerative analysis and steady state distributions for
 /// Markov chains, Oper. Res. 33 (1985); C. A. O'Cinneide, Entrywise perturbation theory and error analysis

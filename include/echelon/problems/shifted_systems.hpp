@@ -23,9 +23,9 @@ struct ECHELON_API ShiftedOptions {
 };
 
 template <class T>
-struct ShiftedSolution {
+struct ECHELON_API ShiftedSolution {
   Dense<T> X;  ///< n by the number of shifts
-  /// Of each shift: `converged`, or `max_iterations`, `breakdown` with the best x that was reached.
+  /// Outcome for each shift: `converged`, or `max_iterations`, `breakdown` with the best x that was reached.
   std::vector<Status> statuses;
   std::vector<double> relative_residuals;  ///< ||b - (A + shift I) x|| / ||b||, computed from x
   std::int64_t products = 0;               ///< with A
