@@ -4,6 +4,7 @@
 #include "backend/target.hpp"
 
 #include <echelon/annotate.hpp>
+#include <echelon/matrix/scalar.hpp>
 
 #include <support/scalar_list.hpp>
 
