@@ -366,8 +366,9 @@ def constrained_least_squares(A: Any, b: Any, C: Any = None, d: Any = None, *, w
     vectors = [np.ascontiguousarray(as_vectors(np.zeros(0) if vector is None else vector, rows, FLOAT64, name))
                for vector, rows, name in ((b, matrix.rows, "b"), (d, 0 if constraints is None else constraints.rows, "d"),
                                           (weights, 0 if weights is None else matrix.rows, "weights"))]
-    *numbers, core = _core.float64.constrained_least_squares(matrix, vectors[0], constraints, *vectors[1:])
-    solution = ConstrainedSolution(*numbers, Report(core))
+    x, multipliers, norm, constraint_error, gradient_error, core = _core.float64.constrained_least_squares(
+        matrix, vectors[0], constraints, *vectors[1:])
+    solution = ConstrainedSolution(x, multipliers, norm, constraint_error, gradient_error, Report(core))
     check_outcome(solution.report, solution.report.solved, solution.x, check)
     return solution
 

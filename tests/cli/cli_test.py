@@ -703,7 +703,8 @@ class SteadyStates(ToolTest):
         report = self.report(path, "--steady-state", "-o", out)
         self.assertEqual((report["status"], report["closed_classes"], report["transient_states"]), ("direct", 1, 0))
         self.assertLess(report["residual"], 1e-15)
-        x = [float(line) for line in pathlib.Path(out).read_text().split("\n") if line and line[0] != "%"][1:]
+        lines = [line for line in pathlib.Path(out).read_text().split("\n") if line and line[0] != "%"]
+        x = [float(line) for line in lines[1:]]
         total = 1 + 1e-9 + 0.5e-9
         for found, expected in zip(x, [1 / total, 1e-9 / total, 0.5e-9 / total]):
             self.assertLess(abs(found / expected - 1), 1e-15)

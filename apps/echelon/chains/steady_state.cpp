@@ -88,7 +88,7 @@ ExitCode solve_steady_state(const SteadyStateRequest& request) {
   } else {
     print_report(steady_state_text(request, found, seconds));
   }
-  return exit_code(status_of(found));
+  return found.closed_classes > 1 ? exit_no_solution : exit_solved;
 }
 
 }  // namespace echelon::tool
