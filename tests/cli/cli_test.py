@@ -742,6 +742,17 @@ class ComplexSystems(ToolTest):
                 self.assertEqual(report["precision"], "complex double")
                 self.assertLess(report["distance_from_ones"], 1e-8)
 
+    def test_multigrid_with_vectors(self):
+        path = str(self.folder / "shifted.mtx")
+        self.run_tool("generate", "shifted-laplacian", "-p", "nx=30", "-p", "ny=30", "-p", "nz=1", "-o", path, "--quiet")
+        ones = self.file("ones.mtx", "%%MatrixMarket matrix array real general\n900 1\n" + "1\n" * 900)
+        counts = []
+        for vectors in ([], ["--near-null-space", ones]):
+            report = self.report(path, "--method", "gmres", "-p", "preconditioner=amg", "--quiet", *vectors)
+            self.assertEqual((report["status"], report["precision"]), ("converged", "complex double"))
+            counts.append(report["iterations"])
+        self.assertLess(max(counts), 60)
+
     def test_symmetries_of_files(self):
         for symmetry, entries, x in [("general", "1 1 2 0\n2 1 0 1\n2 2 1 1\n", [0.5 + 0j, 0.25 - 0.75j]),
                                      ("symmetric", "1 1 2 0\n2 1 0 1\n2 2 2 0\n", [0.4 - 0.2j, 0.4 - 0.2j]),
