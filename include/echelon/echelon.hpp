@@ -41,6 +41,9 @@
 #include <echelon/options.hpp>
 #include <echelon/ordering.hpp>
 #include <echelon/preconditioner.hpp>
+#include <echelon/problems/constrained_least_squares.hpp>
+#include <echelon/problems/shifted_systems.hpp>
+#include <echelon/problems/steady_state.hpp>
 #include <echelon/rank_modulo.hpp>
 #include <echelon/report.hpp>
 #include <echelon/rref.hpp>

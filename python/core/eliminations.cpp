@@ -6,6 +6,8 @@
 #include <echelon/certify.hpp>
 #include <echelon/domain_decomposition/schur_complement.hpp>
 #include <echelon/matrix/scalar.hpp>
+#include <echelon/problems/constrained_least_squares.hpp>
+#include <echelon/problems/shifted_systems.hpp>
 #include <echelon/rank_modulo.hpp>
 #include <echelon/rref.hpp>
 
@@ -14,10 +16,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <complex>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace echelon::python {
@@ -134,10 +138,55 @@ void bind_schur_complement(nb::module_& module) {
       nb::keep_alive<0, 1>());
 }
 
+using Vector64 = nb::ndarray<const double>;
+
+std::span<const double> elements_of(const Vector64& vector) {
+  return {vector.data(), vector.size()};
+}
+
+/// (x, multipliers, residual norm, error of the constraints, error of the gradient, report); the arrays are
+/// contiguous on the host, without elements where they are not given.
+nb::tuple minimize_constrained(const PythonMatrix<double>& A, const Vector64& b,
+                               const PythonMatrix<double>* C, const Vector64& d, const Vector64& weights) {
+  ConstrainedSolution found;
+  {
+    const Unlocked unlocked;
+    found = constrained_least_squares({.A = A.ref(),
+                                       .b = elements_of(b),
+                                       .C = C != nullptr ? C->ref() : MatrixRef<double>(),
+                                       .d = elements_of(d),
+                                       .weights = elements_of(weights)});
+  }
+  return nb::make_tuple(numpy_array(std::move(found.x)), numpy_array(std::move(found.multipliers)),
+                        found.residual_norm, found.constraint_error, found.gradient_error, found.report);
+}
+
+/// Fills X, a column for each shift: (whether all are solved, relative residuals, number of products).
+template <class T>
+nb::tuple solve_with_shifts(const PythonMatrix<T>& A, const nb::ndarray<const T>& b,
+                            const nb::ndarray<const T>& shifts, const nb::ndarray<T>& X, double rtol,
+                            std::int64_t basis, std::int64_t most_products) {
+  ShiftedSolution<T> found;
+  {
+    const Unlocked unlocked;
+    found = solve_shifted<T>(A.ref(), std::span<const T>(b.data(), b.size()),
+                             std::span<const T>(shifts.data(), shifts.size()),
+                             {.rtol = rtol, .basis = basis, .max_products = most_products});
+    std::copy_n(found.X.data(), found.X.rows() * found.X.columns(), X.data());
+  }
+  return nb::make_tuple(found.solved(), numpy_array(std::move(found.relative_residuals)), found.products);
+}
+
 }  // namespace
 
 template <class T>
 void bind_eliminations(nb::module_& module) {
+  module.def("solve_shifted", solve_with_shifts<T>, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
+             nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg());
+  if constexpr (std::is_same_v<T, double>) {
+    module.def("constrained_least_squares", minimize_constrained, nb::arg(), nb::arg().noconvert(),
+               nb::arg().none(), nb::arg().noconvert(), nb::arg().noconvert());
+  }
   module.def("rref", reduce<T>, nb::arg(), nb::arg().none());
   module.def("invert", invert<T>, nb::arg().noconvert());
   if constexpr (!is_complex<T>) {

@@ -5,6 +5,7 @@
 
 #include <echelon/graph/analysis.hpp>
 #include <echelon/io/graph.hpp>
+#include <echelon/problems/steady_state.hpp>
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -116,6 +117,16 @@ nb::tuple fiedler_pairs(const Matrix64& L, std::int64_t count, double tolerance,
                         numpy_array(std::move(found.residuals)), to_string(found.status), found.message);
 }
 
+/// (x, number of closed classes)
+nb::tuple steady_state_of(const Matrix64& A) {
+  SteadyState found;
+  {
+    const Unlocked unlocked;
+    found = steady_state(A.csr());
+  }
+  return nb::make_tuple(numpy_array(std::move(found.x)), found.closed_classes);
+}
+
 }  // namespace
 
 void bind_graphs(nb::module_& module) {
@@ -126,6 +137,7 @@ void bind_graphs(nb::module_& module) {
   module.def("edge_resistances", all_edge_resistances);
   module.def("potentials", potentials_of, nb::arg(), nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg());
   module.def("fiedler", fiedler_pairs);
+  module.def("steady_state", steady_state_of);
 }
 
 }  // namespace echelon::python

@@ -24,15 +24,15 @@ from ._errors import (BadOption, Cancelled, CudaError, DeviceMismatch, Dimension
 from ._report import Certificate, Report, Status
 from ._solve import (Candidate, Factors, Inertia, LogDeterminant, Progress, Solution, Solver, choose, factor,
                      solve)
-from ._tools import (EchelonForm, Generator, MatrixFile, MatrixInfo, Method, OptionInfo, SchurComplement, certify, generate,
-                     generators, info, invert, methods, rank, read, read_file, rref, schur_complement, write)
+from ._tools import (ConstrainedSolution, EchelonForm, Generator, MatrixFile, MatrixInfo, Method, OptionInfo, SchurComplement,
+                     certify, constrained_least_squares, generate, generators, info, invert, methods, rank, read, read_file, rref, schur_complement, solve_shifted, write)
 
 __all__ = [
-    "BadOption", "BatchReport", "BatchSolution", "Cancelled", "Candidate", "Certificate", "Comparison", "CudaError", "DeviceMismatch", "DimensionMismatch", "EchelonForm",
+    "BadOption", "BatchReport", "BatchSolution", "Cancelled", "Candidate", "Certificate", "Comparison", "ConstrainedSolution", "CudaError", "DeviceMismatch", "DimensionMismatch", "EchelonForm",
     "EfficiencyWarning", "Error", "Factors", "Generator", "Inertia", "InvalidMatrix", "LogDeterminant", "MatrixFile",
     "MatrixInfo", "Measurement", "Method", "NoDevice", "NotANumber", "NotBuilt", "NotConverged", "NotPositiveDefinite", "OpenClError", "OptionInfo",
     "OutOfMemory", "OverlappingOperands", "ParseError", "Progress", "Report", "SchurComplement", "SingularMatrix",
-    "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Stencil", "Symmetric", "__version__", "certify", "choose", "compare", "config", "factor",
+    "Solution", "SolveError", "SolveWarning", "Solver", "SparseBatch", "Status", "Stencil", "Symmetric", "__version__", "certify", "choose", "compare", "config", "constrained_least_squares", "factor",
     "generate", "generators", "graph", "info", "invert", "linalg", "methods", "rank", "read", "read_file", "rref",
-    "schur_complement", "solve", "symmetric", "write",
+    "schur_complement", "solve", "solve_shifted", "symmetric", "write",
 ]

@@ -20,6 +20,7 @@ from ._packages import (SparseArrays, element_type, empty_on_gpu, gpu_of, import
 
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
+COMPLEX64 = np.dtype(np.complex64)
 COMPLEX128 = np.dtype(np.complex128)
 _CORES = {FLOAT32: _core.float32, FLOAT64: _core.float64, COMPLEX128: _core.complex128}
 
@@ -31,7 +32,7 @@ def core_of(dtype: np.dtype[Any]) -> Any:
 
 def scalar_type(dtype: Any, name: str, *, complex_too: bool = False) -> np.dtype[Any]:
     """float32 or float64, or with `complex_too` complex128, in which numbers of this type are computed with."""
-    known = "float32, float64, complex128, integers and booleans are supported"
+    known = "float32, float64, complex64, complex128, integers and booleans are supported"
     try:
         dtype = np.dtype(dtype).newbyteorder("=")
     except TypeError:
@@ -40,12 +41,17 @@ def scalar_type(dtype: Any, name: str, *, complex_too: bool = False) -> np.dtype
         return FLOAT32
     if dtype == FLOAT64 or dtype.kind in "iub":
         return FLOAT64
-    if dtype == COMPLEX128:
+    if dtype in (COMPLEX64, COMPLEX128):
         if complex_too:
             return COMPLEX128
         raise TypeError(f"{name} is complex ({dtype}), and real numbers are needed here: complex systems are solved by "
                         "echelon.solve, echelon.factor and echelon.Solver")
     raise TypeError(f"{name} has elements of type {dtype}; {known}")
+
+
+def in_single_complex(x: Any) -> Any:
+    """x, rounded to complex64."""
+    return x.astype(COMPLEX64) if hasattr(x, "astype") else x.to(sys.modules["torch"].complex64)
 
 
 def common_type(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
@@ -178,15 +184,24 @@ class Stencil:
         return f"<echelon.Stencil {self._matrix.describe_stencil()}>"
 
 
-def type_of_matrix(A: Any, *, complex_too: bool = False) -> np.dtype[Any]:
-    """float32 or float64, or with `complex_too` complex128, in which A is used."""
-    if isinstance(A, Stencil):
-        return A.dtype
+def _own_type(A: Any) -> Any:
+    """Type of the elements of A."""
     if isinstance(A, Symmetric):
         A = A.matrix
     if is_operator(A):
-        return scalar_type(getattr(A, "dtype", None) or FLOAT64, "A", complex_too=complex_too)
-    return scalar_type(element_type(A if hasattr(A, "dtype") else as_numpy(A)), "A", complex_too=complex_too)
+        return getattr(A, "dtype", None) or FLOAT64
+    return A.dtype if isinstance(A, Stencil) else element_type(A if hasattr(A, "dtype") else as_numpy(A))
+
+
+def type_of_matrix(A: Any, *, complex_too: bool = False) -> np.dtype[Any]:
+    """float32 or float64, or with `complex_too` complex128, in which A is used."""
+    return scalar_type(_own_type(A), "A", complex_too=complex_too)
+
+
+def is_single_complex(A: Any, b: Any) -> bool:
+    """Whether the x of A x = b is returned in complex64: A or b is, and neither has more digits."""
+    kinds = (_own_type(A), element_type(b))
+    return COMPLEX64 in kinds and all(kind in (COMPLEX64, FLOAT32) for kind in kinds)
 
 
 def _has_view(array: NDArray[Any]) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import (FLOAT64, as_matrix, as_vectors, check_one_memory, common_type, copied, core_of, dense_array, in_columns,
-                      in_family_of, is_plain_vector, is_sparse, preconditioner_function, python_matrix, result_like, scalar_type,
-                      type_of_matrix)
+from ._arrays import (COMPLEX128, FLOAT64, as_matrix, as_vectors, check_one_memory, common_type, copied, core_of, dense_array,
+                      in_columns, in_family_of, in_single_complex, is_plain_vector, is_single_complex, is_sparse,
+                      preconditioner_function, python_matrix, result_like, scalar_type, type_of_matrix)
 from ._errors import BadOption, Error, check_outcome, valid_check
 from ._packages import element_type, gpu_of
 from ._report import Report
@@ -144,11 +144,13 @@ def _log(report: Any) -> None:
         log.info("%r", Report(report))
 
 
-def _finished(b: Any, x: NDArray[Any], out: Any, report: Any, check: str, return_report: bool) -> Any:
-    """What a solve with b returns, or raises."""
+def _finished(A: Any, b: Any, x: NDArray[Any], out: Any, report: Any, check: str, return_report: bool) -> Any:
+    """What a solve of A x = b returns, or raises."""
     _log(report)
     if out is None and not report.computed:
         x[...] = np.nan
+    if out is None and element_type(x) == COMPLEX128 and is_single_complex(A, dense_array(b, "b")):
+        x = in_single_complex(x)
     result = in_family_of(b, x) if out is None else out
     if not report.solved:
         check_outcome(Report(report), False, result, check)
@@ -178,7 +180,8 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
         CSR arrays and dense arrays of either order are used in place; other forms are converted. An operator has `shape`
         and `matvec`, and `rmatvec` where the transpose is needed.
     b : array of shape (m,) or (m, k)
-        Right-hand sides. The computation is in float32 if both A and b are, in complex128 if one of them is, else in float64.
+        Right-hand sides. The computation is in float32 if both A and b are, in complex128 if one of them is complex, else in
+        float64. x is rounded to complex64 if A and b have no more digits.
     method : str
         "auto", or a name from `methods`.
     device : str, optional
@@ -270,7 +273,7 @@ def solve(A: Any, b: Any, *, method: str = "auto", device: str | None = None, rt
         request.set_initial_guess(guess)
     x = result_like(rhs, matrix.columns, out)
     report = core_of(dtype).solve_once(matrix, rhs, x, request)
-    return _finished(b, x, out, report, check, return_report)
+    return _finished(A, b, x, out, report, check, return_report)
 
 
 def choose(A: Any, *, device: str | None = None) -> list[Candidate]:
@@ -517,7 +520,7 @@ class Solver:
         self._last.report = report
         if x is out and report.solved and not return_report and not log.isEnabledFor(logging.INFO):
             return x
-        return _finished(b, x, out, report, check, return_report)
+        return _finished(self._A, b, x, out, report, check, return_report)
 
     @staticmethod
     def _request(callback: Callback | None) -> Any:
@@ -608,7 +611,7 @@ class Solver:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the elements of A and of solutions."""
+        """Type of the numbers that are computed with."""
         return self._dtype
 
     @property

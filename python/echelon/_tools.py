@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import _core
-from ._arrays import (COMPLEX128, Symmetric, as_matrix, as_vectors, common_type, copied, core_of, dense_array, python_matrix, result_like,
+from ._arrays import (COMPLEX128, FLOAT64, Symmetric, as_matrix, as_vectors, common_type, copied, core_of, dense_array, python_matrix, result_like,
                       scalar_type, type_of_matrix)
-from ._errors import check_outcome
+from ._errors import Error, check_outcome, valid_check
 from ._packages import element_type
 from ._report import Certificate, Report, certificate_of
 from ._solve import Solver, flat_options, method_name
@@ -314,6 +314,110 @@ def invert(A: Any) -> NDArray[Any]:
     report = Report(core_of(dtype).invert(inverse))
     check_outcome(report, report.solved, None, "raise")
     return inverse
+
+
+class ConstrainedSolution(NamedTuple):
+    """Minimum of a constrained least-squares problem.
+
+    Attributes
+    ----------
+    multipliers : numpy.ndarray
+        Of the constraints: ``A.T @ (weights * (b - A @ x)) = C.T @ multipliers``.
+    residual_norm : float
+        ``sqrt(sum(weights * (b - A @ x)**2))``.
+    constraint_error, gradient_error : float
+        Errors of ``C @ x = d`` and of the equation of the multipliers, relative to the terms in them.
+    report : Report
+        Of the symmetric system that was solved.
+    """
+
+    x: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    residual_norm: float
+    constraint_error: float
+    gradient_error: float
+    report: Report
+
+
+def constrained_least_squares(A: Any, b: Any, C: Any = None, d: Any = None, *, weights: Any = None,
+                              check: str = "raise") -> ConstrainedSolution:
+    """Minimise ``sum(weights * (b - A @ x)**2)`` subject to ``C @ x = d``.
+
+    Parameters
+    ----------
+    A, C : array or sparse matrix of shape (m, n) and (p, n)
+        Without C there are no constraints.
+    b, d : array of shape (m,) and (p,)
+    weights : array of shape (m,), optional
+        Numbers of at least zero; 1 by default.
+    check : {"raise", "warn", "ignore"}
+        What to do when the problem is not solved: the rows of C contradict or depend on each other, or A and C have a null
+        vector in common.
+
+    Examples
+    --------
+    >>> import echelon, numpy as np
+    >>> echelon.constrained_least_squares(np.eye(2), [0.0, 0.0], [[1.0, 1.0]], [2.0]).x
+    array([1., 1.])
+    """
+    valid_check(check)
+    matrix = as_matrix(A, FLOAT64)
+    constraints = None if C is None else as_matrix(C, FLOAT64)
+    vectors = [np.ascontiguousarray(as_vectors(np.zeros(0) if vector is None else vector, rows, FLOAT64, name))
+               for vector, rows, name in ((b, matrix.rows, "b"), (d, 0 if constraints is None else constraints.rows, "d"),
+                                          (weights, 0 if weights is None else matrix.rows, "weights"))]
+    x, multipliers, norm, constraint_error, gradient_error, core = _core.float64.constrained_least_squares(
+        matrix, vectors[0], constraints, *vectors[1:])
+    solution = ConstrainedSolution(x, multipliers, norm, constraint_error, gradient_error, Report(core))
+    check_outcome(solution.report, solution.report.solved, solution.x, check)
+    return solution
+
+
+def solve_shifted(A: Any, b: Any, shifts: Any, *, rtol: float = 1e-8, basis: int = 300, maxiter: int = 3000,
+                  check: str = "raise") -> NDArray[Any]:
+    """Solve ``(A + shift * I) @ x = b`` for many shifts with one Krylov basis.
+
+    Parameters
+    ----------
+    A : array, sparse matrix or LinearOperator
+    b : array of shape (n,)
+    shifts : array of shape (k,)
+        Real or complex numbers.
+    rtol : float
+        The residual of each shift is at most this share of the norm of b.
+    basis : int
+        Vectors that are kept before a restart.
+    maxiter : int
+        Largest number of products with A.
+    check : {"raise", "ignore"}
+        Whether `Error` is raised if a shift is not solved.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of shape (n, k): a column for each shift.
+
+    Examples
+    --------
+    >>> import echelon, numpy as np
+    >>> echelon.solve_shifted(np.diag([1.0, 2.0]), np.array([2.0, 3.0]), [1.0, 4.0]).round(8)
+    array([[1. , 0.4],
+           [1. , 0.5]])
+    """
+    if check not in ("raise", "ignore"):
+        raise ValueError(f"check is 'raise' or 'ignore', not {check!r}")
+    shifts, vector = np.asarray(shifts), dense_array(b, "b")
+    dtype = common_type(common_type(type_of_matrix(A, complex_too=True), scalar_type(element_type(vector), "b", complex_too=True)),
+                        scalar_type(shifts.dtype, "shifts", complex_too=True))
+    matrix = as_matrix(A, dtype)
+    rhs = np.ascontiguousarray(as_vectors(vector, matrix.rows, dtype))
+    values = np.ascontiguousarray(as_vectors(shifts.reshape(-1), shifts.size, dtype, "shifts"))
+    X: NDArray[Any] = np.empty((matrix.rows, shifts.size), dtype, order="F")
+    solved, residuals, products = core_of(dtype).solve_shifted(matrix, rhs, values, X, rtol, basis, maxiter)
+    if not solved and check == "raise":
+        raise Error(f"after {products} products the largest relative residual of a shift is {residuals.max():.3g}, and rtol is "
+                    f"{rtol:.3g}: a larger basis or maxiter may help, or a factorisation for each shift")
+    return X
 
 
 def certify(A: Any, b: Any, x: Any) -> Certificate:

@@ -23,7 +23,7 @@ from ._errors import Error, check_outcome
 from ._report import Report
 
 __all__ = ["Components", "EdgeResistances", "Eigenpairs", "adjacency", "components", "edge_resistances", "fiedler",
-           "laplacian", "potentials", "resistances"]
+           "laplacian", "potentials", "resistances", "steady_state"]
 
 
 def _matrix(A: Any) -> Any:
@@ -136,3 +136,34 @@ def fiedler(laplacian: Any, count: int = 1, *, tolerance: float = 1e-8, maxiter:
     if status != "converged":
         raise Error(f"the eigenvectors have not converged: {status}" + (f": {message}" if message else ""))
     return Eigenpairs(values, vectors, residuals)
+
+
+def steady_state(A: Any) -> NDArray[np.float64]:
+    """Steady state of a Markov chain: x >= 0 with the sum 1 and ``x @ A = 0`` or ``x @ A = x``.
+
+    Each component is accurate to its own size, by elimination without subtractions.
+
+    Parameters
+    ----------
+    A : matrix of shape (n, n)
+        Transition rates, whose rows have the sum 0, or transition probabilities, whose rows have the sum 1, from the state of
+        the row to that of the column; or an M-matrix with row sums of 0.
+
+    Raises
+    ------
+    InvalidMatrix
+        A row is none of these.
+    Error
+        The steady state is not unique: several sets of states are never left.
+
+    Examples
+    --------
+    >>> import echelon.graph
+    >>> echelon.graph.steady_state([[0.5, 0.5], [0.25, 0.75]])
+    array([0.33333333, 0.66666667])
+    """
+    x, closed_classes = _core.graph.steady_state(_matrix(A))
+    if closed_classes > 1:
+        raise Error(f"the steady state is not unique: the chain has {closed_classes} closed classes of states")
+    steady: NDArray[np.float64] = x
+    return steady

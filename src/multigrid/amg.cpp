@@ -3,12 +3,14 @@
 #include "multigrid/coarsening/aggregation/aggregation.hpp"
 #include "multigrid/coarsening/aggregation/node_matrix.hpp"
 #include "multigrid/coarsening/classical/classical.hpp"
+#include "multigrid/coarsening/real_companion.hpp"
 #include "multigrid/cycle_operator.hpp"
 #include "multigrid/estimates/character.hpp"
 #include "multigrid/estimates/symmetry.hpp"
 #include "multigrid/level_statistics.hpp"
 #include "multigrid/method.hpp"
 #include "multigrid/null_space.hpp"
+#include "solver/hermitian.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration/iterative_method.hpp"
 #include "solver/nested_solver.hpp"
@@ -16,6 +18,8 @@
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/matrix.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -52,6 +56,26 @@ class GivenProlongations final : public Coarsening<T> {
   const std::vector<Csr<T>>* prolongations_;
 };
 
+/// Whether A equals its adjoint, and its transpose; for real numbers they are one.
+struct MirrorSymmetry {
+  bool hermitian = true;
+  bool symmetric = true;
+  [[nodiscard]] bool any() const { return hermitian || symmetric; }
+  friend bool operator==(const MirrorSymmetry&, const MirrorSymmetry&) = default;
+};
+
+/// The symmetry of A up to rounding. Waits.
+template <class B, class T>
+MirrorSymmetry find_symmetry(B& backend, const Csr<T>& A) {
+  if constexpr (is_complex<T>) {
+    const MirrorComparison found = compare_with_mirror(MatrixRef<T>(A));
+    return {!found.not_hermitian, !found.not_symmetric};
+  } else {
+    const bool symmetric = is_symmetric(backend, A);
+    return {symmetric, symmetric};
+  }
+}
+
 template <class B, class T>
 class MultigridMethod final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
@@ -80,7 +104,10 @@ class MultigridMethod final : public IterativeMethod<B, T> {
 
  public:
   MultigridMethod(const Device& device, const AmgOptions& options)
-      : Base(device, options.stop), options_(options), backend_(device) {}
+      : Base(device, options.stop), options_(options), backend_(device) {
+    if (is_complex<T> && options.cycle == CycleKind::k)
+      throw BadOption("cycle", "a K-cycle is for real matrices; v, w and f take complex ones");
+  }
   MultigridMethod(const Device& device, const AmgOptions& options, std::vector<Csr<T>> prolongations)
       : Base(device, options.stop),
         options_(options),
@@ -97,8 +124,7 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     const Csr<T>& sparse = to_sparse(A);
     choose_coarsening(sparse);
     coarsening_ = make_coarsening();
-    hierarchy_ = std::make_unique<Hierarchy<T>>(sparse, *coarsening_, limits(), this->control(),
-                                                character_.largest.value);
+    hierarchy_ = std::make_unique<Hierarchy<T>>(sparse, *coarsening_, limits(), this->control(), largest());
     if (this->control().stop_requested()) return {Status::cancelled, "stopped by the caller"};
     return make_operator();
   }
@@ -109,12 +135,12 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     cycle_.reset();
     const Csr<T>& sparse = to_sparse(A);
     // A matrix that has become unsymmetric, or symmetric, or has another pattern, needs another hierarchy.
-    if (is_symmetric(backend_, sparse) != symmetric_) return setup(A);
-    const MatrixCharacter character = characterise(backend_, sparse);
+    if (find_symmetry(backend_, sparse) != symmetry_) return setup(A);
+    const MatrixCharacter character = characterise(backend_, real_companion(backend_, sparse));
     if (character.pattern != character_.pattern) return setup(A);
     character_ = character;
     choose_precision();
-    hierarchy_->update_values(sparse, *coarsening_, character_.largest.value);
+    hierarchy_->update_values(sparse, *coarsening_, largest());
     return make_operator();
   }
 
@@ -128,7 +154,7 @@ class MultigridMethod final : public IterativeMethod<B, T> {
   /// Symmetric for V- and W-cycles, whose post-smoothing is adjoint to the pre-smoothing.
   [[nodiscard]] OperatorTraits traits() const override {
     OperatorTraits traits;
-    if (options_.cycle == CycleKind::f || !symmetric_) traits.kind = AppliedOperator::linear;
+    if (options_.cycle == CycleKind::f || !symmetry_.any()) traits.kind = AppliedOperator::linear;
     if (options_.cycle == CycleKind::k) traits.kind = AppliedOperator::varying;
     // A null space is projected out of vectors of T, and weak modes are added to them.
     traits.leaves_floats = single_ != nullptr && null_space_.columns() + weak_.count() == 0;
@@ -136,11 +162,11 @@ class MultigridMethod final : public IterativeMethod<B, T> {
   }
   void set_near_null_space(const Dense<double>& vectors) override {
     const std::vector<double> elements = vectors.to(Device()).to_vector();
-    const std::vector<T> rounded(elements.begin(), elements.end());
-    near_null_space_ =
-        Dense<T>(vectors.rows(), vectors.columns(), Array<T>(this->device(), std::span<const T>(rounded)));
+    const std::vector<Real<T>> rounded(elements.begin(), elements.end());
+    near_null_space_ = Dense<Real<T>>(vectors.rows(), vectors.columns(),
+                                      Array<Real<T>>(this->device(), std::span<const Real<T>>(rounded)));
   }
-  [[nodiscard]] bool finds_null_space() const override { return true; }
+  [[nodiscard]] bool finds_null_space() const override { return finds_null_spaces<T>; }
   [[nodiscard]] const Dense<T>& null_space_basis() const override { return null_space_; }
   [[nodiscard]] std::int64_t proven_null_vectors() const override { return proven_; }
   [[nodiscard]] const Array<std::int32_t>& zero_rows() const override { return zero_rows_; }
@@ -160,6 +186,26 @@ class MultigridMethod final : public IterativeMethod<B, T> {
              Operation /*operation*/) const override {
     B& backend = static_cast<Vectors&>(workspace).backend;
     Application& own = application_of(workspace);
+    if constexpr (finds_null_spaces<T>) {
+      apply_outside_null_space(backend, own, r, z);
+    } else {
+      cycle_->apply(backend, *own.cycle, r, z);
+    }
+  }
+  WidenedVectors<T> apply_in_float(Workspace& workspace, const MultiVector<const T>& r,
+                                   const MultiVector<const double>& norms) const override {
+    if constexpr (is_complex<T>) {
+      return Base::apply_in_float(workspace, r, norms);
+    } else {
+      B& backend = static_cast<Vectors&>(workspace).backend;
+      return single_->apply_in_float(backend, *application_of(workspace).cycle, r, norms);
+    }
+  }
+
+ private:
+  /// The cycle, without the null space in its results, and exact along weak modes.
+  void apply_outside_null_space(B& backend, Application& own, const MultiVector<const T>& r,
+                                const MultiVector<T>& z) const {
     const int columns = r.columns();
     own.weak.make_room(columns);
     own.balanced.make_room(columns);
@@ -173,13 +219,6 @@ class MultigridMethod final : public IterativeMethod<B, T> {
       if (has_weak_modes) weak_.complete(backend, weak[c], z[c]);
     }
   }
-  WidenedVectors<T> apply_in_float(Workspace& workspace, const MultiVector<const T>& r,
-                                   const MultiVector<const double>& norms) const override {
-    B& backend = static_cast<Vectors&>(workspace).backend;
-    return single_->apply_in_float(backend, *application_of(workspace).cycle, r, norms);
-  }
-
- private:
   void start(SolveWorkspace& /*workspace*/, const T* /*b*/, T* /*x*/) const override {}
 
   [[nodiscard]] bool iterates_together() const override { return true; }
@@ -211,7 +250,7 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     }
     form_residuals(backend, sparse(), b, x, r);
     for (int c = 0; c < x.columns(); ++c) {
-      backend.reduce(x.rows(), Product<T>{r[c], r[c]}, RecordResidual{state(c)});
+      backend.reduce(x.rows(), SquaredMagnitude{r[c]}, RecordResidual{state(c)});
     }
   }
 
@@ -252,19 +291,20 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     const bool is_moderate = character_.least_diagonal >= least_diagonal_ratio * character_.largest_diagonal;
     is_single_ = options_.precision == HierarchyPrecision::single ||
                  (options_.precision == HierarchyPrecision::automatic && !given_ && is_moderate);
-    is_single_ = is_single_ && sizeof(T) > sizeof(float);
+    is_single_ = is_single_ && std::is_same_v<T, double>;
   }
 
   void choose_coarsening(const Csr<T>& A) {
-    symmetric_ = is_symmetric(backend_, A);
-    character_ = characterise(backend_, A);
+    const auto& companion = real_companion(backend_, A);
+    symmetry_ = find_symmetry(backend_, A);
+    character_ = characterise(backend_, companion);
     choose_precision();
     block_ = options_.block_size;
     if (block_ > 0 && A.rows() % block_ != 0) {
       throw BadOption("block_size", "a block size of " + std::to_string(block_) + " does not divide the " +
                                         std::to_string(A.rows()) + " rows of A");
     }
-    if (block_ == 0) block_ = find_block_size(backend_, A);
+    if (block_ == 0) block_ = find_block_size(backend_, companion);
     kind_ = options_.coarsening;
     if (near_null_space_.columns() > 0) {
       check_near_null_space(A);
@@ -274,9 +314,12 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     coarsening_reason_.clear();
     if (kind_ != AmgCoarsening::automatic) return;
     const double part = character_.same_sign_part();
-    const bool classical = block_ == 1 && (part <= m_matrix_part || (symmetric_ && part <= anisotropic_part));
+    const bool classical =
+        block_ == 1 && (part <= m_matrix_part || (symmetry_.any() && part <= anisotropic_part));
     kind_ = classical ? AmgCoarsening::classical : AmgCoarsening::smoothed_aggregation;
-    if (classical && part > aggressive_part) aggressive_levels_ = 0;
+    // Coarse points far apart do not represent the waves of a shifted Laplacian.
+    const bool may_be_shifted = is_complex<T> && !symmetry_.hermitian;
+    if (classical && (part > aggressive_part || may_be_shifted)) aggressive_levels_ = 0;
     coarsening_reason_ = reason_for_coarsening(part);
   }
 
@@ -288,7 +331,7 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     const std::string share = std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
                               " % of the off-diagonal magnitude has the sign of the diagonal";
     if (part <= m_matrix_part) return "A is close to an M-matrix: " + share;
-    return (symmetric_ ? "A is symmetric, " : "A is not symmetric, ") + share;
+    return (symmetry_.any() ? "A is symmetric, " : "A is not symmetric, ") + share;
   }
 
   void check_near_null_space(const Csr<T>& A) {
@@ -302,7 +345,7 @@ class MultigridMethod final : public IterativeMethod<B, T> {
                               std::to_string(aggregation::max_block) + " are possible");
     }
     Array<double> largest(this->device(), 1);
-    backend_.reduce(A.rows() * vectors, LargestMagnitude<const T*>{near_null_space_.data()},
+    backend_.reduce(A.rows() * vectors, LargestMagnitude<const Real<T>*>{near_null_space_.data()},
                     StoreDouble{largest.data()});
     if (const double found = backend_.read(largest.data()); !std::isfinite(found) || found == 0) {
       throw Error(found == 0 ? "the near-null-space vectors are zero"
@@ -319,19 +362,32 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     return limits;
   }
 
+  /// The largest magnitude in A, as far as it is known.
+  [[nodiscard]] std::optional<double> largest() const {
+    return is_complex<T> ? std::nullopt : std::optional(character_.largest.value);
+  }
+
   [[nodiscard]] std::unique_ptr<Coarsening<T>> make_coarsening() const {
     if (given_) return std::make_unique<GivenProlongations<T>>(prolongations_);
+    if constexpr (is_complex<T>) {
+      return std::make_unique<CompanionCoarsening<B, T>>(this->device(), make_real_coarsening());
+    } else {
+      return make_real_coarsening();
+    }
+  }
+  [[nodiscard]] std::unique_ptr<Coarsening<Real<T>>> make_real_coarsening() const {
     if (kind_ == AmgCoarsening::classical) {
       classical::CoarseningOptions classical{.interpolation = interpolation_of(options_.interpolation),
                                              .max_elements = options_.max_elements,
                                              .aggressive_levels = aggressive_levels_};
       classical.threshold = options_.strength.value_or(classical.threshold);
-      return classical::make_coarsening<ThisTarget, T>(this->device(), classical);
+      return classical::make_coarsening<ThisTarget, Real<T>>(this->device(), classical);
     }
-    AggregationOptions aggregation{
-        .smoothed = kind_ == AmgCoarsening::smoothed_aggregation, .block = block_, .symmetric = symmetric_};
+    AggregationOptions aggregation{.smoothed = kind_ == AmgCoarsening::smoothed_aggregation,
+                                   .block = block_,
+                                   .symmetric = symmetry_.any()};
     aggregation.threshold = options_.strength.value_or(aggregation.threshold);
-    return make_aggregation<ThisTarget, T>(this->device(), aggregation, near_null_space_);
+    return make_aggregation<ThisTarget, Real<T>>(this->device(), aggregation, near_null_space_);
   }
 
   [[nodiscard]] static classical::InterpolationFormula interpolation_of(AmgInterpolation interpolation) {
@@ -353,41 +409,55 @@ class MultigridMethod final : public IterativeMethod<B, T> {
     if (options_.weight) return SmootherKind::jacobi;
     // Jacobi converges for nonsymmetric M-matrices. After classical coarsening a stronger smoother saves
     // fewer iterations than it costs: for an anisotropy of 1 : 1000 7 in place of 9, at twice the products.
-    if (!symmetric_ || (!given_ && kind_ == AmgCoarsening::classical)) return SmootherKind::jacobi;
+    if (!symmetry_.hermitian || (!given_ && kind_ == AmgCoarsening::classical)) return SmootherKind::jacobi;
     return SmootherKind::chebyshev;
+  }
+
+  /// The coarsest matrix and, of a real one, its inverse, which comes with the null space of A.
+  CoarsestMatrix<T> make_coarsest() {
+    const Csr<T>& matrix = *hierarchy_->levels().back().A;
+    if constexpr (!finds_null_spaces<T>) {
+      return {matrix, symmetry_.hermitian};
+    } else {
+      NullSpace<B, T> known{Dense<T>(this->device(), 0, 0)};  // no columns
+      if (symmetry_.hermitian) {
+        known = find_null_space(backend_, hierarchy_->levels(), character_, zero_rows_, near_null_space_);
+      }
+      null_space_ = std::move(known.basis);
+      proven_ = known.proven;
+      weak_ = std::move(known.weak);
+      if (!symmetry_.hermitian && matrix.rows() <= largest_inverse) {
+        known.coarsest_inverse = host_inverse(matrix, false);
+      }
+      if (options_.precision == HierarchyPrecision::automatic &&
+          known.coarsest_inverse.growth > growth_of_float) {
+        is_single_ = false;
+      }
+      return {matrix, symmetry_.hermitian, std::move(known.coarsest_inverse)};
+    }
+  }
+
+  /// Makes the cycle in float, unless a part of it fails: `why` then has the reason.
+  void make_single_cycle(const CoarsestMatrix<T>& coarsest, std::string& why) {
+    const auto release = [this](std::size_t level) { hierarchy_->release_values(level, *coarsening_); };
+    auto single =
+        std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels(), character_.largest, release);
+    if (!single->make(backend_, options_, smoother(), coarsest, why)) return;
+    single_ = single.get();
+    cycle_ = std::move(single);
   }
 
   /// Makes smoothers and the coarse solver for the hierarchy.
   Outcome make_operator() {
     std::string why;
     for (const HierarchyLevel<T>& level : hierarchy_->levels()) CsrAccess::find_stencils(*level.A);
-    NullSpace<B, T> known{Dense<T>(this->device(), 0, 0)};  // no columns
     zero_rows_ = list_zero_rows(backend_, sparse(), character_.zero_rows);
-    if (symmetric_) {
-      known = find_null_space(backend_, hierarchy_->levels(), character_, zero_rows_, near_null_space_);
-    }
-    null_space_ = std::move(known.basis);
-    proven_ = known.proven;
-    weak_ = std::move(known.weak);
-    const Csr<T>& coarsest_matrix = *hierarchy_->levels().back().A;
-    if (!symmetric_ && coarsest_matrix.rows() <= largest_inverse) {
-      known.coarsest_inverse = host_inverse(coarsest_matrix, false);
-    }
-    if (options_.precision == HierarchyPrecision::automatic &&
-        known.coarsest_inverse.growth > growth_of_float) {
-      is_single_ = false;
-    }
-    const CoarsestMatrix<T> coarsest{coarsest_matrix, symmetric_, std::move(known.coarsest_inverse)};
+    const CoarsestMatrix<T> coarsest = make_coarsest();
     single_ = nullptr;
-    if (is_single_) {
-      const auto release = [this](std::size_t level) { hierarchy_->release_values(level, *coarsening_); };
-      auto single =
-          std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels(), character_.largest, release);
-      if (single->make(backend_, options_, smoother(), coarsest, why)) {
-        single_ = single.get();
-        cycle_ = std::move(single);
-      }
-    } else {
+    if constexpr (!is_complex<T>) {
+      if (is_single_) make_single_cycle(coarsest, why);
+    }
+    if (!is_single_) {
       auto cycle = make_cycle<B, T>(backend_, options_, smoother(), hierarchy_->levels(), coarsest, 1, why);
       if (cycle) cycle_ = std::make_unique<WorkingCycle<B, T>>(this->device(), std::move(cycle));
     }
@@ -470,18 +540,18 @@ class MultigridMethod final : public IterativeMethod<B, T> {
   B backend_;
   std::vector<Csr<T>> prolongations_;
   bool given_ = false;
-  bool symmetric_ = true;
+  MirrorSymmetry symmetry_;
   bool is_single_ = false;
   std::int64_t block_ = 1;
   MatrixCharacter character_;
   AmgCoarsening kind_ = AmgCoarsening::smoothed_aggregation;
   std::string coarsening_reason_;  // if the kind was chosen by the matrix
   std::int64_t aggressive_levels_ = 0;
-  Csr<T> copy_;                               // A in CSR if A is dense
-  Dense<T> near_null_space_{Device(), 0, 0};  // no columns: constants
-  Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis, excluding unit vectors of zero rows
-  std::int64_t proven_ = 0;                   // its first columns, which are exact null vectors
-  WeakModes<B, T> weak_;                      // constants that are almost null vectors
+  Csr<T> copy_;                                     // A in CSR if A is dense
+  Dense<Real<T>> near_null_space_{Device(), 0, 0};  // no columns: constants
+  Dense<T> null_space_{Device(), 0, 0};             // orthonormal basis, excluding unit vectors of zero rows
+  std::int64_t proven_ = 0;                         // its first columns, which are exact null vectors
+  WeakModes<B, T> weak_;                            // constants that are almost null vectors
   Array<std::int32_t> zero_rows_;
   std::unique_ptr<Coarsening<T>> coarsening_;
   std::unique_ptr<Hierarchy<T>> hierarchy_;
@@ -502,10 +572,11 @@ std::unique_ptr<SolverImplementation<T>> make_with_prolongations(const Device& d
   });
 }
 
-template std::unique_ptr<SolverImplementation<float>> make_with_prolongations<ThisTarget>(
-    const Device&, std::vector<Csr<float>>, const AmgOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_with_prolongations<ThisTarget>(
-    const Device&, std::vector<Csr<double>>, const AmgOptions&);
+#define ECHELON_INSTANTIATE(T)                                                           \
+  template std::unique_ptr<SolverImplementation<T>> make_with_prolongations<ThisTarget>( \
+      const Device&, std::vector<Csr<T>>, const AmgOptions&);
+ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace multigrid
 
@@ -515,9 +586,10 @@ struct MethodWith<AmgOptions> {
   using Type = multigrid::MultigridMethod<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const AmgOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const AmgOptions&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device&, \
+                                                                                    const AmgOptions&);
+ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

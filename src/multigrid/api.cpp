@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
+#include "multigrid/hierarchy.hpp"
 #include "multigrid/method.hpp"
 #include "options/parse.hpp"
 #include "solver/nested_solver.hpp"
@@ -9,6 +10,7 @@
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -57,18 +59,18 @@ Solver<T> make_multigrid(const Device& device, std::vector<Csr<T>> prolongations
                                         prolongations[l].rows(), l - 1, prolongations[l - 1].columns()));
   }
   const AmgOptions checked = parse_options<AmgOptions>(std::string(AmgOptions::name), to_options(options));
-  auto implementation = on_target(device, [&]<class Target>() {
+  auto implementation = on_target<multigrid::targets_of_multigrid<T>>(device, [&]<class Target>() {
     return multigrid::make_with_prolongations<Target, T>(device, std::move(prolongations), checked);
   });
   implementation->set_description("multigrid", changed_options(checked));
   return Solver<T>(std::move(implementation));
 }
 
-template HierarchyDescription describe_hierarchy(const Solver<float>&);
-template HierarchyDescription describe_hierarchy(const Solver<double>&);
-template Csr<float> level_matrix(const Solver<float>&, std::size_t);
-template Csr<double> level_matrix(const Solver<double>&, std::size_t);
-template Solver<float> make_multigrid(const Device&, std::vector<Csr<float>>, const AmgOptions&);
-template Solver<double> make_multigrid(const Device&, std::vector<Csr<double>>, const AmgOptions&);
+#define ECHELON_INSTANTIATE(T)                                        \
+  template HierarchyDescription describe_hierarchy(const Solver<T>&); \
+  template Csr<T> level_matrix(const Solver<T>&, std::size_t);        \
+  template Solver<T> make_multigrid(const Device&, std::vector<Csr<T>>, const AmgOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -147,7 +147,7 @@ class Cycle {
 
   /// `krylov_levels` is the number of levels below the finest, those of eliminations not counted, that a
   /// K-cycle solves by two steps of a Krylov method. Coarser levels, which it would visit 2^l times, are
-  /// treated by a V-cycle. Levels of eliminations are for V- and K-cycles only.
+  /// treated by a V-cycle. Levels of eliminations are for V- and K-cycles only, K-cycles for real numbers.
   Cycle(CycleKind kind, std::vector<Level> levels, std::unique_ptr<CoarseSolver<B, T>> coarse,
         int krylov_levels = 3)
       : kind_(kind),
@@ -318,9 +318,8 @@ class Cycle {
 
   /// Solves approximately on coarse level l, for the right-hand sides in its first columns.
   void descend(B& backend, Scratch& scratch, int columns, std::size_t l, CycleKind kind) const {
-    if (iterates_[l]) {
-      iterate(backend, scratch, columns, l);
-      return;
+    if constexpr (!is_complex<T>) {
+      if (iterates_[l]) return iterate(backend, scratch, columns, l);
     }
     const MultiVector<const T> b = scratch.levels[l].b.first(columns);
     const MultiVector<T> x = scratch.levels[l].x.first(columns);

@@ -65,8 +65,9 @@ std::unique_ptr<Cycle<B, T>> make_cycle(B& backend, const AmgOptions& options, S
     }
   }
   const Csr<T>& coarsest = *levels.back().A;
-  auto coarse = make_coarse_solver<B, T>(
-      coarsest, exact, scale, [&] { return make_jacobi(backend, coarsest, options.sweeps, {}, symmetric); });
+  auto coarse = make_coarse_solver<B, T>(backend, coarsest, exact, scale, [&] {
+    return make_jacobi(backend, coarsest, options.sweeps, {}, symmetric);
+  });
   if (!coarse) {
     why = "the coarsest matrix has elements that are not finite";
     return nullptr;

@@ -9,6 +9,8 @@
 
 #include <echelon/matrix/transform.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -52,20 +54,19 @@ struct MarkRounding {
   ECHELON_ANYWHERE ClearedRows operator()(std::int64_t i) const {
     double largest = 0;
     for (std::int64_t k = C.begin(i); k < C.end(i); ++k) {
-      const double magnitude = std::fabs(static_cast<double>(C.values[k]));
-      if (!(magnitude <= largest)) largest = magnitude;
+      const double size = magnitude(C.values[k]);
+      if (!(size <= largest)) largest = size;
     }
     cleared[i] = 0;
     double squares = 0;
     for (std::int64_t k = R.begin(i); k < R.end(i); ++k) {
-      squares += static_cast<double>(R.values[k]) * static_cast<double>(R.values[k]);
+      squares += squared_magnitude(R.values[k]);
     }
     // Diagonal elements of A are looked up for doubtful rows only.
     if (largest > tolerance * squares * largest_of_A->value) return {};
     double scale = 0;
     for (std::int64_t k = R.begin(i); k < R.end(i); ++k) {
-      const auto r = static_cast<double>(R.values[k]);
-      scale += r * r * std::fabs(static_cast<double>(A.at(R.column(k), R.column(k))));
+      scale += squared_magnitude(R.values[k]) * magnitude(A.at(R.column(k), R.column(k)));
     }
     const bool clear = largest <= tolerance * scale && largest > 0;
     cleared[i] = clear ? 1 : 0;
@@ -117,7 +118,7 @@ double galerkin_bound(const Csr<T>& A, const Csr<T>& P) {
 
 template <class Target, class T>
 void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C, const std::optional<double>& known) {
-  constexpr double tolerance = 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  constexpr double tolerance = 64 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
   on_backend(A.device(), [&]<class B>() {
     B backend(A.device());
     const std::int64_t n = C.rows();
@@ -161,15 +162,13 @@ void transpose_values(const Csr<T>& P, const Array<std::uint32_t>& places, Csr<T
   });
 }
 
-template Array<std::uint32_t> transposition<ThisTarget>(const Csr<float>&);
-template Array<std::uint32_t> transposition<ThisTarget>(const Csr<double>&);
-template void transpose_values<ThisTarget>(const Csr<float>&, const Array<std::uint32_t>&, Csr<float>&);
-template void transpose_values<ThisTarget>(const Csr<double>&, const Array<std::uint32_t>&, Csr<double>&);
-template void clear_rounding<ThisTarget>(const Csr<float>&, const Csr<float>&, Csr<float>&,
-                                         const std::optional<double>&);
-template void clear_rounding<ThisTarget>(const Csr<double>&, const Csr<double>&, Csr<double>&,
-                                         const std::optional<double>&);
-template double galerkin_bound<ThisTarget>(const Csr<float>&, const Csr<float>&);
-template double galerkin_bound<ThisTarget>(const Csr<double>&, const Csr<double>&);
+#define ECHELON_INSTANTIATE(T)                                                                     \
+  template Array<std::uint32_t> transposition<ThisTarget>(const Csr<T>&);                          \
+  template void transpose_values<ThisTarget>(const Csr<T>&, const Array<std::uint32_t>&, Csr<T>&); \
+  template void clear_rounding<ThisTarget>(const Csr<T>&, const Csr<T>&, Csr<T>&,                  \
+                                           const std::optional<double>&);                          \
+  template double galerkin_bound<ThisTarget>(const Csr<T>&, const Csr<T>&);
+ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::multigrid

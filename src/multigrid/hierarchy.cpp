@@ -11,6 +11,7 @@
 #include <echelon/matrix/transform.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <array>
@@ -30,7 +31,8 @@ constexpr double memory_part = 0.5;
 
 template <class T>
 bool fits(const Csr<T>& A, const Csr<T>& P, double& bytes) {
-  const double bound = on_target(A.device(), [&]<class Target>() { return galerkin_bound<Target, T>(A, P); });
+  const double bound = on_target<targets_of_multigrid<T>>(
+      A.device(), [&]<class Target>() { return galerkin_bound<Target, T>(A, P); });
   bytes = bound * static_cast<double>(sizeof(T) + sizeof(std::int32_t));
   const MemoryInfo info = memory(A.device());
   return info.available == 0 || bytes <= memory_part * static_cast<double>(info.available);
@@ -38,13 +40,15 @@ bool fits(const Csr<T>& A, const Csr<T>& P, double& bytes) {
 
 template <class T>
 void clear_rounding_in(const Csr<T>& R, const Csr<T>& A, Csr<T>& C, const std::optional<double>& largest) {
-  on_target(A.device(), [&]<class Target>() { clear_rounding<Target, T>(R, A, C, largest); });
+  on_target<targets_of_multigrid<T>>(A.device(),
+                                     [&]<class Target>() { clear_rounding<Target, T>(R, A, C, largest); });
 }
 
 template <class T>
 std::unique_ptr<ProductPlan<T>> plan(Factors<T> factors) {
-  return on_target(factors[0]->device(),
-                   [&]<class Target>() { return plan_product_on<Target, T>(factors, ProductOptions()); });
+  return on_target<targets_of_multigrid<T>>(factors[0]->device(), [&]<class Target>() {
+    return plan_product_on<Target, T>(factors, ProductOptions());
+  });
 }
 
 /// Overwrites the values of C.
@@ -69,7 +73,8 @@ void restore(Csr<T>& A) {
 template <class T>
 Array<std::uint32_t> find_transposition(const Csr<T>& P) {
   if (P.nonzeros() > std::numeric_limits<std::uint32_t>::max()) return {};
-  return on_target(P.device(), [&]<class Target>() { return transposition<Target, T>(P); });
+  return on_target<targets_of_multigrid<T>>(P.device(),
+                                            [&]<class Target>() { return transposition<Target, T>(P); });
 }
 
 }  // namespace
@@ -94,7 +99,8 @@ template <class T>
 void LevelUpdate<T>::run(HierarchyLevel<T>& level, Csr<T>& coarse) {
   const Device& device = level.P.device();
   if (places_.size() == level.P.nonzeros()) {
-    on_target(device, [&]<class Target>() { transpose_values<Target, T>(level.P, places_, level.R); });
+    on_target<targets_of_multigrid<T>>(
+        device, [&]<class Target>() { transpose_values<Target, T>(level.P, places_, level.R); });
   } else {
     level.R = transpose(level.P);
   }
@@ -157,7 +163,8 @@ bool Hierarchy<T>::coarsen(Coarsening<T>& coarsening, const HierarchyLimits& lim
     return end(fmt::format("the next level might take {:.1f} GB", bytes / 1e9), true);
   }
   Csr<T> R = transpose(P);
-  Csr<T> coarse = on_target(A.device(), [&]<class Target>() { return right_product_on<Target, T>(R, A, P); });
+  Csr<T> coarse = on_target<targets_of_multigrid<T>>(
+      A.device(), [&]<class Target>() { return right_product_on<Target, T>(R, A, P); });
   clear_rounding_in(R, A, coarse, largest_of(static_cast<std::size_t>(level)));
   const auto nonzeros = static_cast<double>(A.nonzeros());
   const auto coarse_nonzeros = static_cast<double>(coarse.nonzeros());
@@ -237,9 +244,10 @@ std::size_t Hierarchy<T>::bytes() const {
   return bytes;
 }
 
-template class LevelUpdate<float>;
-template class LevelUpdate<double>;
-template class Hierarchy<float>;
-template class Hierarchy<double>;
+#define ECHELON_INSTANTIATE(T)   \
+  template class LevelUpdate<T>; \
+  template class Hierarchy<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::multigrid

@@ -7,6 +7,10 @@
 #include "support/setup_control.hpp"
 
 #include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/scalar.hpp>
+#include <echelon/options.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +20,10 @@
 #include <vector>
 
 namespace echelon::multigrid {
+
+/// Targets of hierarchies of matrices of T.
+template <class T>
+inline constexpr Targets targets_of_multigrid = is_complex<T> ? Targets::host : Targets::all;
 
 /// Limits at which coarsening ends.
 struct HierarchyLimits {
@@ -130,7 +138,8 @@ class Hierarchy {
   bool ended_early_ = false;
 };
 
-extern template class Hierarchy<float>;
-extern template class Hierarchy<double>;
+#define ECHELON_DECLARE(T) extern template class Hierarchy<T>;
+ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_DECLARE)
+#undef ECHELON_DECLARE
 
 }  // namespace echelon::multigrid

@@ -5,6 +5,7 @@
 #include <echelon/methods/multigrid/near_null_space.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <array>
 #include <cmath>
@@ -99,7 +100,8 @@ void set_near_null_space(Solver<T>& solver, const Dense<double>& vectors) {
   pass_near_null_space(SolverAccess<T>::implementation(solver), vectors);
 }
 
-template void set_near_null_space(Solver<float>&, const Dense<double>&);
-template void set_near_null_space(Solver<double>&, const Dense<double>&);
+#define ECHELON_INSTANTIATE(T) template void set_near_null_space(Solver<T>&, const Dense<double>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

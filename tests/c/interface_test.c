@@ -164,7 +164,10 @@ static void test_complex_elements(void) {
   for (i = 0; i < n; ++i) rhs[2 * i + 1] = b[i];
   CHECK(echelon_solve_once(product, 1, rhs, n, x, n, "method=gmres rtol=1e-13", NULL) == ECHELON_SOLVED);
   for (i = 0; i < n; ++i) CHECK(fabs(x[2 * i] - (i + 1)) < 1e-11 && fabs(x[2 * i + 1]) < 1e-11);
-  CHECK_REFUSED(echelon_create("amg", ECHELON_COMPLEX_DOUBLE, NULL, &solver), ECHELON_NOT_BUILT, "real");
+  CHECK(echelon_solve_once(A, 1, rhs, n, x, n, "method=gmres preconditioner=amg rtol=1e-13", NULL) ==
+        ECHELON_SOLVED);
+  for (i = 0; i < n; ++i) CHECK(fabs(x[2 * i] - (i + 1)) < 1e-11 && fabs(x[2 * i + 1]) < 1e-11);
+  CHECK_REFUSED(echelon_create("lamg", ECHELON_COMPLEX_DOUBLE, NULL, &solver), ECHELON_NOT_BUILT, "real");
   solver = make_solver("lu");
   CHECK_REFUSED(echelon_setup(solver, A, NULL), ECHELON_BAD_ARGUMENT, "scalar");
   echelon_free(solver);

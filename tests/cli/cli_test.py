@@ -255,8 +255,9 @@ class Methods(ToolTest):
         listed = json.loads(self.run_tool("methods", "--json").stdout)
         devices = {method["name"]: method["complex_devices"] for method in listed["methods"]}
         host = ["serial", "openmp"]
-        self.assertEqual(devices["amg"], [])
+        self.assertEqual(devices["lamg"], [])
         self.assertEqual(devices["sparse-lu"], host)
+        self.assertEqual(devices["amg"], host)
         for name in ["auto", "cg", "cocg", "gmres", "jacobi", "lu"]:
             self.assertEqual(devices[name], host + (["cuda"] if listed["cuda_built"] else []), name)
         self.assertRegex(self.run_tool("--help", "solver:cg").stdout, r"complex A +host")
@@ -689,6 +690,39 @@ class Malformed(ToolTest):
         self.error("solve", self.spd(), "--rhs", "missing.mtx", code=BAD_INPUT)
 
 
+class SteadyStates(ToolTest):
+    """solve --steady-state."""
+
+    def chain(self, entries, states=3):
+        lines = "".join(f"{i + 1} {j + 1} {value}\n" for i, j, value in entries)
+        return self.file("chain.mtx", f"%%MatrixMarket matrix coordinate real general\n{states} {states} {len(entries)}\n{lines}")
+
+    def test_probabilities_of_rates(self):
+        path = self.chain([(0, 0, -1e-9), (0, 1, 1e-9), (1, 1, -3), (1, 0, 1), (1, 2, 2), (2, 2, -4), (2, 1, 4)])
+        out = str(self.folder / "x.mtx")
+        report = self.report(path, "--steady-state", "-o", out)
+        self.assertEqual((report["status"], report["closed_classes"], report["transient_states"]), ("direct", 1, 0))
+        self.assertLess(report["residual"], 1e-15)
+        lines = [line for line in pathlib.Path(out).read_text().split("\n") if line and line[0] != "%"]
+        x = [float(line) for line in lines[1:]]
+        total = 1 + 1e-9 + 0.5e-9
+        for found, expected in zip(x, [1 / total, 1e-9 / total, 0.5e-9 / total]):
+            self.assertLess(abs(found / expected - 1), 1e-15)
+        self.assertIn("Steady state", self.run_tool("solve", path, "--steady-state").stdout)
+
+    def test_several_closed_classes(self):
+        path = self.chain([(0, 0, 1), (1, 0, 0.5), (1, 2, 0.5), (2, 2, 1)])
+        report = self.report(path, "--steady-state", code=NO_SOLUTION)
+        self.assertEqual((report["status"], report["closed_classes"], report["transient_states"]), ("underdetermined", 2, 1))
+
+    def test_refusals(self):
+        path = self.chain([(0, 0, -1), (0, 1, 1)])
+        for arguments in (["--rhs", "ones"], ["--method", "lu"], ["--device", "serial"], ["-p", "rtol=1"], ["--certify"]):
+            self.assertIn("with --steady-state", self.error("solve", path, "--steady-state", *arguments, code=USAGE))
+        self.assertIn("row 0 (from 0) has the sum",
+                      self.error("solve", self.chain([(0, 0, -1), (0, 1, 2)]), "--steady-state", code=BAD_INPUT))
+
+
 class ComplexSystems(ToolTest):
     """Files of complex numbers, and what refuses them."""
 
@@ -707,6 +741,17 @@ class ComplexSystems(ToolTest):
                 report = self.report(path, "--quiet", *arguments)
                 self.assertEqual(report["precision"], "complex double")
                 self.assertLess(report["distance_from_ones"], 1e-8)
+
+    def test_multigrid_with_vectors(self):
+        path = str(self.folder / "shifted.mtx")
+        self.run_tool("generate", "shifted-laplacian", "-p", "nx=30", "-p", "ny=30", "-p", "nz=1", "-o", path, "--quiet")
+        ones = self.file("ones.mtx", "%%MatrixMarket matrix array real general\n900 1\n" + "1\n" * 900)
+        counts = []
+        for vectors in ([], ["--near-null-space", ones]):
+            report = self.report(path, "--method", "gmres", "-p", "preconditioner=amg", "--quiet", *vectors)
+            self.assertEqual((report["status"], report["precision"]), ("converged", "complex double"))
+            counts.append(report["iterations"])
+        self.assertLess(max(counts), 60)
 
     def test_symmetries_of_files(self):
         for symmetry, entries, x in [("general", "1 1 2 0\n2 1 0 1\n2 2 1 1\n", [0.5 + 0j, 0.25 - 0.75j]),
@@ -795,7 +840,7 @@ class ComplexSystems(ToolTest):
 
     def test_refusals(self):
         path = self.helmholtz()
-        self.assertIn("'amg' is for real matrices", self.error("solve", path, "--method", "amg", code=RESOURCES))
+        self.assertIn("'lamg' is for real matrices", self.error("solve", path, "--method", "lamg", code=RESOURCES))
         self.assertIn("sparse-ldlt", self.report(path, "--method", "cholesky", "--quiet", code=NO_SOLUTION)["message"])
         self.assertIn("--certify", self.error("solve", path, "--certify", code=USAGE))
         self.assertIn("complex", self.error("solve", path, "--precision", "float", code=BAD_INPUT))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Complex systems."""
 import os
+import pickle
 import tempfile
 import unittest
 
@@ -37,6 +38,64 @@ class ComplexSystems(unittest.TestCase):
             self.assertIn("sparse-lu", report.method)
             np.testing.assert_allclose(matrix @ x, b, atol=1e-12)
 
+    def test_complex64_is_computed_in_complex128(self):
+        A, b = (random_matrix(40, 8) + 40 * np.eye(40)).astype(np.complex64), random_vector(40).astype(np.complex64)
+        exact = np.linalg.solve(A.astype(complex), b.astype(complex))
+        for matrix in (A, np.asfortranarray(A), sp.csr_array(A), sp.csc_array(A), sp.linalg.aslinearoperator(sp.csr_array(A))):
+            for method in ("auto", "gmres") if hasattr(matrix, "matvec") else ("auto", "lu", "gmres"):
+                with self.subTest(type(matrix).__name__ + ", " + method):
+                    x = echelon.solve(matrix, b, method=method, rtol=1e-12)
+                    self.assertEqual(x.dtype, np.complex64)
+                    np.testing.assert_array_max_ulp(x.view(np.float32), exact.astype(np.complex64).view(np.float32), 2)
+        self.assertEqual(echelon.solve(A, b.real.astype(np.float32)).dtype, np.complex64)
+        self.assertEqual(echelon.solve(A.real, b).dtype, np.complex64)
+        self.assertEqual(echelon.solve(A, b.astype(complex)).dtype, np.complex128)
+        self.assertEqual(echelon.solve(A, b.real.astype(float)).dtype, np.complex128)
+        self.assertEqual(echelon.solve(A.astype(complex), b).dtype, np.complex128)
+        F = echelon.factor(A)
+        for trans, matrix in (("N", A), ("T", A.T), ("H", A.conj().T)):
+            x = F.solve(b, trans=trans)
+            self.assertEqual(x.dtype, np.complex64)
+            np.testing.assert_allclose(matrix @ x, b, atol=1e-4)
+        self.assertEqual(F.solve(np.stack([b, b], axis=1)).dtype, np.complex64)
+        self.assertEqual(F.solve(b.astype(complex)).dtype, np.complex128)
+        self.assertEqual(pickle.loads(pickle.dumps(F)).solve(b).dtype, np.complex64)
+        out = np.empty(40, complex)
+        self.assertIs(F.solve(b, out=out), out)
+        with self.assertRaisesRegex(TypeError, "complex"):
+            echelon.factor(A.real).solve(b)
+
+    def test_exceptional_values_in_one_part(self):
+        H = random_matrix(12, 9)
+        H = H + H.conj().T + 60 * np.eye(12)
+        for value in (complex(np.nan, 1), complex(1, np.nan), complex(np.inf, 1), complex(1, -np.inf)):
+            broken, b = H.copy(), random_vector(12)
+            broken[3, 5] = value
+            b[7] = value
+            for method in ("auto", "lu", "qr", "cg", "gmres", "sparse-ldlt", "amg"):
+                matrix = sp.csr_array(broken) if method in ("sparse-ldlt", "amg") else broken
+                with self.subTest(f"{method} {value}"):
+                    with self.assertRaises(echelon.NotANumber):
+                        echelon.solve(matrix, random_vector(12), method=method)
+                    with self.assertRaises(echelon.NotANumber):
+                        echelon.solve(sp.csr_array(H), b, method=method)
+
+    def test_multigrid(self):
+        n = 40
+        line = sp.diags([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1])
+        laplacian = sp.kron(line, sp.eye(n)) + sp.kron(sp.eye(n), line)
+        A = sp.csr_matrix(laplacian - 0.1 * (1 + 0.5j) * sp.eye(n * n))
+        b = random_vector(n * n)
+        for method in ("gmres", "bicgstab", "cocg"):
+            x, report = echelon.solve(A, b, method=method, preconditioner="amg", return_report=True)
+            self.assertLess(np.linalg.norm(A @ x - b), 1e-7 * np.linalg.norm(b))
+            self.assertLess(report.iterations, 30)
+        H = sp.csr_matrix(laplacian.astype(complex))
+        H.data = H.data * np.exp(0.001j * (sp.coo_matrix(H).row - sp.coo_matrix(H).col))
+        x, report = echelon.solve(H, b, method="cg", preconditioner="amg", return_report=True)
+        self.assertLess(np.linalg.norm(H @ x - b), 1e-7 * np.linalg.norm(b))
+        self.assertLess(report.iterations, 40)
+
     def test_a_complex_right_hand_side_of_a_real_matrix(self):
         A = sp.csr_array(sp.diags([np.full(49, -1.0), np.full(50, 4.0), np.full(49, -1.0)], [-1, 0, 1]))
         b = random_vector(50)
@@ -61,7 +120,7 @@ class ComplexSystems(unittest.TestCase):
         H = A + A.conj().T
         np.testing.assert_allclose(H @ echelon.solve(H, b, method="cg", rtol=1e-12), b, atol=1e-9)
         with self.assertRaisesRegex(echelon.NotBuilt, "real matrices"):
-            echelon.solve(A, b, method="amg")
+            echelon.solve(A, b, method="lamg")
         for method in ("cholesky", "sparse-cholesky", "sparse-ldlt"):
             np.testing.assert_allclose(H @ echelon.solve(H, b, method=method), b, atol=1e-11)
         for method in ("gauss-seidel", "ssor"):

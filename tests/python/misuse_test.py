@@ -27,7 +27,7 @@ class Misuse(unittest.TestCase):
         self.assertTrue(issubclass(echelon.DimensionMismatch, ValueError))
 
     def test_types(self):
-        for name, dtype in (("complex64", np.complex64), ("float16", np.float16), ("object", object), ("longdouble", np.longdouble)):
+        for name, dtype in (("float16", np.float16), ("object", object), ("longdouble", np.longdouble)):
             with self.subTest(name):
                 with self.assertRaisesRegex(TypeError, "A (is complex|has elements)"):
                     echelon.solve(np.eye(2).astype(dtype), np.ones(2))

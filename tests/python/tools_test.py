@@ -192,6 +192,93 @@ class Eliminations(unittest.TestCase):
             echelon.schur_complement(poisson(), [0], factorization="svd")
 
 
+class ConstrainedLeastSquares(unittest.TestCase):
+    def test_conditions_of_the_minimum(self):
+        random = np.random.default_rng(6)
+        A, C = random.uniform(-1, 1, (60, 12)), random.uniform(-1, 1, (4, 12))
+        b, d, weights = random.uniform(-1, 1, 60), random.uniform(-1, 1, 4), 10 ** random.uniform(-2, 2, 60)
+        kernel = np.linalg.svd(C)[2][4:].T  # of C
+        start = np.linalg.lstsq(C, d, rcond=None)[0]
+        root = np.sqrt(weights)[:, None]
+        expected = start + kernel @ np.linalg.lstsq(root * (A @ kernel), root[:, 0] * (b - A @ start), rcond=None)[0]
+        for convert in (np.asarray, np.asfortranarray, sp.csr_matrix, sp.csc_matrix):
+            found = echelon.constrained_least_squares(convert(A), b, convert(C), d, weights=weights)
+            np.testing.assert_allclose(found.x, expected, rtol=1e-10)
+            np.testing.assert_allclose(A.T @ (weights * (b - A @ found.x)), C.T @ found.multipliers, atol=1e-10)
+            self.assertLess(max(found.constraint_error, found.gradient_error), 1e-12)
+            self.assertTrue(found.report.solved)
+        weighted = echelon.constrained_least_squares(A, b, weights=weights).x
+        np.testing.assert_allclose(weighted, np.linalg.lstsq(root * A, root[:, 0] * b, rcond=None)[0], rtol=1e-10)
+
+    def test_refusals(self):
+        A, b = np.eye(3), np.ones(3)
+        with self.assertRaises(echelon.SolveError):
+            echelon.constrained_least_squares(A, b, [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]], [1.0, 1.0])
+        self.assertFalse(echelon.constrained_least_squares(A, b, [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]], [1.0, 1.0],
+                                                           check="ignore").report.solved)
+        with self.assertRaises(echelon.DimensionMismatch):
+            echelon.constrained_least_squares(A, b, np.ones((1, 2)), [1.0])
+        with self.assertRaises(echelon.DimensionMismatch):
+            echelon.constrained_least_squares(A, b, np.ones((1, 3)))
+        with self.assertRaisesRegex(echelon.Error, "weight 1"):
+            echelon.constrained_least_squares(A, b, weights=[1.0, -1.0, 1.0])
+        with self.assertRaises(TypeError):
+            echelon.constrained_least_squares(A * 1j, b)
+
+
+class ShiftedSystems(unittest.TestCase):
+    def test_each_shift_is_solved(self):
+        import scipy.sparse.linalg as sla
+        A = poisson()
+        n = A.shape[0]
+        b = np.random.default_rng(8).uniform(-1, 1, n)
+        shifts = 10 ** np.linspace(-3, 1, 20)
+        for matrix in (A, A.toarray(), sla.aslinearoperator(A)):
+            X = echelon.solve_shifted(matrix, b, shifts, rtol=1e-10)
+            for k, shift in enumerate(shifts):
+                self.assertLess(np.linalg.norm(A @ X[:, k] + shift * X[:, k] - b), 1e-10 * np.linalg.norm(b))
+        X = echelon.solve_shifted(A, b, [1j, -2 + 0.5j])
+        self.assertEqual(X.dtype, np.complex128)
+        self.assertLess(np.linalg.norm(A @ X[:, 0] + 1j * X[:, 0] - b), 1e-8 * np.linalg.norm(b))
+
+    def test_refusals(self):
+        A, b = poisson(), np.ones(144)
+        with self.assertRaisesRegex(echelon.Error, "after 3 products"):
+            echelon.solve_shifted(A, b, [0.0], maxiter=3)
+        self.assertEqual(echelon.solve_shifted(A, b, [0.0], maxiter=3, check="ignore").shape, (144, 1))
+        with self.assertRaises(echelon.DimensionMismatch):
+            echelon.solve_shifted(A, np.ones(3), [1.0])
+        with self.assertRaises(echelon.BadOption):
+            echelon.solve_shifted(A, b, [1.0], rtol=0)
+
+
+class SteadyStates(unittest.TestCase):
+    def test_each_probability_is_accurate(self):
+        random = np.random.default_rng(3)
+        up, down = 10 ** random.uniform(-5, 5, 60), 10 ** random.uniform(-5, 5, 60)
+        Q = sp.diags([up, down], [1, -1], shape=(61, 61)).tocsr()
+        Q = Q - sp.diags(np.asarray(Q.sum(axis=1)).ravel())
+        expected = np.cumprod(np.concatenate([[1.0], up / down]).astype(np.longdouble))
+        expected /= expected.sum()
+        for matrix in (Q, Q.toarray(), Q.tocsc(), -Q):
+            np.testing.assert_allclose(graph.steady_state(matrix), expected.astype(float), rtol=1e-13, atol=0)
+
+    def test_probabilities(self):
+        P = np.random.default_rng(4).uniform(0, 1, (30, 30))
+        P /= P.sum(axis=1, keepdims=True)
+        x = graph.steady_state(P)
+        np.testing.assert_allclose(x @ P, x, rtol=1e-13)
+        self.assertAlmostEqual(x.sum(), 1, places=14)
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(echelon.Error, "2 closed classes"):
+            graph.steady_state(np.eye(2))
+        with self.assertRaisesRegex(echelon.InvalidMatrix, "row 1"):
+            graph.steady_state([[0.0, 1.0], [0.5, 0.75]])
+        with self.assertRaises(echelon.DimensionMismatch):
+            graph.steady_state(np.ones((2, 3)))
+
+
 class Graphs(unittest.TestCase):
     def setUp(self):
         path = sp.diags([1.0, 1.0], [-1, 1], shape=(6, 6)).tolil()

@@ -136,5 +136,102 @@ TYPED_TEST(ComplexHardCases, TinyHermitianParts_AreKept) {
   }
 }
 
+/// Methods that solve Hermitian positive definite systems, by any part of their kind.
+const std::vector<const char*> definite_methods = {
+    "auto",   "banded-lu",   "bicgstab", "cg", "cholesky",        "cr",          "gauss-jordan", "gmres",
+    "ldlt",   "lu",          "minres",   "qr", "sparse-cholesky", "sparse-ldlt", "sparse-lu",    "amg",
+    "jacobi", "gauss-seidel"};
+
+TYPED_TEST(ComplexHardCases, ExceptionalValues_InOnePart_AreFoundByEveryMethod) {
+  using T = TypeParam;
+  using R = Real<T>;
+  const R nan = std::numeric_limits<R>::quiet_NaN();
+  const R infinity = std::numeric_limits<R>::infinity();
+  const Csr<T> A = sparse<T>(magnetic_laplacian(3, 0.2));
+  for (const T value : {T{nan, 1}, T{1, nan}, T{infinity, 1}, T{1, infinity}, T{1, -infinity}}) {
+    SCOPED_TRACE(value);
+    Csr<T> broken = A;
+    broken.values()[broken.row_offsets()[4]] = value;  // element (4, 1)
+    Dense<T> b = column<T>(Random(1).vector(9));
+    b[6] = value;
+    for (const char* method : definite_methods) {
+      SCOPED_TRACE(method);
+      Solver<T> solver = this->make(method, Device());
+      const Report of_a = solver.setup(broken);
+      EXPECT_EQ(of_a.status, Status::not_a_number) << of_a.message;
+      EXPECT_EQ(of_a.row, 4);
+      EXPECT_EQ(of_a.column, 1);
+      ASSERT_TRUE(solver.setup(A).ready());
+      Dense<T> x(Device(), 9, 1);
+      const Report of_b = solver.solve(b, x);
+      EXPECT_EQ(of_b.status, Status::not_a_number) << of_b.message;
+      EXPECT_EQ(of_b.row, 6);
+    }
+  }
+}
+
+TYPED_TEST(ComplexHardCases, ComplexDiagonalOfAHermitianMatrix_IsNamed) {
+  using T = TypeParam;
+  Entries entries = magnetic_laplacian(3, 0.2);
+  entries(5, 5) += Exact(0, 1);
+  const Csr<T> A = sparse<T>(entries);
+  const Dense<T> D = dense<T>(entries);
+  for (const char* method : {"cg", "cr", "minres", "cholesky", "sparse-cholesky"}) {
+    for (const bool as_sparse : {true, false}) {
+      SCOPED_TRACE(std::string(method) + (as_sparse ? ", sparse" : ", dense"));
+      Solver<T> solver = this->make(method, Device());
+      const Report report = solver.setup(as_sparse ? MatrixRef<T>(A) : MatrixRef<T>(D.view()));
+      EXPECT_FALSE(report.ready());
+      EXPECT_EQ(report.row, 5);
+      EXPECT_NE(report.message.find("the diagonal element of row 5 (from 0) has an imaginary part"),
+                std::string::npos)
+          << report.message;
+    }
+  }
+}
+
+TYPED_TEST(ComplexHardCases, TinyImaginaryParts_DoNotDisturbIterations) {
+  if constexpr (std::is_same_v<TypeParam, std::complex<double>>) {
+    using T = TypeParam;
+    Csr<T> A = sparse<T>(magnetic_laplacian(6, 0));
+    for (T& value : A.values().span()) value = {value.real(), 1e-300};
+    const Vector b = Random(2).vector(36);
+    const Vector expected = solution(magnetic_laplacian(6, 0), b);
+    for (const char* method : {"cg", "cr", "minres", "cocg", "cocr", "bicgstab", "gmres", "jacobi",
+                               "gauss-seidel", "amg", "cholesky", "sparse-cholesky", "sparse-ldlt"}) {
+      SCOPED_TRACE(method);
+      Solver<T> solver = this->make(method, Device());
+      ASSERT_TRUE(solver.setup(A).ready());
+      Dense<T> x(Device(), 36, 1);
+      const Report report = solver.solve(column<T>(b), x, {.rtol = 1e-12});
+      EXPECT_TRUE(report.solved()) << report.message;
+      EXPECT_LT(relative_error(x, expected), 1e-10);
+    }
+  }
+}
+
+/// Sums of squares and products of the elements overflow, and magnitudes of the largest element do.
+TYPED_TEST(ComplexHardCases, ElementsAtTheEndOfTheRange_AreSolved) {
+  if constexpr (std::is_same_v<TypeParam, std::complex<double>>) {
+    using T = TypeParam;
+    const Csr<T> A = Csr<T>::from_triplets(
+        2, 2, {{0, 0, T{1e308, 1e308}}, {0, 1, T{1, 0}}, {1, 0, T{1, 0}}, {1, 1, T{0, 1e308}}});
+    Dense<T> b(Device(), 2, 1);
+    b[0] = T{1e308, 0};
+    b[1] = T{0, 1e308};  // of x = ((1 - i) / 2, 1), up to 1e-308
+    for (const char* method : {"auto", "banded-lu", "bicgstab", "gauss-jordan", "gmres", "jacobi", "ldlt",
+                               "lu", "qr", "sparse-ldlt", "sparse-lu"}) {
+      SCOPED_TRACE(method);
+      Solver<T> solver = this->make(method, Device());
+      ASSERT_TRUE(solver.setup(A).ready());
+      Dense<T> x(Device(), 2, 1);
+      const Report report = solver.solve(b, x);
+      EXPECT_TRUE(report.solved()) << report.message;
+      EXPECT_LT(std::abs(x[0] - T{0.5, -0.5}), 1e-14);
+      EXPECT_LT(std::abs(x[1] - T{1, 0}), 1e-14);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace echelon::test

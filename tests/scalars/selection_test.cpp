@@ -16,12 +16,21 @@ TYPED_TEST(ComplexSelection, RealMethods_NameThoseForComplexMatrices) {
     EXPECT_EQ(method.complex, static_cast<bool>(method.template maker<T>())) << method.name;
     if (method.complex) names.push_back(method.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "auto",        "banded-lu", "bicgstab", "cg",     "cgls",         "cholesky",
-                       "cocg",        "cocr",      "cr",       "craig",  "gauss-jordan", "gauss-seidel",
-                       "gmres",       "ic0",       "ilu0",     "jacobi", "ldlt",         "lsmr",
-                       "lsqr",        "lu",        "minres",   "qr",     "sor",          "sparse-cholesky",
-                       "sparse-ldlt", "sparse-lu", "ssor"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"amg",          "auto",
+                                             "banded-lu",    "bicgstab",
+                                             "cg",           "cgls",
+                                             "cholesky",     "cocg",
+                                             "cocr",         "cr",
+                                             "craig",        "gauss-jordan",
+                                             "gauss-seidel", "gmres",
+                                             "ic0",          "ilu0",
+                                             "jacobi",       "ldlt",
+                                             "lsmr",         "lsqr",
+                                             "lu",           "minres",
+                                             "multigrid",    "qr",
+                                             "sor",          "sparse-cholesky",
+                                             "sparse-ldlt",  "sparse-lu",
+                                             "ssor"}));
   const auto message_of = [](const std::string& method, const Options& options) {
     try {
       static_cast<void>(make_solver<T>(method, Device::serial(), options));
@@ -30,9 +39,9 @@ TYPED_TEST(ComplexSelection, RealMethods_NameThoseForComplexMatrices) {
     }
     return std::string();
   };
-  const std::string names_both = "those for complex ones are auto, banded-lu, bicgstab, cg";
-  EXPECT_NE(message_of("amg", {}).find("'amg' is for real matrices; " + names_both), std::string::npos);
-  EXPECT_NE(message_of("cg", {{"preconditioner", "amg"}}).find("'amg' is for real matrices; " + names_both),
+  const std::string names_both = "those for complex ones are amg, auto, banded-lu, bicgstab, cg";
+  EXPECT_NE(message_of("lamg", {}).find("'lamg' is for real matrices; " + names_both), std::string::npos);
+  EXPECT_NE(message_of("cg", {{"preconditioner", "lamg"}}).find("'lamg' is for real matrices; " + names_both),
             std::string::npos);
   EXPECT_THROW(static_cast<void>(make_solver<T>("gc", Device::serial())), BadOption);
 }
@@ -64,6 +73,42 @@ TYPED_TEST(ComplexSelection, Cg_WithASymmetricMatrix_IsRefusedByAuto) {
   }
   const Dense<T> rectangle(Device(), 3, 2);
   EXPECT_EQ(choose<T>(MatrixRef<T>(rectangle.view())).front().method, "qr");
+}
+
+/// A cube of side^3 points with the phases of a weak field, or with a shift of -k^2 (1 + i / 2).
+template <class T>
+Csr<T> cube(std::int32_t side, bool hermitian) {
+  std::vector<Triplet<T>> elements;
+  const std::int32_t strides[] = {1, side, side * side};
+  for (std::int32_t i = 0; i < side * side * side; ++i) {
+    elements.push_back({i, i, hermitian ? T{6, 0} : T{5.7F, -0.15F}});
+    for (const std::int32_t stride : strides) {
+      if (i / stride % side + 1 == side) continue;
+      const T phase = hermitian ? rounded<T>(std::polar(1.0F, 1e-4F * static_cast<float>(stride))) : T{1, 0};
+      elements.push_back({i, i + stride, -phase});
+      elements.push_back({i + stride, i, -std::conj(phase)});
+    }
+  }
+  return Csr<T>::from_triplets(side * side * side, side * side * side, elements);
+}
+
+TYPED_TEST(ComplexSelection, LargeMesh_IsSolvedByMultigrid) {
+  using T = TypeParam;
+  const Csr<T> hermitian = cube<T>(34, true);
+  const Candidate first = choose<T>(hermitian).front();
+  EXPECT_EQ(first.method, "cg");
+  EXPECT_NE(first.reason.find("multigrid"), std::string::npos) << first.reason;
+  Solver<T> solver = this->make("auto", Device());
+  ASSERT_TRUE(solver.setup(hermitian).ready());
+  Dense<T> x(Device(), hermitian.rows(), 1);
+  const Report report = solver.solve(column<T>(Random(3).vector(hermitian.rows())), x);
+  EXPECT_EQ(report.status, Status::converged) << report.message;
+  EXPECT_NE(report.method.find("amg"), std::string::npos) << report.method;
+  const std::vector<Candidate> of_shifted = choose<T>(cube<T>(34, false));
+  const auto found = std::find_if(of_shifted.begin(), of_shifted.end(), [](const Candidate& candidate) {
+    return candidate.method == "cocg" && candidate.reason.find("multigrid") != std::string::npos;
+  });
+  EXPECT_NE(found, of_shifted.end());
 }
 
 TYPED_TEST(ComplexSelection, LargeSparseRectangle_IsIterated) {

@@ -6,6 +6,7 @@
 #include "arguments/method_options.hpp"
 #include "arguments/near_null_space.hpp"
 #include "arguments/right_hand_side.hpp"
+#include "chains/steady_state.hpp"
 #include "commands/factor_info.hpp"
 #include "commands/ungrounded.hpp"
 #include "distributed/plan.hpp"
@@ -61,6 +62,7 @@ struct SolveRequest {
   std::optional<std::int64_t> ranks;  ///< processes; unset: this one alone
   bool certify = false;
   bool certify_refined = false;
+  bool steady_state = false;
   bool json = false;
   bool quiet = false;
 };
@@ -115,6 +117,9 @@ void add_method_options(CLI::App& app, SolveRequest& request) {
       ->type_name("N");
   app.add_flag("--least-squares", options.least_squares,
                "where no x satisfies the equations, take an x of least residual as the answer");
+  app.add_flag("--steady-state", request.steady_state,
+               "find x >= 0 with the sum 1 and x^T A = 0, or x^T A = x^T, for the rates or the probabilities "
+               "of a Markov chain, from the state of the row to that of the column");
   add_parameter_option(app, options.parameters,
                        "an option of the method, see 'echelon --help solver:NAME'; may be repeated");
 }
@@ -211,6 +216,20 @@ void check_request(const SolveRequest& request) {
   }
   check_near_null_space(request.near_null_space);
   check_output_files(request);
+}
+
+/// Refuses options of systems, which a chain does not have.
+void check_steady_state(const SolveRequest& request) {
+  const SolveOptions& options = request.options;
+  const bool has_others = request.right_hand_side.kind || request.ranks || request.certify ||
+                          request.certify_refined || options.device || options.method != "auto" ||
+                          options.least_squares || !options.parameters.entries().empty() ||
+                          !request.map.empty() || !request.plot.empty() || !request.page.empty() ||
+                          !files_of(request.near_null_space).empty() || request.precision != "double";
+  if (has_others)
+    throw BadOption("--steady-state",
+                    "with --steady-state, solve takes the matrix of the chain, options for reading it, "
+                    "--output, --json and --quiet");
 }
 
 /// max |x_i - 1|; NaN if x has one.
@@ -328,7 +347,6 @@ void check_complex_request(const SolveRequest& request) {
   if (request.certify || request.certify_refined)
     refuse(request.certify ? "--certify" : "--certify-refined", "proves bounds for real systems");
   if (request.ranks) refuse("--ranks", "solves real systems");
-  if (!files_of(request.near_null_space).empty()) refuse("--near-null-space", "is for multigrid");
 }
 
 /// Describes the system in the outcome.
@@ -350,10 +368,8 @@ Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& sys
   SolveOptions options = request.options;
   options.on_progress = [&](const Progress& now) { progress.update(now); };
   options.cancel = cancel;
-  if constexpr (!is_complex<T>) {
-    options.near_null_space =
-        read_near_null_space(request.near_null_space, MatrixRef<T>(system.file.matrix).rows());
-  }
+  options.near_null_space =
+      read_near_null_space(request.near_null_space, MatrixRef<T>(system.file.matrix).rows());
   try {
     if constexpr (std::is_same_v<T, double>) {
       if (request.ranks) {
@@ -477,6 +493,10 @@ ExitCode run_solve(const Arguments& arguments) {
   add_options(app, request);
   app.footer("Example: echelon solve A.mtx --method gmres -p preconditioner=ilu0 --plot history.svg");
   if (!parse(app, arguments)) return exit_solved;
+  if (request.steady_state) {
+    check_steady_state(request);
+    return solve_steady_state({request.matrix, request.input, request.output, request.json, request.quiet});
+  }
   take_partition(request);
   SolveOutcome outcome = solve_request(request);
   if (!request.plot.empty()) {

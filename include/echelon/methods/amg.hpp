@@ -85,6 +85,7 @@ constexpr std::array<EnumWord<HierarchyPrecision>, 3> words_of(HierarchyPrecisio
 struct ECHELON_API AmgOptions {
   static constexpr std::string_view name = "amg";
   static constexpr Targets targets = Targets::all;
+  static constexpr bool takes_complex = true;
   /// Stopping criteria.
   Stop stop = {};
   /// How coarse levels are made; automatic: classical for scalar matrices close to an M-matrix, smoothed

@@ -347,6 +347,56 @@ struct Simd<Avx512, double> {
   }
 };
 
+/// Four complex numbers: real parts in the even places, imaginary parts after them.
+template <>
+struct Simd<Avx512, std::complex<double>> {
+  using T = std::complex<double>;
+  using Parts = Simd<Avx512, double>;
+  static constexpr int width = 4;
+  using Vec = __m512d;
+  struct Factor {
+    Vec real, imaginary;
+  };
+  static const double* parts(const T* p) { return reinterpret_cast<const double*>(p); }
+  static double* parts(T* p) { return reinterpret_cast<double*>(p); }
+  static Vec swapped(Vec a) { return _mm512_permute_pd(a, 0b01010101); }
+  /// -i a, which a kernel computes once for all numbers that a is multiplied by.
+  static Vec turned(Vec a) {
+    return _mm512_xor_pd(swapped(a), _mm512_setr_pd(0.0, -0.0, 0.0, -0.0, 0.0, -0.0, 0.0, -0.0));
+  }
+  static Vec zero() { return Parts::zero(); }
+  static Factor broadcast(T x) { return {_mm512_set1_pd(x.real()), _mm512_set1_pd(x.imag())}; }
+  static Vec load(const T* p) { return Parts::load(parts(p)); }
+  static Vec load(const T* p, int count) { return Parts::load(parts(p), 2 * count); }
+  static void store(T* p, Vec v) { Parts::store(parts(p), v); }
+  static void store(T* p, Vec v, int count) { Parts::store(parts(p), v, 2 * count); }
+  static Vec multiply_add(Vec a, Vec b, Vec c) {
+    const Vec of_real = _mm512_fmadd_pd(a, _mm512_movedup_pd(b), c);
+    return _mm512_fnmadd_pd(turned(a), _mm512_permute_pd(b, 0b11111111), of_real);
+  }
+  static Vec multiply_subtract(Vec a, Factor b, Vec c) {
+    return _mm512_fmadd_pd(turned(a), b.imaginary, _mm512_fnmadd_pd(a, b.real, c));
+  }
+  static Vec multiply(Vec a, Factor b) {
+    return _mm512_fnmadd_pd(turned(a), b.imaginary, _mm512_mul_pd(a, b.real));
+  }
+  static Vec sizes(Vec a) {
+    const Vec magnitudes = _mm512_abs_pd(a);
+    return _mm512_add_pd(magnitudes, swapped(magnitudes));
+  }
+  static Vec max_magnitude(Vec a, Vec b) { return _mm512_max_pd(a, sizes(b)); }
+  static double largest(Vec a) { return Parts::largest(a); }
+  static T sum(Vec a) {
+    const __m256d pair = _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
+    const __m128d both = _mm_add_pd(_mm256_castpd256_pd128(pair), _mm256_extractf128_pd(pair, 1));
+    return {_mm_cvtsd_f64(both), _mm_cvtsd_f64(_mm_unpackhi_pd(both, both))};
+  }
+  static unsigned at_least(Vec a, double bound) {
+    const unsigned bits = _mm512_cmp_pd_mask(sizes(a), Parts::broadcast(bound), _CMP_GE_OQ);
+    return (bits & 1U) | (bits >> 1 & 2U) | (bits >> 2 & 4U) | (bits >> 3 & 8U);
+  }
+};
+
 template <>
 struct Simd<Avx512, float> {
   static constexpr int width = 16;

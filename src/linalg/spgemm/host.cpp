@@ -10,6 +10,8 @@
 #include "matrix/rows.hpp"
 #include "support/first_exception.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -398,13 +400,11 @@ Csr<T> right_product_on(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P) {
   return product_on<HostTarget, T>(std::array{&R, &right});
 }
 
-template std::unique_ptr<ProductPlan<float>> plan_product_on<HostTarget>(Factors<float>,
-                                                                         const ProductOptions&);
-template std::unique_ptr<ProductPlan<double>> plan_product_on<HostTarget>(Factors<double>,
-                                                                          const ProductOptions&);
-template Csr<float> product_on<HostTarget>(Factors<float>);
-template Csr<double> product_on<HostTarget>(Factors<double>);
-template Csr<float> right_product_on<HostTarget>(const Csr<float>&, const Csr<float>&, const Csr<float>&);
-template Csr<double> right_product_on<HostTarget>(const Csr<double>&, const Csr<double>&, const Csr<double>&);
+#define ECHELON_INSTANTIATE(T)                                                                             \
+  template std::unique_ptr<ProductPlan<T>> plan_product_on<HostTarget>(Factors<T>, const ProductOptions&); \
+  template Csr<T> product_on<HostTarget>(Factors<T>);                                                      \
+  template Csr<T> right_product_on<HostTarget>(const Csr<T>&, const Csr<T>&, const Csr<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

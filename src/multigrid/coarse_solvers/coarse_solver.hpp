@@ -3,6 +3,7 @@
 #pragma once
 
 #include "multigrid/coarse_solvers/dense_inverse.hpp"
+#include "multigrid/coarsening/real_companion.hpp"
 #include "multigrid/smoothers/smoother.hpp"
 
 #include <echelon/solver.hpp>
@@ -143,8 +144,10 @@ class SmoothingSolver final : public CoarseSolver<B, T> {
   std::unique_ptr<Smoother<B, T>> smoother_;
 };
 
-/// Largest number of rows for which the coarsest matrix is inverted.
+/// Largest number of rows for which the coarsest matrix is inverted, and that for complex matrices, which are
+/// inverted as real ones of twice the order.
 inline constexpr std::int64_t largest_inverse = 1024;
+inline constexpr std::int64_t largest_complex_inverse = largest_inverse / 2;
 /// Limits of a sparse factorisation of the coarsest matrix: flops, and bytes per nonzero.
 inline constexpr double factor_flops = 2e10;
 inline constexpr double factor_bytes_per_nonzero = 400;
@@ -153,7 +156,7 @@ inline constexpr double factor_bytes_per_nonzero = 400;
 template <class T>
 struct CoarsestMatrix {
   const Csr<T>& A;
-  bool symmetric = true;
+  bool symmetric = true;     ///< or, if it is complex, Hermitian
   HostInverse inverse = {};  ///< 0 by 0 if it is still to be computed
 };
 
@@ -161,17 +164,19 @@ struct CoarsestMatrix {
 /// `scale`; `exact` may have a higher precision, because a singular matrix becomes regular when its elements
 /// are rounded. Calls make_smoother() if A is too large for a factorisation. Waits.
 template <class B, class T, class Exact, class MakeSmoother>
-std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const CoarsestMatrix<Exact>& exact,
-                                                       double scale, const MakeSmoother& make_smoother) {
-  if (A.rows() <= largest_inverse) {
+std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(B& backend, const Csr<T>& A,
+                                                       const CoarsestMatrix<Exact>& exact, double scale,
+                                                       const MakeSmoother& make_smoother) {
+  if (A.rows() <= (is_complex<T> ? largest_complex_inverse : largest_inverse)) {
     const bool is_known = exact.inverse.transpose.rows() == A.rows();
     auto inverse = is_known ? rounded_inverse<T>(exact.inverse, scale, A.device())
                             : dense_inverse<T>(exact.A, scale, exact.symmetric);
     if (inverse.transpose.rows() != A.rows()) return nullptr;
     return std::make_unique<InverseSolver<B, T>>(std::move(inverse));
   }
-  const FactorPrediction prediction = predict_factor(A, Ordering::amd);
-  if (prediction.flops <= factor_flops &&
+  const FactorPrediction prediction = predict_factor(real_companion(backend, A), Ordering::amd);
+  constexpr double flops_ratio = is_complex<T> ? 4 : 1;
+  if (flops_ratio * prediction.flops <= factor_flops &&
       static_cast<double>(prediction.bytes) <= factor_bytes_per_nonzero * static_cast<double>(A.nonzeros())) {
     for (const bool cholesky : {true, false}) {
       if (cholesky && !exact.symmetric) continue;

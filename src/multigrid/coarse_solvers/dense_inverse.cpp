@@ -5,8 +5,11 @@
 #include "linalg/blas/decompositions.hpp"
 #include "linalg/blas/lapack.hpp"
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -233,6 +236,26 @@ HostInverse invert_nonempty_rows(const Csr<T>& A, bool symmetric, const InvertSq
           largest_product(diagonal, inverse->matrix)};
 }
 
+/// The real matrix (Re A, -Im A; Im A, Re A), whose inverse, or pseudo-inverse, is that of the inverse of A.
+template <class T>
+Csr<double> real_form(const Csr<T>& A) {
+  const Csr<T> host = A.to(Device());
+  const auto n = static_cast<std::int32_t>(A.rows());
+  std::vector<Triplet<double>> elements;
+  elements.reserve(static_cast<std::size_t>(4 * A.nonzeros()));
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int64_t k = host.row_offsets()[i]; k < host.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = host.column_indices()[k];
+      const auto value = static_cast<std::complex<double>>(host.values()[k]);
+      elements.insert(elements.end(), {{i, j, value.real()},
+                                       {i, j + n, -value.imag()},
+                                       {i + n, j, value.imag()},
+                                       {i + n, j + n, value.real()}});
+    }
+  }
+  return Csr<double>::from_triplets(2 * A.rows(), 2 * A.rows(), elements);
+}
+
 }  // namespace
 
 template <class T>
@@ -256,16 +279,33 @@ HostInverse semidefinite_inverse(const Csr<T>& A) {
 
 template <class To>
 DenseInverse<To> rounded_inverse(const HostInverse& inverse, double scale, const Device& device) {
-  const std::int64_t n = inverse.transpose.rows();
+  constexpr std::int64_t parts = is_complex<To> ? 2 : 1;
+  const std::int64_t order = inverse.transpose.rows();
+  const std::int64_t n = order / parts;
   std::vector<To> elements(static_cast<std::size_t>(n * n));
-  std::transform(inverse.transpose.data(), inverse.transpose.data() + n * n, elements.begin(),
-                 [scale](double element) { return static_cast<To>(element / scale); });
-  return {Dense<To>(n, n, Array<To>(device, std::span<const To>(elements))), inverse.null_space.columns()};
+  const double* const real = inverse.transpose.data();
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      To& element = elements[static_cast<std::size_t>(j + i * n)];
+      if constexpr (is_complex<To>) {
+        element = {static_cast<Real<To>>(real[j + i * order] / scale),
+                   static_cast<Real<To>>(real[j + (n + i) * order] / scale)};
+      } else {
+        element = static_cast<To>(real[j + i * order] / scale);
+      }
+    }
+  }
+  return {Dense<To>(n, n, Array<To>(device, std::span<const To>(elements))),
+          inverse.null_space.columns() / parts};
 }
 
 template <class To, class T>
-DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric) {
-  return rounded_inverse<To>(host_inverse(A, symmetric), scale, A.device());
+DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool hermitian) {
+  if constexpr (is_complex<T>) {
+    return rounded_inverse<To>(host_inverse(real_form(A), hermitian), scale, A.device());
+  } else {
+    return rounded_inverse<To>(host_inverse(A, hermitian), scale, A.device());
+  }
 }
 
 template HostInverse host_inverse(const Csr<float>&, bool);
@@ -280,5 +320,11 @@ template DenseInverse<double> rounded_inverse(const HostInverse&, double, const 
 template DenseInverse<float> dense_inverse(const Csr<float>&, double, bool);
 template DenseInverse<float> dense_inverse(const Csr<double>&, double, bool);
 template DenseInverse<double> dense_inverse(const Csr<double>&, double, bool);
+
+#define ECHELON_INSTANTIATE(T)                                                         \
+  template DenseInverse<T> rounded_inverse(const HostInverse&, double, const Device&); \
+  template DenseInverse<T> dense_inverse(const Csr<T>&, double, bool);
+ECHELON_FOR_EACH_COMPLEX(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::multigrid

@@ -41,13 +41,15 @@ struct DenseInverse {
   std::int64_t null_space = 0;  ///< dimension of the null space
 };
 
-/// Rounds the inverse of A to that of scale A.
+/// Rounds the inverse of A to that of scale A. For a complex one `inverse` is that of the real matrix
+/// (Re A, -Im A; Im A, Re A).
 template <class To>
 [[nodiscard]] DenseInverse<To> rounded_inverse(const HostInverse& inverse, double scale,
                                                const Device& device);
 
-/// The inverse of scale A on A's device.
+/// The inverse of scale A on A's device. A complex A takes the flops and the memory of a real one of twice
+/// its order.
 template <class To, class T>
-[[nodiscard]] DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric);
+[[nodiscard]] DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool hermitian);
 
 }  // namespace echelon::multigrid

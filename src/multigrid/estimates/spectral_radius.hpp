@@ -8,6 +8,7 @@
 #include "linalg/spmv/multiply.hpp"
 #include "matrix/rows.hpp"
 #include "support/hash.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/matrix/matrix.hpp>
 
@@ -20,7 +21,7 @@
 namespace echelon::multigrid {
 
 /// Properties of the rows of A: ||D^-1 A||_inf over rows with a nonzero diagonal element, and the numbers of
-/// rows with a positive, a negative and no diagonal element.
+/// rows with a positive, a negative and no diagonal element; of a complex one its real part counts.
 struct DiagonalFacts {
   double bound = 0;
   std::int64_t positive = 0;
@@ -40,16 +41,16 @@ struct InvertDiagonalOf {
   T* inverse;
   ECHELON_ANYWHERE DiagonalFacts operator()(std::int64_t i) const {
     double sum = 0;
-    double diagonal = 0;
+    Dot<T> diagonal = 0;
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
-      const auto value = static_cast<double>(A.value(i, k));
-      sum += std::fabs(value);
-      if (A.column(k) == i) diagonal = value;
+      const T value = A.value(i, k);
+      sum += magnitude(value);
+      if (A.column(k) == i) diagonal = static_cast<Dot<T>>(value);
     }
-    const T reciprocal = diagonal == 0 ? T{0} : static_cast<T>(1 / diagonal);
+    const T reciprocal = diagonal == Dot<T>{0} ? T{0} : static_cast<T>(1.0 / diagonal);
     inverse[i] = reciprocal;
-    if (diagonal == 0) return {.zero = 1};
-    return {sum / std::fabs(diagonal), diagonal > 0 ? 1 : 0, diagonal < 0 ? 1 : 0, 0};
+    if (diagonal == Dot<T>{0}) return {.zero = 1};
+    return {sum / magnitude(diagonal), real(diagonal) > 0 ? 1 : 0, real(diagonal) < 0 ? 1 : 0, 0};
   }
 };
 
@@ -74,6 +75,12 @@ struct CgCoefficients {
   std::int32_t stopped = 0;
 };
 
+/// The real part of conj(x) y.
+template <class T>
+ECHELON_ANYWHERE double real_product(T x, T y) {
+  return real(conj(static_cast<Dot<T>>(x)) * static_cast<Dot<T>>(y));
+}
+
 /// r = random numbers in (-1, 1), the same on every device, 0 in rows without a diagonal; p = D^-1 r.
 template <class T>
 struct BeginLanczos {
@@ -83,9 +90,9 @@ struct BeginLanczos {
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
     const std::uint64_t bits = hash_bits((static_cast<std::uint64_t>(i) + 1) * golden_ratio_64);
     const double random = symmetric_number(bits);
-    r[i] = inverse[i] == T{0} ? T{0} : static_cast<T>(random);
+    r[i] = inverse[i] == T{0} ? T{0} : T{static_cast<Real<T>>(random)};
     p[i] = inverse[i] * r[i];
-    return {static_cast<double>(r[i]) * static_cast<double>(p[i])};
+    return {real_product(r[i], p[i])};
   }
 };
 struct SetLanczosRho {
@@ -99,9 +106,7 @@ template <class T>
 struct LanczosProduct {
   const T* x;
   const T* y;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
-    return {static_cast<double>(x[i]) * static_cast<double>(y[i])};
-  }
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {real_product(x[i], y[i])}; }
 };
 struct SetLanczosAlpha {
   CgCoefficients* state;
@@ -122,8 +127,9 @@ struct AdvanceLanczos {
   const T* q;
   T* r;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
-    r[i] -= static_cast<T>(state->alpha) * q[i];
-    return {static_cast<double>(r[i]) * static_cast<double>(inverse[i]) * static_cast<double>(r[i])};
+    r[i] -= static_cast<Real<T>>(state->alpha) * q[i];
+    return {
+        real(conj(static_cast<Dot<T>>(r[i])) * static_cast<Dot<T>>(inverse[i]) * static_cast<Dot<T>>(r[i]))};
   }
 };
 struct SetLanczosBeta {
@@ -145,12 +151,12 @@ struct UpdateLanczosVectors {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const int last = state->steps - 1;
     const double beta = last >= 0 ? state->betas[last] : 0;
-    p[i] = inverse[i] * r[i] + static_cast<T>(beta) * p[i];
+    p[i] = inverse[i] * r[i] + static_cast<Real<T>>(beta) * p[i];
   }
 };
 
 /// Largest Ritz value of D^-1 A after `steps` (at most 32) Lanczos steps, from below; 0 if A has shown not to
-/// be positive semidefinite. A is symmetric with nonnegative diagonal. Each step costs a product with A.
+/// be positive semidefinite. A is Hermitian with nonnegative diagonal. Each step costs a product with A.
 /// Waits once.
 template <class B, class T>
 double largest_ritz_value(B& backend, const MatrixRef<T>& A, const T* inverse, int steps) {
@@ -186,15 +192,15 @@ inline double round_up(double value) {
 }
 
 /// Upper estimate of the largest eigenvalue of D^-1 A: ||D^-1 A||_inf if this is at most 2, as for diagonally
-/// dominant M-matrices, if A is not symmetric, or if its diagonal is not positive; otherwise the smaller of
+/// dominant M-matrices, if A is not Hermitian, or if its diagonal is not positive; otherwise the smaller of
 /// that norm and the Ritz value after ten Lanczos steps, raised by 5 %.
 template <class B, class T>
 double spectral_radius(B& backend, const std::type_identity_t<MatrixRef<T>>& A, const T* inverse,
-                       const DiagonalFacts& facts, bool symmetric) {
+                       const DiagonalFacts& facts, bool hermitian) {
   constexpr int steps = 10;
   constexpr double safety = 1.05;
   constexpr double m_matrix = 2 + 1e-5;  // tolerance for rounded sums of float elements
-  if (facts.bound <= m_matrix || !symmetric || facts.negative > 0) return round_up(facts.bound);
+  if (facts.bound <= m_matrix || !hermitian || facts.negative > 0) return round_up(facts.bound);
   const double ritz = largest_ritz_value(backend, A, inverse, steps);
   return round_up(ritz > 0 ? std::min(safety * ritz, facts.bound) : facts.bound);
 }

@@ -4,6 +4,9 @@
 #include "backend/target.hpp"
 
 #include <echelon/annotate.hpp>
+#include <echelon/matrix/scalar.hpp>
+
+#include <support/scalar_list.hpp>
 
 #include <array>
 #include <cstdint>
@@ -70,7 +73,7 @@ struct FillWeights {
         for (int a = 0; a < x.count; ++a, ++k) {
           const std::int64_t row = (z.first + c) * coarse.of[1] + y.first + b;
           columns[k] = static_cast<std::int32_t>(row * coarse.of[0] + x.first + a);
-          values[k] = static_cast<T>(x.weight * y.weight * z.weight);
+          values[k] = T{static_cast<Real<T>>(x.weight * y.weight * z.weight)};
         }
       }
     }
@@ -97,7 +100,8 @@ Csr<T> interpolation(const Device& device, const Grid& grid) {
   });
 }
 
-template Csr<float> interpolation<ThisTarget>(const Device&, const Grid&);
-template Csr<double> interpolation<ThisTarget>(const Device&, const Grid&);
+#define ECHELON_INSTANTIATE(T) template Csr<T> interpolation<ThisTarget>(const Device&, const Grid&);
+ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon::multigrid

@@ -10,6 +10,8 @@
 #include <echelon/methods/multigrid/geometric_multigrid.hpp>
 #include <echelon/methods/multigrid/multigrid.hpp>
 
+#include <support/scalar_list.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -155,9 +157,10 @@ template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTa
     const Device&, const GeometricMultigridOptions&);
 template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
     const Device&, const GeometricMultigridOptions&);
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(
-    const Device&, const MultigridOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
-    const Device&, const MultigridOptions&);
+#define ECHELON_INSTANTIATE(T)                                                       \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>( \
+      const Device&, const MultigridOptions&);
+ECHELON_FOR_EACH_SCALAR_OF_HOST(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

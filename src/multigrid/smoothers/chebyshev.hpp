@@ -34,14 +34,18 @@ inline std::vector<double> optimal_beta(std::int64_t degree) {
 /// a x + b y with rounded products: a compiler that fuses one of them with the addition may choose another
 /// one in another kernel, and a column would depend on those next to it.
 template <class T>
-ECHELON_ANYWHERE T combined(T a, T x, T b, T y) {
-  return rounded_sum(rounded_product(a, x), rounded_product(b, y));
+ECHELON_ANYWHERE T combined(Real<T> a, T x, T b, T y) {
+  if constexpr (is_complex<T>) {
+    return a * x + b * y;
+  } else {
+    return rounded_sum(rounded_product(a, x), rounded_product(b, y));
+  }
 }
 
 /// First step from x = 0, d = c D^-1 b, evaluated on access instead of stored.
 template <class T>
 struct FirstStep {
-  T c;
+  Real<T> c;
   const T* inverse;
   const T* b;
   ECHELON_ANYWHERE T operator[](std::int64_t i) const { return c * inverse[i] * b[i]; }
@@ -50,7 +54,7 @@ struct FirstStep {
 template <class T>
 struct TakeFirstStep {
   FirstStep<T> d;
-  T beta;
+  Real<T> beta;
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = beta * d[i]; }
 };
@@ -59,7 +63,7 @@ template <class T>
 struct BeginChebyshev {
   const T* inverse;
   const T* b;
-  T c;
+  Real<T> c;
   T* d;
   T* r;
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
@@ -70,7 +74,7 @@ struct BeginChebyshev {
 /// x += beta d.
 template <class T>
 struct AddStep {
-  T beta;
+  Real<T> beta;
   const T* d;
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += beta * d[i]; }
@@ -80,10 +84,10 @@ struct AddStep {
 template <class T>
 struct SecondFromZero {
   FirstStep<T> d;
-  T old;
-  T c;
-  T first_beta;
-  T beta;
+  Real<T> old;
+  Real<T> c;
+  Real<T> first_beta;
+  Real<T> beta;
   bool is_last;
   T* r;
   T* next;
@@ -91,7 +95,7 @@ struct SecondFromZero {
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
     const T residual = d.b[i] - sum;
     const T step = combined(old, d[i], c * d.inverse[i], residual);
-    x[i] = combined(first_beta, d[i], beta, step);
+    x[i] = combined(first_beta, d[i], T{beta}, step);
     if (is_last) return;
     r[i] = residual;
     next[i] = step;
@@ -103,10 +107,10 @@ template <class T>
 struct NextStep {
   const T* inverse;
   const T* d;
-  T old;
-  T c;
-  T previous_beta;  ///< zero if d has been added to x already
-  T beta;
+  Real<T> old;
+  Real<T> c;
+  Real<T> previous_beta;  ///< zero if d has been added to x already
+  Real<T> beta;
   bool is_last;
   T* r;
   T* next;
@@ -114,7 +118,7 @@ struct NextStep {
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
     const T residual = r[i] - sum;
     const T step = combined(old, d[i], c * inverse[i], residual);
-    x[i] += combined(previous_beta, d[i], beta, step);
+    x[i] += combined(previous_beta, d[i], T{beta}, step);
     if (is_last) return;
     r[i] = residual;
     next[i] = step;
@@ -161,7 +165,7 @@ class ChebyshevSmoother final : public Smoother<B, T> {
       return VectorProduct{first, SecondFromZero<T>{first, old_factor(2), factor(2), beta(1), beta(2),
                                                     beta_.size() == 2, a.r[c], next[c], a.x[c]}};
     });
-    take_steps(a, 3, true, T{0});
+    take_steps(a, 3, true, 0);
   }
   void start_with_residual(const SmootherArguments<B, T>& a) const override {
     start(a);
@@ -182,16 +186,16 @@ class ChebyshevSmoother final : public Smoother<B, T> {
 
   /// Coefficients of the recurrence, k from 1: factor(k) multiplies D^-1 r in step k (first_factor() in step
   /// 1), old_factor(k) multiplies step k - 1 in step k, and beta(k) multiplies step k in x.
-  [[nodiscard]] T first_factor() const { return static_cast<T>(4 / (3 * radius_)); }
-  [[nodiscard]] T factor(std::size_t k) const {
+  [[nodiscard]] Real<T> first_factor() const { return static_cast<Real<T>>(4 / (3 * radius_)); }
+  [[nodiscard]] Real<T> factor(std::size_t k) const {
     const auto before = static_cast<double>(k - 1);
-    return static_cast<T>((8 * before + 4) / ((2 * before + 3) * radius_));
+    return static_cast<Real<T>>((8 * before + 4) / ((2 * before + 3) * radius_));
   }
-  [[nodiscard]] static T old_factor(std::size_t k) {
+  [[nodiscard]] static Real<T> old_factor(std::size_t k) {
     const auto before = static_cast<double>(k - 1);
-    return static_cast<T>((2 * before - 1) / (2 * before + 3));
+    return static_cast<Real<T>>((2 * before - 1) / (2 * before + 3));
   }
-  [[nodiscard]] T beta(std::size_t k) const { return static_cast<T>(beta_[k - 1]); }
+  [[nodiscard]] Real<T> beta(std::size_t k) const { return static_cast<Real<T>>(beta_[k - 1]); }
 
   void smooth(const SmootherArguments<B, T>& a) const {
     const int columns = a.x.columns();
@@ -211,7 +215,7 @@ class ChebyshevSmoother final : public Smoother<B, T> {
   /// Takes the steps from `degree` on. The previous step is in `next` if `is_in_next`, else in d, and
   /// previous_beta times it is added to x with the first of them.
   void take_steps(const SmootherArguments<B, T>& a, std::size_t degree, bool is_in_next,
-                  T previous_beta) const {
+                  Real<T> previous_beta) const {
     const int columns = a.x.columns();
     MultiVector<T> d = is_in_next ? steps(a).next.first(columns) : steps(a).d.first(columns);
     MultiVector<T> next = is_in_next ? steps(a).d.first(columns) : steps(a).next.first(columns);

@@ -52,25 +52,27 @@ struct StepJacobi {
 /// scale *= factor.
 template <class T>
 struct Multiply {
-  T factor;
+  Real<T> factor;
   T* scale;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { scale[i] *= factor; }
 };
 
-/// scale_i = sign(a_ii) / sum over j of |a_ij|, zero for an empty row.
+/// scale_i = conj(u_i) / sum over j of |a_ij| with the phase u_i of a_ii, its sign if it is real, or 1 if it
+/// is zero; zero for an empty row.
 template <class T>
 struct InvertMagnitudes {
   SparseRows<T> A;
   T* scale;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     double sum = 0;
-    bool negative = false;
+    Dot<T> diagonal = 0;
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
-      sum += std::fabs(static_cast<double>(A.values[k]));
-      if (A.column(k) == i) negative = A.values[k] < T{0};
+      sum += magnitude(A.values[k]);
+      if (A.column(k) == i) diagonal = static_cast<Dot<T>>(A.values[k]);
     }
-    const double d = negative ? -sum : sum;
-    scale[i] = sum == 0 ? T{0} : static_cast<T>(1 / d);
+    const double size = magnitude(diagonal);
+    const Dot<T> phase = size > 0 ? diagonal / size : Dot<T>{1};
+    scale[i] = sum == 0 ? T{0} : static_cast<T>(1.0 / (sum * phase));
   }
 };
 
@@ -142,7 +144,7 @@ std::unique_ptr<Smoother<B, T>> make_jacobi(B& backend, const Csr<T>& A, std::in
   const DiagonalFacts facts = invert_diagonal(backend, A, scale.data());
   const double radius = given_weight ? 1 : spectral_radius(backend, A, scale.data(), facts, symmetric);
   const double weight = given_weight ? *given_weight : radius > 0 ? 3 / (2 * radius) : 0;
-  backend.for_each(A.rows(), Multiply<T>{static_cast<T>(weight), scale.data()});
+  backend.for_each(A.rows(), Multiply<T>{static_cast<Real<T>>(weight), scale.data()});
   return std::make_unique<JacobiSmoother<B, T>>(A, std::move(scale), sweeps);
 }
 

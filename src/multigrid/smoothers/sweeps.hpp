@@ -18,7 +18,7 @@ class SweepSmoother final : public Smoother<B, T> {
         A_(&A),
         symmetric_sweeps_(symmetric_sweeps),
         sweeps_(sweeps),
-        omega_(static_cast<T>(omega)) {}
+        omega_{static_cast<Real<T>>(omega)} {}
 
   [[nodiscard]] std::size_t bytes() const override { return 0; }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace(int /*columns*/) const override {

@@ -96,7 +96,7 @@ RecordResidual(IterationStateOf<S>*) -> RecordResidual<S>;
 /// x += z unless the iteration has ended.
 template <class T>
 struct AddCorrection {
-  const IterationState* state;
+  const IterationStateOf<Dot<T>>* state;
   const T* z;
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {

@@ -32,17 +32,13 @@ constexpr std::int64_t blas_rows = 100;
 /// Iterations of CG with a diagonal preconditioner that are tried on graphs that are expanders.
 constexpr std::int64_t laplacian_jacobi_iterations = 80;
 
-/// Sizes from which multigrid is the first preconditioner if it is likely to suit A; on smaller matrices
-/// incomplete factors take less time, see docs/choosing.md.
-constexpr std::int64_t multigrid_rows = 20'000;
 /// Least number of iterations that a limit by time allows.
 constexpr std::int64_t least_iterations = 30;
 /// Share of the time of a factorisation that a trial of a Krylov method may take.
 constexpr double trial_share = 0.25;
 /// Rows of a symmetric A from which a trial with Jacobi takes less time than one with incomplete factors.
 constexpr std::int64_t least_jacobi_rows = 40'000;
-/// Number of iterations after which multigrid, or Jacobi for a dominant A, is considered to have failed.
-constexpr std::int64_t multigrid_iterations = 200;
+/// Number of iterations after which Jacobi for a dominant A is considered to have failed.
 constexpr std::int64_t dominant_iterations = 100;
 /// Numbers of iterations, expected and made, after which multigrid on arrays leaves A to algebraic multigrid.
 /// It takes 6 for smooth coefficients, some 15 where they jump, and more where they vary from point to point.

@@ -21,6 +21,9 @@ constexpr double first_seconds = 60;
 constexpr double last_seconds = 1200;
 constexpr double flops_ratio = 4;
 
+/// Time of conjugate gradients with multigrid for each nonzero, 20 iterations and the set-up, on one core.
+constexpr double multigrid_seconds = 7e-7;
+
 std::string kind_of_symmetry(const Structure& structure) {
   if (structure.hermitian_values) return "Hermitian";
   return structure.symmetric_values ? "complex symmetric" : "complex and unsymmetric";
@@ -30,6 +33,24 @@ std::string kind_of_symmetry(const Structure& structure) {
 bool plausibly_definite(const Structure& structure) {
   return structure.hermitian_values && structure.positive_diagonals == structure.rows &&
          structure.definiteness != Definiteness::indefinite;
+}
+
+/// Whether the graph of A is a mesh with enough points for multigrid, and A may suit it.
+bool suits_multigrid(const MethodSelection& selection) {
+  const Structure& structure = selection.structure;
+  return selection.sparse && structure.rows >= multigrid_rows && structure.zero_diagonals == 0 &&
+         selection.is_mesh() && !selection.is_expander() &&
+         (plausibly_definite(structure) || selection.is_complex_symmetric());
+}
+
+/// Algebraic multigrid in a Krylov method for the symmetry of A.
+Candidate multigrid(const MethodSelection& selection, const std::string& kind) {
+  const bool definite = plausibly_definite(selection.structure);
+  return {definite ? "cg" : "cocg",
+          selection.device,
+          {{"preconditioner", "amg"}, {"max_iterations", multigrid_iterations}},
+          fmt::format("A is {}, a mesh of {} points: {} with algebraic multigrid", kind,
+                      selection.structure.rows, definite ? "CG" : "COCG")};
 }
 
 /// Krylov methods in the order of their work in an iteration.
@@ -117,7 +138,13 @@ std::vector<Candidate> square_candidates(const MethodSelection& selection) {
     add("lu", "LU with partial pivoting", 1);
   }
   std::vector<Candidate> list;
-  if (seconds <= first_seconds) list = std::exchange(direct, {});
+  const bool by_multigrid = suits_multigrid(selection);
+  const double iterated = multigrid_seconds * static_cast<double>(structure.nonzeros);
+  const bool first = by_multigrid && structure.hermitian_values && seconds > iterated;
+  if (first) list.push_back(multigrid(selection, kind));
+  if (seconds <= first_seconds) std::move(direct.begin(), direct.end(), std::back_inserter(list));
+  if (seconds <= first_seconds) direct.clear();
+  if (by_multigrid && !first) list.push_back(multigrid(selection, kind));
   add_iterations(selection, kind, list);
   std::move(direct.begin(), direct.end(), std::back_inserter(list));
   return list;

@@ -166,6 +166,11 @@ struct MethodSelection {
 inline constexpr std::int64_t dense_first_rows = 64;
 /// Rows up to which a complex A is factored as a dense matrix: that takes at most some milliseconds.
 inline constexpr std::int64_t dense_complex_rows = 128;
+/// Sizes from which multigrid is the first preconditioner if it is likely to suit A; on smaller matrices
+/// incomplete factors take less time, see docs/choosing.md.
+inline constexpr std::int64_t multigrid_rows = 20'000;
+/// Number of iterations after which multigrid is considered to have failed.
+inline constexpr std::int64_t multigrid_iterations = 200;
 /// The methods for a square complex matrix, best first.
 [[nodiscard]] std::vector<Candidate> complex_candidates(const MethodSelection& selection);
 /// The methods for one that is known to be singular, best first.

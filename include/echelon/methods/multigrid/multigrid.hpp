@@ -14,6 +14,7 @@ namespace echelon {
 struct ECHELON_API MultigridOptions {
   static constexpr std::string_view name = "multigrid";
   static constexpr Targets targets = Targets::all;
+  static constexpr bool takes_complex = true;
   /// Stopping criteria.
   Stop stop = {};
   /// Jacobi sweeps before, and after, each coarse correction, 1 to 100.

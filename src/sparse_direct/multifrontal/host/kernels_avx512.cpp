@@ -4,6 +4,9 @@
 
 #include <support/scalar_list.hpp>
 
+#include <complex>
+#include <type_traits>
+
 #if defined(__x86_64__)
 // The order of these headers has a meaning.
 // clang-format off
@@ -18,7 +21,7 @@ namespace echelon::sparse_direct {
 template <class T>
 const FrontKernels<T>* avx512_kernels() {
 #if defined(__x86_64__)
-  if constexpr (!is_complex<T>) return kernels_of<Avx512, T>();
+  if constexpr (!std::is_same_v<T, std::complex<float>>) return kernels_of<Avx512, T>();
 #endif
   return nullptr;
 }

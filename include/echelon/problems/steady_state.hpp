@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/export.h>
+#include <echelon/matrix/csr.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace echelon {
+
+/// The probabilities of the states of a Markov chain that it leaves unchanged.
+struct ECHELON_API SteadyState {
+  /// n numbers of at least zero with the sum 1; zero for transient states. That of the first closed class, if
+  /// there are several.
+  std::vector<double> x;
+  /// Sets of states that the chain does not leave: the steady state is unique if there is one.
+  std::int64_t closed_classes = 0;
+  std::int64_t transient_states = 0;
+  /// Largest difference between the flows into and out of a state, relative to the largest flow.
+  double residual = 0;
+};
+
+/// The steady state x, x^T Q = 0 or x^T P = x^T, of the Markov chain with the transition rates Q or the
+/// transition probabilities P, whose element (i, j) belongs to the step from i to j; or x^T A = 0 for a
+/// singular M-matrix A = -Q with zero row sums. A x = 0 is solved by passing the transpose.
+///
+/// The elimination of Grassmann, Taksar and Heyman has no subtractions, so that each component is accurate to
+/// some n epsilon of its own size, however small it is and however stiff the chain. States are eliminated in
+/// the order of approximate minimum degree, on the host. Only elements off the diagonal are used; those on it
+/// have to agree with them up to 1e-8 of the row. Time and memory are those of a sparse factorisation, by
+/// rows and on one thread.
+///
+/// Throws DimensionMismatch unless A is square, InvalidMatrix for a row of another kind or with elements that
+/// are not finite, OutOfMemory.
+///
+/// W. K. Grassmann, M. I. Taksar, D. P. Heyman, Regenerative analysis and steady state distributions for
+/// Markov chains, Oper. Res. 33 (1985); C. A. O'Cinneide, Entrywise perturbation theory and error analysis
+/// for Markov chains, Numer. Math. 65 (1993).
+[[nodiscard]] ECHELON_API SteadyState steady_state(const Csr<double>& A);
+
+}  // namespace echelon
