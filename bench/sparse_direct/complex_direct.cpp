@@ -7,6 +7,7 @@
 // sum to that of the method; and the larger backward error of both. SIDE^3 is a shifted 7-point Laplacian, 12
 // points a wave, with damping 0.5. Times of the processor, the shortest of RUNS (5); condition estimates are
 // left out. Run with OMP_NUM_THREADS=1, which UMFPACK's BLAS obeys.
+#include "sparse_direct/backward_error.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -53,26 +54,6 @@ void shorten(double& shortest, const F& f) {
   shortest = std::min(shortest, milliseconds(Clock::thread) - start);
 }
 
-/// ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf) for b = 1.
-template <class T>
-double backward_error(const ec::Csr<T>& A, const std::vector<T>& x) {
-  double residual = 0;
-  double norm = 0;
-  double largest = 0;
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    T r = 1;
-    double sum = 0;
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      r -= A.values()[k] * x[static_cast<std::size_t>(A.column_indices()[k])];
-      sum += std::abs(A.values()[k]);
-    }
-    residual = std::max(residual, std::abs(r));
-    norm = std::max(norm, sum);
-    largest = std::max(largest, std::abs(x[static_cast<std::size_t>(i)]));
-  }
-  return residual / (norm * largest + 1);
-}
-
 template <class T>
 Times measured(const std::string& method, const ec::Csr<T>& A, int runs) {
   Times times;
@@ -86,7 +67,7 @@ Times measured(const std::string& method, const ec::Csr<T>& A, int runs) {
     if (!ready) return {};
     shorten(times.solve, [&] { (void)solver.solve(b, x, {.measure_error = false}); });
   }
-  times.backward_error = backward_error(A, x);
+  times.backward_error = ec::bench::backward_error(A, x.data());
   return times;
 }
 
@@ -121,7 +102,7 @@ Times measured_umfpack(const ec::Csr<Complex>& A, int runs) {
     umfpack_zi_free_symbolic(&symbolic);
     umfpack_zi_free_numeric(&numeric);
   }
-  times.backward_error = backward_error(A, x);
+  times.backward_error = ec::bench::backward_error(A, x.data());
   return times;
 }
 #endif

@@ -6,6 +6,7 @@
 // factorisation, klu_refactor and klu_tsolve; the ratio of update and solve to KLU's; and the largest
 // backward error of both. Each of RUNS (30) steps changes every element by at most a thousandth; times are
 // the shortest. KLU takes the rows of A as columns, which saves a transposition.
+#include "sparse_direct/backward_error.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -55,25 +56,6 @@ struct Times {
   [[nodiscard]] double step() const { return update.milliseconds_of_run() + solve.milliseconds_of_run(); }
 };
 
-/// ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf) for b = 1.
-double backward_error(const ec::Csr<double>& A, const double* x) {
-  double residual = 0;
-  double norm = 0;
-  double largest = 0;
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    double r = 1;
-    double sum = 0;
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      r -= A.values()[k] * x[A.column_indices()[k]];
-      sum += std::fabs(A.values()[k]);
-    }
-    residual = std::max(residual, std::fabs(r));
-    norm = std::max(norm, sum);
-    largest = std::max(largest, std::fabs(x[i]));
-  }
-  return residual / (norm * largest + 1);
-}
-
 /// The matrices of a sequence, which differ in their values.
 class Sequence {
  public:
@@ -103,7 +85,7 @@ Times measure_echelon(const ec::Csr<double>& A, std::int64_t runs) {
     const ec::Csr<double>& next = sequence.next();
     times.update.measure([&] { static_cast<void>(solver.update_values(next)); });
     times.solve.measure([&] { static_cast<void>(solver.solve(b, x.view())); });
-    times.backward_error = std::max(times.backward_error, backward_error(next, x.data()));
+    times.backward_error = std::max(times.backward_error, ec::bench::backward_error(next, x.data()));
   }
   return times;
 }
@@ -119,7 +101,7 @@ Times measure_klu(const ec::Csr<double>& A, std::int64_t runs) {
     std::vector<double> x(static_cast<std::size_t>(A.rows()), 1.0);
     times.update.measure([&] { klu.refactor(next); });
     times.solve.measure([&] { klu.solve(x); });
-    times.backward_error = std::max(times.backward_error, backward_error(next, x.data()));
+    times.backward_error = std::max(times.backward_error, ec::bench::backward_error(next, x.data()));
   }
   return times;
 }
