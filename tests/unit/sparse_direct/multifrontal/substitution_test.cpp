@@ -117,7 +117,7 @@ Csr<T> two_blocks() {
   return Csr<T>::from_triplets(2 * n, 2 * n, triplets);
 }
 
-/// Solves without refinement, which would hide errors, and judges each column by its residual.
+/// Solves without refinement, which would hide errors, and checks the residual of each column.
 template <class Solver, class T>
 void expect_sparse_solutions(Solver& solver, const Csr<T>& A, bool transposed) {
   const std::int64_t n = A.rows();
