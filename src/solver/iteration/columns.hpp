@@ -6,6 +6,7 @@
 #include "solver/inconsistent.hpp"
 #include "solver/iteration/state.hpp"
 #include "solver/nested_solver.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +21,11 @@ struct IteratedColumn {
   const T* b;
   T* x;
 };
+
+/// Part of the tolerance at which iterations end. The rest is for rounding errors of their residuals: the
+/// report has a residual that is computed in another order, or in higher precision.
+template <class T>
+inline constexpr double iteration_tolerance = 1 - 4096 * machine_epsilon<T>;
 
 /// A right-hand side in the course of its solve.
 template <class B, class T>
@@ -39,7 +45,9 @@ struct SolvedColumn : IteratedColumn<B, T> {
   /// Whether b was replaced by its part in the range of A.
   [[nodiscard]] bool is_in_range() const { return this->b == this->workspace->consistent_rhs.data(); }
   /// Tolerance on ||b - A x||_2.
-  [[nodiscard]] double residual_tolerance() const { return is_in_range() ? tolerance : job->tolerance; }
+  [[nodiscard]] double residual_tolerance() const {
+    return is_in_range() ? tolerance : iteration_tolerance<T> * job->tolerance;
+  }
 };
 
 /// Columns that are solved together, each with its number in the list.

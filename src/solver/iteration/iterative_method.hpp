@@ -77,7 +77,7 @@ class IterativeMethod : public SolverImplementation<T> {
         columns.add({{&workspace_of(own, j - first), right.column(j), left.column(j)},
                      &job,
                      columns.size(),
-                     job.tolerance});
+                     iteration_tolerance<T> * job.tolerance});
       }
       solve_together(columns);
     }
