@@ -45,6 +45,8 @@ struct SolvedColumn : IteratedColumn<B, T> {
   /// Whether b was replaced by its part in the range of A.
   [[nodiscard]] bool is_in_range() const { return this->b == this->workspace->consistent_rhs.data(); }
   /// Tolerance on ||b - A x||_2.
+  [[nodiscard]] double asked_tolerance() const { return is_in_range() ? tolerance : job->tolerance; }
+  /// Tolerance on its value with rounding errors.
   [[nodiscard]] double residual_tolerance() const {
     return is_in_range() ? tolerance : iteration_tolerance<T> * job->tolerance;
   }

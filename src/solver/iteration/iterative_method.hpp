@@ -358,9 +358,11 @@ class IterativeMethod : public SolverImplementation<T> {
     std::array<VectorFacts, most_columns> residuals;
     compute_residuals(columns, residuals);
     for (SolvedColumn& column : columns) {
+      // The residual of x = 0 is b, without rounding errors.
+      const double tolerance = column.is_running ? column.residual_tolerance() : column.asked_tolerance();
       if (column.is_running) column.norm = residuals[column.number].norm2;
       add_to_history(*column.job, column.norm, column.job->stopwatch.seconds());
-      column.is_running = !(column.norm <= column.residual_tolerance()) && may_iterate(column);
+      column.is_running = !(column.norm <= tolerance) && may_iterate(column);
     }
   }
 
