@@ -61,8 +61,8 @@ struct FrontLevel {
 inline constexpr std::int32_t small_orders[] = {32, 64, 96, 160};
 inline constexpr std::int32_t small_classes = 4;
 /// Fronts of at least this size class are substituted for by a thread block each, with inverses of their
-/// diagonal blocks, in levels that have at most `most_inverted_small` of them: there the latency of a front
-/// counts, and otherwise the number of fronts at the same time.
+/// diagonal blocks, in levels that have at most `most_inverted_small` of them, two for each multiprocessor of
+/// an H200: there the latency of a front counts, and otherwise the number of fronts at the same time.
 inline constexpr std::int32_t inverted_class = 2;
 inline constexpr std::int32_t most_inverted_small = 264;
 /// Orders of the diagonal blocks whose inverses are kept: each block is one dependent step of
