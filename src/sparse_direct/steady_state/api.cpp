@@ -72,7 +72,8 @@ class GthElimination {
       : steps_(std::move(steps)),
         sources_(steps_.size()),
         inflows_(steps_.size()),
-        places_(steps_.size(), -1) {
+        places_(steps_.size(), -1),
+        eliminated_(steps_.size()) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       for (const Rate& step : steps_[i])
         sources_[static_cast<std::size_t>(step.state)].push_back(static_cast<std::int32_t>(i));
@@ -113,7 +114,6 @@ class GthElimination {
       inflows_[static_cast<std::size_t>(state)].push_back({source, share});
       add(source, share, out);
     }
-    eliminated_.resize(steps_.size());
     eliminated_[static_cast<std::size_t>(state)] = true;
   }
 
@@ -135,7 +135,7 @@ class GthElimination {
     for (const Rate& step : row) places_[static_cast<std::size_t>(step.state)] = -1;
   }
   [[nodiscard]] bool is_eliminated(std::int32_t state) const {
-    return !eliminated_.empty() && eliminated_[static_cast<std::size_t>(state)];
+    return eliminated_[static_cast<std::size_t>(state)];
   }
 
   RateRows steps_;                                  // to states that are not eliminated
