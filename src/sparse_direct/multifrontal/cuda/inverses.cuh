@@ -31,29 +31,50 @@ struct InvertedTriangle {
   }
 };
 
-/// Rows of a diagonal block that invert_diagonal_blocks keeps in shared memory at a time.
+/// Rows of a diagonal block that invert_diagonal_blocks takes together.
 inline constexpr int inverse_rows = 16;
 
 /// Whether shared memory has room for the inverse of a block of order smallest_inverse_order.
 template <class T>
 inline constexpr bool has_shared_inverse = !is_complex<T>;
 
+/// Rows first, ..., first + count - 1 of a diagonal block, by columns, and the reciprocals of its diagonal.
+template <class T>
+struct RowsToInvert {
+  T elements[smallest_inverse_order][inverse_rows + 2];  ///< padded, for fewer conflicts of memory banks
+  T reciprocals[inverse_rows];
+
+  /// Thread j loads column j of the block at p. Barriers are before and after.
+  __device__ void load(const InvertedTriangle<T>& triangle, int p, int width, int first, int count,
+                       bool unit_diagonal) {
+    const int j = static_cast<int>(threadIdx.x);
+    __syncthreads();
+    if (j < width) {
+#pragma unroll
+      for (int r = 0; r < inverse_rows; ++r)
+        elements[j][r] = r < count ? triangle(p + first + r, p + j) : T{};
+    }
+    if (j >= first && j < first + count)
+      reciprocals[j - first] = unit_diagonal ? T{1} : T{1} / elements[j][j - first];
+    __syncthreads();
+  }
+};
+
 /// Computes inverses of the diagonal blocks of order smallest_inverse_order, which lie on the diagonals of
 /// the blocks whose inverses are stored: of L, and of the transpose of U if blockIdx.z is 1. blockIdx.x:
-/// number of the block in the front. Each of smallest_inverse_order threads computes one column, and reads
-/// its elements again from dynamic shared memory for smallest_inverse_order squared elements, if there is
-/// room.
+/// number of the block in the front. Each of smallest_inverse_order threads computes one column, by
+/// inverse_rows rows together, and reads its elements again from dynamic shared memory for
+/// smallest_inverse_order squared elements, if there is room.
 template <class T, FactorKind kind>
 __global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list, T* inverses) {
   constexpr int order = smallest_inverse_order;
   extern __shared__ __align__(16) unsigned char storage[];
   T* const X = reinterpret_cast<T*>(storage);
-  __shared__ T rows[inverse_rows][order];
+  __shared__ RowsToInvert<T> rows;
   const Front front = arrays.fronts[list[blockIdx.y]];
   const int p = static_cast<int>(blockIdx.x) * order;
   if (p >= front.pivots) return;
   const bool upper = blockIdx.z == 1;
-  const bool unit_diagonal = kind != FactorKind::cholesky && !upper;
   const InvertedTriangle<T> triangle(arrays, front, upper, inverses);
   const int width = min(order, front.pivots - p);
   const int block = p / triangle.blocks.order;
@@ -61,21 +82,26 @@ __global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_
   const int j = static_cast<int>(threadIdx.x);
   for (int first = 0; first < width; first += inverse_rows) {
     const int count = min(inverse_rows, width - first);
-    __syncthreads();
-    for (int r = 0; r < count; ++r) {
-      if (j < width) rows[r][j] = triangle(p + first + r, p + j);
+    rows.load(triangle, p, width, first, count, kind != FactorKind::cholesky && !upper);
+    if (j >= width) continue;
+    T sums[inverse_rows];
+#pragma unroll
+    for (int r = 0; r < inverse_rows; ++r) sums[r] = j == first + r ? T{1} : T{};
+      // Elements above the diagonal are zero, so that a warp begins with its first column.
+#pragma unroll 2
+    for (int c = warp_id() * warp_size; c < first; ++c) {
+      const T x = -(has_shared_inverse<T> ? X[c * order + j] : triangle.inverse(block, place + c, place + j));
+#pragma unroll
+      for (int r = 0; r < inverse_rows; ++r) multiply_add(sums[r], rows.elements[c][r], x);
     }
-    __syncthreads();
-    for (int r = 0; r < count; ++r) {
-      const int i = first + r;
-      if (j >= width) continue;
-      T sum = i == j ? T{1} : T{};
-      for (int c = 0; c < i; ++c)
-        sum -= rows[r][c] *
-               (has_shared_inverse<T> ? X[c * order + j] : triangle.inverse(block, place + c, place + j));
-      if (!unit_diagonal) sum /= rows[r][i];
-      if (has_shared_inverse<T>) X[i * order + j] = sum;
-      triangle.inverse(block, place + i, place + j) = sum;
+#pragma unroll
+    for (int r = 0; r < inverse_rows; ++r) {
+      if (r >= count) break;
+      const T x = sums[r] * rows.reciprocals[r];
+      if (has_shared_inverse<T>) X[(first + r) * order + j] = x;
+      triangle.inverse(block, place + first + r, place + j) = x;
+#pragma unroll
+      for (int k = r + 1; k < inverse_rows; ++k) multiply_add(sums[k], rows.elements[first + r][k], -x);
     }
   }
 }
