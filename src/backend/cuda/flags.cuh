@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Counters in global memory with which thread blocks of a running kernel signal that data are ready, and a
-/// limit on the time that they wait.
+/// Counters in global memory with which thread blocks of a running kernel take tasks and signal that data are
+/// ready, and a limit on the time that they wait.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -51,6 +51,26 @@ __device__ inline void release_count(unsigned* counter) {
 __device__ inline void release_bits(unsigned* word, unsigned mask) {
   __threadfence();
   atomicOr(word, mask);
+}
+
+/// Calls f(ticket) for the tickets below `count` that the calling block takes one after the other, until none
+/// is left for any block; `next`: the first that no block has taken. Each block takes its next ticket before
+/// it begins with the current one, to hide the latency of the atomic operation. A task may wait for those
+/// with smaller tickets: blocks that have begun hold all of these.
+template <class Count, class F>
+__device__ void for_each_ticket(Count count, Count* next, F f) {
+  __shared__ Count shared_ticket;
+  Count own = 0;
+  if (threadIdx.x == 0) own = atomicAdd(next, Count{1});
+  for (;;) {
+    __syncthreads();
+    if (threadIdx.x == 0) shared_ticket = own;
+    __syncthreads();
+    const Count ticket = shared_ticket;
+    if (ticket >= count) return;
+    if (threadIdx.x == 0) own = atomicAdd(next, Count{1});
+    f(ticket);
+  }
 }
 
 }  // namespace echelon

@@ -9,7 +9,9 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 
 namespace echelon {
 
@@ -40,6 +42,21 @@ inline unsigned multiprocessors(const Device& device) {
   int count = 0;
   check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device.id()));
   return static_cast<unsigned>(count);
+}
+
+/// Number of blocks of a kernel, with `threads` threads each, that are resident on the current GPU at the
+/// same time, counting at most `most` of each multiprocessor; at least one.
+template <class Kernel>
+unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes,
+                         int most = std::numeric_limits<int>::max()) {
+  int device = 0;
+  int processors = 0;
+  int blocks = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads),
+                                                      shared_bytes));
+  return static_cast<unsigned>(std::clamp(blocks, 1, most)) * static_cast<unsigned>(processors);
 }
 
 /// Launch configuration of a grid.

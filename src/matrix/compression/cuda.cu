@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/grid.cuh"
 #include "backend/cuda/shared_memory.cuh"
 #include "backend/lower_bound.hpp"
 #include "backend/store.hpp"
@@ -21,12 +22,9 @@ namespace {
 
 /// Grid size: the number of resident blocks of a kernel, at most `most`.
 template <class Kernel>
-unsigned resident_blocks(int id, Kernel kernel, int block, std::size_t shared_bytes, std::int64_t most) {
-  int processors = 0;
-  int per_processor = 0;
-  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, id));
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, block, shared_bytes));
-  return static_cast<unsigned>(std::clamp<std::int64_t>(std::int64_t{processors} * per_processor, 1, most));
+unsigned blocks_for(Kernel kernel, std::int64_t most, unsigned threads, std::size_t shared_bytes) {
+  const std::int64_t resident = resident_blocks(kernel, threads, shared_bytes);
+  return static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, resident));
 }
 
 std::int64_t tiles_of(std::int64_t entries) {
@@ -147,8 +145,9 @@ class BucketSort {
   void launch(Kernel kernel, std::int64_t most, int block, std::size_t shared_bytes,
               const Arguments&... arguments) {
     allow_shared_memory(kernel);
-    kernel<<<resident_blocks(backend_.device().id(), kernel, block, shared_bytes, most),
-             static_cast<unsigned>(block), shared_bytes, stream()>>>(arguments...);
+    const auto threads = static_cast<unsigned>(block);
+    kernel<<<blocks_for(kernel, most, threads, shared_bytes), threads, shared_bytes, stream()>>>(
+        arguments...);
     check(cudaGetLastError());
   }
 
@@ -171,7 +170,7 @@ std::optional<CompressedRows<T>> compress_by_mirror(Cuda& backend, const Transpo
   backend.fill(1, 0u, missing.data());
   const auto kernel = mirror::reflect<T>;
   constexpr int block = bucket_sort::scatter_block;
-  kernel<<<resident_blocks(backend.device().id(), kernel, block, 0, tiles), block, 0, stream()>>>(
+  kernel<<<blocks_for(kernel, tiles, block, 0), block, 0, stream()>>>(
       entries, tile_rows.data(), result.columns.data(), result.values.data(), missing.data());
   check(cudaGetLastError());
   if (backend.read(missing.data()) > 0) return std::nullopt;

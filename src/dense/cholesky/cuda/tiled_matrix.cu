@@ -139,11 +139,10 @@ void TiledMatrix<T>::factor_panel(cudaStream_t stream, const Panel& panel, Float
                         .state = state};
   constexpr std::size_t shared_bytes = sizeof(typename TileTask<T>::Shared);
   const FactorKernel<T> factor_tiles = factor_kernel<T>(products);
-  const auto* kernel = reinterpret_cast<const void*>(factor_tiles);
   allow_shared_memory(factor_tiles);
-  const auto blocks = static_cast<unsigned>(
-      std::min<std::int64_t>(cholesky_kernels::count_tasks(rows, job.columns),
-                             resident_blocks(kernel, tiles::threads, shared_bytes, factoring_blocks(rows))));
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(
+      cholesky_kernels::count_tasks(rows, job.columns),
+      resident_blocks(factor_tiles, tiles::threads, shared_bytes, factoring_blocks(rows))));
   factor_tiles<<<blocks, tiles::threads, shared_bytes, stream>>>(job);
   check(cudaGetLastError());
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/grid.cuh"
 #include "backend/cuda/shared_memory.cuh"
 #include "dense/cholesky/cuda/tiled_substitution.cuh"
 
@@ -14,17 +15,6 @@
 #include <cstdint>
 
 namespace echelon::dense_cholesky {
-
-/// Number of blocks of a kernel that are resident at once, with an upper limit for each multiprocessor.
-inline int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, int most) {
-  int device = 0;
-  int multiprocessors = 0;
-  int blocks = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes));
-  return std::clamp(blocks, 1, most) * multiprocessors;
-}
 
 /// Inverses of the diagonal tiles of a lower triangle L, and the products with them that shorten
 /// substitutions.
@@ -96,8 +86,8 @@ void substitute_in_tiles(const tiles::TiledTriangle<T>& first, const tiles::Tile
                                       .next_task = counters.data(),
                                       .abandoned = counters.data() + 1};
   constexpr int threads = tiles::TiledSubstitution<T>::threads;
-  const auto* kernel = reinterpret_cast<const void*>(tiles::substitute_tiles<T>);
-  const auto blocks = static_cast<unsigned>(std::min(count * rows, resident_blocks(kernel, threads, 0, 8)));
+  const unsigned blocks = std::min(static_cast<unsigned>(count * rows),
+                                   resident_blocks(tiles::substitute_tiles<T>, threads, 0, 8));
   tiles::substitute_tiles<T><<<blocks, threads, 0, stream()>>>(job);
   check(cudaGetLastError());
 }

@@ -44,6 +44,8 @@ struct FactorArrays {
   std::int32_t* position;  ///< for each row of the permuted matrix: its place among its front's pivots; only
                            ///< for FactorKind::lu
   PivotFacts* facts;
+  unsigned* finished_children;  ///< for each front: small children that have been factored
+  unsigned* assembled;  ///< for each level: small fronts that have read the update matrices of their children
 };
 
 __device__ inline int warp_id() {

@@ -91,22 +91,6 @@ inline unsigned small_front_threads(std::size_t size_class, std::int32_t fronts,
   return std::max(least[size_class], most[size_class] / std::bit_floor(for_each_processor));
 }
 
-template <class T>
-template <FactorKind kind, PivotChoice of>
-void FactorState<T>::factor_small(const FrontLevel& level, std::size_t size_class, cudaStream_t on) {
-  const std::int32_t begin = level.small_begin[size_class];
-  const std::int32_t end = level.small_begin[size_class + 1];
-  std::int32_t largest = 0;
-  for (std::int32_t place = begin; place < end; ++place) largest = std::max(largest, front_at(place).rows);
-  const int leading = largest | 1;  // an odd leading dimension avoids conflicts of memory banks
-  const std::size_t bytes = static_cast<std::size_t>(leading) * static_cast<std::size_t>(largest) * sizeof(T);
-  const auto kernel = factor_small_fronts<T, kind, of>;
-  allow_shared_memory(kernel);
-  const unsigned threads = small_front_threads(size_class, end - begin, multiprocessors(backend.device()));
-  kernel<<<static_cast<unsigned>(end - begin), threads, bytes, on>>>(arrays(), order.data() + begin, leading);
-  check(cudaGetLastError());
-}
-
 /// Largest value of f(front) for fronts [begin, end) of the order.
 template <class State, class F>
 int largest_of(const State& state, std::int32_t begin, std::int32_t end, F f) {
@@ -114,6 +98,24 @@ int largest_of(const State& state, std::int32_t begin, std::int32_t end, F f) {
   for (std::int32_t place = begin; place < end; ++place)
     largest = std::max(largest, f(state.front_at(place)));
   return largest;
+}
+
+/// Factors the small fronts [begin, end) of the order, with `threads` threads in a block. `ticket`: number of
+/// the counter of those that blocks have taken.
+template <class T>
+template <FactorKind kind, PivotChoice of>
+void FactorState<T>::factor_small(std::int32_t begin, std::int32_t end, unsigned threads, std::size_t ticket,
+                                  cudaStream_t on) {
+  const int largest = largest_of(*this, begin, end, [](const Front& front) { return front.rows; });
+  const int leading = largest | 1;  // an odd leading dimension avoids conflicts of memory banks
+  const std::size_t bytes = static_cast<std::size_t>(leading) * static_cast<std::size_t>(largest) * sizeof(T);
+  const auto kernel = factor_small_fronts<T, kind, of>;
+  allow_shared_memory(kernel);
+  const auto count = static_cast<unsigned>(end - begin);
+  const SmallFrontList list{order.data() + begin, count, tickets() + ticket};
+  kernel<<<std::min(count, resident_blocks(kernel, threads, bytes)), threads, bytes, on>>>(arrays(), list,
+                                                                                           leading);
+  check(cudaGetLastError());
 }
 
 /// Calls f(p, count, pivots, rows) for the steps of fronts [begin, end) of the order, in which `count` fronts
@@ -301,15 +303,32 @@ void FactorState<T>::factor_large(const FrontLevel& level) {
 /// Factors the fronts of a level, those of all size classes at the same time.
 template <class T>
 template <FactorKind kind, PivotChoice of>
-void FactorState<T>::factor_level(const FrontLevel& level) {
+void FactorState<T>::factor_level(std::int32_t number) {
+  const FrontLevel& level = plan.levels[static_cast<std::size_t>(number)];
   bool main_is_free = level.large_begin == level.large_end;
   for (std::size_t c = small_classes; c-- > 0;) {
-    if (level.small_begin[c] == level.small_begin[c + 1]) continue;
-    factor_small<kind, of>(level, c, main_is_free ? stream() : branches->branch());
+    const std::int32_t begin = level.small_begin[c];
+    const std::int32_t end = level.small_begin[c + 1];
+    if (begin == end) continue;
+    const unsigned threads = small_front_threads(c, end - begin, multiprocessors(backend.device()));
+    factor_small<kind, of>(begin, end, threads, static_cast<std::size_t>(number) * small_classes + c,
+                           main_is_free ? stream() : branches->branch());
     main_is_free = false;
   }
   factor_large<kind, of>(level);
   branches->join();
+}
+
+/// Factors the fronts of a run.
+template <class T>
+template <FactorKind kind, PivotChoice of>
+void FactorState<T>::factor_run(const LevelRun& run) {
+  if (run.end - run.begin == 1) return factor_level<kind, of>(run.begin);
+  const std::int32_t begin = plan.levels[static_cast<std::size_t>(run.begin)].small_begin[0];
+  const std::int32_t end = plan.levels[static_cast<std::size_t>(run.end) - 1].large_end;
+  const int largest = largest_of(*this, begin, end, [](const Front& front) { return front.rows; });
+  factor_small<kind, of>(begin, end, largest > small_orders[1] ? 512 : 256,
+                         static_cast<std::size_t>(run.begin) * small_classes, stream());
 }
 
 /// Computes factors of kind L D L^T, with all fronts in global memory; false when cancelled. Queued.
@@ -333,14 +352,15 @@ bool FactorState<T>::factor_indefinite(const CancellationToken& cancel) {
 template <class T>
 bool FactorState<T>::factor_levels(const CancellationToken& cancel) {
   constexpr auto diagonal_pivots = PivotChoice::diagonal;
-  for (const FrontLevel& level : plan.levels) {
+  backend.fill(counters.size(), 0U, counters.data());
+  for (const LevelRun& run : plan.runs) {
     if (cancel.stop_requested()) return false;
     if (plan.kind() == FactorKind::cholesky) {
-      factor_level<FactorKind::cholesky, diagonal_pivots>(level);
+      factor_run<FactorKind::cholesky, diagonal_pivots>(run);
     } else if (choice == diagonal_pivots) {
-      factor_level<FactorKind::lu, diagonal_pivots>(level);
+      factor_run<FactorKind::lu, diagonal_pivots>(run);
     } else {
-      factor_level<FactorKind::lu, PivotChoice::largest>(level);
+      factor_run<FactorKind::lu, PivotChoice::largest>(run);
     }
   }
   if (plan.kind() == FactorKind::cholesky) {

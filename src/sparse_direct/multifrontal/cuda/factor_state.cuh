@@ -77,6 +77,7 @@ struct FactorState {
   Array<T> factor, inverses, stack, scratch;
   Array<T> diagonal;  // of D, two elements a column: on the diagonal, and below it
   Array<PivotFacts> facts;
+  Array<unsigned> counters;  // of a factorisation by Cholesky's method or as L U, see arrays() and tickets()
   std::optional<DeviceLapack<T>> lapack;
   std::optional<IndefiniteFactorization<T>> indefinite;  // of factors with a D
   std::vector<std::int32_t> inverted_places;  // of the fronts with inverses, with their pivots descending
@@ -100,18 +101,31 @@ struct FactorState {
     return plan.kind() == FactorKind::lu && choice == PivotChoice::diagonal;
   }
   [[nodiscard]] FactorArrays<T> arrays() {
-    return {fronts.data(), children.data(), relative.data(),  keeps_pivots() ? kept.rows() : relative.data(),
-            factor.data(), stack.data(),    exchanges.data(), position.data(),
-            facts.data()};
+    return {fronts.data(),
+            children.data(),
+            relative.data(),
+            keeps_pivots() ? kept.rows() : relative.data(),
+            factor.data(),
+            stack.data(),
+            exchanges.data(),
+            position.data(),
+            facts.data(),
+            counters.data(),
+            counters.data() + fronts.size()};
   }
+  /// Counters of the fronts that blocks have taken, for each level and size class.
+  [[nodiscard]] unsigned* tickets() { return arrays().assembled + plan.levels.size(); }
   [[nodiscard]] const Front& front_at(std::int32_t place) const {
     return plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
   }
 
   template <FactorKind kind, PivotChoice of>
-  void factor_level(const FrontLevel& level);
+  void factor_run(const LevelRun& run);
   template <FactorKind kind, PivotChoice of>
-  void factor_small(const FrontLevel& level, std::size_t size_class, cudaStream_t on);
+  void factor_level(std::int32_t number);
+  template <FactorKind kind, PivotChoice of>
+  void factor_small(std::int32_t begin, std::int32_t end, unsigned threads, std::size_t ticket,
+                    cudaStream_t on);
   template <FactorKind kind, PivotChoice of>
   void factor_large(const FrontLevel& level);
   template <FactorKind kind>
@@ -178,6 +192,9 @@ void FactorState<T>::allocate(std::span<const std::int64_t> row_offsets,
   inverses = Array<T>(device, plan.inverse_entries);
   diagonal = Array<T>(device, has_block_diagonal(kind) ? 2 * plan.n() : 0);
   facts = Array<PivotFacts>(device, 1);
+  const auto levels = std::ssize(plan.levels);
+  counters =
+      Array<unsigned>(device, has_block_diagonal(kind) ? 0 : fronts.size() + levels + levels * small_classes);
   list_inverted_fronts();
   lapack.emplace(device);
   branches.emplace(small_classes);

@@ -23,6 +23,7 @@ using tiles::indefinite_work_size;
 
 /// Shared memory of a thread block that a small front may fill: 227 KB without the kernel's own arrays.
 constexpr std::int64_t shared_bytes = 204 * 1024;
+constexpr std::int64_t multiprocessors = 132;  // of an H200
 
 std::int64_t round_up(std::int64_t size) {
   constexpr std::int64_t alignment = 32;  // elements: warps load whole lines
@@ -152,6 +153,69 @@ void arrange_levels(FrontPlan& plan, std::int64_t element_size) {
   }
 }
 
+/// Small fronts up to this order that an H200 factors at the same time.
+std::int64_t fronts_at_once(std::int32_t order, std::int64_t element_size) {
+  constexpr std::int64_t processor_bytes = 227 * 1024;
+  constexpr std::int64_t own_bytes = processor_bytes - shared_bytes;  // of the kernel's arrays, at most
+  constexpr std::int64_t most = 4;                                    // blocks of 512 threads
+  const std::int64_t bytes = (order | 1) * std::int64_t{order} * element_size + own_bytes;
+  return multiprocessors * std::min(most, processor_bytes / bytes);
+}
+
+std::int32_t largest_order(const FrontPlan& plan, const FrontLevel& level) {
+  std::int32_t largest = 0;
+  for (std::int32_t place = level.small_begin[0]; place < level.large_begin; ++place) {
+    const std::int32_t front = plan.order[static_cast<std::size_t>(place)];
+    largest = std::max(largest, plan.fronts[static_cast<std::size_t>(front)].rows);
+  }
+  return largest;
+}
+
+/// Joins consecutive levels that have small fronts only, and at most as many as are factored at the same
+/// time: there the time of a level is that of one front, and a launch for each would add to it.
+void arrange_runs(FrontPlan& plan, std::int64_t element_size) {
+  std::int32_t largest_count = 0;  // of the last run, if others may join it
+  std::int32_t order = 0;
+  bool is_open = false;
+  for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+    const FrontLevel& level = plan.levels[l];
+    const std::int32_t count = level.large_end - level.small_begin[0];
+    const std::int32_t own_order = largest_order(plan, level);
+    const bool is_small =
+        level.large_begin == level.large_end && count <= fronts_at_once(own_order, element_size);
+    const std::int32_t joint_order = std::max(order, own_order);
+    const std::int32_t joint_count = std::max(largest_count, count);
+    const bool joins = is_open && is_small && joint_count <= fronts_at_once(joint_order, element_size);
+    const auto begin = static_cast<std::int32_t>(l);
+    if (!joins) plan.runs.push_back({begin, begin});
+    plan.runs.back().end = begin + 1;
+    is_open = is_small;
+    order = joins ? joint_order : own_order;
+    largest_count = joins ? joint_count : count;
+  }
+}
+
+/// Determines what each small front waits for while it is factored.
+void count_awaited(FrontPlan& plan) {
+  const SymbolicFactor& symbolic = plan.layout.tree;
+  for (const LevelRun& run : plan.runs) {
+    std::int32_t before = 0;  // fronts of the level before
+    for (std::int32_t l = run.begin; l < run.end; ++l) {
+      const FrontLevel& level = plan.levels[static_cast<std::size_t>(l)];
+      for (std::int32_t place = level.small_begin[0]; place < level.large_end; ++place) {
+        const auto number = static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)]);
+        Front& front = plan.fronts[number];
+        front.parent = symbolic.parent[number];
+        front.level = l;
+        front.awaited_assemblies = before;
+        if (front.parent >= 0 && place < level.large_begin)
+          ++plan.fronts[static_cast<std::size_t>(front.parent)].awaited_children;
+      }
+      before = level.large_end - level.small_begin[0];
+    }
+  }
+}
+
 /// Assigns places to update matrices: those of even levels from the beginning of the stack upwards, those of
 /// odd levels from its end downwards.
 void lay_out_updates(FrontPlan& plan) {
@@ -268,6 +332,8 @@ FrontPlan plan_fronts(FrontLayout layout, std::int64_t element_size, std::span<c
   lay_out_factor(spare, plan);
   find_positions_in_borders(plan);
   arrange_levels(plan, element_size);
+  arrange_runs(plan, element_size);
+  count_awaited(plan);
   lay_out_updates(plan);
   lay_out_inverses(plan);
   plan_substitution(plan);

@@ -44,6 +44,10 @@ struct Front {
   std::int32_t awaited_grandparent = 0;  ///< tasks of the parent's parent, backward
   std::int32_t border_in_parent = 0;  ///< rows of the border that are pivots of the parent, which come first
   std::int64_t work = 0;  ///< offset of its working memory in that of a level, for factors with a D
+  std::int32_t parent = -1;
+  std::int32_t level = 0;
+  std::int32_t awaited_children = 0;    ///< small children, which signal that they are factored
+  std::int32_t awaited_assemblies = 0;  ///< fronts of the level before, if one kernel factors both levels
 };
 
 /// Fronts of one level by size: [small_begin[c], small_begin[c + 1]) of FrontPlan::order fit class c of
@@ -55,6 +59,13 @@ struct FrontLevel {
   std::int32_t inverted_begin = 0;  ///< fronts from here on have inverses of their diagonal blocks
   std::int64_t update_begin = 0;    ///< of the level's update matrices in the stack
   std::int64_t update_end = 0;
+};
+
+/// Consecutive levels [begin, end). If there are several, they have small fronts only, and one kernel factors
+/// them.
+struct LevelRun {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
 };
 
 /// Largest orders of fronts that one thread block factors in shared memory, one for each size class.
@@ -153,6 +164,7 @@ struct FrontPlan {
   std::vector<Front> fronts;        ///< in the order of the supernodes
   std::vector<std::int32_t> order;  ///< fronts by level, deepest first
   std::vector<FrontLevel> levels;
+  std::vector<LevelRun> runs;  ///< of all levels
   std::int64_t factor_entries = 0;
   std::int64_t stack_entries = 0;
   std::int64_t vector_entries = 0;

@@ -2,6 +2,7 @@
 /// Assembly and elimination of a front that fits into the shared memory of one thread block.
 #pragma once
 
+#include "backend/cuda/flags.cuh"
 #include "dense/tiles/product.cuh"
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
 
@@ -66,15 +67,17 @@ struct ChildMaps {
   std::uint8_t column[capacity][most_rows];  ///< likewise; not used if rows and columns are the same
 };
 
-/// Sets the maps of `count` children from number `first` on. The front's elements have arrived afterwards.
+/// Sets the maps of `count` children from number `first` on. All children of front `number` are factored, and
+/// its elements have arrived, afterwards.
 template <class T, FactorKind kind>
-__device__ void map_children(const FactorArrays<T>& arrays, int first, int count, int rows, ChildMaps& maps) {
+__device__ void map_children(const FactorArrays<T>& arrays, int number, const Front& front, int first,
+                             int count, ChildMaps& maps) {
   const int thread = static_cast<int>(threadIdx.x);
   if (thread < count) {
     const Front& child = arrays.fronts[arrays.children[first + thread]];
     maps.children[thread] = {child.border, child.update, child.rows - child.pivots};
   }
-  for (int i = thread; i < rows; i += static_cast<int>(blockDim.x))
+  for (int i = thread; i < front.rows; i += static_cast<int>(blockDim.x))
     maps.children_of_row[i] = maps.children_of_column[i] = 0;
   __pipeline_wait_prior(0);
   __syncthreads();
@@ -89,6 +92,8 @@ __device__ void map_children(const FactorArrays<T>& arrays, int first, int count
       atomicOr(&maps.children_of_column[column], 1U << c);
     }
   }
+  if (thread == 0)
+    await_count(arrays.finished_children + number, static_cast<unsigned>(front.awaited_children));
   __syncthreads();
 }
 
@@ -139,11 +144,12 @@ __device__ void add_to_column(const FactorArrays<T>& arrays, const ChildMaps& ma
 /// Adds the update matrices of the children to the front's elements. Each column of the front is that of one
 /// warp, which adds the children one after the other, so that the sums are always the same.
 template <class T, FactorKind kind>
-__device__ void add_children(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
+__device__ void add_children(const FactorArrays<T>& arrays, int number, const Front& front,
+                             const SharedFront<T>& F) {
   __shared__ ChildMaps maps;
   for (int first = front.child_begin; first < front.child_end; first += ChildMaps::capacity) {
     const int count = min(ChildMaps::capacity, front.child_end - first);
-    map_children<T, kind>(arrays, first, count, F.rows, maps);
+    map_children<T, kind>(arrays, number, front, first, count, maps);
     for (int column = warp_id(); column < F.rows; column += block_warps()) {
       if (F.rows <= warp_size) {
         add_to_column<kind, 8, 1>(arrays, maps, column, F);
@@ -462,22 +468,73 @@ __device__ void store_front(const FactorArrays<T>& arrays, const Front& front, c
 /// Most threads of a block that factors a small front.
 inline constexpr int small_front_threads_limit = 512;
 
-/// Kernel with one block for each front of `list`; dynamic shared memory of leading * (largest order)
-/// elements.
+/// Fronts that one kernel factors, children before their parents.
+struct SmallFrontList {
+  const std::int32_t* fronts;
+  unsigned count;
+  unsigned* next;  ///< the first that no block has taken
+};
+
+/// The signals of a front that may be factored while those of other levels are. Update matrices are stored
+/// where those of two levels before were, which the fronts of the level before have to have read.
+template <class T>
+class FrontSignals {
+ public:
+  __device__ FrontSignals(const FactorArrays<T>& arrays, const Front& front)
+      : arrays_(arrays), front_(front), is_last_(threadIdx.x == blockDim.x - 1) {}
+
+  /// After the block has read the update matrices of the children. One thread of the last warp signals, while
+  /// the first warp factors a diagonal block.
+  __device__ void children_read() {
+    if (!is_last_) return;
+    release_count(arrays_.assembled + front_.level);
+    may_store_ = front_.awaited_assemblies == 0 || load_acquire(level_before()) >= awaited();
+  }
+  /// Before the update matrix is stored.
+  __device__ void await_space() const {
+    if (front_.awaited_assemblies == 0) return;
+    if (is_last_ && !may_store_) await_count(level_before(), awaited());
+    __syncthreads();
+  }
+  /// After all has been stored.
+  __device__ void factored() const {
+    __syncthreads();
+    if (threadIdx.x == 0 && front_.parent >= 0) release_count(arrays_.finished_children + front_.parent);
+  }
+
+ private:
+  __device__ const unsigned* level_before() const { return arrays_.assembled + front_.level - 1; }
+  __device__ unsigned awaited() const { return static_cast<unsigned>(front_.awaited_assemblies); }
+
+  const FactorArrays<T>& arrays_;
+  const Front& front_;
+  bool is_last_;
+  bool may_store_ = false;
+};
+
+/// Factors the fronts of a list, a block one after the other; dynamic shared memory of leading * (largest
+/// order) elements.
 template <class T, FactorKind kind, PivotChoice choice>
 __global__ void __launch_bounds__(small_front_threads_limit)
-    factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* list, int leading) {
+    factor_small_fronts(FactorArrays<T> arrays, SmallFrontList list, int leading) {
   extern __shared__ __align__(16) unsigned char storage[];
-  const Front front = arrays.fronts[list[blockIdx.x]];
-  const SharedFront<T> F{reinterpret_cast<T*>(storage), leading, front.rows, front.pivots};
-  load_front<T, kind>(arrays, front, F);
-  add_children<T, kind>(arrays, front, F);
-  if constexpr (choice == PivotChoice::largest) {
-    eliminate_with_exchanges(arrays, front, F);
-  } else {
-    eliminate_on_diagonal<T, kind>(arrays, front, F);
-  }
-  store_front<T, kind>(arrays, front, F);
+  for_each_ticket(list.count, list.next, [&](unsigned ticket) {
+    const int number = list.fronts[ticket];
+    const Front front = arrays.fronts[number];
+    const SharedFront<T> F{reinterpret_cast<T*>(storage), leading, front.rows, front.pivots};
+    FrontSignals<T> signals(arrays, front);
+    load_front<T, kind>(arrays, front, F);
+    add_children<T, kind>(arrays, number, front, F);
+    signals.children_read();
+    if constexpr (choice == PivotChoice::largest) {
+      eliminate_with_exchanges(arrays, front, F);
+    } else {
+      eliminate_on_diagonal<T, kind>(arrays, front, F);
+    }
+    signals.await_space();
+    store_front<T, kind>(arrays, front, F);
+    signals.factored();
+  });
 }
 
 }  // namespace echelon::sparse_direct::gpu

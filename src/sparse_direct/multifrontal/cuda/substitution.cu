@@ -6,6 +6,7 @@
 /// Sums are always formed in the same order, whichever block forms them and whenever.
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/grid.cuh"
 #include "sparse_direct/multifrontal/cuda/indefinite_fronts.cuh"
 #include "sparse_direct/multifrontal/cuda/substitution_large.cuh"
 #include "sparse_direct/multifrontal/cuda/substitution_small.cuh"
@@ -26,24 +27,13 @@ union SubstitutionScratch {
   __device__ SubstitutionScratch() {}
 };
 
-/// Calls f(task, column) for the tasks that the calling block takes one after the other, until none is left
-/// for any block. Each block takes its next task before it begins the current one, to hide the latency of the
-/// atomic operation.
+/// Calls f(task, column) for the tasks that the calling block takes one after the other.
 template <class F>
 __device__ void for_each_task(const SubstitutionTasks& list, F f) {
-  __shared__ unsigned long long shared_ticket;
   const auto total = static_cast<unsigned long long>(list.count * list.columns);
-  unsigned long long next = 0;
-  if (threadIdx.x == 0) next = atomicAdd(list.next, 1ULL);
-  for (;;) {
-    __syncthreads();
-    if (threadIdx.x == 0) shared_ticket = next;
-    __syncthreads();
-    const unsigned long long ticket = shared_ticket;
-    if (ticket >= total) return;
-    if (threadIdx.x == 0) next = atomicAdd(list.next, 1ULL);
+  for_each_ticket(total, list.next, [&](unsigned long long ticket) {
     f(list.tasks[ticket / list.columns], static_cast<int>(ticket % list.columns));
-  }
+  });
 }
 
 template <class T, TriangularFactor factor>
@@ -88,13 +78,7 @@ template <class T, class Kernel>
 void launch(Kernel kernel, const SubstitutionArrays<T>& arrays, const SubstitutionTasks& list,
             SubstitutionKind kind) {
   if (list.count * list.columns == 0) return;
-  int device = 0;
-  int processors = 0;
-  int blocks = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, substitution_threads, 0));
-  const std::int64_t resident = std::int64_t{blocks} * processors;
+  const std::int64_t resident = resident_blocks(kernel, substitution_threads, 0);
   kernel<<<static_cast<unsigned>(std::min(list.count * list.columns, resident)), substitution_threads, 0,
            stream()>>>(arrays, list, kind);
   check(cudaGetLastError());
