@@ -89,8 +89,8 @@ void FactorState<T>::solve(bool transposed, std::int64_t columns, const T* B, st
                                                     in_scale, hermitian && transposed});
   const SubstitutionArrays<T> arrays{.fronts = fronts.data(),
                                      .order = order.data(),
-                                     .children = children.data(),
-                                     .relative = relative.data(),
+                                     .source_begin = source_begin.data(),
+                                     .sources = sources.data(),
                                      .border_rows = border_rows.data(),
                                      .position = position.data(),
                                      .pivot_order = pivot_order.data(),

@@ -50,8 +50,8 @@ DeviceFactorMemory memory_of(const FrontPlan& plan, std::int64_t nonzeros) {
   const FrontLayout& layout = plan.layout;
   const std::size_t copies = plan.kind() == FactorKind::lu ? 2 : 1;  // one for kept pivots
   memory.maps = bytes_of(plan.fronts) + bytes_of(plan.forward) + bytes_of(plan.backward) +
-                bytes_of(layout.children) + bytes_of(plan.order) +
-                (1 + copies) * bytes_of(layout.position_in_parent) +
+                bytes_of(layout.children) + bytes_of(plan.order) + bytes_of(plan.sources.begin) +
+                bytes_of(plan.sources.elements) + (1 + copies) * bytes_of(layout.position_in_parent) +
                 static_cast<std::size_t>(nonzeros) * (copies * 8 + 4) +
                 static_cast<std::size_t>(plan.n()) *
                     (2 * sizeof(Real<T>) + 8 + (plan.kind() == FactorKind::lu ? 12 : 0) +
@@ -69,6 +69,7 @@ struct FactorState {
   std::optional<DeviceFactorMemory> allocated;
   Array<Front> fronts;  ///< and those of the borders
   Array<std::int32_t> children, relative, border_rows, order, exchanges, position, pivot_order;
+  Array<std::int32_t> source_begin, sources;  // ContributionSources
   Array<std::int32_t> row_places, column_places;
   Array<std::int32_t> element_rows;  // row of each element of A; from the first factorisation on
   Array<Real<T>> row_scale, column_scale;
@@ -174,6 +175,8 @@ void FactorState<T>::allocate(std::span<const std::int64_t> row_offsets,
   children = to_device(device, layout.children, roots.fronts);
   relative = to_device<std::int32_t>(device, layout.position_in_parent);
   border_rows = to_device<std::int32_t>(device, layout.tree.rows);
+  source_begin = to_device<std::int32_t>(device, plan.sources.begin);
+  sources = to_device<std::int32_t>(device, plan.sources.elements);
   order = to_device(device, plan.order, border_numbers(plan));
   exchanges = Array<std::int32_t>(device, kind == FactorKind::lu ? plan.n() : 0);
   position = Array<std::int32_t>(device, kind == FactorKind::cholesky ? 0 : plan.n());
@@ -203,6 +206,7 @@ void FactorState<T>::allocate(std::span<const std::int64_t> row_offsets,
   layout.tree.rows = {};
   layout.row_permutation = {};
   plan.forward = plan.backward = {};
+  plan.sources = {};
 }
 
 template <class T>

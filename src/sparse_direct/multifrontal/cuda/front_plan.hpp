@@ -154,6 +154,13 @@ ECHELON_ANYWHERE constexpr bool is_whole(const Front& front) {
          std::int64_t{front.rows} * front.pivots <= most_whole_entries;
 }
 
+/// Elements of the vector of a solve that the forward substitution adds to each of its elements: those of the
+/// children's borders, child by child.
+struct ContributionSources {
+  UninitializedVector<std::int32_t> begin;  ///< of each element, and the end
+  UninitializedVector<std::int32_t> elements;
+};
+
 struct FrontPlan {
   /// Roots have the positions of their rows in a border of the plan.
   FrontLayout layout;
@@ -172,6 +179,7 @@ struct FrontPlan {
   std::vector<SubstitutionTask> forward;   ///< tasks of a forward substitution, children first
   std::vector<SubstitutionTask> backward;  ///< tasks of a backward substitution, parents first
   std::int64_t counters = 0;               ///< of a solve, for each right-hand side
+  ContributionSources sources;
   std::int64_t work_entries = 0;
 
   [[nodiscard]] FactorKind kind() const { return layout.kind; }

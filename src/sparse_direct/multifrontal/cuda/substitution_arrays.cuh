@@ -50,9 +50,9 @@ struct Border {
 template <class T>
 struct SubstitutionArrays {
   const Front* fronts;
-  const std::int32_t* order;  ///< of the fronts
-  const std::int32_t* children;
-  const std::int32_t* relative;
+  const std::int32_t* order;         ///< of the fronts
+  const std::int32_t* source_begin;  ///< ContributionSources
+  const std::int32_t* sources;
   const std::int32_t* border_rows;  ///< of the permuted matrix, by Front::border
   const std::int32_t* position;     ///< nullptr where pivots are not exchanged
   const std::int32_t* pivot_order;  ///< of large fronts, the inverse of position
@@ -91,18 +91,45 @@ struct SubstitutionTasks {
   unsigned long long* next;  ///< the first that no block has taken
 };
 
-/// Children whose contributions are loaded together.
-inline constexpr int contributions_together = 4;
+/// Adds the contributions of the children to a row of a front, one after the other. The places of the first
+/// `early` are loaded before it is known that the children have finished.
+template <class T, int early>
+class ContributionSum {
+  /// Contributions that are loaded together.
+  static constexpr int together = 8;
 
-/// Contribution of a front to its parent: `count` elements of V, and their rows in the parent.
-struct Contribution {
-  std::int64_t vector;    ///< offset in V
-  std::int64_t relative;  ///< offset in relative
-  std::int32_t count;
+ public:
+  /// `row` may be outside the front, which then has none.
+  __device__ __forceinline__ void prepare(const SubstitutionArrays<T>& arrays, const Front& front, int row) {
+    begin_ = end_ = 0;
+    if (row < front.rows) {
+      begin_ = arrays.source_begin[front.vector + row];
+      end_ = arrays.source_begin[front.vector + row + 1];
+    }
+#pragma unroll
+    for (int k = 0; k < early; ++k) first_[k] = begin_ + k < end_ ? arrays.sources[begin_ + k] : -1;
+  }
+  /// After all children have finished.
+  __device__ __forceinline__ void add(const SubstitutionArrays<T>& arrays, T& sum) const {
+    T values[early];
+#pragma unroll
+    for (int k = 0; k < early; ++k) values[k] = first_[k] >= 0 ? arrays.V[first_[k]] : T{};
+#pragma unroll
+    for (int k = 0; k < early; ++k) sum += values[k];
+    for (int first = begin_ + early; first < end_; first += together) {
+      T more[together];
+#pragma unroll
+      for (int k = 0; k < together; ++k)
+        more[k] = first + k < end_ ? arrays.V[arrays.sources[first + k]] : T{};
+#pragma unroll
+      for (int k = 0; k < together; ++k) sum += more[k];
+    }
+  }
 
-  Contribution() = default;
-  __device__ explicit Contribution(const Front& child)
-      : vector(child.vector + child.pivots), relative(child.border), count(child.rows - child.pivots) {}
+ private:
+  int begin_;
+  int end_;
+  int first_[early];
 };
 
 /// Solves x = A^-1 x, or A^-T x, for the permuted matrix, with factors of this kind. Those of a Hermitian

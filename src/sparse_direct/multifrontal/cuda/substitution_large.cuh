@@ -9,43 +9,13 @@
 
 namespace echelon::sparse_direct::gpu {
 
-/// Children whose contributions to a chunk are searched for together, one by each warp.
-template <class T>
-struct ChunkContributions {
-  const T* values[substitution_warps];
-  const std::int32_t* rows[substitution_warps];
-  int count[substitution_warps];
-};
-
-/// Children of a whole front whose contributions are listed in shared memory.
-inline constexpr int listed_contributions = 32;
-
 template <class T>
 struct LargeScratch {
   T vector[most_whole_rows];  ///< a part of a vector that a tile is multiplied by, or the rows of a whole
                               ///< front
   T solved[smallest_inverse_order];
-  T chunk[gathered_rows];
   TileScratch<T> tile;
-  ChunkContributions<T> contributions;
-  Contribution listed[listed_contributions];
 };
-
-/// Position of the first of the `count` ascending elements that is not less than `bound`, found by a warp.
-__device__ inline int warp_lower_bound(const std::int32_t* elements, int count, int bound) {
-  int low = 0;
-  int high = count;
-  while (low < high) {
-    const int step = (high - low + warp_size - 1) / warp_size;
-    const int probe = low + lane_id() * step;
-    const bool less = probe < high && elements[probe] < bound;
-    const int probes_less = __popc(__ballot_sync(full_warp, less));
-    if (probes_less == 0) return low;
-    high = min(high, low + probes_less * step);
-    low += (probes_less - 1) * step + 1;
-  }
-  return low;
-}
 
 /// Mask of the bits of tiles [begin, end) of an inverse block in a word of FrontCounters.
 __device__ inline unsigned tile_bits(int begin, int end) {
@@ -56,6 +26,7 @@ __device__ inline unsigned tile_bits(int begin, int end) {
 template <class T, TriangularFactor factor, Direction direction>
 class LargeFront {
   using Scratch = LargeScratch<T>;
+  static constexpr int early_contributions = 4;
   /// Words of an inverse block in FrontCounters.
   enum Word : int { forward_rhs, forward_solution, backward_rhs, backward_solution };
 
@@ -71,7 +42,7 @@ class LargeFront {
         scratch_(scratch) {}
 
   __device__ void forward_whole() const {
-    gather_whole();
+    gather_rows(0, front_.rows, scratch_.vector);
     for (int first = 0; first < front_.pivots; first += border_tile_rows) {
       const int count = min(border_tile_rows, front_.pivots - first);
       TileSums<T, border_tile_rows> sums;
@@ -125,8 +96,7 @@ class LargeFront {
   /// children's contributions, for a chunk of gathered_rows rows.
   __device__ void gather(int chunk) const {
     const int first = chunk * gathered_rows;
-    const int end = min(front_.rows, first + gathered_rows);
-    gather_chunk(first, end - first);
+    gather_rows(first, min(front_.rows, first + gathered_rows), arrays_.V + front_.vector);
     release(FrontCounters::gathered);
   }
 
@@ -336,78 +306,22 @@ class LargeFront {
                      w);
   }
 
-  /// Computes scratch_.vector = the right-hand side at the pivots, after row exchanges if `exchange` is set,
-  /// plus the contributions.
-  __device__ void gather_whole() const {
-    T* const v = scratch_.vector;
-    for (int i = thread(); i < front_.rows; i += substitution_threads)
-      v[place(i)] = i < front_.pivots ? arrays_.x[front_.first + i] : T{};
-    for (int first = front_.child_begin; first < front_.child_end; first += listed_contributions) {
-      const int count = min(listed_contributions, front_.child_end - first);
-      __syncthreads();
-      if (thread() < count)
-        scratch_.listed[thread()] = Contribution(arrays_.fronts[arrays_.children[first + thread()]]);
-      if (first == front_.child_begin) await(FrontCounters::contributions, front_.awaited_contributions);
-      __syncthreads();
-      for (int c = 0; c < count; c += contributions_together)
-        add_listed(scratch_.listed + c, min(contributions_together, count - c));
+  /// Stores target[place] = the right-hand side at the pivots, after row exchanges if `exchange` is set, plus
+  /// the children's contributions, for rows [first, end).
+  __device__ void gather_rows(int first, int end, T* target) const {
+    bool waits = front_.child_begin < front_.child_end;
+    for (int begin = first; begin < end; begin += substitution_threads) {
+      const int i = begin + thread();
+      const bool is_row = i < end;
+      T sum = is_row && i < front_.pivots ? arrays_.x[front_.first + i] : T{};
+      ContributionSum<T, early_contributions> contributions;
+      contributions.prepare(arrays_, front_, is_row ? i : front_.rows);
+      if (waits) await(FrontCounters::contributions, front_.awaited_contributions);
+      waits = false;
+      contributions.add(arrays_, sum);
+      if (is_row) target[place(i)] = sum;
     }
     __syncthreads();
-  }
-
-  /// Adds contributions to scratch_.vector, one after the other; those of all are loaded together.
-  __device__ void add_listed(const Contribution* list, int count) const {
-    int longest = 0;
-    for (int k = 0; k < count; ++k) longest = max(longest, list[k].count);
-    for (int first = 0; first < longest; first += substitution_threads) {
-      const int i = first + thread();
-      int places[contributions_together];
-      T values[contributions_together];
-#pragma unroll
-      for (int k = 0; k < contributions_together; ++k) {
-        places[k] = -1;
-        if (k >= count || i >= list[k].count) continue;
-        places[k] = place(arrays_.relative[list[k].relative + i]);
-        values[k] = arrays_.V[list[k].vector + i];
-      }
-#pragma unroll
-      for (int k = 0; k < contributions_together; ++k) {
-        if (k >= count) break;
-        if (places[k] >= 0) scratch_.vector[places[k]] += values[k];
-        __syncthreads();
-      }
-    }
-  }
-
-  /// Computes the corresponding elements of V for `count` <= gathered_rows rows from `first` on.
-  __device__ void gather_chunk(int first, int count) const {
-    const int i = first + thread();
-    if (thread() < count) scratch_.chunk[thread()] = i < front_.pivots ? arrays_.x[front_.first + i] : T{};
-    for (int child = front_.child_begin; child < front_.child_end; child += substitution_warps)
-      add_contributions(first, count, child, min(substitution_warps, front_.child_end - child));
-    if (thread() < count) arrays_.V[front_.vector + place(i)] = scratch_.chunk[thread()];
-  }
-
-  /// Adds contributions of `children` children to a chunk.
-  __device__ void add_contributions(int first, int count, int begin, int children) const {
-    ChunkContributions<T>& list = scratch_.contributions;
-    if (warp_id() < children) {
-      const Contribution own(arrays_.fronts[arrays_.children[begin + warp_id()]]);
-      const std::int32_t* const rows = arrays_.relative + own.relative;
-      const int low = warp_lower_bound(rows, own.count, first);
-      const int high = low + warp_lower_bound(rows + low, min(own.count - low, count), first + count);
-      if (lane_id() == 0) {
-        list.values[warp_id()] = arrays_.V + own.vector + low;
-        list.rows[warp_id()] = rows + low;
-        list.count[warp_id()] = high - low;
-      }
-    }
-    await(FrontCounters::contributions, front_.awaited_contributions);
-    for (int c = 0; c < children; ++c) {
-      if (thread() < list.count[c])
-        scratch_.chunk[list.rows[c][thread()] - first] += list.values[c][thread()];
-      __syncthreads();
-    }
   }
 
   const SubstitutionArrays<T>& arrays_;

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/cuda/substitution_plan.hpp"
 
+#include <echelon/device.hpp>
+#include <echelon/error.hpp>
+
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <numeric>
+#include <string>
 
 namespace echelon::sparse_direct::gpu {
 
@@ -59,6 +65,44 @@ void place_counters(FrontPlan& plan) {
     const Front& parent = plan.fronts[static_cast<std::size_t>(symbolic.parent[s])];
     plan.fronts[s].grandparent_counters = parent.parent_counters;
     plan.fronts[s].awaited_grandparent = parent.awaited_solutions;
+  }
+}
+
+/// Calls f(element, source) for the elements of a front and their sources in the vector of a solve.
+template <class F>
+void for_each_source(const FrontPlan& plan, std::size_t front, F f) {
+  const std::int64_t first = plan.fronts[front].vector;
+  for (const std::int32_t number : plan.layout.children_of(front)) {
+    const Front& child = plan.fronts[static_cast<std::size_t>(number)];
+    const std::int32_t* const positions = plan.layout.position_in_parent.data() + child.border;
+    for (std::int32_t i = child.pivots; i < child.rows; ++i)
+      f(static_cast<std::size_t>(first + positions[i - child.pivots]), child.vector + i);
+  }
+}
+
+void find_sources(FrontPlan& plan) {
+  if (plan.vector_entries > std::numeric_limits<std::int32_t>::max()) {
+    throw Error("the fronts have " + std::to_string(plan.vector_entries) +
+                " rows, more than the 2^31 - 1 that a GPU substitutes for");
+  }
+  const auto entries = static_cast<std::size_t>(plan.vector_entries);
+  std::vector<std::int32_t>::size_type count = plan.fronts.size();
+  auto& [begin, elements] = plan.sources;
+  begin.resize(entries + 1);
+  std::fill(begin.begin(), begin.end(), 0);
+#pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 256)
+  for (std::size_t s = 0; s < count; ++s)
+    for_each_source(plan, s, [&](std::size_t element, std::int64_t) { ++begin[element + 1]; });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  elements.resize(static_cast<std::size_t>(begin.back()));
+#pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 256)
+  for (std::size_t s = 0; s < count; ++s) {
+    std::vector<std::int32_t> next(begin.begin() + plan.fronts[s].vector,
+                                   begin.begin() + plan.fronts[s].vector + plan.fronts[s].rows);
+    const auto first = static_cast<std::size_t>(plan.fronts[s].vector);
+    for_each_source(plan, s, [&](std::size_t element, std::int64_t source) {
+      elements[static_cast<std::size_t>(next[element - first]++)] = static_cast<std::int32_t>(source);
+    });
   }
 }
 
@@ -125,6 +169,7 @@ void append_backward(const FrontPlan& plan, std::vector<SubstitutionTask>& tasks
 
 void plan_substitution(FrontPlan& plan) {
   place_counters(plan);
+  find_sources(plan);
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     append_forward(plan, plan.forward, plan.levels[l]);
     append_backward(plan, plan.backward, plan.levels[plan.levels.size() - 1 - l]);

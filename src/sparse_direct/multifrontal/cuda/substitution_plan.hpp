@@ -6,8 +6,9 @@
 
 namespace echelon::sparse_direct::gpu {
 
-/// Lists the tasks of the forward and the backward substitution of a plan whose levels are known, and places
-/// the counters by which they wait for each other. O(fronts + tasks) time.
+/// Lists the tasks of the forward and the backward substitution of a plan whose levels are known, places the
+/// counters by which they wait for each other, and finds the sources of contributions. O(rows of all fronts)
+/// time. Throws Error if these are more than 2^31 - 1.
 void plan_substitution(FrontPlan& plan);
 
 }  // namespace echelon::sparse_direct::gpu

@@ -19,8 +19,10 @@ class SmallFront {
   static constexpr int together = (slots == 1   ? 16
                                    : slots == 2 ? 8
                                    : slots == 3 ? 4
-                                                : 3) /
+                                                : 2) /
                                   (is_complex<T> ? 2 : 1);
+  /// Contributions to a row whose places are loaded before the children have finished.
+  static constexpr int early_contributions = slots == 1 ? 4 : slots == 2 ? 2 : 1;
 
  public:
   __device__ SmallFront(const SubstitutionArrays<T>& arrays, int place, SubstitutionKind kind, T* scratch)
@@ -33,11 +35,19 @@ class SmallFront {
         scratch_(scratch) {}
 
   __device__ __forceinline__ void forward() const {
+    T scale[slots];
+    T e[together][slots];
+    load_reciprocals(scale);
+    load_below(0, e);
     T v[slots];
     gather(v);
+    for (int first = 0; first < front_.pivots; first += together) {
+      if (first > 0) load_below(first, e);
 #pragma unroll
-    for (int k = 0; k < slots; ++k) {
-      if (k * warp_size < front_.pivots) solve_forward(k, v);
+      for (int u = 0; u < together; ++u) {
+        if (first + u >= front_.pivots) break;
+        eliminate(first + u, scale, e[u], v);
+      }
     }
 #pragma unroll
     for (int j = 0; j < slots; ++j) {
@@ -55,11 +65,18 @@ class SmallFront {
   }
 
   __device__ __forceinline__ void backward() const {
+    T scale[slots];
+    load_reciprocals(scale);
     T v[slots];
     subtract_border(v);
+    for (int last = front_.pivots - 1; last >= 0; last -= together) {
+      T e[together][slots];
+      load_above(last, e);
 #pragma unroll
-    for (int k = slots - 1; k >= 0; --k) {
-      if (k * warp_size < front_.pivots) solve_backward(k, v);
+      for (int u = 0; u < together; ++u) {
+        if (last - u < 0) break;
+        eliminate(last - u, scale, e[u], v);
+      }
     }
     store_solution(v);
     if (front_.child_begin == front_.child_end) return;
@@ -78,129 +95,81 @@ class SmallFront {
     return i < front_.pivots ? triangle_(i, c)
                              : border_.elements[i - front_.pivots + std::int64_t{c} * border_.leading];
   }
-  /// End of the pivots of slot k.
-  __device__ int end(int k) const {
-    return min(front_.pivots, (k + 1) * warp_size);
+  __device__ __forceinline__ void load_reciprocals(T (&scale)[slots]) const {
+#pragma unroll
+    for (int j = 0; j < slots; ++j) {
+      const bool is_one = unit_diagonal_ || row(j) >= front_.pivots;
+      scale[j] = is_one ? T{1} : T{1} / triangle_(row(j), row(j));
+    }
   }
-  __device__ __forceinline__ T reciprocal(int k) const {
-    if (unit_diagonal_ || row(k) >= front_.pivots) return T{1};
-    return T{1} / triangle_(row(k), row(k));
+  /// Elements below the diagonal in columns first, first + 1, ...; zero outside the front.
+  __device__ __forceinline__ void load_below(int first, T (&e)[together][slots]) const {
+#pragma unroll
+    for (int u = 0; u < together; ++u) {
+#pragma unroll
+      for (int j = 0; j < slots; ++j) {
+        const bool below = first + u < front_.pivots && row(j) > first + u && row(j) < front_.rows;
+        e[u][j] = below ? element(row(j), first + u) : T{};
+      }
+    }
+  }
+  /// Elements above the diagonal in columns last, last - 1, ...; zero outside the front.
+  __device__ __forceinline__ void load_above(int last, T (&e)[together][slots]) const {
+#pragma unroll
+    for (int u = 0; u < together; ++u) {
+#pragma unroll
+      for (int j = 0; j < slots; ++j) e[u][j] = row(j) < last - u ? triangle_(row(j), last - u) : T{};
+    }
   }
 
   /// Computes v = the right-hand side at the pivots, after row exchanges if `exchange` is set, plus the
   /// children's contributions.
   __device__ __forceinline__ void gather(T (&v)[slots]) const {
-    for (int i = lane_id(); i < front_.rows; i += warp_size) {
-      scratch_[place(i)] = i < front_.pivots ? arrays_.x[front_.first + i] : T{};
+    ContributionSum<T, early_contributions> contributions[slots];
+#pragma unroll
+    for (int j = 0; j < slots; ++j) {
+      v[j] = row(j) < front_.pivots ? arrays_.x[front_.first + row(j)] : T{};
+      contributions[j].prepare(arrays_, front_, row(j));
+    }
+    const bool waits = front_.child_begin < front_.child_end;
+    if (waits && lane_id() == 0) {
+      await_count(arrays_.counters + front_.counters + FrontCounters::contributions,
+                  static_cast<unsigned>(front_.awaited_contributions));
     }
     __syncwarp();
-    if (front_.child_begin < front_.child_end) add_contributions();
+#pragma unroll
+    for (int j = 0; j < slots; ++j) contributions[j].add(arrays_, v[j]);
+    if (position_ == nullptr) return;
+#pragma unroll
+    for (int j = 0; j < slots; ++j) {
+      if (row(j) < front_.rows) scratch_[place(row(j))] = v[j];
+    }
+    __syncwarp();
 #pragma unroll
     for (int j = 0; j < slots; ++j) v[j] = row(j) < front_.rows ? scratch_[row(j)] : T{};
   }
 
-  /// Adds the children's contributions; lane l reads the place of that of the l-th of 32 children.
-  __device__ void add_contributions() const {
-    bool waits = true;
-    for (int first = front_.child_begin; first < front_.child_end; first += warp_size) {
-      const int child = arrays_.children[min(first + lane_id(), front_.child_end - 1)];
-      const Contribution own(arrays_.fronts[child]);
-      if (waits && lane_id() == 0) {
-        await_count(arrays_.counters + front_.counters + FrontCounters::contributions,
-                    static_cast<unsigned>(front_.awaited_contributions));
-      }
-      waits = false;
-      __syncwarp();
-      const int children = min(warp_size, front_.child_end - first);
-      for (int k = 0; k < children; k += contributions_together) add_contributions(own, k, children);
-    }
-  }
-
-  /// Adds the contributions of children begin, begin + 1, ... of those that lanes hold; they are loaded
-  /// together.
-  __device__ __forceinline__ void add_contributions(const Contribution& own, int begin, int children) const {
-    const T* values[contributions_together];
-    const std::int32_t* rows[contributions_together];
-    int count[contributions_together];
-    int longest = 0;
+  /// Solves for pivot c, and subtracts the product with its column e.
+  __device__ __forceinline__ void eliminate(int c, const T (&scale)[slots], const T (&e)[slots],
+                                            T (&v)[slots]) const {
+    T own{};  // of the slot of c
 #pragma unroll
-    for (int k = 0; k < contributions_together; ++k) {
-      values[k] = arrays_.V + __shfl_sync(full_warp, own.vector, (begin + k) % warp_size);
-      rows[k] = arrays_.relative + __shfl_sync(full_warp, own.relative, (begin + k) % warp_size);
-      count[k] = begin + k < children ? __shfl_sync(full_warp, own.count, begin + k) : 0;
-      longest = max(longest, count[k]);
-    }
-    for (int first = 0; first < longest; first += warp_size) {
-      const int i = first + lane_id();
-      int places[contributions_together];
-      T elements[contributions_together];
-#pragma unroll
-      for (int k = 0; k < contributions_together; ++k) {
-        places[k] = i < count[k] ? place(rows[k][i]) : -1;
-        elements[k] = i < count[k] ? values[k][i] : T{};
-      }
-#pragma unroll
-      for (int k = 0; k < contributions_together; ++k) {
-        if (places[k] >= 0) scratch_[places[k]] += elements[k];
-        __syncwarp();
-      }
-    }
-  }
-
-  /// Eliminates the pivots of slot k from the rows below them.
-  __device__ __forceinline__ void solve_forward(int k, T (&v)[slots]) const {
-    const T scale = reciprocal(k);
-    const int last = end(k);
-    for (int first = k * warp_size; first < last; first += together) {
-      T e[together][slots];
-#pragma unroll
-      for (int u = 0; u < together; ++u) {
-#pragma unroll
-        for (int j = 0; j < slots; ++j) {
-          const bool below = first + u < last && row(j) > first + u && row(j) < front_.rows;
-          e[u][j] = below ? element(row(j), first + u) : T{};
-        }
-      }
-#pragma unroll
-      for (int u = 0; u < together; ++u) {
-        if (first + u >= last) break;
-        eliminate(k, first + u, scale, e[u], v);
-      }
-    }
-  }
-
-  /// Eliminates the pivots of slot k from those before them.
-  __device__ __forceinline__ void solve_backward(int k, T (&v)[slots]) const {
-    const T scale = reciprocal(k);
-    const int begin = k * warp_size;
-    for (int last = end(k) - 1; last >= begin; last -= together) {
-      T e[together][slots];
-#pragma unroll
-      for (int u = 0; u < together; ++u) {
-#pragma unroll
-        for (int j = 0; j < slots; ++j) {
-          const bool before = last - u >= begin && row(j) < last - u;
-          e[u][j] = before ? triangle_(row(j), last - u) : T{};
-        }
-      }
-#pragma unroll
-      for (int u = 0; u < together; ++u) {
-        if (last - u < begin) break;
-        eliminate(k, last - u, scale, e[u], v);
-      }
-    }
-  }
-
-  /// Solves for pivot c of slot k, and subtracts the product with its column e.
-  __device__ __forceinline__ void eliminate(int k, int c, T scale, const T (&e)[slots], T (&v)[slots]) const {
-    T own{};  // v[k], with k a constant in the unrolled loops of the callers
-#pragma unroll
-    for (int j = 0; j < slots; ++j) own = j == k ? v[j] : own;
-    own *= scale;
-    const T solved = LogicalWarp<>::shuffle(own, c - k * warp_size);
+    for (int j = 0; j < slots; ++j) own = j == c / warp_size ? v[j] * scale[j] : own;
+    const T solved = LogicalWarp<>::shuffle(own, c % warp_size);
 #pragma unroll
     for (int j = 0; j < slots; ++j) {
       v[j] = row(j) == c ? solved : v[j] - e[j] * solved;
+    }
+  }
+
+  /// Elements of the border in columns first, first + 1, ..., those of the last one for columns after it.
+  __device__ __forceinline__ void load_border(int first, T (&e)[together][slots]) const {
+#pragma unroll
+    for (int u = 0; u < together; ++u) {
+      const T* const column =
+          border_.elements + std::int64_t{min(first + u, front_.pivots - 1)} * border_.leading;
+#pragma unroll
+      for (int j = 0; j < slots; ++j) e[u][j] = row(j) < front_.rows - front_.pivots ? column[row(j)] : T{};
     }
   }
 
@@ -213,7 +182,9 @@ class SmallFront {
       rows[j] = row(j) < count ? arrays_.border_rows[front_.border + row(j)] : 0;
       v[j] = row(j) < front_.pivots ? arrays_.y[front_.first + row(j)] : T{};
     }
-    if (count == 0) return;
+    if (count == 0 || front_.pivots == 0) return;
+    T e[together][slots];
+    load_border(0, e);
     if (lane_id() == 0) {
       await_count(arrays_.counters + front_.parent_counters + FrontCounters::solved,
                   static_cast<unsigned>(front_.awaited_solutions));
@@ -223,20 +194,13 @@ class SmallFront {
 #pragma unroll
     for (int j = 0; j < slots; ++j) x[j] = row(j) < count ? arrays_.x[rows[j]] : T{};
     for (int first = 0; first < front_.pivots; first += together) {
-      T sums[together];
+      if (first > 0) load_border(first, e);
 #pragma unroll
       for (int u = 0; u < together; ++u) {
-        const T* const column =
-            border_.elements + std::int64_t{min(first + u, front_.pivots - 1)} * border_.leading;
-        sums[u] = T{};
+        T product{};
 #pragma unroll
-        for (int j = 0; j < slots; ++j) {
-          if (row(j) < count) multiply_add(sums[u], column[row(j)], x[j]);
-        }
-      }
-#pragma unroll
-      for (int u = 0; u < together; ++u) {
-        const T sum = LogicalWarp<>::all_reduce(sums[u], Plus());
+        for (int j = 0; j < slots; ++j) multiply_add(product, e[u][j], x[j]);
+        const T sum = LogicalWarp<>::all_reduce(product, Plus());
 #pragma unroll
         for (int j = 0; j < slots; ++j) {
           if (row(j) == first + u && first + u < front_.pivots) v[j] -= sum;
