@@ -359,23 +359,15 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   }
 
   VectorFacts accurate_residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
-    if (A.is_operator()) return residual(A, b, x, r);
-    if (const Csr<T>* csr = A.csr()) {
-      backend_.for_each(csr->rows(), with_fma(DoubledResidualOfRow<T>{csr->row_offsets().data(),
-                                                                      csr->column_indices().data(),
-                                                                      csr->values().data(), b, x, r}));
-      return vector(A.rows(), r);
-    }
-    // Each thread of a GPU has one row, so that neighbouring threads read neighbouring elements; a tile on
-    // the host covers whole cache lines of each column.
-    constexpr int height = B::on_host ? 32 : 1;
-    const DenseView<const T>& a = A.dense();
-    const bool by_column = a.layout() == Layout::column_major;
-    for_each_tile(backend_, (a.rows() + height - 1) / height,
-                  with_fma(DoubledResidualOfTile<height, T>{a.data(), a.rows(), a.columns(),
-                                                            by_column ? 1 : a.leading(),
-                                                            by_column ? a.leading() : 1, b, x, r}));
+    form_accurate_residual(A, b, x, r);
     return vector(A.rows(), r);
+  }
+  AnswerFacts accurate_answer(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
+    form_accurate_residual(A, b, x, r);
+    if (A.rows() != A.columns()) return {vector(A.columns(), x), vector(A.rows(), r)};
+    const T* const both[] = {x, r};
+    const std::vector<VectorFacts> found = vectors(A.rows(), both);
+    return {found[0], found[1]};
   }
 
   SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
@@ -410,17 +402,27 @@ class BackendResidualCheck final : public ResidualCheck<T> {
 
   std::vector<VectorFacts> residuals(const MatrixRef<T>& A, const MultiVector<const T>& b,
                                      const MultiVector<const T>& x, const MultiVector<T>& r) override {
-    if (A.is_sparse() && !A.device().on_host()) {
-      for_column_products(backend_, *A.csr(), r.columns(), [&](int c) {
-        return VectorProduct{x[c], PutResidual<T>{b[c], r[c]}};
-      });
+    subtract_products(A, b, x, r);
+    return vectors(A.rows(), pointers(r));
+  }
+  std::vector<AnswerFacts> answers(const MatrixRef<T>& A, const MultiVector<const T>& b,
+                                   const MultiVector<const T>& x, const MultiVector<T>& r) override {
+    subtract_products(A, b, x, r);
+    std::vector<const T*> both = pointers(r);
+    const std::vector<const T*> of_x = pointers(x);
+    std::vector<VectorFacts> found;
+    if (A.rows() == A.columns()) {
+      both.insert(both.end(), of_x.begin(), of_x.end());
+      found = vectors(A.rows(), both);
     } else {
-      for (int c = 0; c < r.columns(); ++c) subtract_product(A, b[c], x[c], r[c]);
+      found = vectors(A.rows(), both);
+      const std::vector<VectorFacts> facts_of_x = vectors(A.columns(), of_x);
+      found.insert(found.end(), facts_of_x.begin(), facts_of_x.end());
     }
-    std::vector<const T*> vectors_of_r;
-    vectors_of_r.reserve(static_cast<std::size_t>(r.columns()));
-    for (int c = 0; c < r.columns(); ++c) vectors_of_r.push_back(r[c]);
-    return vectors(A.rows(), vectors_of_r);
+    std::vector<AnswerFacts> result;
+    const std::size_t columns = of_x.size();
+    for (std::size_t c = 0; c < columns; ++c) result.push_back({found[columns + c], found[c]});
+    return result;
   }
 
   Contraction contraction(const MatrixRef<T>& A, T* v, T* product,
@@ -445,7 +447,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     // Products in twice the precision have the same bits on every device.
     const auto multiply_by_minus_a = [&](const T* x, T* y) {
       backend_.fill(A.rows(), T{0}, y);
-      accurate_residual(A, y, x, y);
+      form_accurate_residual(A, y, x, y);
     };
     return measure_contraction(backend_, A.rows(), scale.data(), v, product, &matrix_.data()->sums.largest,
                                multiply_by_minus_a, add);
@@ -528,6 +530,44 @@ class BackendResidualCheck final : public ResidualCheck<T> {
       result.row = found.nonfinite;
     }
     return result;
+  }
+
+  void form_accurate_residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) {
+    if (A.is_operator()) return subtract_product(A, b, x, r);
+    if (const Csr<T>* csr = A.csr()) {
+      backend_.for_each(csr->rows(), with_fma(DoubledResidualOfRow<T>{csr->row_offsets().data(),
+                                                                      csr->column_indices().data(),
+                                                                      csr->values().data(), b, x, r}));
+      return;
+    }
+    // Each thread of a GPU has one row, so that neighbouring threads read neighbouring elements; a tile on
+    // the host covers whole cache lines of each column.
+    constexpr int height = B::on_host ? 32 : 1;
+    const DenseView<const T>& a = A.dense();
+    const bool by_column = a.layout() == Layout::column_major;
+    for_each_tile(backend_, (a.rows() + height - 1) / height,
+                  with_fma(DoubledResidualOfTile<height, T>{a.data(), a.rows(), a.columns(),
+                                                            by_column ? 1 : a.leading(),
+                                                            by_column ? a.leading() : 1, b, x, r}));
+  }
+
+  template <class U>
+  static std::vector<const T*> pointers(const MultiVector<U>& V) {
+    std::vector<const T*> result;
+    result.reserve(static_cast<std::size_t>(V.columns()));
+    for (int c = 0; c < V.columns(); ++c) result.push_back(V[c]);
+    return result;
+  }
+
+  void subtract_products(const MatrixRef<T>& A, const MultiVector<const T>& b, const MultiVector<const T>& x,
+                         const MultiVector<T>& r) {
+    if (A.is_sparse() && !A.device().on_host()) {
+      for_column_products(backend_, *A.csr(), r.columns(), [&](int c) {
+        return VectorProduct{x[c], PutResidual<T>{b[c], r[c]}};
+      });
+    } else {
+      for (int c = 0; c < r.columns(); ++c) subtract_product(A, b[c], x[c], r[c]);
+    }
   }
 
   void subtract_product(const MatrixRef<T>& A, const T* b, const T* x, T* r) {

@@ -40,6 +40,10 @@ struct SolutionFacts {
   VectorFacts right, answer, residual;
 };
 
+struct AnswerFacts {
+  VectorFacts answer, residual;
+};
+
 template <class T>
 class ResidualCheck {
  public:
@@ -59,6 +63,8 @@ class ResidualCheck {
   /// error is that bound: r is never zero or small because rounding errors hide it. Takes some 2 to 10 times
   /// as long as residual().
   virtual VectorFacts accurate_residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
+  /// accurate_residual() and the facts of x, which arrive together where A is square.
+  virtual AnswerFacts accurate_answer(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
   /// r = b - A x, and the facts of b, x and r, with a single synchronisation.
   virtual SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
   /// vector() of each x. On a GPU, which takes longer to wait for a result than to compute it, the facts of
@@ -67,6 +73,9 @@ class ResidualCheck {
   /// residual() of each column, with the bits that it has alone. A GPU reads A once for eight columns.
   virtual std::vector<VectorFacts> residuals(const MatrixRef<T>& A, const MultiVector<const T>& b,
                                              const MultiVector<const T>& x, const MultiVector<T>& r) = 0;
+  /// residuals() and the facts of each x, which arrive together where A is square.
+  virtual std::vector<AnswerFacts> answers(const MatrixRef<T>& A, const MultiVector<const T>& b,
+                                           const MultiVector<const T>& x, const MultiVector<T>& r) = 0;
   /// measure_contraction() with `v` and `product` of n elements, where the scales of columns are the powers
   /// of two that make their largest elements about 1 after such a scaling of the rows. `add(product, v)`
   /// queues v = v + C product for product = -A v. Transposes a sparse A. Waits.

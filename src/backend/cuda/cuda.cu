@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
+#include "backend/cuda/owned.cuh"
 
 #include <echelon/error.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace echelon {
@@ -63,6 +65,26 @@ const Device& checked(const Device& device) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Page-locked memory of a thread, from which copies need no staging by the driver.
+constexpr std::size_t pinned_bytes = 4096;
+void* pinned_memory() {
+  thread_local const Owned<void*, cudaFreeHost> memory = make_owned<Owned<void*, cudaFreeHost>>(
+      [](void** pointer) { return cudaHostAlloc(pointer, pinned_bytes, cudaHostAllocPortable); });
+  return memory.get();
+}
+
+}  // namespace
+
+void Cuda::read_bytes(const void* source, void* target, std::size_t bytes) {
+  const CurrentDevice current(device_.id());
+  void* const staged = bytes <= pinned_bytes ? pinned_memory() : target;
+  check(cudaMemcpyAsync(staged, source, bytes, cudaMemcpyDeviceToHost, stream()));
+  wait_for_stream();
+  if (staged != target) std::memcpy(target, staged, bytes);
+}
 
 Cuda::Cuda(const Device& device) : device_(checked(device)), max_blocks_(grid_limit(device.id())) {}
 

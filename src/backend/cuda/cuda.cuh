@@ -304,9 +304,7 @@ class Cuda {
   template <class V>
   V read(const V* source) {
     V value;
-    const CurrentDevice current(device_.id());
-    check(cudaMemcpyAsync(&value, source, sizeof(V), cudaMemcpyDeviceToHost, stream()));
-    wait_for_stream();
+    read_bytes(source, &value, sizeof(V));
     return value;
   }
   template <class V>
@@ -336,6 +334,9 @@ class Cuda {
   }
 
  private:
+  /// Copies to the host, and waits.
+  void read_bytes(const void* source, void* target, std::size_t bytes);
+
   struct DestroyBlas {
     void operator()(cublasContext* handle) const;
   };

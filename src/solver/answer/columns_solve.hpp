@@ -273,10 +273,9 @@ class ColumnsSolve {
       for (std::size_t j = 0; j < jobs_.size(); ++j) add_unscaling_error(B, X, j);
       return;
     }
-    const std::vector<VectorFacts> x = inspect_columns(X);
-    const std::vector<VectorFacts> r = inspect_residuals(B, X);
+    const std::vector<AnswerFacts> found = inspect_answers(B, X);
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      columns_.push_back({.x = x[j], .r = r[j], .error = 1, .correction = 0});
+      columns_.push_back({.x = found[j].answer, .r = found[j].residual, .error = 1, .correction = 0});
       if (!jobs_[j].exact && is_residual_of_rounding(j))
         columns_[j].r = accurate_residual(B, X.column(column_number(j)), j);
     }
@@ -311,12 +310,16 @@ class ColumnsSolve {
     return norm > 0 ? std::ldexp(smallest, -scaling_.unscaling(j)) / norm : 0;
   }
 
-  /// Facts of the residual of each column, those of a zero one where the answer is exact.
-  std::vector<VectorFacts> inspect_residuals(DenseView<const T> B, DenseView<const T> X) {
-    std::vector<VectorFacts> facts(jobs_.size());
+  /// Facts of each x and of its residual, those of a zero one where the answer is exact.
+  std::vector<AnswerFacts> inspect_answers(DenseView<const T> B, DenseView<const T> X) {
+    std::vector<AnswerFacts> facts(jobs_.size());
     std::vector<std::size_t> numbers;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      if (!jobs_[j].exact) numbers.push_back(j);
+      if (jobs_[j].exact) {
+        facts[j].answer = check_.vector(X.rows(), X.column(column_number(j)));
+      } else {
+        numbers.push_back(j);
+      }
     }
     own_.fit_residuals(B);
     const auto together = static_cast<std::size_t>(own_.residuals.columns());
@@ -330,7 +333,7 @@ class ColumnsSolve {
       }
       const DenseView<T> memory = own_.residuals.view();
       const MultiVector<T> r(memory.data(), memory.rows(), memory.leading(), x.columns());
-      const std::vector<VectorFacts> found = check_.residuals(state_.matrix, b, x, r);
+      const std::vector<AnswerFacts> found = check_.answers(state_.matrix, b, x, r);
       for (std::size_t k = first; k < end; ++k) facts[numbers[k]] = found[k - first];
     }
     return facts;

@@ -145,8 +145,8 @@ class ErrorMeasurement {
     std::vector<Job> jobs;
     const Control quiet;
     for (std::int64_t j = 0; j < k; ++j) {
-      columns.push_back({check_.vector(n, X.column(j)),
-                         check_.accurate_residual(A_, B.column(j), X.column(j), R.column(j))});
+      const AnswerFacts found = check_.accurate_answer(A_, B.column(j), X.column(j), R.column(j));
+      columns.push_back({found.answer, found.residual});
       jobs.push_back(job(j, columns.back().r, quiet));
       if (project_) project_(R.column(j));
     }

@@ -61,16 +61,24 @@ void refine(std::int64_t max_steps, const RefinementViews<T>& views, Policy& pol
 /// Progress of the refinement of one column, in the backend's memory.
 struct RefinementState {
   double residual = 0;        ///< ||b - A x||_inf
+  double solution = 0;        ///< ||x||_inf at the beginning, if it was asked for
   std::int32_t running = 0;   ///< further steps may change x
   std::int32_t accepted = 0;  ///< the last candidate is better than x
 };
 
 namespace refinement_detail {
 
+struct TakeSolution {
+  RefinementState* state;
+  ECHELON_ANYWHERE void operator()(Largest x) const { state->solution = x.value; }
+};
+
 struct Begin {
   RefinementState* state;
   ECHELON_ANYWHERE void operator()(Largest residual) const {
-    *state = {residual.value, residual.value > 0, 0};
+    state->residual = residual.value;
+    state->running = residual.value > 0;
+    state->accepted = 0;
   }
 };
 
@@ -151,13 +159,15 @@ class SmallerResidual {
   void begin(const RefinementViews<T>& views) {
     form_residual_(views.solution, views.residual);
     for (const std::int64_t j : columns_) {
-      const double limit = negligible_ ? negligible_(j, norm(j, views.solution)) : 0;
-      if constexpr (decision == Decision::queued) {
-        measure(j, views.residual, refinement_detail::Begin{states_ + j});
-      } else {
-        const double residual = norm(j, views.residual);
-        running_[static_cast<std::size_t>(j)] = residual > limit;
-        if (!(residual > limit)) backend_.write(RefinementState{residual, 0, 0}, states_ + j);
+      if (negligible_) measure(j, views.solution, refinement_detail::TakeSolution{states_ + j});
+      measure(j, views.residual, refinement_detail::Begin{states_ + j});
+      if constexpr (decision == Decision::on_host) {
+        RefinementState state = backend_.read(states_ + j);
+        const double limit = negligible_ ? negligible_(j, state.solution) : 0;
+        const bool runs = state.residual > limit;
+        running_[static_cast<std::size_t>(j)] = runs;
+        state.running = 0;
+        if (!runs && columns_.size() > 1) backend_.write(state, states_ + j);
       }
     }
   }
@@ -200,12 +210,6 @@ class SmallerResidual {
   template <class Finish>
   void measure(std::int64_t j, const DenseView<T>& V, const Finish& finish) {
     backend_.reduce(V.rows(), LargestMagnitude<const T*>{V.column(j)}, finish);
-  }
-
-  /// The norm of a column of V, which the state then has as that of a residual. Waits.
-  double norm(std::int64_t j, const DenseView<T>& V) {
-    measure(j, V, refinement_detail::Begin{states_ + j});
-    return backend_.read(states_ + j).residual;
   }
 
   void take(std::int64_t j, const RefinementState& state, const RefinementViews<T>& views) {
