@@ -25,6 +25,9 @@ std::vector<Option<BandedLuOptions>> BandedLuOptions::table() {
            {0, 10}},
           {"condition", +[](BandedLuOptions& o) -> bool& { return o.condition; },
            "estimate the condition number in every set-up, for at most 12 substitutions"},
+          {"condition_of_updates", +[](BandedLuOptions& o) -> bool& { return o.condition_of_updates; },
+           "estimate the condition number in every update of values, too, and not by the change of the "
+           "pivots"},
           {"partitions",
            +[](BandedLuOptions& o) -> std::int64_t& { return o.partitions; },
            "partitions that are eliminated independently; 0: as many as suit the device",

@@ -34,6 +34,8 @@ struct ECHELON_API BandedLuOptions {
   std::int64_t refine = 1;
   /// Estimate the condition number in every set-up: at most 12 substitutions.
   bool condition = true;
+  /// Estimate it in every update of values, too, and not by the change of the pivots.
+  bool condition_of_updates = false;
   /// Number of partitions that are eliminated independently; 0: as many as suit the device. The bits of the
   /// answer depend on this number, but not on the number of threads.
   std::int64_t partitions = 0;

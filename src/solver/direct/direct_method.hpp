@@ -86,6 +86,7 @@ class TransposedMethod final : public SolverImplementation<T> {
 /// F is a direct::Factorization. It may also have
 ///   make_workspace(backend)        memory of a solve in progress, with bytes();
 ///   clear()                        releases the last factors, before a set-up;
+///   reciprocal_condition(context)  1 / condition number, where an estimate is not always needed;
 ///   conclude(context, outcome)     the set-up's Factored, after factor() was ok and the condition is known;
 ///   replacement()                  what solves in place of the factors, with solve(transpose, rhs, X, jobs)
 ///                                  and apply(R, Z); null as long as the factors do;
@@ -451,7 +452,7 @@ class DirectMethod : public SolverImplementation<T> {
   Outcome conclude(const direct::FactorContext<B, T>& context, direct::Factored factored) {
     if (!factored.host_reason && factored.outcome.ok()) {
       if (assesses_condition()) {
-        const Outcome assessed = assess_condition<T>(estimate_condition());
+        const Outcome assessed = assess_condition<T>(reciprocal_condition(context));
         factored.outcome.status = assessed.status;
         factored.outcome.message = assessed.message;
         factored.outcome.reciprocal_condition = assessed.reciprocal_condition;
@@ -476,6 +477,11 @@ class DirectMethod : public SolverImplementation<T> {
     return condition_;
   }
 
+  [[nodiscard]] double reciprocal_condition(const direct::FactorContext<B, T>& context) {
+    if constexpr (requires { factorization_.reciprocal_condition(context); })
+      return factorization_.reciprocal_condition(context);
+    return context.reciprocal_condition();
+  }
   /// 1 / condition number of the scaled matrix, by a few substitutions. Waits.
   [[nodiscard]] double estimate_condition() {
     B& backend = *backend_;

@@ -3,15 +3,18 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "backend/store.hpp"
 #include "linalg/vector/functors.hpp"
 #include "sparse_direct/banded/nodes.hpp"
 #include "sparse_direct/banded/partition_rule.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/array.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace echelon::banded {
@@ -30,6 +33,31 @@ struct FactsOfNode {
   const NodeFacts* nodes;
   ECHELON_ANYWHERE BandFacts operator()(std::int64_t i) const {
     return {nodes[i].largest, {nodes[i].zero_column < 0 ? FirstIndex::none : nodes[i].zero_column}};
+  }
+};
+
+/// Smallest and largest magnitudes of the reciprocals of pivots.
+struct ReciprocalPivots {
+  double smallest = std::numeric_limits<double>::infinity();
+  double largest = 0;
+  friend ECHELON_ANYWHERE ReciprocalPivots combine(ReciprocalPivots a, ReciprocalPivots b) {
+    return {a.smallest < b.smallest ? a.smallest : b.smallest, a.largest > b.largest ? a.largest : b.largest};
+  }
+};
+
+/// Those of node i.
+template <class T>
+struct ReciprocalPivotsOfNode {
+  const BandNode* nodes;
+  const T* upper;
+  ECHELON_ANYWHERE ReciprocalPivots operator()(std::int64_t i) const {
+    const BandNode& node = nodes[i];
+    ReciprocalPivots range;
+    for (std::int64_t step = 0; step < node.steps; ++step) {
+      const auto reciprocal = static_cast<double>(magnitude(upper[node.upper_offset + step * node.width()]));
+      range = combine(range, {reciprocal, reciprocal});
+    }
+    return range;
   }
 };
 
@@ -125,6 +153,15 @@ class BandFactorizationOn {
     rhs.block_rows = plan_.block_rows;
     backend.fill(workspace.sums.size(), T{}, workspace.sums.data());
     substitute(backend, SubstitutionPass::transposed_forward, SubstitutionPass::transposed_backward, rhs);
+  }
+
+  /// The smallest pivot of the first matrix relative to the largest. O(n). Waits.
+  [[nodiscard]] double pivot_ratio(B& backend) const {
+    Array<ReciprocalPivots> range(device_, 1);
+    backend.reduce(nodes_.size(), ReciprocalPivotsOfNode<T>{nodes_.data(), upper_.data()},
+                   Store<ReciprocalPivots>{range.data()});
+    const ReciprocalPivots found = backend.read(range.data());
+    return found.smallest / found.largest;
   }
 
   /// Determinant of the first matrix, which has a pivot in every column. O(n); on a GPU after the factors are

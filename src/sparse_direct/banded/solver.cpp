@@ -13,7 +13,9 @@
 #include "sparse_direct/banded/rank.hpp"
 #include "sparse_direct/banded/sparse_lu_system.hpp"
 #include "sparse_direct/banded/tridiagonal.hpp"
+#include "sparse_direct/multifrontal/updated_condition.hpp"
 #include "support/hash.hpp"
+#include "support/machine_epsilon.hpp"
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>
@@ -32,6 +34,7 @@ namespace echelon {
 namespace {
 
 using namespace banded;
+using sparse_direct::UpdatedCondition;
 
 /// Right-hand sides that a solve works on at once.
 constexpr std::int64_t columns_at_once = 8;
@@ -132,6 +135,15 @@ class BandedLuFactorization {
     band_ = BandAssembly<B, T>(backend, csr.rows(), ordered(csr, order_), widths).assemble();
     Outcome outcome = factor_band(context);
     return outcome.ok() ? outcome : complete(std::move(outcome));
+  }
+
+  /// 1 / condition number of the scaled band. By the ratio of the pivots after a change of values, see
+  /// UpdatedCondition.
+  [[nodiscard]] double reciprocal_condition(const Context& context) {
+    if (tridiagonal_) return context.reciprocal_condition();
+    if (!context.same_pattern || options_.condition_of_updates || !failure_.empty()) condition_.forget();
+    return condition_.value(factorization_.pivot_ratio(context.backend), machine_epsilon<T>,
+                            context.reciprocal_condition);
   }
 
   /// Factors by sparse-lu where growth of elements or a zero pivot spoilt the factors, and determines the
@@ -377,6 +389,7 @@ class BandedLuFactorization {
       outcome.statistics.push_back({"levels", factorization_.plan().levels() - 1});
     }
     outcome.statistics.push_back({"pivot_growth", growth_});
+    if (condition_.is_predicted()) outcome.statistics.push_back({"condition_by_pivots", std::int64_t{1}});
   }
 
   /// Computes X = A^-1 V by the factors.
@@ -456,6 +469,7 @@ class BandedLuFactorization {
   bool tridiagonal_ = false;   // has kernels of its own
   std::optional<SparseLuSystem<T>> sparse_lu_;  // solves in place of the factors
   BandFactorizationOn<B, T> factorization_;
+  UpdatedCondition condition_;
   double growth_ = 0;
   std::string failure_;  // of factors that are not accurate or not complete
 };

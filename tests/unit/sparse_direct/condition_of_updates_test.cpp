@@ -16,7 +16,8 @@
 namespace echelon::test {
 namespace {
 
-const std::vector<std::string> methods_with_updates = {"sparse-cholesky", "sparse-ldlt", "sparse-lu"};
+const std::vector<std::string> methods_with_updates = {"sparse-cholesky", "sparse-ldlt", "sparse-lu",
+                                                       "banded-lu"};
 
 /// A Laplacian of a grid with a random diagonal excess in [1, 2] times `excess`.
 Csr<double> grounded_grid(double excess, unsigned seed) {

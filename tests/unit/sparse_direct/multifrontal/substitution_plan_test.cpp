@@ -106,6 +106,73 @@ TEST(SubstitutionPlan, Grids_EveryTaskOnceAndAfterThoseItWaitsFor) {
   }
 }
 
+/// Each row of the border of a child is a source of its row in the parent, after those of earlier children.
+TEST(SubstitutionPlan, Sources_AreTheBordersOfTheChildren) {
+  for (const std::int32_t side : {3, 40, 90}) {
+    const FrontPlan plan = plan_of(convection_diffusion(side, 0).csr<double>(), FactorKind::lu);
+    std::vector<std::vector<std::int32_t>> expected(static_cast<std::size_t>(plan.vector_entries));
+    for (const Front& front : plan.fronts) {
+      for (std::int32_t c = front.child_begin; c < front.child_end; ++c) {
+        const std::int32_t number = plan.layout.children[static_cast<std::size_t>(c)];
+        const Front& child = plan.fronts[static_cast<std::size_t>(number)];
+        for (std::int32_t i = 0; i < child.rows - child.pivots; ++i) {
+          const std::int32_t row = plan.layout.position_in_parent[static_cast<std::size_t>(child.border + i)];
+          expected[static_cast<std::size_t>(front.vector + row)].push_back(
+              static_cast<std::int32_t>(child.vector) + child.pivots + i);
+        }
+      }
+    }
+    const auto& [begin, elements] = plan.sources;
+    ASSERT_EQ(begin.size(), expected.size() + 1);
+    for (std::size_t e = 0; e < expected.size(); ++e) {
+      const std::vector<std::int32_t> found(elements.begin() + begin[e], elements.begin() + begin[e + 1]);
+      ASSERT_EQ(found, expected[e]) << "element " << e;
+    }
+  }
+}
+
+/// Levels that one kernel factors have small fronts only, and each front awaits its small children and the
+/// fronts of the level before.
+TEST(FrontPlan, Runs_HaveAllLevelsAndCountWhatFrontsAwait) {
+  bool some_joined = false;
+  bool some_alone = false;
+  for (const std::int32_t side : {1, 20, 150}) {
+    const FrontPlan plan = plan_of(convection_diffusion(side, 0).csr<double>(), FactorKind::cholesky);
+    std::int32_t next = 0;
+    for (const LevelRun& run : plan.runs) {
+      ASSERT_EQ(run.begin, next);
+      next = run.end;
+      (run.end - run.begin > 1 ? some_joined : some_alone) = true;
+      for (std::int32_t l = run.begin; l < run.end; ++l) {
+        const FrontLevel& level = plan.levels[static_cast<std::size_t>(l)];
+        EXPECT_TRUE(run.end - run.begin == 1 || level.large_begin == level.large_end);
+        const FrontLevel* const before =
+            l > run.begin ? &plan.levels[static_cast<std::size_t>(l) - 1] : nullptr;
+        for (std::int32_t place = level.small_begin[0]; place < level.large_end; ++place) {
+          const Front& front =
+              plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
+          EXPECT_EQ(front.level, l);
+          EXPECT_EQ(front.awaited_assemblies,
+                    before == nullptr ? 0 : before->large_end - before->small_begin[0]);
+        }
+      }
+    }
+    EXPECT_EQ(next, static_cast<std::int32_t>(plan.levels.size()));
+    std::vector<std::int32_t> small_children(plan.fronts.size(), 0);
+    for (const FrontLevel& level : plan.levels) {
+      for (std::int32_t place = level.small_begin[0]; place < level.large_begin; ++place) {
+        const auto number = static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)]);
+        EXPECT_EQ(plan.fronts[number].parent, plan.layout.tree.parent[number]);
+        if (plan.fronts[number].parent >= 0)
+          ++small_children[static_cast<std::size_t>(plan.fronts[number].parent)];
+      }
+    }
+    for (std::size_t s = 0; s < plan.fronts.size(); ++s)
+      EXPECT_EQ(plan.fronts[s].awaited_children, small_children[s]);
+  }
+  EXPECT_TRUE(some_joined && some_alone);
+}
+
 /// A front with more pivots than an inverse block has, whose tiles wait for each other in their order.
 TEST(SubstitutionPlan, LargeFront_TilesInTheOrderOfTheirSteps) {
   std::vector<Triplet<double>> elements;
