@@ -81,7 +81,8 @@ class Amalgamation {
     const std::int64_t zeros = zeros_[child] + zeros_[s] + added;
     const std::int64_t pivots = pivots_[child] + pivots_[s];
     const std::int64_t front_size = pivots_[child] + front_size_[s];
-    if (added > 0 && !is_cheap(pivots, zeros, trapezoid(pivots, front_size))) return;
+    const bool is_small = front_size <= limits_.front;
+    if (added > 0 && !is_small && !is_cheap(pivots, zeros, trapezoid(pivots, front_size))) return;
     merged_into_[child] = s;
     zeros_[s] = zeros;
     pivots_[s] = pivots;

@@ -10,10 +10,12 @@ namespace echelon::sparse_direct {
 
 /// Rules of relaxed amalgamation. A child is merged into its parent if that stores no zeros, if both have at
 /// most columns[0] columns, or if they have at most columns[k] columns and the zeros stored so far in them
-/// are less than the fraction zeros[k] of their entries; with more columns, less than zeros[3].
+/// are less than the fraction zeros[k] of their entries; with more columns, less than zeros[3]. Whatever the
+/// zeros, it is merged if the front then has at most `front` rows.
 struct AmalgamationLimits {
   std::int32_t columns[3] = {4, 16, 48};
   double zeros[4] = {1.0, 0.8, 0.1, 0.05};
+  std::int32_t front = 0;
   /// Limits without relaxation: supernodes are merged only if no zero is stored.
   [[nodiscard]] static AmalgamationLimits none() { return {{0, 0, 0}, {0, 0, 0, 0}}; }
 };

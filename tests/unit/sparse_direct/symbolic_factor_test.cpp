@@ -169,6 +169,26 @@ TEST(SymbolicFactor, AmalgamationLimits_BoundTheZeros) {
   EXPECT_LT(relaxed.stored_entries, 2 * relaxed.factor_entries);
 }
 
+/// Small fronts are merged whatever zeros that stores, and larger ones only where the other rules say so.
+TEST(SymbolicFactor, FrontLimit_MergesSmallFronts) {
+  for (const PatternStorage& pattern : {path_pattern(5000), grid_pattern(60, 60)}) {
+    AnalysisOptions options;
+    options.ordering.ordering = Ordering::dissection;
+    const SymbolicFactor before = analyze_symmetric(pattern.view(), options);
+    options.amalgamation.front = 48;
+    const SymbolicFactor merged = analyze_symmetric(pattern.view(), options);
+    expect_consistent(pattern.view(), merged);
+    EXPECT_EQ(merged.factor_entries, before.factor_entries);
+    EXPECT_LT(3 * merged.supernodes(), 2 * before.supernodes());
+    EXPECT_LE(merged.stored_entries, 48 * merged.n + before.stored_entries);
+    for (std::int64_t s = 0; s < merged.supernodes(); ++s) {
+      const std::int32_t parent = merged.parent[static_cast<std::size_t>(s)];
+      if (parent < 0) continue;
+      EXPECT_GT(merged.pivots(s) + merged.front_size(parent), 48) << "supernode " << s;
+    }
+  }
+}
+
 TEST(SymbolicFactor, PathOfAMillionRows) {
   constexpr std::int32_t n = 1'000'000;
   const PatternStorage path = path_pattern(n);
