@@ -102,6 +102,11 @@ struct LogicalWarp {
   __device__ static V shuffle(V value, int lane) {
     return shuffle_by(value, [lane](auto part) { return __shfl_sync(mask(), part, lane, lanes); });
   }
+  /// Value of the lane whose number differs from the calling one's in these bits.
+  template <class V>
+  __device__ static V shuffle_xor(V value, int bits) {
+    return shuffle_by(value, [bits](auto part) { return __shfl_xor_sync(mask(), part, bits, lanes); });
+  }
   /// Mask whose bit k is the condition of lane k.
   __device__ static unsigned ballot(bool condition) {
     return (__ballot_sync(mask(), condition) & mask()) >> first();

@@ -19,18 +19,19 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// Amalgamation for a GPU, where a small front takes about as long as a smaller one, and each level of the
-/// tree adds to the time. Up to 65,536 rows, the zeros take little memory.
-AmalgamationLimits limits_for_device(std::int64_t n) {
-  AmalgamationLimits limits;
-  limits.front = n <= 65536 ? 48 : 32;
-  return limits;
-}
-
-AnalysisOptions options_for_device(OrderingOptions ordering, std::int64_t n) {
+AnalysisOptions options_for_device(OrderingOptions ordering) {
   ordering.threads = Device().threads();
   ordering.for_gpu = true;
-  return {.ordering = ordering, .amalgamation = limits_for_device(n)};
+  return {.ordering = ordering};
+}
+
+/// Those of symmetric factors: small fronts are merged, since they take about as long as smaller ones.
+/// Factors of LU have twice as many zeros then, and more pivots that wait for each other, which costs as much
+/// as the levels of the tree that it saves.
+AnalysisOptions options_for_symmetric(const OrderingOptions& ordering) {
+  AnalysisOptions options = options_for_device(ordering);
+  options.amalgamation.front = 32;
+  return options;
 }
 
 /// First row whose diagonal element is not positive, if any; sets scale[i] = 1 / sqrt(a_ii) otherwise.
@@ -58,7 +59,7 @@ DeviceAnalysis<T> analyze_cholesky(const Csr<T>& A, const OrderingOptions& order
     result.outcome = not_positive(*row, "at most its diagonal element, which is not positive");
     return result;
   }
-  result.tree = analyze_symmetric(A, options_for_device(ordering, A.rows()));
+  result.tree = analyze_symmetric(A, options_for_symmetric(ordering));
   result.row_scale = result.column_scale = powers_of_two<Real<T>>(scale);
   return result;
 }
@@ -79,7 +80,7 @@ DeviceAnalysis<T> analyze_ldlt(const Csr<T>& A, const OrderingOptions& ordering)
     result.outcome = rank_deficient("A", A.rows(), matching.structural_rank, matching.unmatched_rows, true);
     return result;
   }
-  AnalysisOptions options = options_for_device(ordering, A.rows());
+  AnalysisOptions options = options_for_symmetric(ordering);
   options.partner = matching.partner;
   result.tree = analyze_symmetric(A, options);
   result.row_scale = result.column_scale = powers_of_two<Real<T>>(matching.scale);
@@ -97,7 +98,7 @@ DeviceAnalysis<T> analyze_lu(const Csr<T>& A, const OrderingOptions& ordering) {
     return result;
   }
   const PatternStorage pattern = symmetrized_pattern(A, diagonal.row_permutation);
-  result.tree = analyze_symmetric(pattern.view(), options_for_device(ordering, A.rows()));
+  result.tree = analyze_symmetric(pattern.view(), options_for_device(ordering));
   result.row_permutation = diagonal.row_permutation;
   result.row_scale = powers_of_two<Real<T>>(diagonal.scaling.rows);
   result.column_scale = powers_of_two<Real<T>>(diagonal.scaling.columns);

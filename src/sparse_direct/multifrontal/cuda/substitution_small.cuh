@@ -173,6 +173,23 @@ class SmallFront {
     }
   }
 
+  /// Sum over the warp of element l % together, in lane l. Each step halves the number of sums.
+  __device__ __forceinline__ static T sum_of_column(T (&values)[together]) {
+#pragma unroll
+    for (int d = together / 2; d > 0; d /= 2) {
+      const bool upper = (lane_id() & d) != 0;
+#pragma unroll
+      for (int k = 0; k < d; ++k) {
+        const T given = upper ? values[k] : values[k + d];
+        values[k] = (upper ? values[k + d] : values[k]) + LogicalWarp<>::shuffle_xor(given, d);
+      }
+    }
+    T sum = values[0];
+#pragma unroll
+    for (int d = together; d < warp_size; d *= 2) sum += LogicalWarp<>::shuffle_xor(sum, d);
+    return sum;
+  }
+
   /// Computes v = the right-hand side at the pivots minus the products with the border.
   __device__ __forceinline__ void subtract_border(T (&v)[slots]) const {
     const int count = front_.rows - front_.pivots;
@@ -195,16 +212,17 @@ class SmallFront {
     for (int j = 0; j < slots; ++j) x[j] = row(j) < count ? arrays_.x[rows[j]] : T{};
     for (int first = 0; first < front_.pivots; first += together) {
       if (first > 0) load_border(first, e);
+      T products[together];
 #pragma unroll
       for (int u = 0; u < together; ++u) {
-        T product{};
+        products[u] = T{};
 #pragma unroll
-        for (int j = 0; j < slots; ++j) multiply_add(product, e[u][j], x[j]);
-        const T sum = LogicalWarp<>::all_reduce(product, Plus());
+        for (int j = 0; j < slots; ++j) multiply_add(products[u], e[u][j], x[j]);
+      }
+      const T sum = sum_of_column(products);
 #pragma unroll
-        for (int j = 0; j < slots; ++j) {
-          if (row(j) == first + u && first + u < front_.pivots) v[j] -= sum;
-        }
+      for (int j = 0; j < slots; ++j) {
+        if (row(j) / together == first / together) v[j] -= sum;
       }
     }
   }
