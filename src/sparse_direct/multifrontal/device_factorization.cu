@@ -38,6 +38,13 @@ void DeviceFactorization<T>::allocate(std::span<const std::int64_t> row_offsets,
 }
 
 template <class T>
+void DeviceFactorization<T>::prefer_diagonal(double threshold) {
+  state_->diagonal_threshold = threshold;
+  state_->kept.forget();
+  state_->has_factors = false;
+}
+
+template <class T>
 FactorResult DeviceFactorization<T>::factor(const DeviceElements<T>& A, const CancellationToken& cancel) {
   return state_->run(A, nullptr, cancel);
 }

@@ -56,6 +56,10 @@ class DeviceFactorization {
   void allocate(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns,
                 std::span<const Real<T>> row_scale = {}, std::span<const Real<T>> column_scale = {});
 
+  /// Makes searches for pivots of LU take the element on the diagonal where it is at least `threshold` times
+  /// the largest one of its column, and the next factorisation search.
+  void prefer_diagonal(double threshold);
+
   /// Factors the scaled matrix.
   FactorResult factor(const DeviceElements<T>& A, const CancellationToken& cancel = {});
   /// Factors the rows outside of the borders. `complements`, on the device, receives the Schur complements of

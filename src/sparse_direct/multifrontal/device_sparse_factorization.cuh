@@ -141,6 +141,7 @@ class DeviceSparseFactorization {
     is_left_to_host_ = !prefers_device_ && Method::is_quicker_on_host(host, options_);
     updates_ = 0;
     is_reordered_ = false;
+    prefers_diagonal_ = false;
     if (is_left_to_host_)
       return direct::Factored::on_host(
           "few flops per entry are predicted, which a core computes column by column");
@@ -183,6 +184,7 @@ class DeviceSparseFactorization {
     column_scale_ = std::move(analysis.column_scale);
     condition_.forget();
     tested_multiplier_.reset();
+    if (prefers_diagonal_) prefer_diagonal();
   }
 
   /// Looks for a lower tree once new values have been factored so often that another ordering would have
@@ -217,6 +219,10 @@ class DeviceSparseFactorization {
     }
     const FactorFacts& facts = factorization_->facts();
     if (!is_as_accurate_as_tested(facts) && !pass_tests(context, facts)) {
+      if (kind == FactorKind::lu && !prefers_diagonal_) {
+        prefer_diagonal();
+        return factor_values(context);
+      }
       Outcome outcome = inaccurate(facts);
       factorization_.reset();
       return on_host_after(std::move(outcome), context.control);
@@ -230,9 +236,18 @@ class DeviceSparseFactorization {
     outcome.statistics = statistics_;
     if (condition_.is_predicted()) outcome.statistics.push_back({"condition_by_pivots", std::int64_t{1}});
     if (facts.kept_pivots) outcome.statistics.push_back({"kept_pivots", std::int64_t{1}});
+    if (prefers_diagonal_) outcome.statistics.push_back({"diagonal_preferred", std::int64_t{1}});
     if (has_pivoting) outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
     if (kind == FactorKind::ldlt) add_pivots(facts, outcome);
     return outcome;
+  }
+
+  /// Makes the next factorisation exchange fewer rows. Where scales of rows or columns differ by many orders
+  /// of magnitude, the largest of the scaled elements may be a bad pivot.
+  void prefer_diagonal() {
+    constexpr double threshold = 0.01;
+    prefers_diagonal_ = true;
+    factorization_->prefer_diagonal(threshold);
   }
 
   /// Whether factors of this pattern have passed the tests, and the present ones do not have much larger
@@ -346,6 +361,7 @@ class DeviceSparseFactorization {
   UpdatedCondition condition_;
   std::int64_t updates_ = 0;             ///< of values since the last analysis
   bool is_reordered_ = false;            ///< a lower tree has been looked for
+  bool prefers_diagonal_ = false;        ///< since factors with the largest pivots were inaccurate
   bool is_left_to_host_ = false;         ///< since that is quicker the first time
   bool prefers_device_ = false;          ///< new values have been factored on the host often enough
   const Csr<T>* conditioned_ = nullptr;  ///< the matrix whose condition is being estimated

@@ -274,6 +274,27 @@ TYPED_TEST(GpuMultifrontalOf, Lu_ZeroDiagonalInFront_Exchanged) {
   EXPECT_LT(this->scaled_residual(factored, false, b, this->solve(factored, false, b, 1), 1), 30);
 }
 
+/// Diagonals of at least a hundredth of the largest elements of their columns stay where they are, and the
+/// elements of L are then larger than 1.
+TYPED_TEST(GpuMultifrontalOf, Lu_PrefersDiagonal_ExchangesFewerRows) {
+  using R = Real<TypeParam>;
+  for (const std::int64_t n : {8, 24, 200}) {
+    Elements<TypeParam> a = general<TypeParam>(Shape::dense, n, 9);
+    for (std::int64_t i = 0; i < n; ++i) a(i, i) = TypeParam(i < 8 ? R(0.2) : static_cast<R>(10 * n));
+    auto factored = this->factor(a, FactorKind::lu);
+    ASSERT_EQ(factored.end, FactorEnd::finished);
+    EXPECT_LE(factored.factorization.facts().largest_multiplier, is_complex<TypeParam> ? 2 : 1);
+    factored.factorization.prefer_diagonal(0.01);
+    ASSERT_EQ(this->refactor(factored.factorization, factored.arrays), FactorEnd::finished);
+    const double preferred = factored.factorization.facts().largest_multiplier;
+    EXPECT_GT(preferred, 2);
+    EXPECT_LE(preferred, is_complex<TypeParam> ? 200 : 101);
+    const auto b = this->right_hand_side(n, 1);
+    EXPECT_LT(this->scaled_residual(factored, false, b, this->solve(factored, false, b, 1), 1),
+              30 * preferred * preferred);
+  }
+}
+
 TYPED_TEST(GpuMultifrontalOf, Cholesky_Indefinite_FailedColumn) {
   for (const std::int64_t n : {40, 400, 1000}) {
     Elements<TypeParam> a = symmetric_positive_definite<TypeParam>(Shape::dense, n, 4);

@@ -44,6 +44,8 @@ struct FactorArrays {
   std::int32_t* position;  ///< for each row of the permuted matrix: its place among its front's pivots; only
                            ///< for FactorKind::lu
   PivotFacts* facts;
+  double diagonal_threshold;  ///< for PivotChoice::largest: an element on the diagonal that is at least this
+                              ///< fraction of the largest of its column is the pivot
   unsigned* finished_children;  ///< for each front: small children that have been factored
   unsigned* assembled;  ///< for each level: small fronts that have read the update matrices of their children
 };
@@ -80,6 +82,14 @@ struct LargestInColumn {
     }
   }
 };
+
+/// Row of the pivot of column c, given its largest element.
+template <class T>
+__device__ int pivot_row(const FactorArrays<T>& arrays, const LargestInColumn<T>& largest, int c,
+                         T diagonal) {
+  return cabs1(diagonal) >= static_cast<Real<T>>(arrays.diagonal_threshold) * largest.magnitude ? c
+                                                                                                : largest.row;
+}
 
 template <class T>
 __device__ void record_failure(const FactorArrays<T>& arrays, int column) {

@@ -92,6 +92,7 @@ struct FactorState {
   KeptPivots kept;
   PivotChoice choice = PivotChoice::diagonal;
   double searched_multiplier = 1;  // the largest after the last search for pivots
+  double diagonal_threshold = 1;   // see FactorArrays
 
   FactorState(const Device& device, FrontPlan front_plan) : backend(device), plan(std::move(front_plan)) {}
 
@@ -102,17 +103,10 @@ struct FactorState {
     return plan.kind() == FactorKind::lu && choice == PivotChoice::diagonal;
   }
   [[nodiscard]] FactorArrays<T> arrays() {
-    return {fronts.data(),
-            children.data(),
-            relative.data(),
-            keeps_pivots() ? kept.rows() : relative.data(),
-            factor.data(),
-            stack.data(),
-            exchanges.data(),
-            position.data(),
-            facts.data(),
-            counters.data(),
-            counters.data() + fronts.size()};
+    return {
+        fronts.data(), children.data(),    relative.data(),  keeps_pivots() ? kept.rows() : relative.data(),
+        factor.data(), stack.data(),       exchanges.data(), position.data(),
+        facts.data(),  diagonal_threshold, counters.data(),  counters.data() + fronts.size()};
   }
   /// Counters of the fronts that blocks have taken, for each level and size class.
   [[nodiscard]] unsigned* tickets() { return arrays().assembled + plan.levels.size(); }

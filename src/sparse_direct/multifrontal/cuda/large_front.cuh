@@ -218,10 +218,12 @@ __global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* li
   __syncthreads();
   Real<T> multiplier = 0;
   for (int c = 0; c < width; ++c) {
-    const auto [magnitude, row] = largest_in_column(S + c * height, c, height);
+    const LargestInColumn<T> largest = largest_in_column(S + c * height, c, height);
+    const int row = pivot_row(arrays, largest, c, S[c + c * height]);
+    __syncthreads();  // all threads have read the diagonal
     if (thread == 0) {
       arrays.exchanges[front.first + p + c] = p + row;
-      if (!(magnitude > 0)) record_failure(arrays, front.first + p + c);
+      if (!(largest.magnitude > 0)) record_failure(arrays, front.first + p + c);
     }
     if (row != c && thread < width) {
       const T element = S[c + thread * height];

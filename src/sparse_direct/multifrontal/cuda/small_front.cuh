@@ -240,10 +240,11 @@ __device__ void factor_pivotal_rows(const FactorArrays<T>& arrays, const Front& 
   const int lane = lane_id();
   Real<T> multiplier = 0;
   for (int c = p; c < p + width; ++c) {
-    const auto [magnitude, row] = largest_in_column(F, c);
+    const LargestInColumn<T> largest = largest_in_column(F, c);
+    const int row = pivot_row(arrays, largest, c, F(c, c));
     __syncwarp();  // all lanes have read the column
     if (lane == 0) {
-      if (!(magnitude > 0)) record_failure(arrays, front.first + c);
+      if (!(largest.magnitude > 0)) record_failure(arrays, front.first + c);
       exchanges[c - p] = row;
       const int other = order[c];
       order[c] = order[row];
