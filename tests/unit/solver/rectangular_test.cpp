@@ -26,7 +26,7 @@ namespace {
 
 namespace rectangular {
 
-const std::vector<std::string> minimizers = {"auto", "qr", "augmented", "lsqr", "lsmr", "cgls"};
+const std::vector<std::string> minimizers = {"auto", "qr", "sparse-qr", "augmented", "lsqr", "lsmr", "cgls"};
 
 Dense<double> random_matrix(std::int64_t m, std::int64_t n, unsigned seed) {
   std::mt19937 random(seed);
@@ -228,7 +228,7 @@ TEST(Rectangular, RankDeficient_HasItsRankAndTheLeastNorm) {
     const Csr<double> stored_sparse = to_csr(MatrixRef<double>(A));
     const std::vector<double> b = random_vector(m, 9);
     const std::vector<double> expected = by_gelsd(A, b);
-    for (const std::string method : {"auto", "qr", "augmented"}) {
+    for (const std::string method : {"auto", "qr", "sparse-qr", "augmented"}) {
       SCOPED_TRACE(method + " " + std::to_string(m) + "x" + std::to_string(n));
       const auto [x, report] = solve(stored_sparse, b, {.method = method});
       ASSERT_EQ(report.status, Status::least_squares) << report;
@@ -280,7 +280,7 @@ TEST(Rectangular, GapsOfPivots_SayHowCertainTheRankIs) {
 
 TEST(Rectangular, EmptyAndTrivialShapes) {
   using namespace rectangular;
-  for (const std::string method : {"qr", "lsmr", "lsqr", "cgls", "augmented"}) {
+  for (const std::string method : {"qr", "sparse-qr", "lsmr", "lsqr", "cgls", "augmented"}) {
     SCOPED_TRACE(method);
     const auto [x, report] = solve(Dense<double>(Device(), 0, 3), std::vector<double>(), {.method = method});
     EXPECT_TRUE(report.solved()) << report;
@@ -430,7 +430,7 @@ TEST(Rectangular, SeveralColumnsUpdatesAndTransposes) {
   using namespace rectangular;
   const Dense<double> A = random_matrix(25, 9, 20);
   const Csr<double> stored_sparse = to_csr(MatrixRef<double>(A));
-  for (const std::string method : {"auto", "qr", "augmented", "lsmr"}) {
+  for (const std::string method : {"auto", "qr", "sparse-qr", "augmented", "lsmr"}) {
     SCOPED_TRACE(method);
     Solver<double> solver = make_solver<double>(method, Device());
     ASSERT_TRUE(solver.setup(stored_sparse).ready());
@@ -470,7 +470,7 @@ TEST(Rectangular, WeightedRows_AreSolvedAccurately) {
     b[static_cast<std::size_t>(i)] *= weight;
   }
   const std::vector<double> expected = by_gelsd(A, b, 1e-15);
-  for (const std::string method : {"qr", "augmented"}) {
+  for (const std::string method : {"qr", "sparse-qr", "augmented"}) {
     const auto [x, report] = solve(A, b, {.method = method});
     EXPECT_TRUE(report.solved()) << report;
     EXPECT_LE(difference(x.to_vector(), expected), 1e-7 * norm(expected)) << report;

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/qr/analysis.hpp"
+
+#include "sparse_direct/ordering/column_ordering.hpp"
+#include "sparse_direct/pattern/analysis_cancelled.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+namespace {
+
+/// The rows and columns that the singletons leave.
+struct QrCore {
+  std::vector<std::int32_t> rows;     // those with elements in the columns
+  std::vector<std::int32_t> columns;  // those to be ordered last at the end
+  std::int64_t ordered = 0;           // columns before them
+  std::vector<std::int64_t> row_begin;
+  std::vector<std::int32_t> indices;  // numbers of the columns here
+
+  [[nodiscard]] RowPattern pattern() const {
+    return {std::ssize(rows), std::ssize(columns), row_begin, indices};
+  }
+};
+
+QrCore find_core(const RowPattern& a, const std::vector<ColumnSingleton>& singletons,
+                 std::span<const std::int32_t> last) {
+  std::vector<bool> is_taken(static_cast<std::size_t>(a.rows), false);
+  std::vector<std::int32_t> number(static_cast<std::size_t>(a.columns), 0);
+  for (const ColumnSingleton& singleton : singletons) {
+    is_taken[singleton.row] = true;
+    number[singleton.column] = -1;
+  }
+  for (const std::int32_t j : last) number[j] = -1;
+  QrCore core;
+  for (std::int32_t j = 0; j < a.columns; ++j) {
+    if (number[j] >= 0) core.columns.push_back(j);
+  }
+  core.ordered = std::ssize(core.columns);
+  core.columns.insert(core.columns.end(), last.begin(), last.end());
+  for (std::size_t k = 0; k < core.columns.size(); ++k)
+    number[core.columns[k]] = static_cast<std::int32_t>(k);
+  core.row_begin.push_back(0);
+  for (std::int32_t i = 0; i < a.rows; ++i) {
+    if (is_taken[i] || a.row(i).empty()) continue;
+    for (const std::int32_t j : a.row(i)) core.indices.push_back(number[j]);
+    core.rows.push_back(i);
+    core.row_begin.push_back(std::ssize(core.indices));
+  }
+  return core;
+}
+
+/// The columns of the core in the order of elimination.
+std::vector<std::int32_t> order_columns(const QrCore& core) {
+  if (core.ordered == std::ssize(core.columns)) return column_minimum_degree_ordering(core.pattern());
+  std::vector<std::int64_t> row_begin = {0};
+  std::vector<std::int32_t> indices;
+  for (std::size_t i = 0; i < core.rows.size(); ++i) {
+    for (std::int64_t k = core.row_begin[i]; k < core.row_begin[i + 1]; ++k) {
+      if (core.indices[k] < core.ordered) indices.push_back(core.indices[k]);
+    }
+    row_begin.push_back(std::ssize(indices));
+  }
+  std::vector<std::int32_t> order =
+      column_minimum_degree_ordering({std::ssize(core.rows), core.ordered, row_begin, indices});
+  for (std::int64_t j = core.ordered; j < std::ssize(core.columns); ++j)
+    order.push_back(static_cast<std::int32_t>(j));
+  return order;
+}
+
+/// A pattern with the Cholesky factor of that of A^T A, for this order of columns: each row connects its
+/// first column with its others.
+PatternStorage star_pattern(const RowPattern& a, std::span<const std::int32_t> order) {
+  const std::vector<std::int32_t> rank = inverse_permutation(order);
+  const auto n = static_cast<std::size_t>(a.columns);
+  std::vector<std::int32_t> first(static_cast<std::size_t>(a.rows));
+  std::vector<std::int32_t> begin(n + 1, 0);
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    const auto row = a.row(i);
+    first[i] = *std::min_element(row.begin(), row.end(),
+                                 [&](std::int32_t j, std::int32_t k) { return rank[j] < rank[k]; });
+    ++begin[first[i] + 1];
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::int32_t> next(begin.begin(), begin.end() - 1);
+  std::vector<std::int32_t> rows(first.size());
+  for (std::size_t i = 0; i < first.size(); ++i) rows[next[first[i]]++] = static_cast<std::int32_t>(i);
+  // Edges from each first column, without duplicates.
+  std::vector<std::int64_t> edges_begin = {0};
+  std::vector<std::int32_t> edges;
+  std::vector<std::int32_t> seen(n, -1);
+  PatternStorage result;
+  result.row_begin.assign(n + 1, 0);
+  for (std::int32_t j = 0; j < a.columns; ++j) {
+    seen[j] = j;
+    for (std::int32_t k = begin[j]; k < begin[j + 1]; ++k) {
+      for (const std::int32_t other : a.row(rows[k])) {
+        if (std::exchange(seen[other], j) == j) continue;
+        edges.push_back(other);
+        ++result.row_begin[other + 1];
+      }
+    }
+    edges_begin.push_back(std::ssize(edges));
+    result.row_begin[j + 1] += edges_begin[j + 1] - edges_begin[j];
+  }
+  std::partial_sum(result.row_begin.begin(), result.row_begin.end(), result.row_begin.begin());
+  result.columns.resize(2 * edges.size());
+  std::vector<std::int64_t> place(result.row_begin.begin(), result.row_begin.end() - 1);
+  for (std::int32_t j = 0; j < a.columns; ++j) {
+    for (std::int64_t k = edges_begin[j]; k < edges_begin[j + 1]; ++k) {
+      result.columns[place[j]++] = edges[k];
+      result.columns[place[edges[k]]++] = j;
+    }
+  }
+  return result;
+}
+
+/// Assigns the rows to the fronts.
+void assign_rows(const QrCore& core, QrAnalysis& analysis) {
+  const SymbolicFactor& fronts = analysis.fronts;
+  const std::vector<std::int32_t> position = inverse_permutation(fronts.permutation);
+  std::vector<std::int32_t> begin(core.columns.size() + 1, 0);
+  std::vector<std::int32_t> first(core.rows.size());
+  for (std::size_t i = 0; i < core.rows.size(); ++i) {
+    first[i] = std::numeric_limits<std::int32_t>::max();
+    for (std::int64_t k = core.row_begin[i]; k < core.row_begin[i + 1]; ++k)
+      first[i] = std::min(first[i], position[core.indices[k]]);
+    ++begin[first[i] + 1];
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  for (const std::int32_t pivot : fronts.supernode_begin) analysis.rows_begin.push_back(begin[pivot]);
+  analysis.rows.resize(core.rows.size());
+  analysis.first_pivots.resize(core.rows.size());
+  for (std::size_t i = 0; i < core.rows.size(); ++i) {
+    const std::int32_t place = begin[first[i]]++;
+    analysis.rows[place] = core.rows[i];
+    analysis.first_pivots[place] = first[i];
+  }
+}
+
+/// Predicts sizes and flops for columns of full rank: the row structure of each front.
+class RowCounts {
+ public:
+  explicit RowCounts(QrAnalysis& analysis)
+      : analysis_(analysis),
+        place_(static_cast<std::size_t>(analysis.fronts.n)),
+        waiting_(static_cast<std::size_t>(analysis.fronts.supernodes())) {}
+
+  void run() {
+    for (std::int64_t s = 0; s < analysis_.fronts.supernodes(); ++s) count(s);
+  }
+
+ private:
+  void count(std::int64_t s) {
+    const SymbolicFactor& fronts = analysis_.fronts;
+    const std::int64_t pivots = fronts.pivots(s);
+    const auto below = fronts.rows_of(s);
+    const std::int64_t columns = pivots + std::ssize(below);
+    beginning_.assign(static_cast<std::size_t>(columns), 0);
+    for (std::int64_t k = 0; k < pivots; ++k) place_[fronts.supernode_begin[s] + k] = k;
+    for (std::size_t k = 0; k < below.size(); ++k) place_[below[k]] = pivots + static_cast<std::int64_t>(k);
+    for (std::int32_t i = analysis_.rows_begin[s]; i < analysis_.rows_begin[s + 1]; ++i)
+      ++beginning_[place_[analysis_.first_pivots[i]]];
+    for (const std::int32_t column : waiting_[s]) ++beginning_[place_[column]];
+    waiting_[s] = {};
+    std::int64_t rows = 0;
+    std::int64_t eliminated = 0;
+    for (std::int64_t k = 0; k < columns; ++k) {
+      rows += beginning_[k];
+      if (eliminated >= rows) continue;
+      const std::int64_t length = rows - eliminated;
+      analysis_.flops += 4.0 * static_cast<double>(length) * static_cast<double>(columns - k);
+      analysis_.reflection_entries += length;
+      ++eliminated;
+      if (k >= pivots && fronts.parent[s] >= 0) waiting_[fronts.parent[s]].push_back(below[k - pivots]);
+    }
+    analysis_.factor_entries += pivots * columns;
+    analysis_.front_rows += rows;
+    analysis_.most_rows = std::max(analysis_.most_rows, rows);
+    analysis_.most_columns = std::max(analysis_.most_columns, columns);
+    analysis_.largest_front = std::max(analysis_.largest_front, rows * columns);
+  }
+
+  QrAnalysis& analysis_;
+  std::vector<std::int64_t> place_;                 // of a column in the front
+  std::vector<std::vector<std::int32_t>> waiting_;  // columns in which the rows from the children begin
+  std::vector<std::int32_t> beginning_;             // rows that begin in each column of the front
+};
+
+}  // namespace
+
+QrAnalysis analyze_qr(const RowPattern& a, std::vector<ColumnSingleton> singletons,
+                      const QrAnalysisOptions& options) {
+  QrAnalysis analysis;
+  analysis.singletons = std::move(singletons);
+  const QrCore core = find_core(a, analysis.singletons, options.last);
+  test_for_stop(options.cancel);
+  const std::vector<std::int32_t> order = order_columns(core);
+  test_for_stop(options.cancel);
+  const PatternStorage pattern = star_pattern(core.pattern(), order);
+  AnalysisOptions given;
+  given.ordering.permutation = order;
+  given.ordering.threads = options.threads;
+  given.ordering.cancel = options.cancel;
+  if (!order.empty()) analysis.fronts = analyze_symmetric(pattern.view(), given);
+  for (const ColumnSingleton& singleton : analysis.singletons) analysis.order.push_back(singleton.column);
+  for (const std::int32_t column : analysis.fronts.permutation)
+    analysis.order.push_back(core.columns[column]);
+  if (analysis.fronts.supernode_begin.empty()) analysis.fronts.supernode_begin.push_back(0);
+  assign_rows(core, analysis);
+  RowCounts(analysis).run();
+  return analysis;
+}
+
+}  // namespace echelon::sparse_direct

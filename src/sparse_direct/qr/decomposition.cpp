@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/qr/decomposition.hpp"
+
+#include "linalg/blas/blas.hpp"
+#include "linalg/blas/lapack.hpp"
+#include "linalg/vector/column_exponents.hpp"
+#include "sparse_direct/pattern/analysis_cancelled.hpp"
+#include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
+
+#include <echelon/matrix/transform.hpp>
+
+#include <support/scalar_list.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace echelon::sparse_direct {
+
+namespace {
+
+/// Vectors that inverse iteration looks for, and its steps for each.
+constexpr std::size_t most_vectors = 32;
+constexpr int inverse_steps = 3;
+/// Factorisations with nearly dependent columns last.
+constexpr int most_repetitions = 3;
+
+template <class T>
+double norm_of(const std::vector<T>& x) {
+  double squares = 0;
+  for (const T element : x) squares += squared_magnitude(element);
+  return std::sqrt(squares);
+}
+
+/// Makes a vector of norm one orthogonal to others of norm one.
+template <class T>
+void orthonormalize(const std::vector<std::vector<T>>& others, std::vector<T>& v) {
+  for (const std::vector<T>& other : others) {
+    T product{0};
+    for (std::size_t k = 0; k < v.size(); ++k) product += conj(other[k]) * v[k];
+    for (std::size_t k = 0; k < v.size(); ++k) v[k] -= product * other[k];
+  }
+  const auto inverse = static_cast<Real<T>>(1 / norm_of(v));
+  for (T& element : v) element *= inverse;
+}
+
+}  // namespace
+
+/// S by rows and by columns: A and its transpose, or the reverse.
+template <class T>
+struct SparseDecomposition<T>::System {
+  System(const MatrixRef<T>& A, const MatrixRef<T>* A_transpose, bool wide) {
+    if (!A.is_sparse()) converted = to_csr(A);
+    const Csr<T>& given = A.is_sparse() ? *A.csr() : converted;
+    const bool known = A_transpose != nullptr && A_transpose->is_sparse();
+    if (!known) transposed = transpose(given);
+    const Csr<T>& other = known ? *A_transpose->csr() : transposed;
+    by_rows = wide ? &other : &given;
+    by_columns = wide ? &given : &other;
+  }
+  System(const System&) = delete;
+  System& operator=(const System&) = delete;
+
+  Csr<T> converted, transposed;
+  const Csr<T>* by_rows = nullptr;
+  const Csr<T>* by_columns = nullptr;
+};
+
+template <class T>
+void SparseDecomposition<T>::scale(const System& system) {
+  // Squares of elements of this size, and their sums, neither overflow nor underflow.
+  constexpr int safe = std::numeric_limits<Real<T>>::max_exponent / 4;
+  const std::vector<Real<T>> sizes = row_sizes(*system.by_columns);
+  exponents_ = exponents_of(sizes);
+  uneven_ = !exponents_.empty();
+  const Real<T> largest = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
+  if (!uneven_ && largest > 0 && std::abs(std::ilogb(largest)) > safe)
+    exponents_.assign(sizes.size(), std::ilogb(largest));
+  const Csr<T>& S = *system.by_rows;
+  values_.resize(static_cast<std::size_t>(S.nonzeros()));
+  std::vector<double> squares(static_cast<std::size_t>(columns_), 0);
+  std::vector<double> sums(squares.size(), 0);
+  double largest_row = 0;
+  for (std::int64_t i = 0; i < S.rows(); ++i) {
+    double sum = 0;
+    for (std::int64_t k = S.row_offsets()[i]; k < S.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = S.column_indices()[k];
+      T value = wide_ ? conj(S.values()[k]) : S.values()[k];
+      if (!exponents_.empty()) value = scaled_by_power(value, -exponents_[j]);
+      values_[k] = value;
+      const double size = magnitude(value);
+      squares[j] += size * size;
+      sums[j] += size;
+      sum += size;
+    }
+    largest_row = std::max(largest_row, sum);
+  }
+  const auto largest_of = [](const std::vector<double>& x) {
+    return x.empty() ? 0 : *std::max_element(x.begin(), x.end());
+  };
+  largest_norm_ = std::sqrt(largest_of(squares));
+  bound_ = std::sqrt(largest_of(sums)) * std::sqrt(largest_row);
+}
+
+template <class T>
+void SparseDecomposition<T>::analyze(const System& system, const SetupControl& control) {
+  const double least = std::max(rank_.tolerance * largest_norm_, 0.0);
+  const auto is_large = [&](std::int64_t element) { return magnitude(values_[element]) > least; };
+  const PatternKey key = pattern_key(*system.by_rows);
+  if (!(key == key_)) {
+    last_.clear();
+  } else if (analyzed_last_ == last_.size() &&
+             std::all_of(analysis_.singletons.begin(), analysis_.singletons.end(),
+                         [&](const ColumnSingleton& s) { return is_large(s.element); })) {
+    return;
+  }
+  key_ = {};
+  const RowPattern rows = row_pattern_of(*system.by_rows);
+  analysis_ =
+      analyze_qr(rows, find_column_singletons(rows, row_pattern_of(*system.by_columns), last_, is_large),
+                 {.last = last_, .cancel = control});
+  analyzed_last_ = last_.size();
+  key_ = key;
+}
+
+template <class T>
+bool SparseDecomposition<T>::factor_columns(const System& system, double tolerance,
+                                            const SetupControl& control) {
+  try {
+    analyze(system, control);
+  } catch (const AnalysisCancelled&) {
+    return false;
+  }
+  return factors_.factor(analysis_, {row_pattern_of(*system.by_rows), values_}, tolerance, control);
+}
+
+template <class T>
+bool SparseDecomposition<T>::factor(const DecompositionTask<T>& task) {
+  const std::int64_t m = task.A.rows();
+  const std::int64_t n = task.A.columns();
+  basic_ = task.basic;
+  wide_ = m < n && !basic_;
+  rows_ = wide_ ? n : m;
+  columns_ = wide_ ? m : n;
+  rank_ = {};
+  reciprocal_condition_ = 1;
+  null_space_ = Dense<T>();
+  if (std::min(m, n) == 0) return true;
+  const System system(task.A, &task.transpose, wide_);
+  const blas::Threads threads(task.device, std::max(m, n));
+  scale(system);
+  return find_rank(system, task.tolerance, task.control);
+}
+
+template <class T>
+bool SparseDecomposition<T>::find_rank(const System& system, std::optional<double> tolerance,
+                                       const SetupControl& control) {
+  constexpr double default_factor = 20;
+  rank_.tolerance = tolerance.value_or(default_factor * static_cast<double>(rows_ + columns_) *
+                                       static_cast<double>(std::numeric_limits<Real<T>>::epsilon()));
+  const double least = rank_.tolerance * largest_norm_;
+  double smallest = 0;
+  for (int repetition = 0;; ++repetition) {
+    if (!factor_columns(system, least, control)) return false;
+    const std::vector<std::int32_t> columns = nearly_dependent(least, smallest);
+    if (columns.empty() || repetition == most_repetitions) break;
+    last_.insert(last_.end(), columns.begin(), columns.end());
+  }
+  rank_.rank = factors_.rank();
+  if (rank_.rank > 0) {
+    const double accepted = std::min(factors_.smallest_pivot(), smallest);
+    rank_.smallest_accepted = accepted / largest_norm_;
+    reciprocal_condition_ = std::min(1.0, smallest / bound_);
+  }
+  rank_.largest_rejected = largest_norm_ > 0 ? factors_.largest_dropped() / largest_norm_ : 0;
+  const bool full = rank_.rank == std::min(rows_, columns_);
+  rank_.doubtful = rank_.rank > 0 && rank_.smallest_accepted <
+                                         clear_rank_gap * (full ? rank_.tolerance : rank_.largest_rejected);
+  if (!basic_ && !factors_.dependent().empty()) form_null_space();
+  return true;
+}
+
+/// One vector by inverse iteration with R11^H R11, orthogonal to those found; returns the singular value.
+template <class T>
+double SparseDecomposition<T>::near_null_vector(const std::vector<std::vector<T>>& found,
+                                                std::vector<T>& v) const {
+  std::vector<bool> is_pivot(static_cast<std::size_t>(columns_), true);
+  for (const std::int32_t k : factors_.dependent()) is_pivot[k] = false;
+  v.resize(is_pivot.size());
+  for (std::size_t k = 0; k < v.size(); ++k) {
+    const double wave = std::cos(static_cast<double>((found.size() + 1) * (k + 1)));
+    v[k] = is_pivot[k] ? T(static_cast<Real<T>>(1 + wave)) : T{0};
+  }
+  orthonormalize(found, v);
+  std::vector<T> g(v.size());
+  std::vector<T> y(static_cast<std::size_t>(rows_));
+  double growth = 1;
+  for (int step = 0; step < inverse_steps; ++step) {
+    g = v;
+    factors_.solve_adjoint(g.data(), y.data());
+    factors_.solve(y.data(), v.data());
+    growth = norm_of(v);
+    if (!std::isfinite(growth)) return 0;
+    orthonormalize(found, v);
+  }
+  return 1 / std::sqrt(growth);
+}
+
+/// Columns of S that other pivots of R11 nearly determine, and the smallest singular value of R11.
+template <class T>
+std::vector<std::int32_t> SparseDecomposition<T>::nearly_dependent(double tolerance, double& smallest) const {
+  std::vector<std::vector<T>> vectors;
+  std::vector<T> v;
+  smallest = 0;
+  const auto most = std::min(most_vectors, static_cast<std::size_t>(factors_.rank()));
+  while (vectors.size() < most) {
+    // A dependent element of v is zero, and stays so.
+    const double value = near_null_vector(vectors, v);
+    if (vectors.empty()) smallest = value;
+    if (!(value <= tolerance) || !std::isfinite(norm_of(v))) break;
+    vectors.push_back(v);
+  }
+  if (vectors.empty()) return {};
+  const auto count = blas::dimension(std::ssize(vectors));
+  const auto n = blas::dimension(columns_);
+  std::vector<T> rows(vectors.size() * static_cast<std::size_t>(n));
+  for (std::size_t k = 0; k < vectors.size(); ++k) {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(n); ++j)
+      rows[k + j * vectors.size()] = conj(vectors[k][j]);
+  }
+  std::vector<int> pivots(static_cast<std::size_t>(n), 0);
+  std::vector<T> tau(vectors.size());
+  lapack::geqp3(count, n, rows.data(), count, pivots.data(), tau.data());
+  std::vector<std::int32_t> columns;
+  for (std::size_t k = 0; k < vectors.size(); ++k)
+    columns.push_back(analysis_.order[static_cast<std::size_t>(pivots[k] - 1)]);
+  std::erase_if(columns,
+                [&](std::int32_t j) { return std::find(last_.begin(), last_.end(), j) != last_.end(); });
+  return columns;
+}
+
+template <class T>
+void SparseDecomposition<T>::form_null_space() {
+  const std::vector<std::int32_t>& dependent = factors_.dependent();
+  const std::int64_t count = std::ssize(dependent);
+  null_space_ = Dense<T>(Device::serial(), columns_, count);
+  std::fill_n(null_space_.data(), columns_ * count, T{0});
+  std::vector<T> y(static_cast<std::size_t>(rows_));
+  for (std::int64_t c = 0; c < count; ++c) {
+    std::fill(y.begin(), y.end(), T{0});
+    T* const x = null_space_.data() + c * columns_;
+    x[dependent[static_cast<std::size_t>(c)]] = T{1};
+    factors_.solve(y.data(), x);
+  }
+  null_tau_ = Array<T>(Device::serial(), count);
+  lapack::geqrf(blas::dimension(columns_), blas::dimension(count), null_space_.data(),
+                blas::dimension(columns_), null_tau_.data());
+}
+
+/// Replaces x, in the order of R, by its projection on the complement of the null space.
+template <class T>
+void SparseDecomposition<T>::project(T* x) const {
+  const std::int64_t count = null_space_.columns();
+  if (count == 0) return;
+  const int n = blas::dimension(columns_);
+  const lapack::Reflections<T> Z{blas::dimension(count), null_space_.data(), n, null_tau_.data()};
+  lapack::multiply_by_q(true, n, 1, Z, x, n);
+  std::fill_n(x, count, T{0});
+  lapack::multiply_by_q(false, n, 1, Z, x, n);
+}
+
+/// E x for x by columns of S, in the order of R.
+template <class T>
+std::vector<T> SparseDecomposition<T>::gathered(const T* of_columns) const {
+  std::vector<T> x(static_cast<std::size_t>(columns_));
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const std::int32_t j = analysis_.order[k];
+    x[k] = exponents_.empty() ? of_columns[j] : scaled_by_power(of_columns[j], -exponents_[j]);
+  }
+  return x;
+}
+
+/// The reverse: E x by columns of S.
+template <class T>
+void SparseDecomposition<T>::scatter(const std::vector<T>& x, T* of_columns) const {
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const std::int32_t j = analysis_.order[k];
+    of_columns[j] = exponents_.empty() ? x[k] : scaled_by_power(x[k], -exponents_[j]);
+  }
+}
+
+template <class T>
+void SparseDecomposition<T>::solve(DenseView<const T> B, DenseView<T> X) const {
+  const std::int64_t unknowns = wide_ ? rows_ : columns_;
+  std::vector<T> y(static_cast<std::size_t>(rows_));
+  for (std::int64_t c = 0; c < X.columns(); ++c) {
+    if (rank_.rank == 0) {
+      std::fill_n(X.column(c), unknowns, T{0});
+      continue;
+    }
+    if (wide_) {
+      std::vector<T> g = gathered(B.column(c));
+      project(g.data());
+      std::fill(y.begin(), y.end(), T{0});
+      factors_.solve_adjoint(g.data(), y.data());
+      factors_.multiply_by_q(false, y.data());
+      std::copy(y.begin(), y.end(), X.column(c));
+    } else {
+      std::vector<T> x(static_cast<std::size_t>(columns_), T{0});
+      std::copy_n(B.column(c), rows_, y.begin());
+      factors_.multiply_by_q(true, y.data());
+      factors_.solve(y.data(), x.data());
+      project(x.data());
+      scatter(x, X.column(c));
+    }
+  }
+}
+
+template <class T>
+void SparseDecomposition<T>::solve_normal(DenseView<const T> G, DenseView<T> D) const {
+  std::vector<T> y(static_cast<std::size_t>(rows_));
+  for (std::int64_t c = 0; c < D.columns(); ++c) {
+    if (rank_.rank == 0) {
+      std::fill_n(D.column(c), columns_, T{0});
+      continue;
+    }
+    std::vector<T> x = gathered(G.column(c));
+    project(x.data());
+    factors_.solve_adjoint(x.data(), y.data());
+    std::fill(x.begin(), x.end(), T{0});
+    factors_.solve(y.data(), x.data());
+    project(x.data());
+    scatter(x, D.column(c));
+  }
+}
+
+template <class T>
+Determinant SparseDecomposition<T>::determinant() const {
+  if (rank_.rank < columns_) return {};
+  DeterminantProduct product;
+  if (columns_ == 0) return product.value();
+  factors_.multiply_determinant(product);
+  for (const int exponent : exponents_) product.multiply_by_power_of_two(exponent);
+  return product.value();
+}
+
+template <class T>
+std::optional<CostPrediction> SparseDecomposition<T>::predict_cost(const MatrixRef<T>& A) {
+  wide_ = A.rows() < A.columns();
+  rows_ = std::max(A.rows(), A.columns());
+  columns_ = std::min(A.rows(), A.columns());
+  if (columns_ == 0) return CostPrediction{};
+  const System system(A, nullptr, wide_);
+  scale(system);
+  rank_ = {};
+  analyze(system, {});
+  const auto entries = static_cast<double>(analysis_.factor_entries + analysis_.reflection_entries);
+  return CostPrediction{analysis_.flops, static_cast<std::size_t>(entries * sizeof(T))};
+}
+
+template <class T>
+std::size_t SparseDecomposition<T>::bytes() const {
+  return factors_.bytes() + null_space_.bytes() + null_tau_.bytes() + sizeof(T) * values_.size() +
+         sizeof(std::int32_t) *
+             (analysis_.order.size() + 2 * analysis_.rows.size() + analysis_.fronts.rows.size());
+}
+
+#define ECHELON_INSTANTIATE(T) template class SparseDecomposition<T>;
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
+
+}  // namespace echelon::sparse_direct
