@@ -144,7 +144,7 @@ std::vector<Option<SparseQrOptions>> SparseQrOptions::table() {
           {"tolerance",
            +[](SparseQrOptions& o) -> std::optional<double>& { return o.tolerance; },
            "a column is dependent if a part of at most this many times the largest norm of a column is "
-           "independent of the columns before it; default 20 (m + n) times the machine epsilon",
+           "independent of the columns before it; default max(m, n) times the machine epsilon",
            {0, 1}},
           {"refine",
            +[](SparseQrOptions& o) -> std::int64_t& { return o.refine; },

@@ -97,7 +97,7 @@ class DecompositionMethod final : public SolverImplementation<T> {
                           {"smallest_accepted_pivot", found.smallest_accepted},
                           {"largest_rejected_pivot", found.largest_rejected}};
     if (found.doubtful) outcome.statistics.push_back({"doubtful", std::int64_t{1}});
-    if (A.rows() == A.columns() && found.rank < A.columns()) {
+    if (is_square() && found.rank < A.columns()) {
       outcome.status = Status::singular;
       outcome.message = "A is singular to working precision";
     }
@@ -105,7 +105,7 @@ class DecompositionMethod final : public SolverImplementation<T> {
   }
   Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
   [[nodiscard]] Determinant determinant() const override {
-    if (A_.rows() != A_.columns()) throw DimensionMismatch("only a square matrix has a determinant");
+    if (!is_square()) throw DimensionMismatch("only a square matrix has a determinant");
     return decomposition_.determinant();
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -136,11 +136,15 @@ class DecompositionMethod final : public SolverImplementation<T> {
   }
 
  private:
+  [[nodiscard]] bool is_square() const { return A_.rows() == A_.columns(); }
+  [[nodiscard]] bool is_nonsingular() const {
+    return is_square() && decomposition_.rank().rank == A_.columns();
+  }
   /// Computes the correction d of x: (A^H A)^+ A^H r for a tall A, which shows the part of the error that
-  /// grows with the square of the condition, and A^+ r for a wide one.
+  /// grows with the square of the condition, and A^+ r for a wide one or a nonsingular one.
   void compute_correction(RefinementVectors& own, const T* b, const T* x) const {
     own.check->accurate_residual(A_, b, x, own.r.data());
-    if (decomposition_.wide()) return decomposition_.solve(own.r.view(), own.d.view());
+    if (decomposition_.wide() || is_nonsingular()) return decomposition_.solve(own.r.view(), own.d.view());
     // A^H r is the conjugate of A^T conj(r).
     conjugate(own.r);
     own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
@@ -166,7 +170,7 @@ class DecompositionMethod final : public SolverImplementation<T> {
     constexpr double digit = 0.1;
     const double reciprocal = decomposition_.reciprocal_condition();
     if (decomposition_.wide()) return decomposition_.rank().rank == A_.rows();
-    return machine_epsilon<T> <= digit * reciprocal * reciprocal;
+    return machine_epsilon<T> <= digit * reciprocal * (is_nonsingular() ? 1 : reciprocal);
   }
   /// Bound of the error of an x that is not corrected: eps (kappa + kappa^2 ||r|| / (||A|| ||x||)) (P.-A.
   /// Wedin, BIT 13, 1973).
@@ -179,19 +183,22 @@ class DecompositionMethod final : public SolverImplementation<T> {
   }
 
   /// Corrects x while each correction is at most half of the one before, and measures its error by the last
-  /// one.
+  /// one. The error with a nonsingular A is measured as that of all direct methods; rounding errors may have
+  /// made a singular A of a nonsingular one.
   void improve(RefinementVectors& own, const T* b, T* x, Job& job) const {
-    const bool measures = job.control->measure_error;
+    const bool measures = job.control->measure_error && !is_nonsingular();
     const std::int64_t n = A_.columns();
     if (A_.rows() == 0 || n == 0 || (options_.refine == 0 && !measures)) return;
-    if (!is_correctable()) {
-      if (measures) job.error = error_bound(own, b, x);
-      return;
+    if (is_correctable()) {
+      NormalCorrections corrections(own.d.data(), n, 0.5, [&](const T* y) { compute_correction(own, b, y); });
+      correct(options_.refine, DenseView<T>(x, n, 1, n, this->device()), own.candidate.view(), corrections);
+      job.statistics.push_back({"refinement_steps", corrections.steps()});
+      if (measures)
+        job.error = std::max({corrections.size(), rounding_error(own, x), machine_epsilon<T> / 2});
+    } else if (measures) {
+      job.error = error_bound(own, b, x);
     }
-    NormalCorrections corrections(own.d.data(), n, 0.5, [&](const T* y) { compute_correction(own, b, y); });
-    correct(options_.refine, DenseView<T>(x, n, 1, n, this->device()), own.candidate.view(), corrections);
-    job.statistics.push_back({"refinement_steps", corrections.steps()});
-    if (measures) job.error = std::max({corrections.size(), rounding_error(own, x), machine_epsilon<T> / 2});
+    if (measures && is_square()) job.error = 1;
   }
 
   MethodOptions options_;

@@ -71,39 +71,50 @@ struct SparseDecomposition<T>::System {
 };
 
 template <class T>
-void SparseDecomposition<T>::scale(const System& system) {
-  // Squares of elements of this size, and their sums, neither overflow nor underflow.
-  constexpr int safe = std::numeric_limits<Real<T>>::max_exponent / 4;
-  const std::vector<Real<T>> sizes = row_sizes(*system.by_columns);
-  exponents_ = exponents_of(sizes);
-  uneven_ = !exponents_.empty();
-  const Real<T> largest = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
-  if (!uneven_ && largest > 0 && std::abs(std::ilogb(largest)) > safe)
-    exponents_.assign(sizes.size(), std::ilogb(largest));
+void SparseDecomposition<T>::scale(const System& system, bool scales_rows) {
   const Csr<T>& S = *system.by_rows;
+  row_exponents_ = scales_rows ? exponents_of(row_sizes(S)) : std::vector<int>();
   values_.resize(static_cast<std::size_t>(S.nonzeros()));
+  for (std::int64_t i = 0; i < S.rows(); ++i) {
+    for (std::int64_t k = S.row_offsets()[i]; k < S.row_offsets()[i + 1]; ++k) {
+      const T value = wide_ ? conj(S.values()[k]) : S.values()[k];
+      values_[k] = row_exponents_.empty() ? value : scaled_by_power(value, -row_exponents_[i]);
+    }
+  }
+  scale_columns(system);
   std::vector<double> squares(static_cast<std::size_t>(columns_), 0);
   std::vector<double> sums(squares.size(), 0);
   double largest_row = 0;
   for (std::int64_t i = 0; i < S.rows(); ++i) {
     double sum = 0;
     for (std::int64_t k = S.row_offsets()[i]; k < S.row_offsets()[i + 1]; ++k) {
-      const std::int32_t j = S.column_indices()[k];
-      T value = wide_ ? conj(S.values()[k]) : S.values()[k];
-      if (!exponents_.empty()) value = scaled_by_power(value, -exponents_[j]);
-      values_[k] = value;
-      const double size = magnitude(value);
-      squares[j] += size * size;
-      sums[j] += size;
+      const double size = magnitude(values_[k]);
+      squares[S.column_indices()[k]] += size * size;
+      sums[S.column_indices()[k]] += size;
       sum += size;
     }
     largest_row = std::max(largest_row, sum);
   }
-  const auto largest_of = [](const std::vector<double>& x) {
-    return x.empty() ? 0 : *std::max_element(x.begin(), x.end());
-  };
-  largest_norm_ = std::sqrt(largest_of(squares));
-  bound_ = std::sqrt(largest_of(sums)) * std::sqrt(largest_row);
+  largest_norm_ = std::sqrt(*std::max_element(squares.begin(), squares.end()));
+  bound_ = std::sqrt(*std::max_element(sums.begin(), sums.end())) * std::sqrt(largest_row);
+}
+
+template <class T>
+void SparseDecomposition<T>::scale_columns(const System& system) {
+  // Squares of elements of this size, and their sums, neither overflow nor underflow.
+  constexpr int safe = std::numeric_limits<Real<T>>::max_exponent / 4;
+  const auto indices = system.by_rows->column_indices().span();
+  std::vector<Real<T>> sizes(static_cast<std::size_t>(columns_), 0);
+  for (std::size_t k = 0; k < values_.size(); ++k)
+    sizes[indices[k]] = std::max(sizes[indices[k]], std::abs(values_[k]));
+  exponents_ = exponents_of(sizes);
+  uneven_ = !exponents_.empty();
+  const Real<T> largest = *std::max_element(sizes.begin(), sizes.end());
+  if (!uneven_ && largest > 0 && std::abs(std::ilogb(largest)) > safe)
+    exponents_.assign(sizes.size(), std::ilogb(largest));
+  if (exponents_.empty()) return;
+  for (std::size_t k = 0; k < values_.size(); ++k)
+    values_[k] = scaled_by_power(values_[k], -exponents_[indices[k]]);
 }
 
 template <class T>
@@ -152,16 +163,19 @@ bool SparseDecomposition<T>::factor(const DecompositionTask<T>& task) {
   if (std::min(m, n) == 0) return true;
   const System system(task.A, &task.transpose, wide_);
   const blas::Threads threads(task.device, std::max(m, n));
-  scale(system);
+  scale(system, m == n);
+  if (!find_rank(system, task.tolerance, task.control)) return false;
+  if (rank_.rank == n || row_exponents_.empty()) return true;
+  scale(system, false);
   return find_rank(system, task.tolerance, task.control);
 }
 
 template <class T>
 bool SparseDecomposition<T>::find_rank(const System& system, std::optional<double> tolerance,
                                        const SetupControl& control) {
-  constexpr double default_factor = 20;
-  rank_.tolerance = tolerance.value_or(default_factor * static_cast<double>(rows_ + columns_) *
-                                       static_cast<double>(std::numeric_limits<Real<T>>::epsilon()));
+  rank_ = {};
+  null_space_ = Dense<T>();
+  rank_.tolerance = tolerance.value_or(static_cast<double>(std::max(rows_, columns_)) * machine_epsilon<T>);
   const double least = rank_.tolerance * largest_norm_;
   double smallest = 0;
   for (int repetition = 0;; ++repetition) {
@@ -311,7 +325,9 @@ void SparseDecomposition<T>::solve(DenseView<const T> B, DenseView<T> X) const {
       std::copy(y.begin(), y.end(), X.column(c));
     } else {
       std::vector<T> x(static_cast<std::size_t>(columns_), T{0});
-      std::copy_n(B.column(c), rows_, y.begin());
+      const T* const b = B.column(c);
+      for (std::size_t i = 0; i < y.size(); ++i)
+        y[i] = row_exponents_.empty() ? b[i] : scaled_by_power(b[i], -row_exponents_[i]);
       factors_.multiply_by_q(true, y.data());
       factors_.solve(y.data(), x.data());
       project(x.data());
@@ -345,6 +361,7 @@ Determinant SparseDecomposition<T>::determinant() const {
   if (columns_ == 0) return product.value();
   factors_.multiply_determinant(product);
   for (const int exponent : exponents_) product.multiply_by_power_of_two(exponent);
+  for (const int exponent : row_exponents_) product.multiply_by_power_of_two(exponent);
   return product.value();
 }
 
@@ -355,7 +372,7 @@ std::optional<CostPrediction> SparseDecomposition<T>::predict_cost(const MatrixR
   columns_ = std::min(A.rows(), A.columns());
   if (columns_ == 0) return CostPrediction{};
   const System system(A, nullptr, wide_);
-  scale(system);
+  scale(system, A.rows() == A.columns());
   rank_ = {};
   analyze(system, {});
   const auto entries = static_cast<double>(analysis_.factor_entries + analysis_.reflection_entries);

@@ -22,9 +22,10 @@
 namespace echelon::sparse_direct {
 
 /// With S = A E for a tall A, or S = A^H E for a wide one, where E scales columns of S by powers of two if
-/// their sizes differ much: S P = Q [R11 R12], where R12 are the dependent columns. The columns of
-/// N = [-R11^-1 R12; I] span the null space of S; x is projected on its complement, or b for a wide A, where
-/// x is to have the least norm. For a basic x, S = A E for a wide A as well.
+/// their sizes differ much, and S = D A E for a nonsingular A, where D scales the rows first in the same way:
+/// S P = Q [R11 R12], where R12 are the dependent columns. The columns of N = [-R11^-1 R12; I] span the null
+/// space of S; x is projected on its complement, or b for a wide A, where x is to have the least norm. For a
+/// basic x, S = A E for a wide A as well.
 ///
 /// Columns whose rest vanishes are dependent. Where the others are nearly dependent nevertheless, by the
 /// smallest singular values of R11, columns with large elements in their combination are ordered last and the
@@ -33,8 +34,8 @@ namespace echelon::sparse_direct {
 template <class T>
 class SparseDecomposition {
  public:
-  /// Decomposes A, with a tolerance of 20 (m + n) epsilon by default, relative to the largest norm of a
-  /// column of S. The analysis of an equal pattern is used again. False if a stop was requested.
+  /// Decomposes A, with a tolerance of max(m, n) epsilon by default, relative to the largest norm of a column
+  /// of S. The analysis of an equal pattern is used again. False if a stop was requested.
   [[nodiscard]] bool factor(const DecompositionTask<T>& task);
   /// Cost of factor() for an A of full rank, by its analysis, which is kept.
   [[nodiscard]] std::optional<CostPrediction> predict_cost(const MatrixRef<T>& A);
@@ -61,7 +62,8 @@ class SparseDecomposition {
 
  private:
   struct System;
-  void scale(const System& system);
+  void scale(const System& system, bool scales_rows);
+  void scale_columns(const System& system);
   void analyze(const System& system, const SetupControl& control);
   bool factor_columns(const System& system, double tolerance, const SetupControl& control);
   bool find_rank(const System& system, std::optional<double> tolerance, const SetupControl& control);
@@ -76,6 +78,7 @@ class SparseDecomposition {
   bool basic_ = false;                   // no projection
   std::int64_t rows_ = 0, columns_ = 0;  // of S
   std::vector<int> exponents_;           // of the columns of S; empty: E = I
+  std::vector<int> row_exponents_;       // empty: D = I
   bool uneven_ = false;                  // exponents differ
   std::vector<T> values_;                // of S by rows
   double largest_norm_ = 0;              // of a column of S

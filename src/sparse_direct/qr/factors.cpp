@@ -24,13 +24,11 @@ class QrFactors<T>::Elimination {
         fronts_(analysis_.fronts),
         S_(S),
         position_(std::move(position)),
-        elements_(static_cast<std::size_t>(analysis_.largest_front)),
-        work_(static_cast<std::size_t>(QrFront<T>::work_size(analysis_.most_rows, analysis_.most_columns))),
-        reflections_(static_cast<std::size_t>(std::min(analysis_.most_rows, analysis_.most_columns))),
-        leading_(reflections_.size()),
         staircase_(static_cast<std::size_t>(analysis_.most_columns)),
         next_(staircase_.size()),
-        place_(static_cast<std::size_t>(fronts_.n)) {}
+        place_(static_cast<std::size_t>(fronts_.n)) {
+    make_room(analysis_.most_rows, analysis_.most_columns, analysis_.largest_front);
+  }
 
   void factor(std::int64_t s, double tolerance) {
     const std::int32_t* const below = fronts_.rows.data() + fronts_.row_begin[s];
@@ -41,6 +39,7 @@ class QrFactors<T>::Elimination {
     std::size_t first_child = waiting_.size();
     while (first_child > 0 && fronts_.parent[waiting_[first_child - 1].front] == s) --first_child;
     count_rows(s, first_child);
+    make_room(rows_, columns_, std::int64_t{rows_} * columns_);
     assemble(s, first_child);
     const FactoredFront factored = qr_kernels<T>().factor({.elements = elements_.data(),
                                                            .rows = rows_,
@@ -65,6 +64,17 @@ class QrFactors<T>::Elimination {
     std::size_t elements_begin, rows_begin;
     std::int32_t rows;
   };
+
+  /// Makes memory for a front: dependent columns leave more rows to its parent than predicted.
+  void make_room(std::int64_t rows, std::int64_t columns, std::int64_t elements) {
+    const auto at_least = [](auto& memory, std::int64_t size) {
+      if (std::ssize(memory) < size) memory.resize(static_cast<std::size_t>(size));
+    };
+    at_least(elements_, elements);
+    at_least(work_, QrFront<T>::work_size(rows, columns));
+    at_least(reflections_, std::min(rows, columns));
+    at_least(leading_, std::min(rows, columns));
+  }
 
   /// Computes the staircase of a front, and the place of the first row that begins in each column.
   void count_rows(std::int64_t s, std::size_t first_child) {

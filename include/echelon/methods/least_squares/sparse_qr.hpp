@@ -21,7 +21,7 @@ struct ECHELON_API SparseQrOptions {
   /// The solution of an A of deficient rank, or that has more columns than rows.
   QrSolution solution = QrSolution::minimum_norm;
   /// A column counts as dependent if a part of at most this many times the largest norm of a column, 0 to 1,
-  /// is linearly independent of the columns before it; default: 20 (m + n) times the machine epsilon.
+  /// is linearly independent of the columns before it; default: max(m, n) times the machine epsilon.
   std::optional<double> tolerance = {};
 
   /// Describes each option.
