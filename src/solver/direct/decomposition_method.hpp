@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -38,7 +39,8 @@ namespace echelon {
 ///   scaled()                  whether columns of what is decomposed are scaled;
 ///   rank(), reciprocal_condition(), largest_pivot(), determinant(), bytes()
 /// and may have
-///   predict_cost(A)           as that of SolverImplementation.
+///   predict_cost(A)           as that of SolverImplementation;
+///   statistics()              of the report, in addition to those of the rank.
 template <class T, class Decomposition, class MethodOptions>
 class DecompositionMethod final : public SolverImplementation<T> {
   /// Vectors of the refinement of a right-hand side.
@@ -97,6 +99,10 @@ class DecompositionMethod final : public SolverImplementation<T> {
                           {"smallest_accepted_pivot", found.smallest_accepted},
                           {"largest_rejected_pivot", found.largest_rejected}};
     if (found.doubtful) outcome.statistics.push_back({"doubtful", std::int64_t{1}});
+    if constexpr (requires { decomposition_.statistics(); }) {
+      for (Statistic& statistic : decomposition_.statistics())
+        outcome.statistics.push_back(std::move(statistic));
+    }
     if (is_square() && found.rank < A.columns()) {
       outcome.status = Status::singular;
       outcome.message = "A is singular to working precision";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/qr/decomposition.hpp"
 
+#include "backend/device/memory_limits.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "linalg/vector/column_exponents.hpp"
@@ -138,6 +139,16 @@ void SparseDecomposition<T>::analyze(const System& system, const SetupControl& c
   key_ = key;
 }
 
+/// Throws OutOfMemory if large factors do not fit.
+template <class T>
+void SparseDecomposition<T>::require_memory() const {
+  constexpr std::size_t small = std::size_t{1} << 28;
+  const std::size_t bytes =
+      sizeof(T) * static_cast<std::size_t>(analysis_.factor_entries + analysis_.reflection_entries +
+                                           analysis_.largest_front);
+  if (bytes > small && bytes > host_memory().info.available) throw host_out_of_memory(bytes);
+}
+
 template <class T>
 bool SparseDecomposition<T>::factor_columns(const System& system, double tolerance,
                                             const SetupControl& control) {
@@ -146,6 +157,7 @@ bool SparseDecomposition<T>::factor_columns(const System& system, double toleran
   } catch (const AnalysisCancelled&) {
     return false;
   }
+  require_memory();
   return factors_.factor(analysis_, {row_pattern_of(*system.by_rows), values_}, tolerance, control);
 }
 
@@ -159,7 +171,7 @@ bool SparseDecomposition<T>::factor(const DecompositionTask<T>& task) {
   columns_ = wide_ ? m : n;
   rank_ = {};
   reciprocal_condition_ = 1;
-  null_space_ = Dense<T>();
+  null_space_.reset();
   if (std::min(m, n) == 0) return true;
   const System system(task.A, &task.transpose, wide_);
   const blas::Threads threads(task.device, std::max(m, n));
@@ -174,7 +186,7 @@ template <class T>
 bool SparseDecomposition<T>::find_rank(const System& system, std::optional<double> tolerance,
                                        const SetupControl& control) {
   rank_ = {};
-  null_space_ = Dense<T>();
+  null_space_.reset();
   rank_.tolerance = tolerance.value_or(static_cast<double>(std::max(rows_, columns_)) * machine_epsilon<T>);
   const double least = rank_.tolerance * largest_norm_;
   double smallest = 0;
@@ -194,8 +206,7 @@ bool SparseDecomposition<T>::find_rank(const System& system, std::optional<doubl
   const bool full = rank_.rank == std::min(rows_, columns_);
   rank_.doubtful = rank_.rank > 0 && rank_.smallest_accepted <
                                          clear_rank_gap * (full ? rank_.tolerance : rank_.largest_rejected);
-  if (!basic_ && !factors_.dependent().empty()) form_null_space();
-  return true;
+  return basic_ || factors_.dependent().empty() || factor_null_space(control);
 }
 
 /// One vector by inverse iteration with R11^H R11, orthogonal to those found; returns the singular value.
@@ -258,33 +269,48 @@ std::vector<std::int32_t> SparseDecomposition<T>::nearly_dependent(double tolera
 }
 
 template <class T>
-void SparseDecomposition<T>::form_null_space() {
+bool SparseDecomposition<T>::factor_null_space(const SetupControl& control) {
   const std::vector<std::int32_t>& dependent = factors_.dependent();
-  const std::int64_t count = std::ssize(dependent);
-  null_space_ = Dense<T>(Device::serial(), columns_, count);
-  std::fill_n(null_space_.data(), columns_ * count, T{0});
+  std::vector<std::int64_t> column_begin = {0};
+  std::vector<std::int32_t> rows;
+  std::vector<T> elements;
   std::vector<T> y(static_cast<std::size_t>(rows_));
-  for (std::int64_t c = 0; c < count; ++c) {
+  std::vector<T> x(static_cast<std::size_t>(columns_));
+  for (const std::int32_t column : dependent) {
+    if (control.stop_requested()) return false;
     std::fill(y.begin(), y.end(), T{0});
-    T* const x = null_space_.data() + c * columns_;
-    x[dependent[static_cast<std::size_t>(c)]] = T{1};
-    factors_.solve(y.data(), x);
+    std::fill(x.begin(), x.end(), T{0});
+    x[column] = T{1};
+    factors_.solve(y.data(), x.data());
+    for (std::int32_t k = 0; k < columns_; ++k) {
+      if (x[k] == T{0}) continue;
+      rows.push_back(k);
+      elements.push_back(x[k]);
+    }
+    column_begin.push_back(std::ssize(rows));
   }
-  null_tau_ = Array<T>(Device::serial(), count);
-  lapack::geqrf(blas::dimension(columns_), blas::dimension(count), null_space_.data(),
-                blas::dimension(columns_), null_tau_.data());
+  const Device host = Device::serial();
+  const Csr<T> adjoint(std::ssize(dependent), columns_,
+                       Array<std::int64_t>(host, std::span<const std::int64_t>(column_begin)),
+                       Array<std::int32_t>(host, std::span<const std::int32_t>(rows)),
+                       Array<T>(host, std::span<const T>(elements)));
+  const Csr<T> N = transpose(adjoint);
+  const RowPattern pattern = row_pattern_of(N);
+  null_space_ = std::make_unique<NullSpace>();
+  const auto is_large = [](std::int64_t) { return true; };
+  null_space_->analysis = analyze_qr(
+      pattern, find_column_singletons(pattern, row_pattern_of(adjoint), {}, is_large), {.cancel = control});
+  const std::span<const T> values(N.values().data(), static_cast<std::size_t>(N.nonzeros()));
+  return null_space_->factors.factor(null_space_->analysis, {pattern, values}, 0, control.without_progress());
 }
 
 /// Replaces x, in the order of R, by its projection on the complement of the null space.
 template <class T>
 void SparseDecomposition<T>::project(T* x) const {
-  const std::int64_t count = null_space_.columns();
-  if (count == 0) return;
-  const int n = blas::dimension(columns_);
-  const lapack::Reflections<T> Z{blas::dimension(count), null_space_.data(), n, null_tau_.data()};
-  lapack::multiply_by_q(true, n, 1, Z, x, n);
-  std::fill_n(x, count, T{0});
-  lapack::multiply_by_q(false, n, 1, Z, x, n);
+  if (!null_space_) return;
+  null_space_->factors.multiply_by_q(true, x);
+  null_space_->factors.clear_pivots(x);
+  null_space_->factors.multiply_by_q(false, x);
 }
 
 /// E x for x by columns of S, in the order of R.
@@ -380,8 +406,18 @@ std::optional<CostPrediction> SparseDecomposition<T>::predict_cost(const MatrixR
 }
 
 template <class T>
+std::vector<Statistic> SparseDecomposition<T>::statistics() const {
+  return {{"singletons", analysis_.core_begin()},
+          {"supernodes", analysis_.fronts.supernodes()},
+          {"largest_front", analysis_.most_columns},
+          {"factor_entries", analysis_.factor_entries},
+          {"reflection_entries", analysis_.reflection_entries},
+          {"flops", analysis_.flops}};
+}
+
+template <class T>
 std::size_t SparseDecomposition<T>::bytes() const {
-  return factors_.bytes() + null_space_.bytes() + null_tau_.bytes() + sizeof(T) * values_.size() +
+  return factors_.bytes() + (null_space_ ? null_space_->factors.bytes() : 0) + sizeof(T) * values_.size() +
          sizeof(std::int32_t) *
              (analysis_.order.size() + 2 * analysis_.rows.size() + analysis_.fronts.rows.size());
 }

@@ -7,7 +7,6 @@
 #include "sparse_direct/qr/factors.hpp"
 #include "sparse_direct/symbolic/pattern_key.hpp"
 
-#include <echelon/array.hpp>
 #include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -15,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -57,19 +57,19 @@ class SparseDecomposition {
   /// Smallest singular value of R11, by inverse iteration, over a bound of ||S||_2; 1 for a rank of zero.
   [[nodiscard]] double reciprocal_condition() const { return reciprocal_condition_; }
   [[nodiscard]] std::size_t bytes() const;
-  /// Flops, elements of R and vectors of Q.
-  [[nodiscard]] const QrAnalysis& analysis() const { return analysis_; }
+  [[nodiscard]] std::vector<Statistic> statistics() const;
 
  private:
   struct System;
   void scale(const System& system, bool scales_rows);
   void scale_columns(const System& system);
+  void require_memory() const;
   void analyze(const System& system, const SetupControl& control);
   bool factor_columns(const System& system, double tolerance, const SetupControl& control);
   bool find_rank(const System& system, std::optional<double> tolerance, const SetupControl& control);
   double near_null_vector(const std::vector<std::vector<T>>& found, std::vector<T>& v) const;
   [[nodiscard]] std::vector<std::int32_t> nearly_dependent(double tolerance, double& smallest) const;
-  void form_null_space();
+  bool factor_null_space(const SetupControl& control);
   void project(T* x) const;
   [[nodiscard]] std::vector<T> gathered(const T* of_columns) const;
   void scatter(const std::vector<T>& x, T* of_columns) const;
@@ -88,8 +88,12 @@ class SparseDecomposition {
   std::size_t analyzed_last_ = 0;        // number of them in the analysis
   QrAnalysis analysis_;
   QrFactors<T> factors_;
-  Dense<T> null_space_;  // N = Z R: R above the vectors of Z
-  Array<T> null_tau_;
+  /// Factors of N, in which the rows have the order of the columns of R.
+  struct NullSpace {
+    QrAnalysis analysis;
+    QrFactors<T> factors;
+  };
+  std::unique_ptr<NullSpace> null_space_;  // null: it is empty, or not needed
   DecomposedRank rank_;
   double reciprocal_condition_ = 1;
 };

@@ -145,10 +145,19 @@ void QrFactors<T>::solve_adjoint(T* g, T* y) const {
   for (std::int64_t s = 0; s < std::ssize(fronts_); ++s) solve_front_adjoint(s, g, y, rows);
 }
 
+template <class T>
+void QrFactors<T>::clear_pivots(T* y) const {
+  for (const ColumnSingleton& singleton : analysis_->singletons) y[singleton.row] = T{0};
+  for (const Front& front : fronts_) {
+    for (std::int32_t i = 0; i < front.rank; ++i) y[front_rows_[front.rows_begin + i]] = T{0};
+  }
+}
+
 #define ECHELON_INSTANTIATE(T)                               \
   template void QrFactors<T>::multiply_by_q(bool, T*) const; \
   template void QrFactors<T>::solve(T*, T*) const;           \
-  template void QrFactors<T>::solve_adjoint(T*, T*) const;
+  template void QrFactors<T>::solve_adjoint(T*, T*) const;   \
+  template void QrFactors<T>::clear_pivots(T*) const;
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 

@@ -45,6 +45,9 @@ class QrFactors {
   /// other elements of y.
   void solve_adjoint(T* g, T* y) const;
 
+  /// Makes the elements of y in rows of R zero.
+  void clear_pivots(T* y) const;
+
   [[nodiscard]] std::int64_t rank() const { return rank_; }
   /// Columns of R without a row, ascending.
   [[nodiscard]] const std::vector<std::int32_t>& dependent() const { return dependent_; }
