@@ -196,7 +196,8 @@ class DecompositionMethod final : public SolverImplementation<T> {
     const std::int64_t n = A_.columns();
     if (A_.rows() == 0 || n == 0 || (options_.refine == 0 && !measures)) return;
     if (is_correctable()) {
-      NormalCorrections corrections(own.d.data(), n, 0.5, [&](const T* y) { compute_correction(own, b, y); });
+      NormalCorrections corrections(own.d.data(), n, 0.5, options_.refine + (measures ? 1 : 0),
+                                    [&](const T* y) { compute_correction(own, b, y); });
       correct(options_.refine, DenseView<T>(x, n, 1, n, this->device()), own.candidate.view(), corrections);
       job.statistics.push_back({"refinement_steps", corrections.steps()});
       if (measures)

@@ -4,10 +4,12 @@
 #include "sparse_direct/ordering/column_ordering.hpp"
 #include "sparse_direct/pattern/analysis_cancelled.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -47,6 +49,9 @@ QrCore find_core(const RowPattern& a, const std::vector<ColumnSingleton>& single
   for (std::size_t k = 0; k < core.columns.size(); ++k)
     number[core.columns[k]] = static_cast<std::int32_t>(k);
   core.row_begin.push_back(0);
+  core.row_begin.reserve(static_cast<std::size_t>(a.rows) + 1);
+  core.rows.reserve(static_cast<std::size_t>(a.rows));
+  core.indices.reserve(a.indices.size());
   for (std::int32_t i = 0; i < a.rows; ++i) {
     if (is_taken[i] || a.row(i).empty()) continue;
     for (const std::int32_t j : a.row(i)) core.indices.push_back(number[j]);
@@ -94,6 +99,7 @@ PatternStorage star_pattern(const RowPattern& a, std::span<const std::int32_t> o
   // Edges from each first column, without duplicates.
   std::vector<std::int64_t> edges_begin = {0};
   std::vector<std::int32_t> edges;
+  edges.reserve(a.indices.size());
   std::vector<std::int32_t> seen(n, -1);
   PatternStorage result;
   result.row_begin.assign(n + 1, 0);
@@ -119,6 +125,58 @@ PatternStorage star_pattern(const RowPattern& a, std::span<const std::int32_t> o
     }
   }
   return result;
+}
+
+/// The pattern of A^T A, or nothing where that has far more elements than A.
+std::optional<PatternStorage> normal_pattern(const RowPattern& a) {
+  constexpr double most_elements = 20;  // for each of A
+  double products = 0;
+  for (std::int64_t i = 0; i < a.rows; ++i) products += std::pow(static_cast<double>(a.row(i).size()), 2);
+  if (products > most_elements * static_cast<double>(a.indices.size())) return std::nullopt;
+  std::vector<std::int64_t> begin(static_cast<std::size_t>(a.columns) + 1, 0);
+  for (const std::int32_t j : a.indices) ++begin[j + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::int64_t> next(begin.begin(), begin.end() - 1);
+  std::vector<std::int32_t> rows(a.indices.size());
+  for (std::int32_t i = 0; i < a.rows; ++i) {
+    for (const std::int32_t j : a.row(i)) rows[next[j]++] = i;
+  }
+  PatternStorage result;
+  result.row_begin.push_back(0);
+  std::vector<std::int32_t> seen(static_cast<std::size_t>(a.columns), -1);
+  for (std::int32_t j = 0; j < a.columns; ++j) {
+    seen[j] = j;
+    for (std::int64_t k = begin[j]; k < begin[j + 1]; ++k) {
+      for (const std::int32_t other : a.row(rows[k])) {
+        if (std::exchange(seen[other], j) != j) result.columns.push_back(other);
+      }
+    }
+    result.row_begin.push_back(std::ssize(result.columns));
+  }
+  return result;
+}
+
+/// The fronts for an order of columns.
+SymbolicFactor fronts_of(const QrCore& core, std::span<const std::int32_t> order,
+                         const QrAnalysisOptions& options) {
+  const PatternStorage pattern = star_pattern(core.pattern(), order);
+  AnalysisOptions given;
+  given.ordering.permutation = order;
+  given.ordering.threads = options.threads;
+  given.ordering.cancel = options.cancel;
+  return analyze_symmetric(pattern.view(), given);
+}
+
+/// Replaces the fronts by those for an order of A^T A, where that may save its own time, and does.
+void try_normal_ordering(const QrCore& core, const QrAnalysisOptions& options, SymbolicFactor& fronts) {
+  constexpr double least_flops = 5e9;  // orderings of A^T A take a tenth of the time at most
+  const auto n = std::ssize(core.columns);
+  if (core.ordered < n || fronts.flops < least_flops) return;
+  const std::optional<PatternStorage> normal = normal_pattern(core.pattern());
+  if (!normal) return;
+  const OrderedForest ordered =
+      ordered_forest(normal->view(), {.threads = options.threads, .cancel = options.cancel});
+  if (ordered.forest.flops < fronts.flops) fronts = fronts_of(core, ordered.forest.permutation, options);
 }
 
 /// Assigns the rows to the fronts.
@@ -203,12 +261,10 @@ QrAnalysis analyze_qr(const RowPattern& a, std::vector<ColumnSingleton> singleto
   test_for_stop(options.cancel);
   const std::vector<std::int32_t> order = order_columns(core);
   test_for_stop(options.cancel);
-  const PatternStorage pattern = star_pattern(core.pattern(), order);
-  AnalysisOptions given;
-  given.ordering.permutation = order;
-  given.ordering.threads = options.threads;
-  given.ordering.cancel = options.cancel;
-  if (!order.empty()) analysis.fronts = analyze_symmetric(pattern.view(), given);
+  if (!order.empty()) {
+    analysis.fronts = fronts_of(core, order, options);
+    try_normal_ordering(core, options, analysis.fronts);
+  }
   for (const ColumnSingleton& singleton : analysis.singletons) analysis.order.push_back(singleton.column);
   for (const std::int32_t column : analysis.fronts.permutation)
     analysis.order.push_back(core.columns[column]);

@@ -96,7 +96,8 @@ struct QrAnalysisOptions {
   CancellationToken cancel = {};
 };
 
-/// Analyses the rows and columns that the singletons leave. The columns are ordered by COLAMD. O(entries)
+/// Analyses the rows and columns that the singletons leave. The columns are ordered by COLAMD, and where many
+/// flops are predicted by the orderings of A^T A, of which that with the fewest flops is taken. O(entries)
 /// time without the ordering. Throws OutOfMemory, AnalysisCancelled. J. Gilbert, X. Li, E. Ng, B. Peyton,
 /// Computing row and column counts for sparse QR and LU factorization, BIT 41 (2001); T. Davis, Algorithm
 /// 915, SuiteSparseQR, ACM Trans. Math. Softw. 38 (2011).
