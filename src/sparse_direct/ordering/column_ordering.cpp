@@ -38,7 +38,7 @@ SuiteSparse_long order(SuiteSparse_long rows, SuiteSparse_long columns,
 /// Row indices of A by columns, in an array that continues with COLAMD's workspace and receives
 /// the permutation.
 template <class Index>
-std::vector<std::int32_t> order_columns(const RowPattern& a) {
+std::vector<std::int32_t> order_columns(const RectangularPattern& a) {
   const std::size_t size = workspace(static_cast<Index>(a.indices.size()), static_cast<Index>(a.rows),
                                      static_cast<Index>(a.columns));
   if (size == 0) throw host_out_of_memory(0);
@@ -58,7 +58,7 @@ std::vector<std::int32_t> order_columns(const RowPattern& a) {
 
 }  // namespace
 
-std::vector<std::int32_t> column_minimum_degree_ordering(const RowPattern& a) {
+std::vector<std::int32_t> column_minimum_degree_ordering(const RectangularPattern& a) {
   // COLAMD's workspace of about 2.2 nonzeros + 11 (m + n) integers has to be countable.
   const double size =
       2.2 * static_cast<double>(a.indices.size()) + 11.0 * static_cast<double>(a.rows + a.columns);

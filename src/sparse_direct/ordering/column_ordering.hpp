@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "sparse_direct/pattern/row_pattern.hpp"
+#include "sparse_direct/pattern/rectangular_pattern.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -13,6 +13,6 @@ namespace echelon::sparse_direct {
 /// more than 10 sqrt(n) entries are ignored; columns with more than 10 sqrt(min(m, n)) come last. Throws
 /// OutOfMemory. T. Davis, J. Gilbert, S. Larimore, E. Ng, A column approximate minimum degree ordering
 /// algorithm, ACM Trans. Math. Softw. 30 (2004).
-[[nodiscard]] std::vector<std::int32_t> column_minimum_degree_ordering(const RowPattern& a);
+[[nodiscard]] std::vector<std::int32_t> column_minimum_degree_ordering(const RectangularPattern& a);
 
 }  // namespace echelon::sparse_direct

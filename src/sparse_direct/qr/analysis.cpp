@@ -26,12 +26,12 @@ struct QrCore {
   std::vector<std::int64_t> row_begin;
   std::vector<std::int32_t> indices;  // numbers of the columns here
 
-  [[nodiscard]] RowPattern pattern() const {
+  [[nodiscard]] RectangularPattern pattern() const {
     return {std::ssize(rows), std::ssize(columns), row_begin, indices};
   }
 };
 
-QrCore find_core(const RowPattern& a, const std::vector<ColumnSingleton>& singletons,
+QrCore find_core(const RectangularPattern& a, const std::vector<ColumnSingleton>& singletons,
                  std::span<const std::int32_t> last) {
   std::vector<bool> is_taken(static_cast<std::size_t>(a.rows), false);
   std::vector<std::int32_t> number(static_cast<std::size_t>(a.columns), 0);
@@ -81,7 +81,7 @@ std::vector<std::int32_t> order_columns(const QrCore& core) {
 
 /// A pattern with the Cholesky factor of that of A^T A, for this order of columns: each row connects its
 /// first column with its others.
-PatternStorage star_pattern(const RowPattern& a, std::span<const std::int32_t> order) {
+PatternStorage star_pattern(const RectangularPattern& a, std::span<const std::int32_t> order) {
   const std::vector<std::int32_t> rank = inverse_permutation(order);
   const auto n = static_cast<std::size_t>(a.columns);
   std::vector<std::int32_t> first(static_cast<std::size_t>(a.rows));
@@ -128,7 +128,7 @@ PatternStorage star_pattern(const RowPattern& a, std::span<const std::int32_t> o
 }
 
 /// The pattern of A^T A, or nothing where that has far more elements than A.
-std::optional<PatternStorage> normal_pattern(const RowPattern& a) {
+std::optional<PatternStorage> normal_pattern(const RectangularPattern& a) {
   constexpr double most_elements = 20;  // for each of A
   double products = 0;
   for (std::int64_t i = 0; i < a.rows; ++i) products += std::pow(static_cast<double>(a.row(i).size()), 2);
@@ -203,9 +203,9 @@ void assign_rows(const QrCore& core, QrAnalysis& analysis) {
 }
 
 /// Predicts sizes and flops for columns of full rank: the row structure of each front.
-class RowCounts {
+class StaircaseCounts {
  public:
-  explicit RowCounts(QrAnalysis& analysis)
+  explicit StaircaseCounts(QrAnalysis& analysis)
       : analysis_(analysis),
         place_(static_cast<std::size_t>(analysis.fronts.n)),
         waiting_(static_cast<std::size_t>(analysis.fronts.supernodes())) {}
@@ -253,7 +253,7 @@ class RowCounts {
 
 }  // namespace
 
-QrAnalysis analyze_qr(const RowPattern& a, std::vector<ColumnSingleton> singletons,
+QrAnalysis analyze_qr(const RectangularPattern& a, std::vector<ColumnSingleton> singletons,
                       const QrAnalysisOptions& options) {
   QrAnalysis analysis;
   analysis.singletons = std::move(singletons);
@@ -270,7 +270,7 @@ QrAnalysis analyze_qr(const RowPattern& a, std::vector<ColumnSingleton> singleto
     analysis.order.push_back(core.columns[column]);
   if (analysis.fronts.supernode_begin.empty()) analysis.fronts.supernode_begin.push_back(0);
   assign_rows(core, analysis);
-  RowCounts(analysis).run();
+  StaircaseCounts(analysis).run();
   return analysis;
 }
 

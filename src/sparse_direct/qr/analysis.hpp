@@ -3,7 +3,7 @@
 /// the fronts.
 #pragma once
 
-#include "sparse_direct/pattern/row_pattern.hpp"
+#include "sparse_direct/pattern/rectangular_pattern.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <echelon/cancellation.hpp>
@@ -28,8 +28,8 @@ struct ColumnSingleton {
 /// columns; `is_large(element)` tells whether an element, by rows, may be that of a singleton. Columns in
 /// `excluded` are none.
 template <class IsLarge>
-[[nodiscard]] std::vector<ColumnSingleton> find_column_singletons(const RowPattern& rows,
-                                                                  const RowPattern& columns,
+[[nodiscard]] std::vector<ColumnSingleton> find_column_singletons(const RectangularPattern& rows,
+                                                                  const RectangularPattern& columns,
                                                                   std::span<const std::int32_t> excluded,
                                                                   const IsLarge& is_large) {
   std::vector<std::int32_t> count(static_cast<std::size_t>(columns.rows));
@@ -101,7 +101,7 @@ struct QrAnalysisOptions {
 /// time without the ordering. Throws OutOfMemory, AnalysisCancelled. J. Gilbert, X. Li, E. Ng, B. Peyton,
 /// Computing row and column counts for sparse QR and LU factorization, BIT 41 (2001); T. Davis, Algorithm
 /// 915, SuiteSparseQR, ACM Trans. Math. Softw. 38 (2011).
-[[nodiscard]] QrAnalysis analyze_qr(const RowPattern& a, std::vector<ColumnSingleton> singletons,
+[[nodiscard]] QrAnalysis analyze_qr(const RectangularPattern& a, std::vector<ColumnSingleton> singletons,
                                     const QrAnalysisOptions& options);
 
 }  // namespace echelon::sparse_direct

@@ -131,10 +131,10 @@ void SparseDecomposition<T>::analyze(const System& system, const SetupControl& c
     return;
   }
   key_ = {};
-  const RowPattern rows = row_pattern_of(*system.by_rows);
-  analysis_ =
-      analyze_qr(rows, find_column_singletons(rows, row_pattern_of(*system.by_columns), last_, is_large),
-                 {.last = last_, .cancel = control});
+  const RectangularPattern rows = rectangular_pattern_of(*system.by_rows);
+  analysis_ = analyze_qr(
+      rows, find_column_singletons(rows, rectangular_pattern_of(*system.by_columns), last_, is_large),
+      {.last = last_, .cancel = control});
   analyzed_last_ = last_.size();
   key_ = key;
 }
@@ -158,7 +158,7 @@ bool SparseDecomposition<T>::factor_columns(const System& system, double toleran
     return false;
   }
   require_memory();
-  return factors_.factor(analysis_, {row_pattern_of(*system.by_rows), values_}, tolerance, control);
+  return factors_.factor(analysis_, {rectangular_pattern_of(*system.by_rows), values_}, tolerance, control);
 }
 
 template <class T>
@@ -295,11 +295,12 @@ bool SparseDecomposition<T>::factor_null_space(const SetupControl& control) {
                        Array<std::int32_t>(host, std::span<const std::int32_t>(rows)),
                        Array<T>(host, std::span<const T>(elements)));
   const Csr<T> N = transpose(adjoint);
-  const RowPattern pattern = row_pattern_of(N);
+  const RectangularPattern pattern = rectangular_pattern_of(N);
   null_space_ = std::make_unique<NullSpace>();
   const auto is_large = [](std::int64_t) { return true; };
-  null_space_->analysis = analyze_qr(
-      pattern, find_column_singletons(pattern, row_pattern_of(adjoint), {}, is_large), {.cancel = control});
+  null_space_->analysis =
+      analyze_qr(pattern, find_column_singletons(pattern, rectangular_pattern_of(adjoint), {}, is_large),
+                 {.cancel = control});
   const std::span<const T> values(N.values().data(), static_cast<std::size_t>(N.nonzeros()));
   return null_space_->factors.factor(null_space_->analysis, {pattern, values}, 0, control.without_progress());
 }

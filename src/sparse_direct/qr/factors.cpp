@@ -18,7 +18,7 @@ namespace echelon::sparse_direct {
 template <class T>
 class QrFactors<T>::Elimination {
  public:
-  Elimination(QrFactors& factors, const SparseRows<T>& S, std::vector<std::int32_t> position)
+  Elimination(QrFactors& factors, const QrMatrix<T>& S, std::vector<std::int32_t> position)
       : factors_(factors),
         analysis_(*factors.analysis_),
         fronts_(analysis_.fronts),
@@ -41,15 +41,15 @@ class QrFactors<T>::Elimination {
     count_rows(s, first_child);
     make_room(rows_, columns_, std::int64_t{rows_} * columns_);
     assemble(s, first_child);
-    const FactoredFront factored = qr_kernels<T>().factor({.elements = elements_.data(),
-                                                           .rows = rows_,
-                                                           .columns = columns_,
-                                                           .pivots = pivots,
-                                                           .staircase = staircase_.data(),
-                                                           .tolerance = static_cast<Real<T>>(tolerance),
-                                                           .reflections = reflections_.data(),
-                                                           .leading = leading_.data(),
-                                                           .work = work_.data()});
+    const ReflectedFront factored = qr_kernels<T>().factor({.elements = elements_.data(),
+                                                            .rows = rows_,
+                                                            .columns = columns_,
+                                                            .pivots = pivots,
+                                                            .staircase = staircase_.data(),
+                                                            .tolerance = static_cast<Real<T>>(tolerance),
+                                                            .reflections = reflections_.data(),
+                                                            .leading = leading_.data(),
+                                                            .work = work_.data()});
     factors_.largest_dropped_ = std::max(factors_.largest_dropped_, factored.largest_dropped);
     keep(s, factored);
     release(first_child);
@@ -129,7 +129,7 @@ class QrFactors<T>::Elimination {
   }
 
   /// Keeps R and the vectors of a front.
-  void keep(std::int64_t s, const FactoredFront& factored) {
+  void keep(std::int64_t s, const ReflectedFront& factored) {
     factors_.fronts_.push_back({.rows_begin = std::ssize(factors_.front_rows_) - rows_,
                                 .factor_begin = std::ssize(factors_.factor_),
                                 .vectors_begin = std::ssize(factors_.vectors_),
@@ -165,7 +165,7 @@ class QrFactors<T>::Elimination {
     waiting_.resize(first_child);
   }
 
-  void pass_on(std::int64_t s, const FactoredFront& factored) {
+  void pass_on(std::int64_t s, const ReflectedFront& factored) {
     const std::int32_t rows = factored.reflections - factored.rank;
     if (rows == 0) return;
     const auto pivots = static_cast<std::int32_t>(fronts_.pivots(s));
@@ -187,7 +187,7 @@ class QrFactors<T>::Elimination {
   QrFactors& factors_;
   const QrAnalysis& analysis_;
   const SymbolicFactor& fronts_;
-  const SparseRows<T>& S_;
+  const QrMatrix<T>& S_;
   std::vector<std::int32_t> position_;  // column of R for each column of S
   UninitializedVector<T> elements_, work_;
   std::vector<Reflection<T>> reflections_;
@@ -209,7 +209,7 @@ void QrFactors<T>::note_pivot(std::int64_t pivot, std::int32_t row, double size)
 }
 
 template <class T>
-void QrFactors<T>::factor_singletons(const SparseRows<T>& S, std::span<const std::int32_t> position) {
+void QrFactors<T>::factor_singletons(const QrMatrix<T>& S, std::span<const std::int32_t> position) {
   singletons_begin_ = {0};
   singleton_columns_.clear();
   singleton_values_.clear();
@@ -230,7 +230,7 @@ void QrFactors<T>::factor_singletons(const SparseRows<T>& S, std::span<const std
 }
 
 template <class T>
-bool QrFactors<T>::factor(const QrAnalysis& analysis, const SparseRows<T>& S, double tolerance,
+bool QrFactors<T>::factor(const QrAnalysis& analysis, const QrMatrix<T>& S, double tolerance,
                           const SetupControl& control) {
   constexpr std::int64_t tested = 64;  // fronts between tests for a stop
   analysis_ = &analysis;

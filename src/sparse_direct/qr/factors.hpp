@@ -17,8 +17,8 @@ namespace echelon::sparse_direct {
 
 /// S by rows: its pattern and its values in the order of that.
 template <class T>
-struct SparseRows {
-  RowPattern pattern;
+struct QrMatrix {
+  RectangularPattern pattern;
   std::span<const T> values;
 };
 
@@ -33,7 +33,7 @@ class QrFactors {
  public:
   /// Factors S, of which `analysis` is; it has to outlive the factors. A column is dependent if what is left
   /// of it has a norm of at most `tolerance`. False if a stop was requested.
-  [[nodiscard]] bool factor(const QrAnalysis& analysis, const SparseRows<T>& S, double tolerance,
+  [[nodiscard]] bool factor(const QrAnalysis& analysis, const QrMatrix<T>& S, double tolerance,
                             const SetupControl& control);
 
   /// y = Q^H y, or Q y, for y of m elements.
@@ -65,7 +65,7 @@ class QrFactors {
   };
   class Elimination;
 
-  void factor_singletons(const SparseRows<T>& S, std::span<const std::int32_t> position);
+  void factor_singletons(const QrMatrix<T>& S, std::span<const std::int32_t> position);
   /// Counts a column of R after the singletons as a pivot, in this row of its front.
   void note_pivot(std::int64_t pivot, std::int32_t row, double size);
   void solve_front(std::int64_t s, T* y, T* x, std::vector<T>& rows) const;

@@ -200,7 +200,7 @@ class FrontElimination {
  public:
   explicit FrontElimination(const QrFront<T>& front) : front_(front), product_(front) {}
 
-  FactoredFront run() {
+  ReflectedFront run() {
     // Up to this many elements of a front, products by BLAS take longer than its reflections.
     constexpr std::int64_t small = 4096;
     const bool blocked = std::int64_t{front_.rows} * front_.columns > small &&
@@ -253,11 +253,11 @@ class FrontElimination {
 
   const QrFront<T>& front_;
   ReflectionProduct<Isa, T> product_;
-  FactoredFront result_;
+  ReflectedFront result_;
 };
 
 template <class Isa, class T>
-FactoredFront factor_front(const QrFront<T>& front) {
+ReflectedFront factor_front(const QrFront<T>& front) {
   return FrontElimination<Isa, T>(front).run();
 }
 

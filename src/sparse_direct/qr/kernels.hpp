@@ -40,7 +40,7 @@ struct QrFront {
   }
 };
 
-struct FactoredFront {
+struct ReflectedFront {
   std::int32_t reflections = 0;
   std::int32_t rank = 0;       ///< reflections of pivot columns
   double largest_dropped = 0;  ///< norm of a dependent pivot column
@@ -52,7 +52,7 @@ struct QrKernels {
   /// Factors a front. A pivot column that has at most the tolerance left below the rows of the pivots before
   /// it is dependent: it is cleared there, and has no row of R (M. Heath, SIAM J. Sci. Stat. Comput. 3,
   /// 1982).
-  FactoredFront (*factor)(const QrFront<T>& front);
+  ReflectedFront (*factor)(const QrFront<T>& front);
   /// C = (I - tau v v^H) C for columns of C, with conj_v = conj(v); for real numbers v.
   void (*reflect)(std::int32_t rows, std::int32_t columns, const T* v, const T* conj_v, T tau, T* c,
                   std::int64_t leading);

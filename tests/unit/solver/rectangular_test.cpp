@@ -358,10 +358,12 @@ TEST(Rectangular, Vandermonde200x30_HasTheResidualOfTheDecomposition) {
   }
   const double tolerance = 200 * std::numeric_limits<double>::epsilon();
   const double least = norm(residual(A, b, by_gelsd(A, b, tolerance)));
-  const auto [x, report] = solve(A, b);
-  EXPECT_EQ(report.status, Status::least_squares) << report;
-  EXPECT_NEAR(report.residual_norm, least, 1e-6 * least) << report;
-  EXPECT_LT(report.expected_digits().value_or(0), 8) << report;
+  for (const std::string method : {"auto", "sparse-qr"}) {
+    const auto [x, report] = solve(A, b, {.method = method});
+    EXPECT_EQ(report.status, Status::least_squares) << report;
+    EXPECT_NEAR(report.residual_norm, least, 1e-6 * least) << report;
+    EXPECT_LT(report.expected_digits().value_or(0), 8) << report;
+  }
 }
 
 TEST(Rectangular, LeastResidualOfAnyCondition_IsClaimedWhereItIs) {

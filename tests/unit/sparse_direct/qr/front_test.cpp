@@ -78,15 +78,15 @@ TYPED_TEST(QrFronts, EveryInstructionSet_FactorsAndReflects) {
       std::vector<T> work(static_cast<std::size_t>(QrFront<T>::work_size(shape.rows, shape.columns)));
       std::vector<Reflection<T>> reflections(std::min(m, n));
       std::vector<std::int32_t> leading(std::min(m, n));
-      const FactoredFront found = kernels->factor({.elements = front.data(),
-                                                   .rows = shape.rows,
-                                                   .columns = shape.columns,
-                                                   .pivots = shape.pivots,
-                                                   .staircase = staircase.data(),
-                                                   .tolerance = 0,
-                                                   .reflections = reflections.data(),
-                                                   .leading = leading.data(),
-                                                   .work = work.data()});
+      const ReflectedFront found = kernels->factor({.elements = front.data(),
+                                                    .rows = shape.rows,
+                                                    .columns = shape.columns,
+                                                    .pivots = shape.pivots,
+                                                    .staircase = staircase.data(),
+                                                    .tolerance = 0,
+                                                    .reflections = reflections.data(),
+                                                    .leading = leading.data(),
+                                                    .work = work.data()});
       ASSERT_EQ(found.reflections, static_cast<std::int32_t>(std::min(m, n)));
       std::vector<T> product = A;
       for (std::int32_t q = 0; q < found.reflections; ++q) {

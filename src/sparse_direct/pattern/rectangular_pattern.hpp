@@ -9,7 +9,7 @@
 namespace echelon::sparse_direct {
 
 /// Positions of the nonzeros of a matrix of any shape, row by row. Owns nothing.
-struct RowPattern {
+struct RectangularPattern {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::span<const std::int64_t> row_begin;  ///< rows + 1; may be empty without rows
@@ -23,7 +23,7 @@ struct RowPattern {
 
 /// The pattern of a matrix on the host, in place.
 template <class T>
-[[nodiscard]] RowPattern row_pattern_of(const Csr<T>& a) {
+[[nodiscard]] RectangularPattern rectangular_pattern_of(const Csr<T>& a) {
   return {a.rows(), a.columns(), a.row_offsets().span(), a.column_indices().span()};
 }
 
