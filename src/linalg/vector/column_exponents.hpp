@@ -15,10 +15,10 @@
 namespace echelon {
 
 /// Binary exponents of the sizes of the lines of a matrix; zero for a line of zeros. Empty if the lines are
-/// of about equal size: within six decades.
+/// of about equal size: by
+/// default within six decades.
 template <class R>
-[[nodiscard]] std::vector<int> exponents_of(const std::vector<R>& sizes) {
-  constexpr int widest_spread = 20;
+[[nodiscard]] std::vector<int> exponents_of(const std::vector<R>& sizes, int widest_spread = 20) {
   std::vector<int> exponents(sizes.size(), 0);
   int smallest = std::numeric_limits<int>::max();
   int largest = std::numeric_limits<int>::min();

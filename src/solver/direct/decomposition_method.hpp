@@ -40,6 +40,7 @@ namespace echelon {
 ///   rank(), reciprocal_condition(), largest_pivot(), determinant(), bytes()
 /// and may have
 ///   predict_cost(A)           as that of SolverImplementation;
+///   column_spread()           as that of SolverImplementation;
 ///   statistics()              of the report, in addition to those of the rank.
 template <class T, class Decomposition, class MethodOptions>
 class DecompositionMethod final : public SolverImplementation<T> {
@@ -66,6 +67,10 @@ class DecompositionMethod final : public SolverImplementation<T> {
   [[nodiscard]] bool takes_any_rank() const override { return true; }
   [[nodiscard]] bool minimizes_residual() const override { return true; }
   [[nodiscard]] double truncation() const override { return options_.tolerance.value_or(0); }
+  [[nodiscard]] double column_spread() const override {
+    if constexpr (requires { decomposition_.column_spread(); }) return decomposition_.column_spread();
+    return 1;
+  }
   [[nodiscard]] std::string_view solution_kind() const override {
     if (options_.solution == QrSolution::basic) return "a basic one";
     return decomposition_.scaled() && !decomposition_.wide() ? "the one of least norm in scaled unknowns"

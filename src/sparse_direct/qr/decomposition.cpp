@@ -72,9 +72,10 @@ struct SparseDecomposition<T>::System {
 };
 
 template <class T>
-void SparseDecomposition<T>::scale(const System& system, bool scales_rows) {
+void SparseDecomposition<T>::scale(const System& system, bool equilibrates) {
+  const int widest_spread = equilibrates ? 3 : 20;  // a decade, or six
   const Csr<T>& S = *system.by_rows;
-  row_exponents_ = scales_rows ? exponents_of(row_sizes(S)) : std::vector<int>();
+  row_exponents_ = equilibrates ? exponents_of(row_sizes(S), widest_spread) : std::vector<int>();
   values_.resize(static_cast<std::size_t>(S.nonzeros()));
   for (std::int64_t i = 0; i < S.rows(); ++i) {
     for (std::int64_t k = S.row_offsets()[i]; k < S.row_offsets()[i + 1]; ++k) {
@@ -82,7 +83,7 @@ void SparseDecomposition<T>::scale(const System& system, bool scales_rows) {
       values_[k] = row_exponents_.empty() ? value : scaled_by_power(value, -row_exponents_[i]);
     }
   }
-  scale_columns(system);
+  scale_columns(system, widest_spread);
   std::vector<double> squares(static_cast<std::size_t>(columns_), 0);
   std::vector<double> sums(squares.size(), 0);
   double largest_row = 0;
@@ -101,14 +102,14 @@ void SparseDecomposition<T>::scale(const System& system, bool scales_rows) {
 }
 
 template <class T>
-void SparseDecomposition<T>::scale_columns(const System& system) {
+void SparseDecomposition<T>::scale_columns(const System& system, int widest_spread) {
   // Squares of elements of this size, and their sums, neither overflow nor underflow.
   constexpr int safe = std::numeric_limits<Real<T>>::max_exponent / 4;
   const auto indices = system.by_rows->column_indices().span();
   std::vector<Real<T>> sizes(static_cast<std::size_t>(columns_), 0);
   for (std::size_t k = 0; k < values_.size(); ++k)
     sizes[indices[k]] = std::max(sizes[indices[k]], std::abs(values_[k]));
-  exponents_ = exponents_of(sizes);
+  exponents_ = exponents_of(sizes, widest_spread);
   uneven_ = !exponents_.empty();
   const Real<T> largest = *std::max_element(sizes.begin(), sizes.end());
   if (!uneven_ && largest > 0 && std::abs(std::ilogb(largest)) > safe)
@@ -177,7 +178,7 @@ bool SparseDecomposition<T>::factor(const DecompositionTask<T>& task) {
   const blas::Threads threads(task.device, std::max(m, n));
   scale(system, m == n);
   if (!find_rank(system, task.tolerance, task.control)) return false;
-  if (rank_.rank == n || row_exponents_.empty()) return true;
+  if (m != n || rank_.rank == n || (row_exponents_.empty() && !uneven_)) return true;
   scale(system, false);
   return find_rank(system, task.tolerance, task.control);
 }
@@ -404,6 +405,13 @@ std::optional<CostPrediction> SparseDecomposition<T>::predict_cost(const MatrixR
   analyze(system, {});
   const auto entries = static_cast<double>(analysis_.factor_entries + analysis_.reflection_entries);
   return CostPrediction{analysis_.flops, static_cast<std::size_t>(entries * sizeof(T))};
+}
+
+template <class T>
+double SparseDecomposition<T>::column_spread() const {
+  if (exponents_.empty()) return 1;
+  const auto range = std::minmax_element(exponents_.begin(), exponents_.end());
+  return std::ldexp(1.0, *range.second - *range.first);
 }
 
 template <class T>

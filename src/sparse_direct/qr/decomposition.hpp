@@ -22,7 +22,8 @@
 namespace echelon::sparse_direct {
 
 /// With S = A E for a tall A, or S = A^H E for a wide one, where E scales columns of S by powers of two if
-/// their sizes differ much, and S = D A E for a nonsingular A, where D scales the rows first in the same way:
+/// their sizes differ much, and S = D A E for a nonsingular A, where D scales the rows
+/// first:
 /// S P = Q [R11 R12], where R12 are the dependent columns. The columns of N = [-R11^-1 R12; I] span the null
 /// space of S; x is projected on its complement, or b for a wide A, where x is to have the least norm. For a
 /// basic x, S = A E for a wide A as well.
@@ -52,6 +53,8 @@ class SparseDecomposition {
   [[nodiscard]] const DecomposedRank& rank() const { return rank_; }
   [[nodiscard]] bool wide() const { return wide_; }
   [[nodiscard]] bool scaled() const { return uneven_; }
+  /// Ratio of the largest to the smallest scale of a column of S.
+  [[nodiscard]] double column_spread() const;
   /// Largest norm of a column of S, between ||S||_2 / sqrt(n) and ||S||_2.
   [[nodiscard]] double largest_pivot() const { return largest_norm_; }
   /// Smallest singular value of R11, by inverse iteration, over a bound of ||S||_2; 1 for a rank of zero.
@@ -61,8 +64,8 @@ class SparseDecomposition {
 
  private:
   struct System;
-  void scale(const System& system, bool scales_rows);
-  void scale_columns(const System& system);
+  void scale(const System& system, bool equilibrates);
+  void scale_columns(const System& system, int widest_spread);
   void require_memory() const;
   void analyze(const System& system, const SetupControl& control);
   bool factor_columns(const System& system, double tolerance, const SetupControl& control);
