@@ -14,9 +14,10 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// y = y - a x.
+/// y = y - a x. Most elements of null vectors are zero.
 template <class T>
 void subtract(std::int32_t n, const T* a, T x, T* y) {
+  if (x == T{0}) return;
 #pragma omp simd
   for (std::int32_t i = 0; i < n; ++i) y[i] -= a[i] * x;
 }
