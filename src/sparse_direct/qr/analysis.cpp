@@ -3,6 +3,7 @@
 
 #include "sparse_direct/ordering/column_ordering.hpp"
 #include "sparse_direct/pattern/analysis_cancelled.hpp"
+#include "sparse_direct/pattern/row_groups.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -79,52 +80,66 @@ std::vector<std::int32_t> order_columns(const QrCore& core) {
   return order;
 }
 
-/// A pattern with the Cholesky factor of that of A^T A, for this order of columns: each row connects its
-/// first column with its others.
-PatternStorage star_pattern(const RectangularPattern& a, std::span<const std::int32_t> order) {
-  const std::vector<std::int32_t> rank = inverse_permutation(order);
-  const auto n = static_cast<std::size_t>(a.columns);
+/// The rows of each of n groups, which `group` tells for each row, ascending.
+RowGroups rows_of_groups(std::span<const std::int32_t> group, std::int64_t n) {
+  RowGroups groups;
+  groups.begin.assign(static_cast<std::size_t>(n) + 1, 0);
+  for (const std::int32_t g : group) ++groups.begin[g + 1];
+  std::partial_sum(groups.begin.begin(), groups.begin.end(), groups.begin.begin());
+  std::vector<std::int32_t> next(groups.begin.begin(), groups.begin.end() - 1);
+  groups.rows.resize(group.size());
+  for (std::size_t i = 0; i < group.size(); ++i) groups.rows[next[group[i]]++] = static_cast<std::int32_t>(i);
+  return groups;
+}
+
+/// The column of each row that comes first, by the positions of the columns.
+std::vector<std::int32_t> first_columns(const RectangularPattern& a, std::span<const std::int32_t> position) {
   std::vector<std::int32_t> first(static_cast<std::size_t>(a.rows));
-  std::vector<std::int32_t> begin(n + 1, 0);
   for (std::int64_t i = 0; i < a.rows; ++i) {
     const auto row = a.row(i);
     first[i] = *std::min_element(row.begin(), row.end(),
-                                 [&](std::int32_t j, std::int32_t k) { return rank[j] < rank[k]; });
-    ++begin[first[i] + 1];
+                                 [&](std::int32_t j, std::int32_t k) { return position[j] < position[k]; });
   }
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<std::int32_t> next(begin.begin(), begin.end() - 1);
-  std::vector<std::int32_t> rows(first.size());
-  for (std::size_t i = 0; i < first.size(); ++i) rows[next[first[i]]++] = static_cast<std::int32_t>(i);
-  // Edges from each first column, without duplicates.
-  std::vector<std::int64_t> edges_begin = {0};
-  std::vector<std::int32_t> edges;
-  edges.reserve(a.indices.size());
-  std::vector<std::int32_t> seen(n, -1);
+  return first;
+}
+
+/// A pattern and its transpose, which have no element in common, as one.
+PatternStorage with_transpose(std::int64_t n, std::span<const std::int64_t> begin,
+                              std::span<const std::int32_t> columns) {
   PatternStorage result;
-  result.row_begin.assign(n + 1, 0);
-  for (std::int32_t j = 0; j < a.columns; ++j) {
-    seen[j] = j;
-    for (std::int32_t k = begin[j]; k < begin[j + 1]; ++k) {
-      for (const std::int32_t other : a.row(rows[k])) {
-        if (std::exchange(seen[other], j) == j) continue;
-        edges.push_back(other);
-        ++result.row_begin[other + 1];
-      }
-    }
-    edges_begin.push_back(std::ssize(edges));
-    result.row_begin[j + 1] += edges_begin[j + 1] - edges_begin[j];
-  }
+  result.row_begin.assign(static_cast<std::size_t>(n) + 1, 0);
+  for (const std::int32_t j : columns) ++result.row_begin[j + 1];
+  for (std::int64_t i = 0; i < n; ++i) result.row_begin[i + 1] += begin[i + 1] - begin[i];
   std::partial_sum(result.row_begin.begin(), result.row_begin.end(), result.row_begin.begin());
-  result.columns.resize(2 * edges.size());
-  std::vector<std::int64_t> place(result.row_begin.begin(), result.row_begin.end() - 1);
-  for (std::int32_t j = 0; j < a.columns; ++j) {
-    for (std::int64_t k = edges_begin[j]; k < edges_begin[j + 1]; ++k) {
-      result.columns[place[j]++] = edges[k];
-      result.columns[place[edges[k]]++] = j;
+  result.columns.resize(2 * columns.size());
+  std::vector<std::int64_t> next(result.row_begin.begin(), result.row_begin.end() - 1);
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int64_t k = begin[i]; k < begin[i + 1]; ++k) {
+      result.columns[next[i]++] = columns[k];
+      result.columns[next[columns[k]]++] = i;
     }
   }
   return result;
+}
+
+/// A pattern with the Cholesky factor of that of A^T A, for this order of columns: each row connects its
+/// first column with its others.
+PatternStorage star_pattern(const RectangularPattern& a, std::span<const std::int32_t> order) {
+  const RowGroups rows = rows_of_groups(first_columns(a, inverse_permutation(order)), a.columns);
+  std::vector<std::int64_t> begin = {0};
+  std::vector<std::int32_t> others;
+  others.reserve(a.indices.size());
+  std::vector<std::int32_t> seen(static_cast<std::size_t>(a.columns), -1);
+  for (std::int32_t j = 0; j < a.columns; ++j) {
+    seen[j] = j;
+    for (const std::int32_t row : rows.of(j)) {
+      for (const std::int32_t other : a.row(row)) {
+        if (std::exchange(seen[other], j) != j) others.push_back(other);
+      }
+    }
+    begin.push_back(std::ssize(others));
+  }
+  return with_transpose(a.columns, begin, others);
 }
 
 /// The pattern of A^T A, or nothing where that has far more elements than A.
@@ -183,22 +198,13 @@ void try_normal_ordering(const QrCore& core, const QrAnalysisOptions& options, S
 void assign_rows(const QrCore& core, QrAnalysis& analysis) {
   const SymbolicFactor& fronts = analysis.fronts;
   const std::vector<std::int32_t> position = inverse_permutation(fronts.permutation);
-  std::vector<std::int32_t> begin(core.columns.size() + 1, 0);
-  std::vector<std::int32_t> first(core.rows.size());
-  for (std::size_t i = 0; i < core.rows.size(); ++i) {
-    first[i] = std::numeric_limits<std::int32_t>::max();
-    for (std::int64_t k = core.row_begin[i]; k < core.row_begin[i + 1]; ++k)
-      first[i] = std::min(first[i], position[core.indices[k]]);
-    ++begin[first[i] + 1];
-  }
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  for (const std::int32_t pivot : fronts.supernode_begin) analysis.rows_begin.push_back(begin[pivot]);
-  analysis.rows.resize(core.rows.size());
-  analysis.first_pivots.resize(core.rows.size());
-  for (std::size_t i = 0; i < core.rows.size(); ++i) {
-    const std::int32_t place = begin[first[i]]++;
-    analysis.rows[place] = core.rows[i];
-    analysis.first_pivots[place] = first[i];
+  std::vector<std::int32_t> pivots = first_columns(core.pattern(), position);
+  for (std::int32_t& column : pivots) column = position[column];
+  const RowGroups groups = rows_of_groups(pivots, fronts.n);
+  for (const std::int32_t pivot : fronts.supernode_begin) analysis.rows_begin.push_back(groups.begin[pivot]);
+  for (const std::int32_t row : groups.rows) {
+    analysis.rows.push_back(core.rows[row]);
+    analysis.first_pivots.push_back(pivots[row]);
   }
 }
 

@@ -45,8 +45,9 @@ template <class IsLarge>
     note(j);
   }
   std::vector<ColumnSingleton> found;
-  for (std::size_t next = 0; next < alone.size(); ++next) {
-    const std::int32_t j = alone[next];
+  while (!alone.empty()) {
+    const std::int32_t j = alone.back();
+    alone.pop_back();
     if (count[j] != 1) continue;
     const auto of_column = columns.row(j);
     const std::int32_t i =
