@@ -217,7 +217,7 @@ void OrthogonalDecomposition<T>::solve_normal_core(DenseView<T> Y) const {
 }
 
 template <class T>
-void OrthogonalDecomposition<T>::solve(DenseView<const T> B, DenseView<T> X) const {
+void OrthogonalDecomposition<T>::solve(Space& /*space*/, DenseView<const T> B, DenseView<T> X) const {
   if (X.columns() == 0 || columns_ == 0) return;
   if (rank_.rank == 0) return clear_rows(X, 0);
   const blas::Threads threads(device_, std::max(rows_, columns_));
@@ -237,7 +237,7 @@ void OrthogonalDecomposition<T>::solve(DenseView<const T> B, DenseView<T> X) con
 }
 
 template <class T>
-void OrthogonalDecomposition<T>::solve_normal(DenseView<const T> G, DenseView<T> D) const {
+void OrthogonalDecomposition<T>::solve_normal(Space& /*space*/, DenseView<const T> G, DenseView<T> D) const {
   if (D.columns() == 0 || columns_ == 0) return;
   if (rank_.rank == 0) return clear_rows(D, 0);
   const blas::Threads threads(device_, std::max(rows_, columns_));

@@ -27,15 +27,19 @@ namespace echelon::lu {
 template <class T>
 class OrthogonalDecomposition {
  public:
+  /// Scratch memory of a solve, which makes its own.
+  struct Space {
+    [[nodiscard]] static std::size_t bytes() { return 0; }
+  };
   /// Decomposes A, with a tolerance of max(m, n) epsilon by default. False if a stop was requested. 2 m n^2 -
   /// 2/3 n^3 flops for m >= n, and 4/3 n^3 for the core; memory: m n + n^2 elements.
   [[nodiscard]] bool factor(const DecompositionTask<T>& task);
 
   /// X = A^+ B, on the host, for column-major views: the columns have the least ||b - A x||, and of these the
   /// least norm, or are basic.
-  void solve(DenseView<const T> B, DenseView<T> X) const;
+  void solve(Space& space, DenseView<const T> B, DenseView<T> X) const;
   /// D = (A^H A)^+ G for a tall A, or for any A of which the basic solution is computed.
-  void solve_normal(DenseView<const T> G, DenseView<T> D) const;
+  void solve_normal(Space& space, DenseView<const T> G, DenseView<T> D) const;
 
   /// Determinant of a square A; 0 if its rank is not full.
   [[nodiscard]] Determinant determinant() const;

@@ -32,9 +32,10 @@ namespace echelon {
 /// Solves by an orthogonal decomposition of A, on the host: in the sense of least squares, with the rank.
 /// `Decomposition` has
 ///   factor(task)              decomposes A; false if a stop was requested;
-///   solve(B, X)               X = A^+ B: the columns have the least ||b - A x||, and of these the least
+///   Space                     type of the scratch memory of solves, with bytes();
+///   solve(space, B, X)        X = A^+ B: the columns have the least ||b - A x||, and of these the least
 ///                             norm, or are basic;
-///   solve_normal(G, D)        D = (A^H A)^+ G, unless wide();
+///   solve_normal(space, G, D) D = (A^H A)^+ G, unless wide();
 ///   wide()                    whether A^H is decomposed;
 ///   scaled()                  whether columns of what is decomposed are scaled;
 ///   rank(), reciprocal_condition(), largest_pivot(), determinant(), bytes()
@@ -53,10 +54,11 @@ class DecompositionMethod final : public SolverImplementation<T> {
           g(device, n, 1),
           d(device, n, 1),
           candidate(device, n, 1) {}
-    [[nodiscard]] std::size_t bytes() const override { return r.bytes() + 4 * g.bytes(); }
+    [[nodiscard]] std::size_t bytes() const override { return r.bytes() + 4 * g.bytes() + space.bytes(); }
     std::unique_ptr<ResidualCheck<T>> check;
     std::vector<T> zero;
     Dense<T> r, g, d, candidate;  // b - A x, A^H r, the correction, x + d
+    typename Decomposition::Space space;
   };
 
  public:
@@ -127,23 +129,24 @@ class DecompositionMethod final : public SolverImplementation<T> {
 
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {
-    decomposition_.solve(rhs, X);
+    auto& own = static_cast<RefinementVectors&>(workspace);
+    decomposition_.solve(own.space, rhs, X);
     for (Job& job : jobs) {
       if (job.control->cancel.stop_requested()) {
         job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
       } else {
-        improve(static_cast<RefinementVectors&>(workspace), rhs.column(job.number), X.column(job.number),
-                job);
+        improve(own, rhs.column(job.number), X.column(job.number), job);
       }
     }
   }
 
-  void apply(Workspace& /*workspace*/, const MultiVector<const T>& r, const MultiVector<T>& z,
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
              Operation /*operation*/) const override {
     const std::int64_t m = A_.rows();
     const std::int64_t n = A_.columns();
+    auto& own = static_cast<RefinementVectors&>(workspace);
     for (int c = 0; c < r.columns(); ++c)
-      decomposition_.solve({r[c], m, 1, m, this->device()}, {z[c], n, 1, n, this->device()});
+      decomposition_.solve(own.space, {r[c], m, 1, m, this->device()}, {z[c], n, 1, n, this->device()});
   }
 
  private:
@@ -155,13 +158,14 @@ class DecompositionMethod final : public SolverImplementation<T> {
   /// grows with the square of the condition, and A^+ r for a wide one or a nonsingular one.
   void compute_correction(RefinementVectors& own, const T* b, const T* x) const {
     own.check->accurate_residual(A_, b, x, own.r.data());
-    if (decomposition_.wide() || is_nonsingular()) return decomposition_.solve(own.r.view(), own.d.view());
+    if (decomposition_.wide() || is_nonsingular())
+      return decomposition_.solve(own.space, own.r.view(), own.d.view());
     // A^H r is the conjugate of A^T conj(r).
     conjugate(own.r);
     own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
     conjugate(own.r);
     for (std::int64_t j = 0; j < own.g.rows(); ++j) own.g[j] = -conj(own.g[j]);
-    decomposition_.solve_normal(own.g.view(), own.d.view());
+    decomposition_.solve_normal(own.space, own.g.view(), own.d.view());
   }
   static void conjugate(Dense<T>& y) {
     if constexpr (is_complex<T>)
@@ -170,7 +174,7 @@ class DecompositionMethod final : public SolverImplementation<T> {
   /// The change of x by rounding errors of the residual in own.r, relative to x: corrections do not show it.
   double rounding_error(RefinementVectors& own, const T* x) const {
     sample_rounding(own.r.rows(), own.r.data());
-    decomposition_.solve(own.r.view(), own.d.view());
+    decomposition_.solve(own.space, own.r.view(), own.d.view());
     const double change = own.check->vector(own.d.rows(), own.d.data()).norm_inf;
     return change > 0 ? change / own.check->vector(A_.columns(), x).norm_inf : 0;
   }

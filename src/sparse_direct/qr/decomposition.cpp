@@ -158,7 +158,10 @@ bool SparseDecomposition<T>::factor_columns(const System& system, double toleran
   } catch (const AnalysisCancelled&) {
     return false;
   }
+  constexpr std::int64_t divided_front = 512;  // columns of a front whose products several threads share
   require_memory();
+  const bool divides = analysis_.most_columns >= divided_front;
+  const blas::Threads threads(divides ? device_ : Device::serial(), analysis_.most_columns);
   return factors_.factor(analysis_, {rectangular_pattern_of(*system.by_rows), values_}, tolerance, control);
 }
 
@@ -175,7 +178,7 @@ bool SparseDecomposition<T>::factor(const DecompositionTask<T>& task) {
   null_space_.reset();
   if (std::min(m, n) == 0) return true;
   const System system(task.A, &task.transpose, wide_);
-  const blas::Threads threads(task.device, std::max(m, n));
+  device_ = task.device;
   scale(system, m == n);
   if (!find_rank(system, task.tolerance, task.control)) return false;
   if (m != n || rank_.rank == n || (row_exponents_.empty() && !uneven_)) return true;
@@ -189,6 +192,7 @@ bool SparseDecomposition<T>::find_rank(const System& system, std::optional<doubl
   rank_ = {};
   null_space_.reset();
   rank_.tolerance = tolerance.value_or(static_cast<double>(std::max(rows_, columns_)) * machine_epsilon<T>);
+  const blas::Threads threads(Device::serial(), 1);  // but for large fronts
   const double least = rank_.tolerance * largest_norm_;
   double smallest = 0;
   for (int repetition = 0;; ++repetition) {
@@ -224,11 +228,12 @@ double SparseDecomposition<T>::near_null_vector(const std::vector<std::vector<T>
   orthonormalize(found, v);
   std::vector<T> g(v.size());
   std::vector<T> y(static_cast<std::size_t>(rows_));
+  Space space;
   double growth = 1;
   for (int step = 0; step < inverse_steps; ++step) {
     g = v;
-    factors_.solve_adjoint(g.data(), y.data());
-    factors_.solve(y.data(), v.data());
+    factors_.solve_adjoint(g.data(), y.data(), space);
+    factors_.solve(y.data(), v.data(), space);
     growth = norm_of(v);
     if (!std::isfinite(growth)) return 0;
     orthonormalize(found, v);
@@ -277,12 +282,13 @@ bool SparseDecomposition<T>::factor_null_space(const SetupControl& control) {
   std::vector<T> elements;
   std::vector<T> y(static_cast<std::size_t>(rows_));
   std::vector<T> x(static_cast<std::size_t>(columns_));
+  Space space;
   for (const std::int32_t column : dependent) {
     if (control.stop_requested()) return false;
     std::fill(y.begin(), y.end(), T{0});
     std::fill(x.begin(), x.end(), T{0});
     x[column] = T{1};
-    factors_.solve(y.data(), x.data());
+    factors_.solve(y.data(), x.data(), space);
     for (std::int32_t k = 0; k < columns_; ++k) {
       if (x[k] == T{0}) continue;
       rows.push_back(k);
@@ -308,22 +314,21 @@ bool SparseDecomposition<T>::factor_null_space(const SetupControl& control) {
 
 /// Replaces x, in the order of R, by its projection on the complement of the null space.
 template <class T>
-void SparseDecomposition<T>::project(T* x) const {
+void SparseDecomposition<T>::project(T* x, Space& space) const {
   if (!null_space_) return;
-  null_space_->factors.multiply_by_q(true, x);
+  null_space_->factors.multiply_by_q(true, x, space);
   null_space_->factors.clear_pivots(x);
-  null_space_->factors.multiply_by_q(false, x);
+  null_space_->factors.multiply_by_q(false, x, space);
 }
 
-/// E x for x by columns of S, in the order of R.
+/// x = E x for x by columns of S, in the order of R.
 template <class T>
-std::vector<T> SparseDecomposition<T>::gathered(const T* of_columns) const {
-  std::vector<T> x(static_cast<std::size_t>(columns_));
+void SparseDecomposition<T>::gather(const T* of_columns, std::vector<T>& x) const {
+  x.resize(static_cast<std::size_t>(columns_));
   for (std::size_t k = 0; k < x.size(); ++k) {
     const std::int32_t j = analysis_.order[k];
     x[k] = exponents_.empty() ? of_columns[j] : scaled_by_power(of_columns[j], -exponents_[j]);
   }
-  return x;
 }
 
 /// The reverse: E x by columns of S.
@@ -336,48 +341,48 @@ void SparseDecomposition<T>::scatter(const std::vector<T>& x, T* of_columns) con
 }
 
 template <class T>
-void SparseDecomposition<T>::solve(DenseView<const T> B, DenseView<T> X) const {
+void SparseDecomposition<T>::solve(Space& space, DenseView<const T> B, DenseView<T> X) const {
   const std::int64_t unknowns = wide_ ? rows_ : columns_;
-  std::vector<T> y(static_cast<std::size_t>(rows_));
+  std::vector<T>& y = space.y;
   for (std::int64_t c = 0; c < X.columns(); ++c) {
+    const T* const b = B.column(c);
     if (rank_.rank == 0) {
       std::fill_n(X.column(c), unknowns, T{0});
-      continue;
-    }
-    if (wide_) {
-      std::vector<T> g = gathered(B.column(c));
-      project(g.data());
-      std::fill(y.begin(), y.end(), T{0});
-      factors_.solve_adjoint(g.data(), y.data());
-      factors_.multiply_by_q(false, y.data());
+    } else if (wide_) {
+      gather(b, space.x);
+      project(space.x.data(), space);
+      y.assign(static_cast<std::size_t>(rows_), T{0});
+      factors_.solve_adjoint(space.x.data(), y.data(), space);
+      factors_.multiply_by_q(false, y.data(), space);
       std::copy(y.begin(), y.end(), X.column(c));
     } else {
-      std::vector<T> x(static_cast<std::size_t>(columns_), T{0});
-      const T* const b = B.column(c);
+      space.x.assign(static_cast<std::size_t>(columns_), T{0});
+      y.resize(static_cast<std::size_t>(rows_));
       for (std::size_t i = 0; i < y.size(); ++i)
         y[i] = row_exponents_.empty() ? b[i] : scaled_by_power(b[i], -row_exponents_[i]);
-      factors_.multiply_by_q(true, y.data());
-      factors_.solve(y.data(), x.data());
-      project(x.data());
-      scatter(x, X.column(c));
+      factors_.multiply_by_q(true, y.data(), space);
+      factors_.solve(y.data(), space.x.data(), space);
+      project(space.x.data(), space);
+      scatter(space.x, X.column(c));
     }
   }
 }
 
 template <class T>
-void SparseDecomposition<T>::solve_normal(DenseView<const T> G, DenseView<T> D) const {
-  std::vector<T> y(static_cast<std::size_t>(rows_));
+void SparseDecomposition<T>::solve_normal(Space& space, DenseView<const T> G, DenseView<T> D) const {
+  std::vector<T>& x = space.x;
   for (std::int64_t c = 0; c < D.columns(); ++c) {
     if (rank_.rank == 0) {
       std::fill_n(D.column(c), columns_, T{0});
       continue;
     }
-    std::vector<T> x = gathered(G.column(c));
-    project(x.data());
-    factors_.solve_adjoint(x.data(), y.data());
+    gather(G.column(c), x);
+    project(x.data(), space);
+    space.y.resize(static_cast<std::size_t>(rows_));
+    factors_.solve_adjoint(x.data(), space.y.data(), space);
     std::fill(x.begin(), x.end(), T{0});
-    factors_.solve(y.data(), x.data());
-    project(x.data());
+    factors_.solve(space.y.data(), x.data(), space);
+    project(x.data(), space);
     scatter(x, D.column(c));
   }
 }

@@ -35,6 +35,7 @@ namespace echelon::sparse_direct {
 template <class T>
 class SparseDecomposition {
  public:
+  using Space = QrSpace<T>;
   /// Decomposes A, with a tolerance of max(m, n) epsilon by default, relative to the largest norm of a column
   /// of S. The analysis of an equal pattern is used again. False if a stop was requested.
   [[nodiscard]] bool factor(const DecompositionTask<T>& task);
@@ -43,9 +44,9 @@ class SparseDecomposition {
 
   /// X = A^+ B for column-major views: the columns have the least ||b - A x||, and of these the least norm,
   /// or are basic.
-  void solve(DenseView<const T> B, DenseView<T> X) const;
+  void solve(Space& space, DenseView<const T> B, DenseView<T> X) const;
   /// D = (A^H A)^+ G, where S = A E.
-  void solve_normal(DenseView<const T> G, DenseView<T> D) const;
+  void solve_normal(Space& space, DenseView<const T> G, DenseView<T> D) const;
 
   /// Determinant of a square A; 0 if its rank is not full.
   [[nodiscard]] Determinant determinant() const;
@@ -73,10 +74,11 @@ class SparseDecomposition {
   double near_null_vector(const std::vector<std::vector<T>>& found, std::vector<T>& v) const;
   [[nodiscard]] std::vector<std::int32_t> nearly_dependent(double tolerance, double& smallest) const;
   bool factor_null_space(const SetupControl& control);
-  void project(T* x) const;
-  [[nodiscard]] std::vector<T> gathered(const T* of_columns) const;
+  void project(T* x, Space& space) const;
+  void gather(const T* of_columns, std::vector<T>& x) const;
   void scatter(const std::vector<T>& x, T* of_columns) const;
 
+  Device device_ = Device::serial();
   bool wide_ = false;                    // S = A^H E
   bool basic_ = false;                   // no projection
   std::int64_t rows_ = 0, columns_ = 0;  // of S

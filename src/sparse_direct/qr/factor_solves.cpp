@@ -37,15 +37,15 @@ T dot(std::int32_t n, const T* a, const T* y) {
 }  // namespace
 
 template <class T>
-void QrFactors<T>::multiply_by_q(bool adjoint, T* y) const {
-  std::vector<T> rows;
-  std::vector<T> conjugates;
+void QrFactors<T>::multiply_by_q(bool adjoint, T* y, QrSpace<T>& space) const {
+  std::vector<T>& rows = space.rows;
   const auto apply = [&](const Reflection<T>& reflection, const T* v) {
     const T* conj_v = v;
     if constexpr (is_complex<T>) {
-      conjugates.resize(static_cast<std::size_t>(reflection.rows));
-      std::transform(v, v + reflection.rows, conjugates.begin(), [](T element) { return conj(element); });
-      conj_v = conjugates.data();
+      space.conjugates.resize(static_cast<std::size_t>(reflection.rows));
+      std::transform(v, v + reflection.rows, space.conjugates.begin(),
+                     [](T element) { return conj(element); });
+      conj_v = space.conjugates.data();
     }
     qr_kernels<T>().reflect(reflection.rows, 1, v, conj_v, adjoint ? conj(reflection.tau) : reflection.tau,
                             rows.data() + reflection.first, 0);
@@ -101,9 +101,8 @@ void QrFactors<T>::solve_front(std::int64_t s, T* y, T* x, std::vector<T>& rows)
 }
 
 template <class T>
-void QrFactors<T>::solve(T* y, T* x) const {
-  std::vector<T> rows;
-  for (std::int64_t s = std::ssize(fronts_); s-- > 0;) solve_front(s, y, x, rows);
+void QrFactors<T>::solve(T* y, T* x, QrSpace<T>& space) const {
+  for (std::int64_t s = std::ssize(fronts_); s-- > 0;) solve_front(s, y, x, space.rows);
   for (std::int64_t k = std::ssize(analysis_->singletons); k-- > 0;) {
     const std::int64_t begin = singletons_begin_[k];
     T sum = y[analysis_->singletons[k].row];
@@ -134,8 +133,7 @@ void QrFactors<T>::solve_front_adjoint(std::int64_t s, T* g, T* y, std::vector<T
 }
 
 template <class T>
-void QrFactors<T>::solve_adjoint(T* g, T* y) const {
-  std::vector<T> rows;
+void QrFactors<T>::solve_adjoint(T* g, T* y, QrSpace<T>& space) const {
   for (std::int64_t k = 0; k < std::ssize(analysis_->singletons); ++k) {
     const std::int64_t begin = singletons_begin_[k];
     const T element = g[k] / conj(singleton_values_[begin]);
@@ -143,7 +141,7 @@ void QrFactors<T>::solve_adjoint(T* g, T* y) const {
     for (std::int64_t e = begin + 1; e < singletons_begin_[k + 1]; ++e)
       g[singleton_columns_[e]] -= conj(singleton_values_[e]) * element;
   }
-  for (std::int64_t s = 0; s < std::ssize(fronts_); ++s) solve_front_adjoint(s, g, y, rows);
+  for (std::int64_t s = 0; s < std::ssize(fronts_); ++s) solve_front_adjoint(s, g, y, space.rows);
 }
 
 template <class T>
@@ -154,10 +152,10 @@ void QrFactors<T>::clear_pivots(T* y) const {
   }
 }
 
-#define ECHELON_INSTANTIATE(T)                               \
-  template void QrFactors<T>::multiply_by_q(bool, T*) const; \
-  template void QrFactors<T>::solve(T*, T*) const;           \
-  template void QrFactors<T>::solve_adjoint(T*, T*) const;   \
+#define ECHELON_INSTANTIATE(T)                                            \
+  template void QrFactors<T>::multiply_by_q(bool, T*, QrSpace<T>&) const; \
+  template void QrFactors<T>::solve(T*, T*, QrSpace<T>&) const;           \
+  template void QrFactors<T>::solve_adjoint(T*, T*, QrSpace<T>&) const;   \
   template void QrFactors<T>::clear_pivots(T*) const;
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE

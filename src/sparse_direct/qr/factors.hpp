@@ -22,6 +22,16 @@ struct QrMatrix {
   std::span<const T> values;
 };
 
+/// Scratch memory of solves with the factors, which grows in the first one.
+template <class T>
+struct QrSpace {
+  std::vector<T> rows, conjugates;  // of a front, of a reflection
+  std::vector<T> x, y;              // in the order of the columns of R, in that of the rows of S
+  [[nodiscard]] std::size_t bytes() const {
+    return sizeof(T) * (rows.size() + conjugates.size() + x.size() + y.size());
+  }
+};
+
 /// The factors. R has a row for each of its columns that do not depend on those before them, up to the
 /// tolerance; these columns are its pivots, and the others *dependent*. A vector of Q^H b has the elements of
 /// the rows of R at rows of S, as the fronts have ordered them.
@@ -37,13 +47,13 @@ class QrFactors {
                             const SetupControl& control);
 
   /// y = Q^H y, or Q y, for y of m elements.
-  void multiply_by_q(bool adjoint, T* y) const;
+  void multiply_by_q(bool adjoint, T* y, QrSpace<T>& space) const;
   /// Solves R x = y for the pivots of x, with the dependent elements of x given. x is in the order of the
   /// columns of R; elements of y in rows of R are changed.
-  void solve(T* y, T* x) const;
+  void solve(T* y, T* x, QrSpace<T>& space) const;
   /// Solves R^H y = g for the elements of y in rows of R, from the pivots of g; changes g, and leaves the
   /// other elements of y.
-  void solve_adjoint(T* g, T* y) const;
+  void solve_adjoint(T* g, T* y, QrSpace<T>& space) const;
 
   /// Makes the elements of y in rows of R zero.
   void clear_pivots(T* y) const;
