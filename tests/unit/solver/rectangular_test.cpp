@@ -404,6 +404,30 @@ TEST(Rectangular, Damping_SolvesTheExtendedSystem) {
   }
 }
 
+/// The R of a tall A with dense rows is full, and the factor of the augmented matrix is not.
+TEST(Rectangular, AutoForSparseMatrices_ComparesFactorisations) {
+  using namespace rectangular;
+  constexpr std::int32_t n = 1200;
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t j = 0; j < n; ++j) {
+    elements.push_back({j, j, 1.0 + j % 7});
+    elements.push_back({n + j, j, -1.0});
+    elements.push_back({n + j, (j + 1) % n, 2.0});
+  }
+  const Csr<double> A = Csr<double>::from_triplets(2 * n + 1, n, elements);
+  const std::vector<double> b = random_vector(A.rows(), 28);
+  const auto [x, report] = solve(A, b);
+  EXPECT_EQ(report.status, Status::least_squares) << report;
+  EXPECT_EQ(report.method, "sparse-qr") << report;
+  for (std::int32_t j = 0; j < n; ++j) elements.push_back({2 * n, j, 1.0});
+  const Csr<double> with_dense_row = Csr<double>::from_triplets(2 * n + 1, n, elements);
+  const auto [y, other] = solve(with_dense_row, b);
+  EXPECT_EQ(other.status, Status::least_squares) << other;
+  EXPECT_EQ(other.method, "augmented") << other;
+  const auto [z, of_qr] = solve(with_dense_row, b, {.method = "sparse-qr"});
+  EXPECT_LE(difference(y.to_vector(), z.to_vector()), 1e-10 * norm(z.to_vector())) << of_qr;
+}
+
 TEST(Rectangular, Operators_NeedTheTranspose) {
   using namespace rectangular;
   const Dense<double> A = random_matrix(30, 10, 18);
