@@ -177,7 +177,6 @@ SymbolicFactor fronts_of(const QrCore& core, std::span<const std::int32_t> order
   const PatternStorage pattern = star_pattern(core.pattern(), order);
   AnalysisOptions given;
   given.ordering.permutation = order;
-  given.ordering.threads = options.threads;
   given.ordering.cancel = options.cancel;
   return analyze_symmetric(pattern.view(), given);
 }
@@ -189,8 +188,7 @@ void try_normal_ordering(const QrCore& core, const QrAnalysisOptions& options, S
   if (core.ordered < n || fronts.flops < least_flops) return;
   const std::optional<PatternStorage> normal = normal_pattern(core.pattern());
   if (!normal) return;
-  const OrderedForest ordered =
-      ordered_forest(normal->view(), {.threads = options.threads, .cancel = options.cancel});
+  const OrderedForest ordered = ordered_forest(normal->view(), {.cancel = options.cancel});
   if (ordered.forest.flops < fronts.flops) fronts = fronts_of(core, ordered.forest.permutation, options);
 }
 

@@ -88,12 +88,10 @@ struct QrAnalysis {
 
   /// First column of R that is no singleton.
   [[nodiscard]] std::int64_t core_begin() const { return std::ssize(singletons); }
-  [[nodiscard]] std::int64_t columns_of(std::int64_t front) const { return fronts.front_size(front); }
 };
 
 struct QrAnalysisOptions {
   std::span<const std::int32_t> last = {};  ///< columns that are no singletons, and are ordered last
-  int threads = 1;
   CancellationToken cancel = {};
 };
 
