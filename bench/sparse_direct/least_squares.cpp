@@ -3,8 +3,8 @@
 //   bench_least_squares [--runs N] [--methods A,B] FILE...
 // prints a table in Markdown: seconds of the processor on one thread for a set-up and a solve with the
 // right-hand side b_i = sin(i + 1), the least of RUNS (default: 3), the residual, ||A^T r|| / (||A||_F
-// ||r||), and ||x||. Methods: augmented, qr, lsmr, lsqr and cgls (default: all but qr), and SuiteSparseQR, if
-// it was found.
+// ||r||), and ||x||. Methods: sparse-qr, augmented, qr, lsmr, lsqr and cgls (default: all but qr), and
+// SuiteSparseQR, if it was found.
 #include "support/arguments.hpp"
 
 #include <echelon/io/files.hpp>
@@ -119,7 +119,8 @@ Answer by_spqr(const ec::Csr<double>& A, const std::vector<double>& b, int runs)
 int main(int argc, char** argv) {
   ec::bench::Arguments arguments(argc, argv, "[--runs N] [--methods A,B] FILE...");
   const int runs = arguments.option("--runs", 3);
-  const std::string methods = arguments.option<std::string>("--methods", "augmented,lsmr,lsqr,cgls");
+  const std::string methods =
+      arguments.option<std::string>("--methods", "sparse-qr,augmented,lsmr,lsqr,cgls");
   const std::vector<std::string> files = arguments.positionals("matrix");
   arguments.finish();
   std::printf(

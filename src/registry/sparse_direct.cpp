@@ -5,6 +5,7 @@
 
 #include <echelon/methods/banded_lu.hpp>
 #include <echelon/methods/least_squares/augmented.hpp>
+#include <echelon/methods/least_squares/sparse_qr.hpp>
 #include <echelon/methods/mapped_echelon.hpp>
 #include <echelon/methods/sparse_cholesky.hpp>
 #include <echelon/methods/sparse_ldlt.hpp>
@@ -140,6 +141,21 @@ std::vector<Option<SparseLuOptions>> SparseLuOptions::table() {
 }
 template Options to_options(SparseLuOptions);
 
+std::vector<Option<SparseQrOptions>> SparseQrOptions::table() {
+  return {{"solution", enum_field<&SparseQrOptions::solution>(),
+           "x of an A of deficient rank, or with more columns than rows: of those with the least residual"},
+          {"tolerance",
+           +[](SparseQrOptions& o) -> std::optional<double>& { return o.tolerance; },
+           "a column is dependent if a part of at most this many times the largest norm of a column is "
+           "independent of the columns before it; default max(m, n) times the machine epsilon",
+           {0, 1}},
+          {"refine",
+           +[](SparseQrOptions& o) -> std::int64_t& { return o.refine; },
+           "maximum number of corrections of x",
+           {0, 10}}};
+}
+template Options to_options(SparseQrOptions);
+
 namespace registry {
 
 std::vector<Method> sparse_direct_methods() {
@@ -168,6 +184,10 @@ std::vector<Method> sparse_direct_methods() {
                               .needs = symmetric,
                               .dense = false,
                               .usable_as_preconditioner = true}),
+      row<SparseQrOptions>({.summary = "sparse QR factorisation: least squares, and its rank",
+                            .kind = direct,
+                            .needs = any_shape,
+                            .dense = false}),
       row<SparseLuOptions>({.summary = "sparse LU factorisation with threshold pivoting",
                             .kind = direct,
                             .dense = false,

@@ -525,7 +525,7 @@ class Failures(ToolTest):
     def test_tall_system_has_least_squares(self):
         matrix = self.file("A.mtx", array([[1, 1, 1], [1, 2, 3]]))
         right = self.file("b.mtx", array([[3, 5, 8]]))
-        for method in ["auto", "qr", "augmented", "lsqr", "lsmr", "cgls"]:
+        for method in ["auto", "qr", "sparse-qr", "augmented", "lsqr", "lsmr", "cgls"]:
             x = self.folder / "x.mtx"
             report = self.report(matrix, "--rhs", right, "--method", method, "-o", str(x))
             self.assertEqual(report["status"], "least_squares")
@@ -538,7 +538,7 @@ class Failures(ToolTest):
     def test_wide_system_has_least_norm(self):
         matrix = self.file("A.mtx", array([[1], [2], [2]]))
         right = self.file("b.mtx", array([[9]]))
-        for method in ["auto", "qr", "augmented", "lsqr", "lsmr", "cgls", "craig"]:
+        for method in ["auto", "qr", "sparse-qr", "augmented", "lsqr", "lsmr", "cgls", "craig"]:
             x = self.folder / "x.mtx"
             report = self.report(matrix, "--rhs", right, "--method", method, "-o", str(x))
             self.assertEqual(report["status"], "underdetermined")

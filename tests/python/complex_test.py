@@ -188,9 +188,9 @@ class ComplexSystems(unittest.TestCase):
         expected = np.linalg.lstsq(tall, b, rcond=None)[0]
         wide, c = tall.conj().T, random_vector(20)
         shortest = np.linalg.lstsq(wide, c, rcond=None)[0]
-        for method in ("lsqr", "lsmr", "cgls", "qr"):
+        for method in ("lsqr", "lsmr", "cgls", "qr", "sparse-qr"):
             np.testing.assert_allclose(echelon.solve(tall, b, method=method, rtol=1e-13), expected, rtol=1e-9)
-        for method in ("lsqr", "lsmr", "cgls", "craig", "qr"):
+        for method in ("lsqr", "lsmr", "cgls", "craig", "qr", "sparse-qr"):
             np.testing.assert_allclose(echelon.solve(wide, c, method=method, rtol=1e-13), shortest, rtol=1e-9)
         damped = np.linalg.lstsq(np.vstack([tall, 0.3 * np.eye(20)]), np.concatenate([b, np.zeros(20)]), rcond=None)[0]
         for function in (linalg.lsqr, linalg.lsmr):

@@ -4,6 +4,8 @@
 
 #include <lapacke.h>
 
+#include <tuple>
+
 namespace echelon::test {
 namespace {
 
@@ -381,7 +383,7 @@ TYPED_TEST(ComplexDirect, Qr_AnyShape_HasTheLeastResidualAndNorm) {
                                 : product(adjoint, solution(product(A, adjoint), b));
     const Csr<T> S = sparse<T>(A);
     const Dense<T> D = dense<T>(A);
-    for (const char* method : {"qr", "auto"}) {
+    for (const char* method : {"qr", "sparse-qr", "auto"}) {
       for (const MatrixRef<T>& matrix : {MatrixRef<T>(S), MatrixRef<T>(D.view())}) {
         Solver<T> solver = this->make(method, Device::openmp(2));
         ASSERT_TRUE(solver.setup(matrix).ready());
@@ -397,10 +399,13 @@ TYPED_TEST(ComplexDirect, Qr_AnyShape_HasTheLeastResidualAndNorm) {
 
 TYPED_TEST(ComplexDirect, Qr_DeficientRank_IsFound) {
   using T = TypeParam;
-  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{30, 12}, {12, 30}}) {
+  using Case = std::tuple<const char*, std::int64_t, std::int64_t>;
+  for (const auto& [method, m, n] :
+       {Case{"qr", 30, 12}, {"qr", 12, 30}, {"sparse-qr", 30, 12}, {"sparse-qr", 12, 30}}) {
+    SCOPED_TRACE(method);
     const Entries A = product(random_entries(m, 5, 102), random_entries(5, n, 103));
     const Csr<T> S = sparse<T>(A);
-    Solver<T> solver = this->make("qr", Device::serial());
+    Solver<T> solver = this->make(method, Device::serial());
     EXPECT_EQ(solver.setup(S).rank, 5);
     const Vector b = Random(7).vector(m);
     Dense<T> x(Device(), n, 1);
@@ -412,7 +417,7 @@ TYPED_TEST(ComplexDirect, Qr_DeficientRank_IsFound) {
     const Entries adjoint = operate(Operation::adjoint, A);
     EXPECT_LT(norm(product(adjoint, r)), 1e3 * epsilon<T> * norm(product(adjoint, b)));
     // x of least norm is a combination of the columns of A^H: a projection on them does not change it.
-    Solver<T> of_adjoint = this->make("qr", Device::serial());
+    Solver<T> of_adjoint = this->make(method, Device::serial());
     const Csr<T> H = sparse<T>(adjoint);
     ASSERT_TRUE(of_adjoint.setup(H).ready());
     Dense<T> y(Device(), m, 1);

@@ -86,28 +86,26 @@ void clear_rows(DenseView<T> Y, std::int64_t first) {
 }  // namespace
 
 template <class T>
-bool OrthogonalDecomposition<T>::factor(const Device& device, const MatrixRef<T>& A,
-                                        std::optional<double> tolerance, bool basic,
-                                        const SetupControl& control) {
-  device_ = device;
-  rows_ = A.rows();
-  columns_ = A.columns();
-  basic_ = basic;
-  wide_ = rows_ < columns_ && !basic;
+bool OrthogonalDecomposition<T>::factor(const DecompositionTask<T>& task) {
+  device_ = task.device;
+  rows_ = task.A.rows();
+  columns_ = task.A.columns();
+  basic_ = task.basic;
+  wide_ = rows_ < columns_ && !basic_;
   rank_ = {};
   reciprocal_condition_ = 1;
   exponents_.clear();
   outer_ = core_ = Dense<T>();
   if (std::min(rows_, columns_) == 0) return true;
-  Dense<T> S = host_copy(A, wide_);
+  Dense<T> S = host_copy(task.A, wide_);
   const auto m = static_cast<std::size_t>(S.rows());
   exponents_ = column_exponents(S.data(), m, static_cast<std::size_t>(S.columns()));
   for (std::size_t j = 0; j < exponents_.size(); ++j) {
     for (std::size_t i = j * m; i < (j + 1) * m; ++i)
       S.data()[i] = scaled_by_power(S.data()[i], -exponents_[j]);
   }
-  const blas::Threads threads(device, std::max(rows_, columns_));
-  if (control.stops_at(0)) return false;
+  const blas::Threads threads(device_, std::max(rows_, columns_));
+  if (task.control.stops_at(0)) return false;
   if (S.rows() < S.columns()) {
     core_ = std::move(S);
   } else {
@@ -117,9 +115,9 @@ bool OrthogonalDecomposition<T>::factor(const Device& device, const MatrixRef<T>
                   blas::dimension(outer_.rows()), outer_tau_.data());
     core_ = triangle_of(outer_, wide_);
   }
-  if (control.stops_at(0.7)) return false;
+  if (task.control.stops_at(0.7)) return false;
   factor_core();
-  decide_rank(tolerance, std::max(rows_, columns_));
+  decide_rank(task.tolerance, std::max(rows_, columns_));
   const std::int64_t k = rank_.rank;
   if (k > 0 && k < core_.columns() && !basic_) {
     z_tau_ = Array<T>(Device::serial(), k);
@@ -129,7 +127,7 @@ bool OrthogonalDecomposition<T>::factor(const Device& device, const MatrixRef<T>
   if (k > 0)
     reciprocal_condition_ = lapack::triangular_reciprocal_condition(blas::dimension(k), core_.data(),
                                                                     blas::dimension(core_.rows()));
-  return !control.stops_at(1);
+  return !task.control.stops_at(1);
 }
 
 template <class T>
@@ -143,7 +141,6 @@ void OrthogonalDecomposition<T>::factor_core() {
 
 template <class T>
 void OrthogonalDecomposition<T>::decide_rank(std::optional<double> tolerance, std::int64_t larger_side) {
-  constexpr double clear_gap = 1000;
   const double epsilon = machine_epsilon<T>;
   rank_.tolerance = tolerance.value_or(static_cast<double>(larger_side) * epsilon);
   largest_pivot_ = magnitude(core_(0, 0));
@@ -160,7 +157,7 @@ void OrthogonalDecomposition<T>::decide_rank(std::optional<double> tolerance, st
     ++rank_.rank;
   }
   const double below = rank_.rank < full ? rank_.largest_rejected : rank_.tolerance;
-  rank_.doubtful = rank_.smallest_accepted < clear_gap * below;
+  rank_.doubtful = rank_.smallest_accepted < clear_rank_gap * below;
 }
 
 template <class T>
@@ -220,7 +217,7 @@ void OrthogonalDecomposition<T>::solve_normal_core(DenseView<T> Y) const {
 }
 
 template <class T>
-void OrthogonalDecomposition<T>::solve(DenseView<const T> B, DenseView<T> X) const {
+void OrthogonalDecomposition<T>::solve(Space& /*space*/, DenseView<const T> B, DenseView<T> X) const {
   if (X.columns() == 0 || columns_ == 0) return;
   if (rank_.rank == 0) return clear_rows(X, 0);
   const blas::Threads threads(device_, std::max(rows_, columns_));
@@ -240,7 +237,7 @@ void OrthogonalDecomposition<T>::solve(DenseView<const T> B, DenseView<T> X) con
 }
 
 template <class T>
-void OrthogonalDecomposition<T>::solve_normal(DenseView<const T> G, DenseView<T> D) const {
+void OrthogonalDecomposition<T>::solve_normal(Space& /*space*/, DenseView<const T> G, DenseView<T> D) const {
   if (D.columns() == 0 || columns_ == 0) return;
   if (rank_.rank == 0) return clear_rows(D, 0);
   const blas::Threads threads(device_, std::max(rows_, columns_));

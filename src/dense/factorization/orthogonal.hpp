@@ -2,7 +2,7 @@
 /// Complete orthogonal decomposition of a dense matrix of any shape and rank, by LAPACK on the host.
 #pragma once
 
-#include "support/setup_control.hpp"
+#include "solver/direct/decomposed_rank.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/linalg/determinant.hpp>
@@ -16,15 +16,6 @@
 
 namespace echelon::lu {
 
-/// The rank that a decomposition found, and how it was decided.
-struct DecomposedRank {
-  std::int64_t rank = 0;
-  double tolerance = 0;          ///< on pivots relative to the largest
-  double smallest_accepted = 0;  ///< pivot, relative to the largest; 0: none
-  double largest_rejected = 0;   ///< the same; 0: none
-  bool doubtful = false;         ///< no gap of 1000 between accepted and rejected pivots, or the tolerance
-};
-
 /// With S = A E for a tall A, or S = A^H E for a wide one, where E scales columns of S by powers of two if
 /// their sizes differ much: S = Q R, and for the core C = R, or C = R^H,
 ///
@@ -36,17 +27,19 @@ struct DecomposedRank {
 template <class T>
 class OrthogonalDecomposition {
  public:
-  /// Decomposes A. `tolerance`: of pivots, relative to the largest; by default max(m, n) epsilon. `basic`: x
-  /// has at most rank elements other than zero. False if a stop was requested. 2 m n^2 - 2/3 n^3 flops for m
-  /// >= n, and 4/3 n^3 for the core; memory: m n + n^2 elements.
-  [[nodiscard]] bool factor(const Device& device, const MatrixRef<T>& A, std::optional<double> tolerance,
-                            bool basic, const SetupControl& control);
+  /// Scratch memory of a solve, which makes its own.
+  struct Space {
+    [[nodiscard]] static std::size_t bytes() { return 0; }
+  };
+  /// Decomposes A, with a tolerance of max(m, n) epsilon by default. False if a stop was requested. 2 m n^2 -
+  /// 2/3 n^3 flops for m >= n, and 4/3 n^3 for the core; memory: m n + n^2 elements.
+  [[nodiscard]] bool factor(const DecompositionTask<T>& task);
 
   /// X = A^+ B, on the host, for column-major views: the columns have the least ||b - A x||, and of these the
   /// least norm, or are basic.
-  void solve(DenseView<const T> B, DenseView<T> X) const;
+  void solve(Space& space, DenseView<const T> B, DenseView<T> X) const;
   /// D = (A^H A)^+ G for a tall A, or for any A of which the basic solution is computed.
-  void solve_normal(DenseView<const T> G, DenseView<T> D) const;
+  void solve_normal(Space& space, DenseView<const T> G, DenseView<T> D) const;
 
   /// Determinant of a square A; 0 if its rank is not full.
   [[nodiscard]] Determinant determinant() const;

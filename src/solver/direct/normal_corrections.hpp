@@ -14,14 +14,14 @@
 namespace echelon {
 
 /// Policy of refine() for one x of least residual, on the host: takes corrections d while each is at most
-/// `share` of the one before. The correction that is left over measures the error of x. `compute(x)` computes
-/// the next d, in memory of the caller.
+/// `share` of the one before. The correction that is left over measures the error of x; the one after
+/// `most_computed` is not computed. `compute(x)` computes the next d, in memory of the caller.
 template <class T, class Compute>
 class NormalCorrections {
  public:
   /// d has n elements.
-  NormalCorrections(const T* d, std::int64_t n, double share, Compute compute)
-      : d_(d), n_(n), share_(share), compute_(std::move(compute)) {}
+  NormalCorrections(const T* d, std::int64_t n, double share, std::int64_t most_computed, Compute compute)
+      : d_(d), n_(n), share_(share), most_computed_(most_computed), compute_(std::move(compute)) {}
 
   void begin(const RefinementViews<T>& views) { size_ = measure(views.solution.data()); }
   [[nodiscard]] std::span<const std::int64_t> columns() const {
@@ -32,6 +32,8 @@ class NormalCorrections {
   void assess(std::span<const std::int64_t> /*columns*/, const RefinementViews<T>& views) {
     std::copy(views.candidate.data(), views.candidate.data() + n_, views.solution.data());
     ++steps_;
+    shrinks_ = steps_ < most_computed_;
+    if (!shrinks_) return;
     const double before = std::exchange(size_, measure(views.solution.data()));
     shrinks_ = size_ <= share_ * before;
   }
@@ -60,6 +62,7 @@ class NormalCorrections {
   const T* d_;
   std::int64_t n_;
   double share_;
+  std::int64_t most_computed_;
   Compute compute_;
   double size_ = 0;
   std::int64_t steps_ = 0;

@@ -188,13 +188,7 @@ MethodSelection MethodSelection::of_real(MatrixRef<T> A, const std::optional<Dev
   require(target);
   if (A.rows() != A.columns()) {
     MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse()};
-    if (A.is_sparse() && A.nonzeros() > 0 && !is_quickly_decomposed(selection)) {
-      const HostCopy<T> copy(A);
-      AnalyzedSolver<T> found =
-          analyze_factorization("augmented", *copy.matrix().csr(), target.on_host() ? target : Device());
-      selection.factor = found.cost;
-      selection.analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
-    }
+    selection.find_least_squares_cost(A);
     return selection;
   }
   const HostCopy<T> copy(A);
@@ -220,7 +214,10 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
   require(device);
   MethodSelection selection{device, analyze_structure(A), sizeof(T), A.is_sparse()};
   selection.complex = true;
-  if (A.rows() != A.columns()) return selection;
+  if (A.rows() != A.columns()) {
+    selection.find_least_squares_cost(A);
+    return selection;
+  }
   if (!A.is_sparse() || A.rows() <= dense_complex_rows) return selection;
   const HostCopy<T> copy(A);
   const Device host = device.on_host() ? device : Device();
@@ -229,6 +226,30 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
   selection.factor = found.cost;
   selection.analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
   return selection;
+}
+
+template <class T>
+void MethodSelection::find_least_squares_cost(const MatrixRef<T>& A) {
+  // A QR factorisation fills where a tall A has dense rows, or a wide one dense columns, and has three flops
+  // in the time of one of the augmented matrix, see docs/benchmarks/least-squares.md.
+  constexpr double compared_flops = 2e8;
+  constexpr double speed_of_qr = 3;
+  if (!A.is_sparse() || A.nonzeros() == 0 || is_quickly_decomposed(*this)) return;
+  const HostCopy<T> copy(A);
+  const Csr<T>& host = *copy.matrix().csr();
+  const Device target = device.on_host() ? device : Device();
+  AnalyzedSolver<T> found = analyze_factorization("sparse-qr", host, target);
+  if constexpr (!is_complex<T>) {
+    if (found.cost.flops > compared_flops) {
+      AnalyzedSolver<T> other = analyze_factorization("augmented", host, target);
+      if (speed_of_qr * other.cost.flops < found.cost.flops) {
+        slower_qr = found.cost;
+        found = std::move(other);
+      }
+    }
+  }
+  factor = found.cost;
+  analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
 }
 
 template <class T>

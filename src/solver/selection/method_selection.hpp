@@ -48,8 +48,11 @@ struct MethodSelection {
   /// Prediction for a band factorisation of a square sparse A.
   std::optional<BandPrediction> band = {};
   /// Cost of the sparse factorisation that suits A by its symmetry; unset for a dense A, for an A with a
-  /// narrow band, and if it is deferred.
+  /// narrow band, and if it is deferred. For an A that is not square, that of the quicker one of `sparse-qr`
+  /// and `augmented`.
   std::optional<CostPrediction> factor = {};
+  /// Cost of `sparse-qr` where `factor` is that of `augmented`.
+  std::optional<CostPrediction> slower_qr = {};
   /// Whether an iterative method comes before a factorisation: it is expected to take less time, or an
   /// ordering alone takes longer than a factorisation that comes first may.
   bool iterative_first = false;
@@ -90,6 +93,10 @@ struct MethodSelection {
   template <class T>
   [[nodiscard]] static MethodSelection of(MatrixRef<T> A, const std::optional<Device>& device,
                                           bool as_sddm = true, bool stencils = true);
+
+  /// Predicts the cost of a factorisation for a sparse A that is not square.
+  template <class T>
+  void find_least_squares_cost(const MatrixRef<T>& A);
 
   /// Finds what was deferred: candidates() then has further ones after those that it had.
   template <class T>

@@ -16,7 +16,7 @@ namespace {
 
 /// Times of an orthogonal decomposition up to which it comes first for a sparse A, before an iteration, and
 /// at all: its accuracy does not depend on the condition as that of an iteration does.
-constexpr double first_for_sparse_seconds = 0.05;
+constexpr double first_for_sparse_seconds = 0.0005;
 constexpr double before_iteration_seconds = 60;
 constexpr double at_last_seconds = 1200;
 
@@ -62,17 +62,25 @@ std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) 
       {},
       shape + ", by products with A and its " + (selection.complex ? "adjoint" : "transpose")};
   std::vector<Candidate> list = {iterative};
-  if (selection.factor) {
-    const DirectCost cost = sparse_cost(selection, dense.device);
-    const Candidate sparse{
-        "augmented",
-        dense.device,
-        {},
-        fmt::format("{}, by a factorisation of the augmented matrix ({:.2g} flops predicted){}", shape,
-                    selection.factor->flops, where),
-        cost.seconds};
+  const auto add_sparse = [&](const MethodSelection& of_cost, const char* method, const char* what) {
+    const DirectCost cost = sparse_cost(of_cost, dense.device);
     const bool first = cost.seconds <= before_iteration_seconds;
-    if (cost.fits && cost.seconds <= at_last_seconds) list.insert(first ? list.begin() : list.end(), sparse);
+    if (!cost.fits || cost.seconds > at_last_seconds) return;
+    list.insert(first ? list.begin() : list.end(), {method,
+                                                    dense.device,
+                                                    {},
+                                                    fmt::format("{}, by {} ({:.2g} flops predicted){}", shape,
+                                                                what, of_cost.factor->flops, where),
+                                                    cost.seconds});
+  };
+  constexpr const char* by_qr = "a sparse QR factorisation";
+  if (selection.slower_qr) {
+    MethodSelection of_qr = selection;
+    of_qr.factor = selection.slower_qr;
+    add_sparse(of_qr, "sparse-qr", by_qr);
+    add_sparse(selection, "augmented", "a factorisation of the augmented matrix");
+  } else if (selection.factor) {
+    add_sparse(selection, "sparse-qr", by_qr);
   }
   const double most = selection.sparse ? first_for_sparse_seconds : before_iteration_seconds;
   if (dense.fits) list.insert(dense.seconds <= most ? list.begin() : list.end(), direct);

@@ -272,13 +272,14 @@ class AugmentedSystem final : public SolverImplementation<T> {
     compute_correction(own, x, false);
     std::copy(own.d.begin(), own.d.end(), x);
     if ((S_.wide && options_.damping > 0) || (options_.refine == 0 && !job.control->measure_error)) return;
-    NormalCorrections corrections(own.d.data(), n, shift_ > 0 ? 0.9 : 0.5, [&](const T* y) {
-      own.check->accurate_residual(A_, b, y, own.r.data());
-      compute_correction(own, y, true);
-    });
+    const std::int64_t steps = shift_ > 0 ? most_corrections : options_.refine;
+    NormalCorrections corrections(own.d.data(), n, shift_ > 0 ? 0.9 : 0.5,
+                                  steps + (job.control->measure_error ? 1 : 0), [&](const T* y) {
+                                    own.check->accurate_residual(A_, b, y, own.r.data());
+                                    compute_correction(own, y, true);
+                                  });
     const auto view = [&](T* elements) { return DenseView<T>(elements, n, 1, n, this->device()); };
-    correct(shift_ > 0 ? most_corrections : options_.refine, view(x), view(own.candidate.data()),
-            corrections);
+    correct(steps, view(x), view(own.candidate.data()), corrections);
     job.statistics.push_back({"refinement_steps", corrections.steps()});
     if (job.control->measure_error) job.error = error_of(own, x, corrections.size());
   }

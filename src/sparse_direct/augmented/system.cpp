@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/augmented/system.hpp"
 
+#include "linalg/vector/column_exponents.hpp"
+
 #include <echelon/matrix/transform.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <span>
 
 namespace echelon::augmented {
 
 namespace {
-
-/// Exponents of the largest elements of the rows of a matrix; empty if they are within six decades.
-std::vector<int> row_exponents(const Csr<double>& A) {
-  constexpr int widest_spread = 20;
-  std::vector<int> exponents(static_cast<std::size_t>(A.rows()), 0);
-  int smallest = std::numeric_limits<int>::max();
-  int largest = std::numeric_limits<int>::min();
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    double size = 0;
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k)
-      size = std::max(size, std::abs(A.values()[k]));
-    if (size == 0) continue;
-    const int exponent = std::ilogb(size);
-    exponents[static_cast<std::size_t>(i)] = exponent;
-    smallest = std::min(smallest, exponent);
-    largest = std::max(largest, exponent);
-  }
-  return smallest < largest && largest - smallest > widest_spread ? exponents : std::vector<int>();
-}
 
 /// Largest sum of magnitudes of a row.
 double norm_inf(const Csr<double>& A) {
@@ -74,13 +56,13 @@ TallMatrix make_tall(const MatrixRef<T>& A, bool scales_rows) {
   TallMatrix S;
   S.wide = A.rows() < A.columns();
   Csr<double> given = in_double((A.is_sparse() ? *A.csr() : to_csr(A)).to(Device::serial()));
-  if (scales_rows) S.row_exponents = row_exponents(given);
+  if (scales_rows) S.row_exponents = exponents_of(row_sizes(given));
   for (std::int64_t i = 0; i < given.rows() && !S.row_exponents.empty(); ++i) {
     for (std::int64_t k = given.row_offsets()[i]; k < given.row_offsets()[i + 1]; ++k)
       given.values()[k] *= S.row_scale(i);
   }
   S.transpose = S.wide ? given : transpose(given);
-  S.exponents = row_exponents(S.transpose);
+  S.exponents = exponents_of(row_sizes(S.transpose));
   double* const values = S.transpose.values().data();
   for (std::int64_t j = 0; j < S.transpose.rows(); ++j) {
     const double scale = S.scale(j);

@@ -37,39 +37,33 @@ SuiteSparse_long order(SuiteSparse_long rows, SuiteSparse_long columns,
 
 /// Row indices of A by columns, in an array that continues with COLAMD's workspace and receives
 /// the permutation.
-template <class Index, class T>
-std::vector<std::int32_t> order_columns(const Csr<T>& a) {
-  const std::size_t size = workspace(static_cast<Index>(a.nonzeros()), static_cast<Index>(a.rows()),
-                                     static_cast<Index>(a.columns()));
+template <class Index>
+std::vector<std::int32_t> order_columns(const RectangularPattern& a) {
+  const std::size_t size = workspace(static_cast<Index>(a.indices.size()), static_cast<Index>(a.rows),
+                                     static_cast<Index>(a.columns));
   if (size == 0) throw host_out_of_memory(0);
   std::vector<Index> indices(size);
-  std::vector<Index> begin(static_cast<std::size_t>(a.columns()) + 1, 0);
-  for (const std::int32_t j : a.column_indices().span()) ++begin[j + 1];
-  for (std::int64_t j = 0; j < a.columns(); ++j) begin[j + 1] += begin[j];
+  std::vector<Index> begin(static_cast<std::size_t>(a.columns) + 1, 0);
+  for (const std::int32_t j : a.indices) ++begin[j + 1];
+  for (std::int64_t j = 0; j < a.columns; ++j) begin[j + 1] += begin[j];
   std::vector<Index> next(begin.begin(), begin.end());
-  for (std::int64_t i = 0; i < a.rows(); ++i) {
-    for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
-      indices[next[a.column_indices()[k]]++] = static_cast<Index>(i);
-    }
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    for (const std::int32_t j : a.row(i)) indices[next[j]++] = static_cast<Index>(i);
   }
-  if (order(static_cast<Index>(a.rows()), static_cast<Index>(a.columns()), indices, begin) == 0) {
+  if (order(static_cast<Index>(a.rows), static_cast<Index>(a.columns), indices, begin) == 0) {
     throw Error("COLAMD refuses the pattern");
   }
-  return {begin.begin(), begin.begin() + a.columns()};
+  return {begin.begin(), begin.begin() + a.columns};
 }
 
 }  // namespace
 
-template <class T>
-std::vector<std::int32_t> column_minimum_degree_ordering(const Csr<T>& a) {
+std::vector<std::int32_t> column_minimum_degree_ordering(const RectangularPattern& a) {
   // COLAMD's workspace of about 2.2 nonzeros + 11 (m + n) integers has to be countable.
   const double size =
-      2.2 * static_cast<double>(a.nonzeros()) + 11.0 * static_cast<double>(a.rows() + a.columns());
+      2.2 * static_cast<double>(a.indices.size()) + 11.0 * static_cast<double>(a.rows + a.columns);
   return size < std::numeric_limits<std::int32_t>::max() ? order_columns<int>(a)
                                                          : order_columns<SuiteSparse_long>(a);
 }
-
-template std::vector<std::int32_t> column_minimum_degree_ordering(const Csr<float>&);
-template std::vector<std::int32_t> column_minimum_degree_ordering(const Csr<double>&);
 
 }  // namespace echelon::sparse_direct

@@ -245,8 +245,9 @@ void expect_digits_of_scaled_systems(double decades) {
     }
     const std::vector<BigFloat> exact = solve_exactly(elements, b);
     ASSERT_FALSE(exact.empty());
-    for (const std::string method : {"auto", "lu", "qr", "augmented", "gauss-jordan", "gauss-jordan-striped",
-                                     "crout", "sparse-lu", "banded-lu", "mapped-echelon"}) {
+    for (const std::string method :
+         {"auto", "lu", "qr", "sparse-qr", "augmented", "gauss-jordan", "gauss-jordan-striped", "crout",
+          "sparse-lu", "banded-lu", "mapped-echelon"}) {
       const auto [x, report] = solve<T>(A, std::vector<T>(b.begin(), b.end()), {.method = method});
       if (!report.solved() || !report.error_estimate) continue;
       BigFloat error;

@@ -26,7 +26,7 @@ namespace {
 
 namespace rectangular {
 
-const std::vector<std::string> minimizers = {"auto", "qr", "augmented", "lsqr", "lsmr", "cgls"};
+const std::vector<std::string> minimizers = {"auto", "qr", "sparse-qr", "augmented", "lsqr", "lsmr", "cgls"};
 
 Dense<double> random_matrix(std::int64_t m, std::int64_t n, unsigned seed) {
   std::mt19937 random(seed);
@@ -228,7 +228,7 @@ TEST(Rectangular, RankDeficient_HasItsRankAndTheLeastNorm) {
     const Csr<double> stored_sparse = to_csr(MatrixRef<double>(A));
     const std::vector<double> b = random_vector(m, 9);
     const std::vector<double> expected = by_gelsd(A, b);
-    for (const std::string method : {"auto", "qr", "augmented"}) {
+    for (const std::string method : {"auto", "qr", "sparse-qr", "augmented"}) {
       SCOPED_TRACE(method + " " + std::to_string(m) + "x" + std::to_string(n));
       const auto [x, report] = solve(stored_sparse, b, {.method = method});
       ASSERT_EQ(report.status, Status::least_squares) << report;
@@ -280,7 +280,7 @@ TEST(Rectangular, GapsOfPivots_SayHowCertainTheRankIs) {
 
 TEST(Rectangular, EmptyAndTrivialShapes) {
   using namespace rectangular;
-  for (const std::string method : {"qr", "lsmr", "lsqr", "cgls", "augmented"}) {
+  for (const std::string method : {"qr", "sparse-qr", "lsmr", "lsqr", "cgls", "augmented"}) {
     SCOPED_TRACE(method);
     const auto [x, report] = solve(Dense<double>(Device(), 0, 3), std::vector<double>(), {.method = method});
     EXPECT_TRUE(report.solved()) << report;
@@ -358,10 +358,12 @@ TEST(Rectangular, Vandermonde200x30_HasTheResidualOfTheDecomposition) {
   }
   const double tolerance = 200 * std::numeric_limits<double>::epsilon();
   const double least = norm(residual(A, b, by_gelsd(A, b, tolerance)));
-  const auto [x, report] = solve(A, b);
-  EXPECT_EQ(report.status, Status::least_squares) << report;
-  EXPECT_NEAR(report.residual_norm, least, 1e-6 * least) << report;
-  EXPECT_LT(report.expected_digits().value_or(0), 8) << report;
+  for (const std::string method : {"auto", "sparse-qr"}) {
+    const auto [x, report] = solve(A, b, {.method = method});
+    EXPECT_EQ(report.status, Status::least_squares) << report;
+    EXPECT_NEAR(report.residual_norm, least, 1e-6 * least) << report;
+    EXPECT_LT(report.expected_digits().value_or(0), 8) << report;
+  }
 }
 
 TEST(Rectangular, LeastResidualOfAnyCondition_IsClaimedWhereItIs) {
@@ -402,6 +404,30 @@ TEST(Rectangular, Damping_SolvesTheExtendedSystem) {
   }
 }
 
+/// The R of a tall A with dense rows is full, and the factor of the augmented matrix is not.
+TEST(Rectangular, AutoForSparseMatrices_ComparesFactorisations) {
+  using namespace rectangular;
+  constexpr std::int32_t n = 1200;
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t j = 0; j < n; ++j) {
+    elements.push_back({j, j, 1.0 + j % 7});
+    elements.push_back({n + j, j, -1.0});
+    elements.push_back({n + j, (j + 1) % n, 2.0});
+  }
+  const Csr<double> A = Csr<double>::from_triplets(2 * n + 1, n, elements);
+  const std::vector<double> b = random_vector(A.rows(), 28);
+  const auto [x, report] = solve(A, b);
+  EXPECT_EQ(report.status, Status::least_squares) << report;
+  EXPECT_EQ(report.method, "sparse-qr") << report;
+  for (std::int32_t j = 0; j < n; ++j) elements.push_back({2 * n, j, 1.0});
+  const Csr<double> with_dense_row = Csr<double>::from_triplets(2 * n + 1, n, elements);
+  const auto [y, other] = solve(with_dense_row, b);
+  EXPECT_EQ(other.status, Status::least_squares) << other;
+  EXPECT_EQ(other.method, "augmented") << other;
+  const auto [z, of_qr] = solve(with_dense_row, b, {.method = "sparse-qr"});
+  EXPECT_LE(difference(y.to_vector(), z.to_vector()), 1e-10 * norm(z.to_vector())) << of_qr;
+}
+
 TEST(Rectangular, Operators_NeedTheTranspose) {
   using namespace rectangular;
   const Dense<double> A = random_matrix(30, 10, 18);
@@ -430,7 +456,7 @@ TEST(Rectangular, SeveralColumnsUpdatesAndTransposes) {
   using namespace rectangular;
   const Dense<double> A = random_matrix(25, 9, 20);
   const Csr<double> stored_sparse = to_csr(MatrixRef<double>(A));
-  for (const std::string method : {"auto", "qr", "augmented", "lsmr"}) {
+  for (const std::string method : {"auto", "qr", "sparse-qr", "augmented", "lsmr"}) {
     SCOPED_TRACE(method);
     Solver<double> solver = make_solver<double>(method, Device());
     ASSERT_TRUE(solver.setup(stored_sparse).ready());
@@ -470,7 +496,7 @@ TEST(Rectangular, WeightedRows_AreSolvedAccurately) {
     b[static_cast<std::size_t>(i)] *= weight;
   }
   const std::vector<double> expected = by_gelsd(A, b, 1e-15);
-  for (const std::string method : {"qr", "augmented"}) {
+  for (const std::string method : {"qr", "sparse-qr", "augmented"}) {
     const auto [x, report] = solve(A, b, {.method = method});
     EXPECT_TRUE(report.solved()) << report;
     EXPECT_LE(difference(x.to_vector(), expected), 1e-7 * norm(expected)) << report;

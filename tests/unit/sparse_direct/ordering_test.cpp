@@ -227,7 +227,7 @@ TEST(ColumnOrdering, NormalEquations_LessFill) {
     for (std::int32_t k = 0; k < 3; ++k) triplets.push_back({i, (centre + 7 * k * k) % 300, 1.0});
   }
   const auto a = Csr<double>::from_triplets(400, 300, triplets);
-  const auto permutation = column_minimum_degree_ordering(a);
+  const auto permutation = column_minimum_degree_ordering(rectangular_pattern_of(a));
   ASSERT_TRUE(is_permutation(permutation, 300));
   std::vector<std::int32_t> natural(300);
   std::iota(natural.begin(), natural.end(), 0);
@@ -246,13 +246,13 @@ TEST(MinimumDegree, KnownOrder_IsNotComputedAgain) {
 }
 
 TEST(ColumnOrdering, AwkwardShapes) {
-  EXPECT_TRUE(is_permutation(column_minimum_degree_ordering(Csr<double>()), 0));
+  EXPECT_TRUE(is_permutation(column_minimum_degree_ordering(rectangular_pattern_of(Csr<double>())), 0));
   const Csr<float> no_entries(3, 2, {0, 0, 0, 0}, {}, {});
-  EXPECT_TRUE(is_permutation(column_minimum_degree_ordering(no_entries), 2));
+  EXPECT_TRUE(is_permutation(column_minimum_degree_ordering(rectangular_pattern_of(no_entries)), 2));
   const Csr<float> no_rows(0, 2, {0}, {}, {});
-  EXPECT_TRUE(is_permutation(column_minimum_degree_ordering(no_rows), 2));
+  EXPECT_TRUE(is_permutation(column_minimum_degree_ordering(rectangular_pattern_of(no_rows)), 2));
   const Csr<float> no_columns(2, 0, {0, 0, 0}, {}, {});
-  EXPECT_TRUE(is_permutation(column_minimum_degree_ordering(no_columns), 0));
+  EXPECT_TRUE(is_permutation(column_minimum_degree_ordering(rectangular_pattern_of(no_columns)), 0));
 }
 
 }  // namespace

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Least squares and solutions of least norm by an orthogonal decomposition, as a SolverImplementation.
+#pragma once
+
+#include "linalg/residual_check.hpp"
+#include "linalg/vector/rounding_sample.hpp"
+#include "matrix/views/transposed_matrix.hpp"
+#include "solver/direct/decomposed_rank.hpp"
+#include "solver/direct/normal_corrections.hpp"
+#include "solver/factor_status.hpp"
+#include "solver/implementation.hpp"
+#include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
+#include "support/text.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/methods/dense/qr.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+/// Solves by an orthogonal decomposition of A, on the host: in the sense of least squares, with the rank.
+/// `Decomposition` has
+///   factor(task)              decomposes A; false if a stop was requested;
+///   Space                     type of the scratch memory of solves, with bytes();
+///   solve(space, B, X)        X = A^+ B: the columns have the least ||b - A x||, and of these the least
+///                             norm, or are basic;
+///   solve_normal(space, G, D) D = (A^H A)^+ G, unless wide();
+///   wide()                    whether A^H is decomposed;
+///   scaled()                  whether columns of what is decomposed are scaled;
+///   rank(), reciprocal_condition(), largest_pivot(), determinant(), bytes()
+/// and may have
+///   predict_cost(A)           as that of SolverImplementation;
+///   column_spread()           as that of SolverImplementation;
+///   statistics()              of the report, in addition to those of the rank.
+template <class T, class Decomposition, class MethodOptions>
+class DecompositionMethod final : public SolverImplementation<T> {
+  /// Vectors of the refinement of a right-hand side.
+  struct RefinementVectors : Workspace {
+    RefinementVectors(const Device& device, std::int64_t m, std::int64_t n)
+        : check(make_residual_check<HostTarget, T>(device)),
+          zero(std::vector<T>(static_cast<std::size_t>(n), T{0})),
+          r(device, m, 1),
+          g(device, n, 1),
+          d(device, n, 1),
+          candidate(device, n, 1) {}
+    [[nodiscard]] std::size_t bytes() const override { return r.bytes() + 4 * g.bytes() + space.bytes(); }
+    std::unique_ptr<ResidualCheck<T>> check;
+    std::vector<T> zero;
+    Dense<T> r, g, d, candidate;  // b - A x, A^H r, the correction, x + d
+    typename Decomposition::Space space;
+  };
+
+ public:
+  DecompositionMethod(const Device& device, const MethodOptions& options)
+      : SolverImplementation<T>(device), options_(options) {}
+
+  [[nodiscard]] bool takes_any_shape() const override { return true; }
+  [[nodiscard]] bool takes_any_rank() const override { return true; }
+  [[nodiscard]] bool minimizes_residual() const override { return true; }
+  [[nodiscard]] double truncation() const override { return options_.tolerance.value_or(0); }
+  [[nodiscard]] double column_spread() const override {
+    if constexpr (requires { decomposition_.column_spread(); }) return decomposition_.column_spread();
+    return 1;
+  }
+  [[nodiscard]] std::string_view solution_kind() const override {
+    if (options_.solution == QrSolution::basic) return "a basic one";
+    return decomposition_.scaled() && !decomposition_.wide() ? "the one of least norm in scaled unknowns"
+                                                             : "the one of least norm";
+  }
+
+  [[nodiscard]] std::optional<CostPrediction> predict_cost(const MatrixRef<T>& A) override {
+    if constexpr (requires { decomposition_.predict_cost(A); }) return decomposition_.predict_cost(A);
+    return std::nullopt;
+  }
+  Outcome setup(const MatrixRef<T>& A) override {
+    A_ = A;
+    transpose_.form(A);
+    const bool basic = options_.solution == QrSolution::basic;
+    if (!decomposition_.factor(
+            {this->device(), A, transpose_.matrix(), options_.tolerance, basic, this->control()}))
+      return cancelled_factorization();
+    const DecomposedRank& found = decomposition_.rank();
+    Outcome outcome;
+    outcome.rank = found.rank;
+    outcome.reciprocal_condition = decomposition_.reciprocal_condition();
+    if (found.doubtful) {
+      outcome.warnings.push_back(
+          fmt::format("the rank {} of A is doubtful: of the pivots relative to the largest, the smallest "
+                      "accepted is {} and "
+                      "the largest rejected {}, with the tolerance {}",
+                      found.rank, short_number(found.smallest_accepted), short_number(found.largest_rejected),
+                      short_number(found.tolerance)));
+    }
+    outcome.statistics = {{"tolerance", found.tolerance},
+                          {"smallest_accepted_pivot", found.smallest_accepted},
+                          {"largest_rejected_pivot", found.largest_rejected}};
+    if (found.doubtful) outcome.statistics.push_back({"doubtful", std::int64_t{1}});
+    if constexpr (requires { decomposition_.statistics(); }) {
+      for (Statistic& statistic : decomposition_.statistics())
+        outcome.statistics.push_back(std::move(statistic));
+    }
+    if (is_square() && found.rank < A.columns()) {
+      outcome.status = Status::singular;
+      outcome.message = "A is singular to working precision";
+    }
+    return outcome;
+  }
+  Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
+  [[nodiscard]] Determinant determinant() const override {
+    if (!is_square()) throw DimensionMismatch("only a square matrix has a determinant");
+    return decomposition_.determinant();
+  }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<RefinementVectors>(this->device(), A_.rows(), A_.columns());
+  }
+  [[nodiscard]] std::size_t bytes() const override { return decomposition_.bytes() + transpose_.bytes(); }
+  [[nodiscard]] MatrixRef<T> factored_matrix() const override { return A_; }
+
+  void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
+             std::vector<Job>& jobs) const override {
+    auto& own = static_cast<RefinementVectors&>(workspace);
+    decomposition_.solve(own.space, rhs, X);
+    for (Job& job : jobs) {
+      if (job.control->cancel.stop_requested()) {
+        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
+      } else {
+        improve(own, rhs.column(job.number), X.column(job.number), job);
+      }
+    }
+  }
+
+  void apply(Workspace& workspace, const MultiVector<const T>& r, const MultiVector<T>& z,
+             Operation /*operation*/) const override {
+    const std::int64_t m = A_.rows();
+    const std::int64_t n = A_.columns();
+    auto& own = static_cast<RefinementVectors&>(workspace);
+    for (int c = 0; c < r.columns(); ++c)
+      decomposition_.solve(own.space, {r[c], m, 1, m, this->device()}, {z[c], n, 1, n, this->device()});
+  }
+
+ private:
+  [[nodiscard]] bool is_square() const { return A_.rows() == A_.columns(); }
+  [[nodiscard]] bool is_nonsingular() const {
+    return is_square() && decomposition_.rank().rank == A_.columns();
+  }
+  /// Computes the correction d of x: (A^H A)^+ A^H r for a tall A, which shows the part of the error that
+  /// grows with the square of the condition, and A^+ r for a wide one or a nonsingular one.
+  void compute_correction(RefinementVectors& own, const T* b, const T* x) const {
+    own.check->accurate_residual(A_, b, x, own.r.data());
+    if (decomposition_.wide() || is_nonsingular())
+      return decomposition_.solve(own.space, own.r.view(), own.d.view());
+    // A^H r is the conjugate of A^T conj(r).
+    conjugate(own.r);
+    own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
+    conjugate(own.r);
+    for (std::int64_t j = 0; j < own.g.rows(); ++j) own.g[j] = -conj(own.g[j]);
+    decomposition_.solve_normal(own.space, own.g.view(), own.d.view());
+  }
+  static void conjugate(Dense<T>& y) {
+    if constexpr (is_complex<T>)
+      std::transform(y.data(), y.data() + y.rows(), y.data(), [](T value) { return std::conj(value); });
+  }
+  /// The change of x by rounding errors of the residual in own.r, relative to x: corrections do not show it.
+  double rounding_error(RefinementVectors& own, const T* x) const {
+    sample_rounding(own.r.rows(), own.r.data());
+    decomposition_.solve(own.space, own.r.view(), own.d.view());
+    const double change = own.check->vector(own.d.rows(), own.d.data()).norm_inf;
+    return change > 0 ? change / own.check->vector(A_.columns(), x).norm_inf : 0;
+  }
+
+  /// Whether corrections show the error: the normal equations of a tall A can be solved to a digit or more,
+  /// and the equations of a wide one have a solution.
+  [[nodiscard]] bool is_correctable() const {
+    constexpr double digit = 0.1;
+    const double reciprocal = decomposition_.reciprocal_condition();
+    if (decomposition_.wide()) return decomposition_.rank().rank == A_.rows();
+    return machine_epsilon<T> <= digit * reciprocal * (is_nonsingular() ? 1 : reciprocal);
+  }
+  /// Bound of the error of an x that is not corrected: eps (kappa + kappa^2 ||r|| / (||A|| ||x||)) (P.-A.
+  /// Wedin, BIT 13, 1973).
+  double error_bound(RefinementVectors& own, const T* b, const T* x) const {
+    const double residual = own.check->residual(A_, b, x, own.r.data()).norm2;
+    const double size = decomposition_.largest_pivot() * own.check->vector(A_.columns(), x).norm2;
+    const double condition = 1 / decomposition_.reciprocal_condition();
+    const double ratio = size > 0 && !decomposition_.scaled() ? std::min(1.0, residual / size) : 1;
+    return machine_epsilon<T> * condition * (1 + condition * ratio);
+  }
+
+  /// Corrects x while each correction is at most half of the one before, and measures its error by the last
+  /// one. The error with a nonsingular A is measured as that of all direct methods; rounding errors may have
+  /// made a singular A of a nonsingular one.
+  void improve(RefinementVectors& own, const T* b, T* x, Job& job) const {
+    const bool measures = job.control->measure_error && !is_nonsingular();
+    const std::int64_t n = A_.columns();
+    if (A_.rows() == 0 || n == 0 || (options_.refine == 0 && !measures)) return;
+    if (is_correctable()) {
+      NormalCorrections corrections(own.d.data(), n, 0.5, options_.refine + (measures ? 1 : 0),
+                                    [&](const T* y) { compute_correction(own, b, y); });
+      correct(options_.refine, DenseView<T>(x, n, 1, n, this->device()), own.candidate.view(), corrections);
+      job.statistics.push_back({"refinement_steps", corrections.steps()});
+      if (measures)
+        job.error = std::max({corrections.size(), rounding_error(own, x), machine_epsilon<T> / 2});
+    } else if (measures) {
+      job.error = error_bound(own, b, x);
+    }
+    if (measures && is_square()) job.error = 1;
+  }
+
+  MethodOptions options_;
+  MatrixRef<T> A_;
+  TransposedMatrix<T> transpose_;
+  Decomposition decomposition_;
+};
+
+}  // namespace echelon
