@@ -171,6 +171,22 @@ bool MethodSelection::has_narrow_band() const {
              least_sparse_seconds(rows + static_cast<double>(structure.nonzeros), device, band->renumbered);
 }
 
+namespace {
+
+/// Predicts the cost of factoring the augmented matrix of a sparse A that is not small.
+template <class T>
+void analyze_rectangular(const MatrixRef<T>& A, MethodSelection& selection) {
+  if (!A.is_sparse() || A.nonzeros() == 0 || is_quickly_decomposed(selection)) return;
+  const HostCopy<T> copy(A);
+  const Device& device = selection.device;
+  AnalyzedSolver<T> found =
+      analyze_factorization("augmented", *copy.matrix().csr(), device.on_host() ? device : Device());
+  selection.factor = found.cost;
+  selection.analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
+}
+
+}  // namespace
+
 template <class T>
 MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm,
                                     bool stencils) {
@@ -188,13 +204,7 @@ MethodSelection MethodSelection::of_real(MatrixRef<T> A, const std::optional<Dev
   require(target);
   if (A.rows() != A.columns()) {
     MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse()};
-    if (A.is_sparse() && A.nonzeros() > 0 && !is_quickly_decomposed(selection)) {
-      const HostCopy<T> copy(A);
-      AnalyzedSolver<T> found =
-          analyze_factorization("augmented", *copy.matrix().csr(), target.on_host() ? target : Device());
-      selection.factor = found.cost;
-      selection.analyzed = std::make_shared<AnalyzedSolver<T>>(std::move(found));
-    }
+    analyze_rectangular(A, selection);
     return selection;
   }
   const HostCopy<T> copy(A);
@@ -220,7 +230,10 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
   require(device);
   MethodSelection selection{device, analyze_structure(A), sizeof(T), A.is_sparse()};
   selection.complex = true;
-  if (A.rows() != A.columns()) return selection;
+  if (A.rows() != A.columns()) {
+    analyze_rectangular(A, selection);
+    return selection;
+  }
   if (!A.is_sparse() || A.rows() <= dense_complex_rows) return selection;
   const HostCopy<T> copy(A);
   const Device host = device.on_host() ? device : Device();

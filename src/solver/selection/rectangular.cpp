@@ -27,13 +27,17 @@ struct DensePlan {
   bool fits = false;
 };
 
+/// Flops of an operation, of those of real numbers.
+double real_flops(const MethodSelection& selection) {
+  return selection.complex ? 4 : 1;
+}
+
 DensePlan plan_dense(const MethodSelection& selection) {
   const Structure& structure = selection.structure;
   DensePlan plan;
   plan.device = selection.device.on_host() ? selection.device : Device();
-  const double real_flops = selection.complex ? 4 : 1;  // of an operation
-  plan.seconds =
-      real_flops * orthogonal_flops(structure.rows, structure.columns) / dense_flops_per_second(plan.device);
+  plan.seconds = real_flops(selection) * orthogonal_flops(structure.rows, structure.columns) /
+                 dense_flops_per_second(plan.device);
   const double elements = static_cast<double>(structure.rows) * static_cast<double>(structure.columns);
   const double bytes = 2 * elements * static_cast<double>(selection.element_size);
   plan.fits = std::max(structure.rows, structure.columns) < 2'000'000'000 &&
@@ -63,7 +67,8 @@ std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) 
       shape + ", by products with A and its " + (selection.complex ? "adjoint" : "transpose")};
   std::vector<Candidate> list = {iterative};
   if (selection.factor) {
-    const DirectCost cost = sparse_cost(selection, dense.device);
+    DirectCost cost = sparse_cost(selection, dense.device);
+    cost.seconds *= real_flops(selection);
     const Candidate sparse{
         "augmented",
         dense.device,
