@@ -285,6 +285,13 @@ class SteadyStates(unittest.TestCase):
         for matrix in (Q, Q.toarray(), Q.tocsc(), -Q):
             np.testing.assert_allclose(graph.steady_state(matrix), expected.astype(float), rtol=1e-13, atol=0)
 
+    def test_iteration(self):
+        P = np.random.default_rng(5).uniform(0, 1, (200, 200)) ** 6
+        P /= P.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(graph.steady_state(P, method="iteration"), graph.steady_state(P, method="gth"), rtol=1e-11)
+        with self.assertRaisesRegex(echelon.BadOption, "'gth'"):
+            graph.steady_state(P, method="power")
+
     def test_probabilities(self):
         P = np.random.default_rng(4).uniform(0, 1, (30, 30))
         P /= P.sum(axis=1, keepdims=True)

@@ -50,7 +50,7 @@ void check(Solver<T>& solver, const Entries& entries, bool as_sparse, double rto
 TYPED_TEST(ComplexConformance, Methods_SolveWhatSuitsThem) {
   using T = TypeParam;
   for (const Method& method : methods()) {
-    if (!method.complex || method.kind == MethodKind::preconditioner) continue;
+    if (!method.complex || !method.serial || method.kind == MethodKind::preconditioner) continue;
     for (const Device& device : this->devices) {
       for (const bool as_sparse : {true, false}) {
         for (const Entries& entries : systems_for(method)) {
@@ -67,7 +67,7 @@ TYPED_TEST(ComplexConformance, Methods_SolveWhatSuitsThem) {
 TYPED_TEST(ComplexConformance, Preconditioners_SuitTheirMethods) {
   using T = TypeParam;
   for (const Method& method : methods()) {
-    if (!method.complex || !method.usable_as_preconditioner) continue;
+    if (!method.complex || !method.serial || !method.usable_as_preconditioner) continue;
     const bool definite = method.needs == MethodNeeds::symmetric_positive_definite;
     for (const Device& device : this->devices) {
       for (const char* outer : {"gmres", "bicgstab", "cg", "cr"}) {

@@ -41,7 +41,7 @@ Csr<double> ill_conditioned(std::int64_t m, std::int64_t n, double decades, unsi
   return Csr<double>::from_triplets(m, n, elements);
 }
 
-std::vector<double> random_vector(std::int64_t n, unsigned seed) {
+std::vector<double> normal_vector(std::int64_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
   std::vector<double> x(static_cast<std::size_t>(n));
@@ -83,8 +83,8 @@ double relative_difference(const double* x, const std::vector<double>& y) {
 
 /// A b that is close to the range of A, so that x is well determined.
 std::vector<double> nearly_consistent(const Csr<double>& A, unsigned seed) {
-  std::vector<double> b = random_vector(A.rows(), seed);
-  const std::vector<double> x = random_vector(A.columns(), seed + 1);
+  std::vector<double> b = normal_vector(A.rows(), seed);
+  const std::vector<double> x = normal_vector(A.columns(), seed + 1);
   for (std::int64_t i = 0; i < A.rows(); ++i) {
     double& element = b[static_cast<std::size_t>(i)];
     element *= 1e-3;
@@ -135,7 +135,7 @@ TEST(LeastSquaresPreconditioners, IllConditionedTallMatrices_NeedFewIterations) 
 TEST(LeastSquaresPreconditioners, Seed_DecidesTheBits) {
   using namespace preconditioned;
   const Csr<double> A = ill_conditioned(3000, 30, 3, 3);
-  const std::vector<double> b = random_vector(3000, 4);
+  const std::vector<double> b = normal_vector(3000, 4);
   const auto solution = [&](std::int64_t seed, const Device& device) {
     SolveOptions options{.method = "lsqr", .device = device};
     options.parameters = {{"preconditioner", "sketch"}, {"seed", seed}};
@@ -149,7 +149,7 @@ TEST(LeastSquaresPreconditioners, DampingDenseAndUnscaledMatrices) {
   using namespace preconditioned;
   const Csr<double> A = ill_conditioned(400, 25, 3, 5);
   const Dense<double> full = to_dense(MatrixRef<double>(A));
-  const std::vector<double> b = random_vector(400, 6);
+  const std::vector<double> b = normal_vector(400, 6);
   for (const double damping : {0.0, 0.3}) {
     const std::vector<double> expected = by_gelsd(A, b, damping);
     for (const char* method : methods) {
@@ -181,7 +181,7 @@ TEST(LeastSquaresPreconditioners, Sketch_RankDeficient_LeastNorm) {
   for (std::int64_t i = 0; i < 600; ++i) {
     for (std::int64_t j = 0; j < 6; ++j) A(i, j) = A(i, 11 - j) = normal(random);
   }
-  const std::vector<double> b = random_vector(600, 10);
+  const std::vector<double> b = normal_vector(600, 10);
   const std::vector<double> expected = by_gelsd(to_csr(MatrixRef<double>(A)), b);
   for (const char* method : methods) {
     SolveOptions options{.method = method, .rtol = 1e-12};
@@ -199,7 +199,7 @@ TEST(LeastSquaresPreconditioners, SmallShapesAndZeroColumns) {
     const Options options = {{"preconditioner", preconditioner}};
     for (const std::int64_t n : {0, 1, 2, 31}) {
       const Csr<double> A = n == 0 ? Csr<double>::from_triplets(5, 0, {}) : ill_conditioned(n * 9, n, 1, 11);
-      const std::vector<double> b = random_vector(A.rows(), 12);
+      const std::vector<double> b = normal_vector(A.rows(), 12);
       SolveOptions given{.method = "lsmr", .rtol = 1e-12};
       given.parameters = options;
       const auto [x, report] = solve<double>(A, b, given);
@@ -210,7 +210,7 @@ TEST(LeastSquaresPreconditioners, SmallShapesAndZeroColumns) {
     }
   }
   const Csr<double> A = Csr<double>::from_triplets(8, 2, {{0, 0, 1.0}, {3, 0, 2.0}});
-  const std::vector<double> b = random_vector(8, 13);
+  const std::vector<double> b = normal_vector(8, 13);
   SolveOptions options{.method = "lsmr"};
   options.parameters = {{"preconditioner", "sketch"}};
   const auto [x, report] = solve<double>(A, b, options);
@@ -223,7 +223,7 @@ TEST(LeastSquaresPreconditioners, SmallShapesAndZeroColumns) {
 TEST(LeastSquaresPreconditioners, ColumnsOfVeryDifferentSize_AreSketchedScaled) {
   using namespace preconditioned;
   Csr<double> A = ill_conditioned(900, 20, 2, 14);
-  const std::vector<double> b = random_vector(900, 15);
+  const std::vector<double> b = normal_vector(900, 15);
   const std::vector<double> expected = by_gelsd(A, b);
   const auto scale = [](std::int32_t j) { return std::pow(10.0, (j % 3 - 1) * 150); };
   for (std::int64_t k = 0; k < A.nonzeros(); ++k) A.values()[k] *= scale(A.column_indices()[k]);
@@ -258,8 +258,8 @@ TEST(LeastSquaresPreconditioners, NewValuesAndSeveralColumns) {
     ASSERT_TRUE(solver.setup(A).ready());
     for (std::int64_t k = 0; k < A.nonzeros(); ++k) A.values()[k] *= 1 + 0.1 * static_cast<double>(k % 7);
     ASSERT_TRUE(solver.update_values(A).ready());
-    const std::vector<double> first = random_vector(700, 21);
-    const std::vector<double> second = random_vector(700, 22);
+    const std::vector<double> first = normal_vector(700, 21);
+    const std::vector<double> second = normal_vector(700, 22);
     std::vector<double> both = first;
     both.insert(both.end(), second.begin(), second.end());
     const Dense<double> B(700, 2, Array<double>(Device(), both));
