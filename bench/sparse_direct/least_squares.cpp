@@ -5,7 +5,7 @@
 // right-hand side b_i = sin(i + 1), the least of RUNS (default: 3), the residual, ||A^T r|| / (||A||_F
 // ||r||), and ||x||. Methods: augmented, qr, lsmr, lsqr and cgls (default: all but qr), those of the latter
 // with a preconditioner as lsmr+sketch, and SuiteSparseQR, if it was found. MATRIX is a file, or
-// tall:ROWS,COLUMNS,DECADES: pairs of columns that differ by 10^-DECADES, with four elements a row.
+// tall:ROWS,COLUMNS,DECADES: pairs of columns that differ by 1 to 10^-DECADES, with four elements a row.
 #include "support/arguments.hpp"
 
 #include <echelon/io/files.hpp>
@@ -82,7 +82,7 @@ Answer by_method(const std::string& name, const ec::Csr<double>& A, const std::v
     ec::Solver<double> solver = ec::make_solver<double>(method, ec::Device::serial(), options);
     solver.setup(A);
     std::fill(answer.x.begin(), answer.x.end(), 0.0);
-    const ec::Report report = solver.solve(b, answer.x, {.rtol = rtol, .measure_error = false});
+    const ec::Report report = solver.solve(b, answer.x, {.measure_error = false, .rtol = rtol});
     answer.seconds = std::min(answer.seconds, processor_seconds() - start);
     answer.status = ec::to_string(report.status);
     if (report.iterations > 0) answer.status += ", " + std::to_string(report.iterations) + " iterations";
@@ -93,14 +93,16 @@ Answer by_method(const std::string& name, const ec::Csr<double>& A, const std::v
 ec::Csr<double> tall(const std::vector<std::string>& sizes) {
   const auto m = static_cast<std::int32_t>(std::stol(sizes.at(0)));
   const auto n = static_cast<std::int32_t>(std::stol(sizes.at(1)));
-  const double gap = std::pow(10, -std::stod(sizes.at(2)));
+  const double decades = std::stod(sizes.at(2));
   std::mt19937 random(1);
   std::normal_distribution<double> normal;
   std::vector<ec::Triplet<double>> elements;
   const auto add_pair = [&](std::int32_t row, std::int32_t column) {
+    const std::int32_t left = column - column % 2;
     const double size = normal(random);
-    elements.push_back({row, column - column % 2, size});
-    elements.push_back({row, std::min(column - column % 2 + 1, n - 1), size + gap * normal(random)});
+    const double gap = std::pow(10, -decades * left / n);
+    elements.push_back({row, left, size});
+    elements.push_back({row, std::min(left + 1, n - 1), size + gap * normal(random)});
   };
   for (std::int32_t i = 0; i < m; ++i) {
     add_pair(i, static_cast<std::int32_t>(random() % static_cast<unsigned>(n)));

@@ -45,6 +45,13 @@ DensePlan plan_dense(const MethodSelection& selection) {
   return plan;
 }
 
+/// Whether a QR factorisation of a sketch takes at most half a second, and is small beside A.
+bool is_very_tall(const Structure& structure) {
+  constexpr std::int64_t most_columns = 1000;
+  constexpr std::int64_t rows_per_column = 16;
+  return structure.columns <= most_columns && structure.rows >= rows_per_column * structure.columns;
+}
+
 }  // namespace
 
 bool is_quickly_decomposed(const MethodSelection& selection) {
@@ -61,9 +68,7 @@ std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) 
   const Candidate direct{
       "qr", dense.device, {}, shape + ", by a decomposition that determines the rank" + where, dense.seconds};
   const Candidate iterative{
-      "lsmr",
-      selection.device,
-      {},
+      "lsmr", selection.device, is_very_tall(structure) ? Options{{"preconditioner", "sketch"}} : Options{},
       shape + ", by products with A and its " + (selection.complex ? "adjoint" : "transpose")};
   std::vector<Candidate> list = {iterative};
   if (selection.factor) {
