@@ -6,8 +6,8 @@
 #include "linalg/blas/lapack.hpp"
 #include "linalg/blas/threads.hpp"
 #include "linalg/spgemm/product.hpp"
-#include "matrix/adjoint.hpp"
 #include "matrix/host_copy.hpp"
+#include "matrix/views/adjoint.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/scalar.hpp"
 

@@ -17,7 +17,7 @@ namespace echelon {
 ///
 /// with elements T.
 template <class T>
-struct ConstrainedProblemOf {
+struct ECHELON_API ConstrainedProblemOf {
   MatrixRef<T> A;        ///< m by n
   std::span<const T> b;  ///< m elements
   /// p by n; without it there are no constraints.
@@ -29,7 +29,7 @@ struct ConstrainedProblemOf {
 using ConstrainedProblem = ConstrainedProblemOf<double>;
 
 template <class T>
-struct ConstrainedSolutionOf {
+struct ECHELON_API ConstrainedSolutionOf {
   std::vector<T> x;             ///< n elements
   std::vector<T> multipliers;   ///< p elements: A^H W (b - A x) = C^H multipliers
   double residual_norm = 0;     ///< sqrt(sum_i w_i |b - A x|_i^2)

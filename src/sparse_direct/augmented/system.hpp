@@ -2,7 +2,7 @@
 /// The Hermitian matrix whose factors solve least-squares problems.
 #pragma once
 
-#include "matrix/adjoint.hpp"
+#include "matrix/views/adjoint.hpp"
 #include "support/scalar.hpp"
 
 #include <echelon/matrix/matrix.hpp>

@@ -16,8 +16,8 @@ namespace echelon::markov {
 
 namespace {
 
-constexpr int most_corrections = 30;
-/// Corrections in sequence that do not halve the residual, after which the iteration ends: small components
+constexpr int most_cycles = 30;
+/// Cycles in sequence that do not halve the residual, after which the iteration ends: small components
 /// may need several until sweeps have brought them near their values.
 constexpr int most_stalled = 4;
 constexpr int sweeps_between = 20;
@@ -51,7 +51,7 @@ class BalanceIteration {
     double before = std::numeric_limits<double>::infinity();
     bool was_small = false;
     int stalled = 0;
-    for (int correction = 0; correction < most_corrections; ++correction) {
+    for (int cycle = 0; cycle < most_cycles; ++cycle) {
       for (int k = 0; k < sweeps_between; ++k) sweep();
       normalize();
       const Residual residual = compute_residual();

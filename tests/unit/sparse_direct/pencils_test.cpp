@@ -91,7 +91,7 @@ TEST(Pencils, RealShifts_OneAnalysis) {
   expect_solutions(mass(400, false), A, shifts, "sparse-lu");
 }
 
-TEST(Pencils, ComplexShiftsOfARealPencil) {
+TEST(Pencils, ComplexShifts_RealPencil) {
   const Csr<std::complex<double>> A = to_complex(generate::poisson_2d<double>(15, 15));
   std::vector<std::complex<double>> shifts;
   for (int k = 0; k < 12; ++k) shifts.push_back(std::polar(0.5 * k, 0.5 * k));

@@ -22,7 +22,7 @@ struct ECHELON_API LsqrOptions {
   /// then has the least norm of all only if its columns are of equal norm.
   bool scale_columns = true;
   LeastSquaresPreconditioner preconditioner = LeastSquaresPreconditioner::none;
-  /// Of the random numbers of the sketch: equal seeds give equal bits.
+  /// Seed of the sketch: equal seeds give equal bits.
   std::int64_t seed = 1;
   /// Stopping criteria. The iteration also ends with an x of least residual: once
   /// |a^H r| <= rtol ||a|| ||r|| for the columns a of A and r = b - A x.
