@@ -310,7 +310,6 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
     for (const T scale : scales_.to_vector()) largest = std::max(largest, echelon::real(scale));
     norm_of_column_ = reciprocal_or_zero(largest);
     scales_ = Array<T>();
-    return;
   }
 
   /// Makes the preconditioner, if A has what it needs.
@@ -330,8 +329,7 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
   }
 
   Outcome make_sketch() {
-    /// Largest column of R, relative to that of A D, with a margin.
-    constexpr double norm_of_r = 2;
+    constexpr double norm_of_r = 2;  // of its columns, relative to those of A D, with a margin
     B backend(this->device());
     auto sketch =
         std::make_unique<SketchPreconditioner<B, T>>(backend, transpose_.matrix(), scales(), damping_, seed_);
