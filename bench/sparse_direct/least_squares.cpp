@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Least squares with sparse matrices that are not square, compared with SuiteSparseQR.
-//   bench_least_squares [--runs N] [--methods A,B] FILE...
+//   bench_least_squares [--runs N] [--methods A,B] [--rtol X] MATRIX...
 // prints a table in Markdown: seconds of the processor on one thread for a set-up and a solve with the
 // right-hand side b_i = sin(i + 1), the least of RUNS (default: 3), the residual, ||A^T r|| / (||A||_F
-// ||r||), and ||x||. Methods: sparse-qr, augmented, qr, lsmr, lsqr and cgls (default: all but qr), and
-// SuiteSparseQR, if it was found.
+// ||r||), and ||x||. Methods: sparse-qr, augmented, qr, lsmr, lsqr and cgls (default: all but qr), those of
+// the last three with a preconditioner as lsmr+sketch, and SuiteSparseQR, if it was found. MATRIX is a file,
+// or tall:ROWS,COLUMNS,DECADES: pairs of columns that differ by 1 to 10^-DECADES, with four elements a row.
 #include "support/arguments.hpp"
 
 #include <echelon/io/files.hpp>
@@ -18,6 +19,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -67,19 +69,51 @@ void print(const std::string& matrix, const ec::Csr<double>& A, const std::vecto
               norm(answer.x));
 }
 
-Answer by_method(const std::string& method, const ec::Csr<double>& A, const std::vector<double>& b,
-                 int runs) {
+Answer by_method(const std::string& name, const ec::Csr<double>& A, const std::vector<double>& b, int runs,
+                 double rtol) {
   Answer answer;
+  const std::size_t plus = name.find('+');
+  const std::string method = name.substr(0, plus);
+  ec::Options options;
+  if (plus != std::string::npos) options.set("preconditioner", name.substr(plus + 1));
   answer.x.resize(static_cast<std::size_t>(A.columns()));
   for (int run = 0; run < runs; ++run) {
     const double start = processor_seconds();
-    ec::Solver<double> solver = ec::make_solver<double>(method, ec::Device::serial());
+    ec::Solver<double> solver = ec::make_solver<double>(method, ec::Device::serial(), options);
     solver.setup(A);
-    const ec::Report report = solver.solve(b, answer.x, {.measure_error = false});
+    std::fill(answer.x.begin(), answer.x.end(), 0.0);
+    const ec::Report report = solver.solve(b, answer.x, {.measure_error = false, .rtol = rtol});
     answer.seconds = std::min(answer.seconds, processor_seconds() - start);
     answer.status = ec::to_string(report.status);
+    if (report.iterations > 0) answer.status += ", " + std::to_string(report.iterations) + " iterations";
   }
   return answer;
+}
+
+ec::Csr<double> tall(const std::vector<std::string>& sizes) {
+  const auto m = static_cast<std::int32_t>(std::stol(sizes.at(0)));
+  const auto n = static_cast<std::int32_t>(std::stol(sizes.at(1)));
+  const double decades = std::stod(sizes.at(2));
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal;
+  std::vector<ec::Triplet<double>> elements;
+  const auto add_pair = [&](std::int32_t row, std::int32_t column) {
+    const std::int32_t left = column - column % 2;
+    const double size = normal(random);
+    const double gap = std::pow(10, -decades * left / n);
+    elements.push_back({row, left, size});
+    elements.push_back({row, std::min(left + 1, n - 1), size + gap * normal(random)});
+  };
+  for (std::int32_t i = 0; i < m; ++i) {
+    add_pair(i, static_cast<std::int32_t>(random() % static_cast<unsigned>(n)));
+    add_pair(i, static_cast<std::int32_t>(random() % static_cast<unsigned>(n)));
+  }
+  return ec::Csr<double>::from_triplets(m, n, elements);
+}
+
+ec::Csr<double> matrix_of(const std::string& name) {
+  if (name.rfind("tall:", 0) == 0) return tall(ec::bench::split(name.substr(5), ','));
+  return ec::to_csr<double>(ec::read_matrix<double>(name)).to(ec::Device::serial());
 }
 
 #ifdef ECHELON_BENCH_WITH_SPQR
@@ -117,22 +151,23 @@ Answer by_spqr(const ec::Csr<double>& A, const std::vector<double>& b, int runs)
 }  // namespace
 
 int main(int argc, char** argv) {
-  ec::bench::Arguments arguments(argc, argv, "[--runs N] [--methods A,B] FILE...");
+  ec::bench::Arguments arguments(argc, argv, "[--runs N] [--methods A,B] [--rtol X] MATRIX...");
   const int runs = arguments.option("--runs", 3);
   const std::string methods =
       arguments.option<std::string>("--methods", "sparse-qr,augmented,lsmr,lsqr,cgls");
+  const double rtol = std::stod(arguments.option<std::string>("--rtol", "1e-8"));
   const std::vector<std::string> files = arguments.positionals("matrix");
   arguments.finish();
   std::printf(
       "| matrix | method | status | seconds | residual | normal residual | norm of x |\n"
       "| --- | --- | --- | --- | --- | --- | --- |\n");
   for (const std::string& file : files) {
-    const ec::Csr<double> A = ec::to_csr<double>(ec::read_matrix<double>(file)).to(ec::Device::serial());
+    const ec::Csr<double> A = matrix_of(file);
     std::vector<double> b(static_cast<std::size_t>(A.rows()));
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::sin(static_cast<double>(i + 1));
     const std::string name = std::filesystem::path(file).stem().stem().string();
     for (const std::string& method : ec::bench::split(methods, ','))
-      print(name, A, b, method, by_method(method, A, b, runs));
+      print(name, A, b, method, by_method(method, A, b, runs, rtol));
 #ifdef ECHELON_BENCH_WITH_SPQR
     print(name, A, b, "SuiteSparseQR", by_spqr(A, b, runs));
 #endif

@@ -42,6 +42,7 @@
 #include <echelon/ordering.hpp>
 #include <echelon/preconditioner.hpp>
 #include <echelon/problems/constrained_least_squares.hpp>
+#include <echelon/problems/pencils.hpp>
 #include <echelon/problems/shifted_systems.hpp>
 #include <echelon/problems/steady_state.hpp>
 #include <echelon/rank_modulo.hpp>

@@ -7,6 +7,7 @@
 #include <echelon/domain_decomposition/schur_complement.hpp>
 #include <echelon/matrix/scalar.hpp>
 #include <echelon/problems/constrained_least_squares.hpp>
+#include <echelon/problems/pencils.hpp>
 #include <echelon/problems/shifted_systems.hpp>
 #include <echelon/rank_modulo.hpp>
 #include <echelon/rref.hpp>
@@ -23,6 +24,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace echelon::python {
 
@@ -140,25 +142,44 @@ void bind_schur_complement(nb::module_& module) {
 
 using Vector64 = nb::ndarray<const double>;
 
-std::span<const double> elements_of(const Vector64& vector) {
+template <class T>
+std::span<const T> elements_of(const nb::ndarray<const T>& vector) {
   return {vector.data(), vector.size()};
 }
 
 /// (x, multipliers, residual norm, error of the constraints, error of the gradient, report); the arrays are
 /// contiguous on the host, without elements where they are not given.
-nb::tuple minimize_constrained(const PythonMatrix<double>& A, const Vector64& b,
-                               const PythonMatrix<double>* C, const Vector64& d, const Vector64& weights) {
-  ConstrainedSolution found;
+template <class T>
+nb::tuple minimize_constrained(const PythonMatrix<T>& A, const nb::ndarray<const T>& b,
+                               const PythonMatrix<T>* C, const nb::ndarray<const T>& d,
+                               const Vector64& weights) {
+  ConstrainedSolutionOf<T> found;
   {
     const Unlocked unlocked;
-    found = constrained_least_squares({.A = A.ref(),
-                                       .b = elements_of(b),
-                                       .C = C != nullptr ? C->ref() : MatrixRef<double>(),
-                                       .d = elements_of(d),
-                                       .weights = elements_of(weights)});
+    found = constrained_least_squares<T>({.A = A.ref(),
+                                          .b = elements_of(b),
+                                          .C = C != nullptr ? C->ref() : MatrixRef<T>(),
+                                          .d = elements_of(d),
+                                          .weights = elements_of(weights)});
   }
   return nb::make_tuple(numpy_array(std::move(found.x)), numpy_array(std::move(found.multipliers)),
                         found.residual_norm, found.constraint_error, found.gradient_error, found.report);
+}
+
+/// Fills X, a column for each shift: (whether all are solved, relative residuals, number of analyses).
+template <class T>
+nb::tuple solve_with_pencil(const PythonMatrix<T>& A, const PythonMatrix<T>& B, const nb::ndarray<const T>& b,
+                            const nb::ndarray<const T>& shifts, const nb::ndarray<T>& X,
+                            const std::string& method) {
+  PencilSolution<T> found;
+  std::vector<double> residuals;
+  {
+    const Unlocked unlocked;
+    found = solve_pencil<T>(A.ref(), B.ref(), elements_of(b), elements_of(shifts), {.method = method});
+    std::copy_n(found.X.data(), found.X.rows() * found.X.columns(), X.data());
+    for (const Report& report : found.reports) residuals.push_back(report.relative_residual);
+  }
+  return nb::make_tuple(found.solved(), numpy_array(std::move(residuals)), found.analyses);
 }
 
 /// Fills X, a column for each shift: (whether all are solved, relative residuals, number of products).
@@ -169,8 +190,7 @@ nb::tuple solve_with_shifts(const PythonMatrix<T>& A, const nb::ndarray<const T>
   ShiftedSolution<T> found;
   {
     const Unlocked unlocked;
-    found = solve_shifted<T>(A.ref(), std::span<const T>(b.data(), b.size()),
-                             std::span<const T>(shifts.data(), shifts.size()),
+    found = solve_shifted<T>(A.ref(), elements_of(b), elements_of(shifts),
                              {.rtol = rtol, .basis = basis, .max_products = most_products});
     std::copy_n(found.X.data(), found.X.rows() * found.X.columns(), X.data());
   }
@@ -183,8 +203,10 @@ template <class T>
 void bind_eliminations(nb::module_& module) {
   module.def("solve_shifted", solve_with_shifts<T>, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
              nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg());
-  if constexpr (std::is_same_v<T, double>) {
-    module.def("constrained_least_squares", minimize_constrained, nb::arg(), nb::arg().noconvert(),
+  module.def("solve_pencil", solve_with_pencil<T>, nb::arg(), nb::arg(), nb::arg().noconvert(),
+             nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
+  if constexpr (!std::is_same_v<T, float>) {
+    module.def("constrained_least_squares", minimize_constrained<T>, nb::arg(), nb::arg().noconvert(),
                nb::arg().none(), nb::arg().noconvert(), nb::arg().noconvert());
   }
   module.def("rref", reduce<T>, nb::arg(), nb::arg().none());

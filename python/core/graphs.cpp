@@ -117,14 +117,17 @@ nb::tuple fiedler_pairs(const Matrix64& L, std::int64_t count, double tolerance,
                         numpy_array(std::move(found.residuals)), to_string(found.status), found.message);
 }
 
-/// (x, number of closed classes)
-nb::tuple steady_state_of(const Matrix64& A) {
+/// (x, number of closed classes, method, whether it has converged, both residuals)
+nb::tuple steady_state_of(const Matrix64& A, const std::string& method) {
+  const auto kind = from_word<SteadyStateMethod>(method);
+  if (!kind) throw BadOption("method", "method is 'auto', 'gth' or 'iteration', not '" + method + "'");
   SteadyState found;
   {
     const Unlocked unlocked;
-    found = steady_state(A.csr());
+    found = steady_state(A.csr(), {.method = *kind});
   }
-  return nb::make_tuple(numpy_array(std::move(found.x)), found.closed_classes);
+  return nb::make_tuple(numpy_array(std::move(found.x)), found.closed_classes, to_string(found.method),
+                        found.converged, found.residual, found.componentwise_residual);
 }
 
 }  // namespace

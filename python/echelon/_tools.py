@@ -322,17 +322,17 @@ class ConstrainedSolution(NamedTuple):
     Attributes
     ----------
     multipliers : numpy.ndarray
-        Of the constraints: ``A.T @ (weights * (b - A @ x)) = C.T @ multipliers``.
+        Of the constraints: ``A.T @ (weights * (b - A @ x)) = C.T @ multipliers``, with adjoints for complex numbers.
     residual_norm : float
-        ``sqrt(sum(weights * (b - A @ x)**2))``.
+        ``sqrt(sum(weights * abs(b - A @ x)**2))``.
     constraint_error, gradient_error : float
         Errors of ``C @ x = d`` and of the equation of the multipliers, relative to the terms in them.
     report : Report
         Of the symmetric system that was solved.
     """
 
-    x: NDArray[np.float64]
-    multipliers: NDArray[np.float64]
+    x: NDArray[Any]
+    multipliers: NDArray[Any]
     residual_norm: float
     constraint_error: float
     gradient_error: float
@@ -341,7 +341,7 @@ class ConstrainedSolution(NamedTuple):
 
 def constrained_least_squares(A: Any, b: Any, C: Any = None, d: Any = None, *, weights: Any = None,
                               check: str = "raise") -> ConstrainedSolution:
-    """Minimise ``sum(weights * (b - A @ x)**2)`` subject to ``C @ x = d``.
+    """Minimise ``sum(weights * abs(b - A @ x)**2)`` subject to ``C @ x = d``.
 
     Parameters
     ----------
@@ -361,21 +361,27 @@ def constrained_least_squares(A: Any, b: Any, C: Any = None, d: Any = None, *, w
     array([1., 1.])
     """
     valid_check(check)
-    matrix = as_matrix(A, FLOAT64)
-    constraints = None if C is None else as_matrix(C, FLOAT64)
-    vectors = [np.ascontiguousarray(as_vectors(np.zeros(0) if vector is None else vector, rows, FLOAT64, name))
-               for vector, rows, name in ((b, matrix.rows, "b"), (d, 0 if constraints is None else constraints.rows, "d"),
-                                          (weights, 0 if weights is None else matrix.rows, "weights"))]
-    x, multipliers, norm, constraint_error, gradient_error, core = _core.float64.constrained_least_squares(
+    dtype = FLOAT64
+    for matrix in (A, C):
+        dtype = dtype if matrix is None else common_type(dtype, type_of_matrix(matrix, complex_too=True))
+    for vector, name in ((b, "b"), (d, "d")):
+        element = FLOAT64 if vector is None else element_type(dense_array(vector, name))
+        dtype = common_type(dtype, scalar_type(element, name, complex_too=True))
+    matrix = as_matrix(A, dtype)
+    constraints = None if C is None else as_matrix(C, dtype)
+    vectors = [np.ascontiguousarray(as_vectors(np.zeros(0) if vector is None else vector, rows, of, name))
+               for vector, rows, of, name in ((b, matrix.rows, dtype, "b"), (d, 0 if constraints is None else constraints.rows, dtype, "d"),
+                                              (weights, 0 if weights is None else matrix.rows, FLOAT64, "weights"))]
+    x, multipliers, norm, constraint_error, gradient_error, core = core_of(dtype).constrained_least_squares(
         matrix, vectors[0], constraints, *vectors[1:])
     solution = ConstrainedSolution(x, multipliers, norm, constraint_error, gradient_error, Report(core))
     check_outcome(solution.report, solution.report.solved, solution.x, check)
     return solution
 
 
-def solve_shifted(A: Any, b: Any, shifts: Any, *, rtol: float = 1e-8, basis: int = 300, maxiter: int = 3000,
-                  check: str = "raise") -> NDArray[Any]:
-    """Solve ``(A + shift * I) @ x = b`` for many shifts with one Krylov basis.
+def solve_shifted(A: Any, b: Any, shifts: Any, B: Any = None, *, rtol: float = 1e-8, basis: int = 300, maxiter: int = 3000,
+                  method: str = "auto", check: str = "raise") -> NDArray[Any]:
+    """Solve ``(A + shift * I) @ x = b`` for many shifts with one Krylov basis, or ``(A + shift * B) @ x = b`` by factors.
 
     Parameters
     ----------
@@ -383,12 +389,17 @@ def solve_shifted(A: Any, b: Any, shifts: Any, *, rtol: float = 1e-8, basis: int
     b : array of shape (n,)
     shifts : array of shape (k,)
         Real or complex numbers.
+    B : array or sparse matrix, optional
+        With it each shift has a factorisation, for one analysis of the pattern of A and B; `rtol`, `basis` and `maxiter` have no
+        effect.
     rtol : float
         The residual of each shift is at most this share of the norm of b.
     basis : int
         Vectors that are kept before a restart.
     maxiter : int
         Largest number of products with A.
+    method : str
+        Direct method for a given B; "auto" takes ``sparse-ldlt`` for symmetric pencils, else ``sparse-lu``.
     check : {"raise", "ignore"}
         Whether `Error` is raised if a shift is not solved.
 
@@ -409,10 +420,17 @@ def solve_shifted(A: Any, b: Any, shifts: Any, *, rtol: float = 1e-8, basis: int
     shifts, vector = np.asarray(shifts), dense_array(b, "b")
     dtype = common_type(common_type(type_of_matrix(A, complex_too=True), scalar_type(element_type(vector), "b", complex_too=True)),
                         scalar_type(shifts.dtype, "shifts", complex_too=True))
+    if B is not None:
+        dtype = common_type(dtype, type_of_matrix(B, complex_too=True))
     matrix = as_matrix(A, dtype)
     rhs = np.ascontiguousarray(as_vectors(vector, matrix.rows, dtype))
     values = np.ascontiguousarray(as_vectors(shifts.reshape(-1), shifts.size, dtype, "shifts"))
     X: NDArray[Any] = np.empty((matrix.rows, shifts.size), dtype, order="F")
+    if B is not None:
+        solved, residuals, _ = core_of(dtype).solve_pencil(matrix, as_matrix(B, dtype), rhs, values, X, method)
+        if not solved and check == "raise":
+            raise Error(f"A + shift B is singular to working precision for a shift: the largest relative residual is {residuals.max():.3g}")
+        return X
     solved, residuals, products = core_of(dtype).solve_shifted(matrix, rhs, values, X, rtol, basis, maxiter)
     if not solved and check == "raise":
         raise Error(f"after {products} products the largest relative residual of a shift is {residuals.max():.3g}, and rtol is "

@@ -51,9 +51,17 @@ class IncompleteFactorization : public SolverImplementation<T> {
              Operation /*operation*/) const override {
     auto& space = static_cast<SolveWorkspace&>(workspace);
     for (int c = 0; c < r.columns(); ++c) {
-      solve_triangle(space, factors_.lower, SweepKind::forward, r[c], space.middle.data());
-      solve_triangle(space, factors_.upper, SweepKind::backward, space.middle.data(), z[c]);
+      solve_lower(workspace, r[c], space.middle.data());
+      solve_upper(workspace, space.middle.data(), z[c]);
     }
+  }
+  /// z = L^-1 r.
+  void solve_lower(Workspace& workspace, const T* r, T* z) const {
+    solve_triangle(static_cast<SolveWorkspace&>(workspace), factors_.lower, SweepKind::forward, r, z);
+  }
+  /// z = U^-1 r.
+  void solve_upper(Workspace& workspace, const T* r, T* z) const {
+    solve_triangle(static_cast<SolveWorkspace&>(workspace), factors_.upper, SweepKind::backward, r, z);
   }
 
  protected:

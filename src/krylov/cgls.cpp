@@ -127,18 +127,16 @@ class LeastSquaresConjugateGradients final : public krylov::LeastSquaresIteratio
   using typename Base::Vectors;
 
  public:
-  LeastSquaresConjugateGradients(const Device& device, const CglsOptions& options)
-      : Base(device, options.stop, options.damping, options.scale_columns) {}
+  LeastSquaresConjugateGradients(const Device& device, const CglsOptions& options) : Base(device, options) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
-                                                              this->matrix().columns(), this->is_damped()));
+    return this->template make_vectors<Vectors>();
   }
 
  private:
   void start(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
     auto& s = static_cast<Vectors&>(workspace);
-    this->load_residual(s, x);
+    this->begin(s, x);
     this->multiply_by_adjoint(s, s.v.data());
     s.backend.reduce(s.columns, SquaredMagnitude{static_cast<const T*>(s.v.data())},
                      BeginCgls<Dot<T>>{s.state(), this->normal_tolerance(s)});
@@ -150,7 +148,8 @@ class LeastSquaresConjugateGradients final : public krylov::LeastSquaresIteratio
     this->multiply_by_c(s, s.v.data(), s.q.data());
     s.backend.reduce(s.length, SquaredMagnitude{static_cast<const T*>(s.q.data())},
                      SetCglsStep<Dot<T>>{state});
-    s.backend.reduce(s.columns, AdvanceCglsSolution<T>{state, this->scales(), s.v.data(), x},
+    s.backend.reduce(s.columns,
+                     AdvanceCglsSolution<T>{state, this->iterate_scales(), s.v.data(), this->iterate(s, x)},
                      BoundCglsCondition<Dot<T>>{state});
     s.backend.reduce(s.length, AdvanceCglsResidual<T>{state, s.q.data(), s.u.data()}, RecordResidual{state});
     this->multiply_by_adjoint(s, s.p.data());

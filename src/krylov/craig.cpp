@@ -76,11 +76,10 @@ class Craigs final : public krylov::LeastSquaresIteration<B, T> {
   using typename Base::Vectors;
 
  public:
-  Craigs(const Device& device, const CraigOptions& options) : Base(device, options.stop, 0, false) {}
+  Craigs(const Device& device, const CraigOptions& options) : Base(device, options.stop) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
-                                                              this->matrix().columns(), this->is_damped()));
+    return this->template make_vectors<Vectors>();
   }
 
  private:

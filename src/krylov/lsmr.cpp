@@ -182,12 +182,10 @@ class LeastSquaresMinimalResiduals final : public krylov::LeastSquaresIteration<
   };
 
  public:
-  LeastSquaresMinimalResiduals(const Device& device, const LsmrOptions& options)
-      : Base(device, options.stop, options.damping, options.scale_columns) {}
+  LeastSquaresMinimalResiduals(const Device& device, const LsmrOptions& options) : Base(device, options) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
-                                                              this->matrix().columns(), this->is_damped()));
+    return this->template make_vectors<Vectors>();
   }
 
  private:
@@ -206,7 +204,8 @@ class LeastSquaresMinimalResiduals final : public krylov::LeastSquaresIteration<
     this->advance_u(s);
     this->advance_v(s, RotateLsmr<Dot<T>>{state, own});
     s.backend.reduce(s.columns,
-                     AdvanceLsmr<T>{state, own, this->scales(), s.v.data(), s.h.data(), s.h_bar.data(), x},
+                     AdvanceLsmr<T>{state, own, this->iterate_scales(), s.v.data(), s.h.data(),
+                                    s.h_bar.data(), this->iterate(s, x)},
                      FinishLsmrStep<Dot<T>>{state, own, this->normal_tolerance(s)});
   }
 };

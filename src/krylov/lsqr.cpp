@@ -128,12 +128,10 @@ class LeastSquaresQr final : public krylov::LeastSquaresIteration<B, T> {
   };
 
  public:
-  LeastSquaresQr(const Device& device, const LsqrOptions& options)
-      : Base(device, options.stop, options.damping, options.scale_columns) {}
+  LeastSquaresQr(const Device& device, const LsqrOptions& options) : Base(device, options) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
-                                                              this->matrix().columns(), this->is_damped()));
+    return this->template make_vectors<Vectors>();
   }
 
  private:
@@ -150,8 +148,10 @@ class LeastSquaresQr final : public krylov::LeastSquaresIteration<B, T> {
     LsqrState* const own = s.own.data();
     this->advance_u(s);
     this->advance_v(s, RotateLsqr<Dot<T>>{state, own});
-    s.backend.reduce(s.columns, AdvanceLsqr<T>{state, own, this->scales(), s.v.data(), s.w.data(), x},
-                     FinishLsqrStep<Dot<T>>{state, own, this->normal_tolerance(s)});
+    s.backend.reduce(
+        s.columns,
+        AdvanceLsqr<T>{state, own, this->iterate_scales(), s.v.data(), s.w.data(), this->iterate(s, x)},
+        FinishLsqrStep<Dot<T>>{state, own, this->normal_tolerance(s)});
   }
 };
 

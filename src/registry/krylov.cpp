@@ -74,7 +74,10 @@ std::vector<Option<O>> least_squares_table() {
         "the d of min ||b - A x||^2 + d^2 ||x||^2",
         {0, std::numeric_limits<double>::infinity(), false, true}},
        {"scale_columns", +[](O& o) -> bool& { return o.scale_columns; },
-        "iterate with columns of norm 1, where A has at least as many rows as columns"}});
+        "iterate with columns of norm 1, where A has at least as many rows as columns"},
+       {"preconditioner", enum_field<&O::preconditioner>(),
+        "none, incomplete Cholesky of A^T A, or R of a QR factorisation of a random sketch of a tall A"},
+       {"seed", +[](O& o) -> std::int64_t& { return o.seed; }, "of the random numbers of the sketch", {0}}});
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ bool Method::runs_on(const Device& device) const {
 }
 
 bool Method::takes_complex_on(const Device& device) const {
-  return complex && (device.on_host() || (complex_cuda && device.kind() == DeviceKind::cuda));
+  return complex && (device.on_host() ? serial : complex_cuda && device.kind() == DeviceKind::cuda);
 }
 
 template <class T>

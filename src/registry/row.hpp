@@ -60,7 +60,7 @@ requires O::takes_complex_on_cuda inline constexpr bool takes_complex_on_cuda<O>
 /// Targets of the method with the options O for matrices of T.
 template <class T, class O>
 constexpr Targets targets_for_numbers() {
-  if constexpr (!is_complex<T>) return O::targets;
+  if constexpr (!is_complex<T> || !has_host(O::targets)) return O::targets;
   return takes_complex_on_cuda<O> ? targets_of<T> : Targets::host;
 }
 
@@ -90,10 +90,16 @@ inline constexpr bool takes_complex = false;
 template <class O>
 requires O::takes_complex inline constexpr bool takes_complex<O> = true;
 
+/// Whether the method with the options O is written for matrices of T on a device.
+template <class T, class O>
+constexpr bool takes_numbers() {
+  return !is_complex<T> || (takes_complex<O> && (has_host(O::targets) || has_cuda(targets_of<T>)));
+}
+
 /// Sets the maker for matrices of T, if the method is written for them.
 template <class T, class O>
 void set_maker(Method& method) {
-  if constexpr (!is_complex<T> || takes_complex<O>) {
+  if constexpr (takes_numbers<T, O>()) {
     std::get<SolverMaker<T>>(method.makers) = [](const Device& device, const Options& options) {
       return make<T, O>(device, parse_options<O>(std::string(O::name), options));
     };

@@ -3,7 +3,10 @@
 #pragma once
 
 #include "solver/implementation.hpp"
+#include "support/machine_epsilon.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <optional>
 
 namespace echelon {
@@ -28,6 +31,13 @@ template <class T, class Norms>
   const double scale = job.matrix_norm * found.solution + job.right_hand_side_norm_inf;
   if (!(found.residual <= rounding_level<T> * scale)) return std::nullopt;
   return scale > 0 ? found.residual / scale : 0;
+}
+
+/// Whether rounding errors of a residual that was computed in working precision, whose norm is within the
+/// limit, could hide one that exceeds it. `product`: ||A||_inf ||x||_inf.
+template <class T>
+[[nodiscard]] bool may_hide_excess(double norm, double limit, std::int64_t rows, double product) {
+  return norm <= limit && std::sqrt(static_cast<double>(rows)) * machine_epsilon<T> * product > limit / 2;
 }
 
 }  // namespace echelon

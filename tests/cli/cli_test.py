@@ -703,12 +703,27 @@ class SteadyStates(ToolTest):
         report = self.report(path, "--steady-state", "-o", out)
         self.assertEqual((report["status"], report["closed_classes"], report["transient_states"]), ("direct", 1, 0))
         self.assertLess(report["residual"], 1e-15)
+        self.assertLess(report["componentwise_residual"], 1e-14)
+        self.assertEqual((report["method"], report["iterations"]), ("gth", 0))
         lines = [line for line in pathlib.Path(out).read_text().split("\n") if line and line[0] != "%"]
         x = [float(line) for line in lines[1:]]
         total = 1 + 1e-9 + 0.5e-9
         for found, expected in zip(x, [1 / total, 1e-9 / total, 0.5e-9 / total]):
             self.assertLess(abs(found / expected - 1), 1e-15)
         self.assertIn("Steady state", self.run_tool("solve", path, "--steady-state").stdout)
+
+    def test_chain_that_fills_up_is_iterated_on(self):
+        states = 6000
+        steps = {(i, (i * factor + shift) % states) for i in range(states) for factor, shift in ((1, 1), (7, 11), (131, 5))}
+        rates = [(i, j, 1 + (i + j) % 3) for i, j in sorted(steps) if i != j]
+        out = [0] * states
+        for i, _, rate in rates:
+            out[i] += rate
+        path = self.chain(rates + [(i, i, -total) for i, total in enumerate(out)], states)
+        report = self.report(path, "--steady-state")
+        self.assertEqual((report["status"], report["method"]), ("converged", "iteration"))
+        self.assertLess(max(report["residual"], report["componentwise_residual"]), 1e-13)
+        self.assertIn("elimination would fill up", self.run_tool("solve", path, "--steady-state").stdout)
 
     def test_several_closed_classes(self):
         path = self.chain([(0, 0, 1), (1, 0, 0.5), (1, 2, 0.5), (2, 2, 1)])

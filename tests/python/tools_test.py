@@ -222,8 +222,15 @@ class ConstrainedLeastSquares(unittest.TestCase):
             echelon.constrained_least_squares(A, b, np.ones((1, 3)))
         with self.assertRaisesRegex(echelon.Error, "weight 1"):
             echelon.constrained_least_squares(A, b, weights=[1.0, -1.0, 1.0])
-        with self.assertRaises(TypeError):
-            echelon.constrained_least_squares(A * 1j, b)
+
+    def test_complex_numbers(self):
+        random = np.random.default_rng(7)
+        A, C = (random.uniform(-1, 1, (m, 9)) + 1j * random.uniform(-1, 1, (m, 9)) for m in (40, 3))
+        b, d, weights = random.uniform(-1, 1, 40), random.uniform(-1, 1, 3) * 1j, random.uniform(0, 2, 40)
+        found = echelon.constrained_least_squares(sp.csr_matrix(A), b, C, d, weights=weights)
+        self.assertEqual(found.x.dtype, np.complex128)
+        np.testing.assert_allclose(C @ found.x, d, atol=1e-13)
+        np.testing.assert_allclose(A.conj().T @ (weights * (b - A @ found.x)), C.conj().T @ found.multipliers, atol=1e-12)
 
 
 class ShiftedSystems(unittest.TestCase):
@@ -240,6 +247,21 @@ class ShiftedSystems(unittest.TestCase):
         X = echelon.solve_shifted(A, b, [1j, -2 + 0.5j])
         self.assertEqual(X.dtype, np.complex128)
         self.assertLess(np.linalg.norm(A @ X[:, 0] + 1j * X[:, 0] - b), 1e-8 * np.linalg.norm(b))
+
+    def test_pencils(self):
+        A = poisson()
+        n = A.shape[0]
+        B = sp.diags(np.linspace(1, 2, n)) + sp.eye(n, k=1)
+        b = np.random.default_rng(9).uniform(-1, 1, n)
+        for mass, shifts in ((B, [-1.0, 0.0, 2.5]), (B.toarray(), [1j, -3 + 0.1j]), (B @ B.T, [0.5, -7.0])):
+            X = echelon.solve_shifted(A, b, shifts, mass)
+            for k, shift in enumerate(shifts):
+                np.testing.assert_allclose(A @ X[:, k] + shift * (mass @ X[:, k]), b, atol=1e-11)
+        self.assertEqual(echelon.solve_shifted(A, b, [1.0], B, method="banded-lu").shape, (n, 1))
+        with self.assertRaisesRegex(echelon.Error, "singular"):
+            echelon.solve_shifted(np.eye(3), np.ones(3), [0.0, -1.0], np.eye(3))
+        with self.assertRaises(echelon.DimensionMismatch):
+            echelon.solve_shifted(A, b, [1.0], np.eye(3))
 
     def test_refusals(self):
         A, b = poisson(), np.ones(144)
@@ -262,6 +284,13 @@ class SteadyStates(unittest.TestCase):
         expected /= expected.sum()
         for matrix in (Q, Q.toarray(), Q.tocsc(), -Q):
             np.testing.assert_allclose(graph.steady_state(matrix), expected.astype(float), rtol=1e-13, atol=0)
+
+    def test_iteration(self):
+        P = np.random.default_rng(5).uniform(0, 1, (200, 200)) ** 6
+        P /= P.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(graph.steady_state(P, method="iteration"), graph.steady_state(P, method="gth"), rtol=1e-11)
+        with self.assertRaisesRegex(echelon.BadOption, "'gth'"):
+            graph.steady_state(P, method="power")
 
     def test_probabilities(self):
         P = np.random.default_rng(4).uniform(0, 1, (30, 30))

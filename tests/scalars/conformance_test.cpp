@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Every method that takes complex matrices, on both devices and in both forms, and every preconditioner
+/// Every method that takes complex matrices, on all devices and in both forms, and every preconditioner
 /// among them. The registry is the list: a new method is tested by being registered.
 #include "scalars/complex_systems.hpp"
 
@@ -7,7 +7,20 @@ namespace echelon::test {
 namespace {
 
 template <class T>
-class ComplexConformance : public ComplexSystems<T> {};
+class ComplexConformance : public ComplexSystems<T> {
+ protected:
+  /// The devices on which the method takes the numbers, a GPU if there is one.
+  [[nodiscard]] std::vector<Device> devices_of(const Method& method) const {
+    std::vector<Device> list;
+    for (const Device& device : this->devices) {
+      if (method.takes_complex_on(device)) list.push_back(device);
+    }
+    const bool is_double = std::is_same_v<Real<T>, double>;
+    if (is_double && cuda_device_count() > 0 && method.takes_complex_on(Device::cuda()))
+      list.push_back(Device::cuda());
+    return list;
+  }
+};
 TYPED_TEST_SUITE(ComplexConformance, ComplexTypes);
 
 /// Systems that suit the needs of a method.
@@ -28,21 +41,23 @@ std::vector<Entries> systems_for(const Method& method) {
 
 template <class T>
 void check(Solver<T>& solver, const Entries& entries, bool as_sparse, double rtol, double largest_error) {
-  const Csr<T> csr = sparse<T>(entries);
-  const Dense<T> full = dense<T>(entries);
+  const Device& device = solver.device();
+  const Csr<T> csr = sparse<T>(entries).to(device);
+  const Dense<T> full = dense<T>(entries).to(device);
   ASSERT_TRUE(solver.setup(as_sparse ? MatrixRef<T>(csr) : MatrixRef<T>(full.view())).ready());
   std::vector<Operation> operations = {Operation::none, Operation::none};
   if (entries.rows <= 40) operations.insert(operations.end(), {Operation::transpose, Operation::adjoint});
   for (std::size_t repetition = 0; repetition < operations.size(); ++repetition) {
     const Operation operation = operations[repetition];
     SCOPED_TRACE(static_cast<int>(operation));
-    Dense<T> X(Device(), entries.rows, 2);
+    Dense<T> X(device, entries.rows, 2);
     const std::vector<Vector> b = random_vectors(entries.rows, 2, static_cast<unsigned>(20 * repetition));
-    const Report report = solver.solve(matrix_of<T>(b), X, {.operation = operation, .rtol = rtol});
+    const Report report = solver.solve(matrix_of<T>(b).to(device), X, {.operation = operation, .rtol = rtol});
     ASSERT_TRUE(report.solved()) << to_string(report.status) << ": " << report.message;
+    const Dense<T> found = X.to(Device());
     for (std::int64_t c = 0; c < 2; ++c) {
       const Vector exact = solution(operate(operation, entries), b[static_cast<std::size_t>(c)]);
-      EXPECT_LT(relative_error(X.view().column(c), exact), largest_error);
+      EXPECT_LT(relative_error(found.view().column(c), exact), largest_error);
     }
   }
 }
@@ -51,7 +66,7 @@ TYPED_TEST(ComplexConformance, Methods_SolveWhatSuitsThem) {
   using T = TypeParam;
   for (const Method& method : methods()) {
     if (!method.complex || method.kind == MethodKind::preconditioner) continue;
-    for (const Device& device : this->devices) {
+    for (const Device& device : this->devices_of(method)) {
       for (const bool as_sparse : {true, false}) {
         for (const Entries& entries : systems_for(method)) {
           SCOPED_TRACE(method.name + " on " + device.name() + (as_sparse ? ", sparse, " : ", dense, ") +
@@ -69,7 +84,7 @@ TYPED_TEST(ComplexConformance, Preconditioners_SuitTheirMethods) {
   for (const Method& method : methods()) {
     if (!method.complex || !method.usable_as_preconditioner) continue;
     const bool definite = method.needs == MethodNeeds::symmetric_positive_definite;
-    for (const Device& device : this->devices) {
+    for (const Device& device : this->devices_of(method)) {
       for (const char* outer : {"gmres", "bicgstab", "cg", "cr"}) {
         for (const bool as_sparse : {true, false}) {
           if (as_sparse ? !method.sparse : !method.dense) continue;

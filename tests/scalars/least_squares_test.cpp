@@ -185,5 +185,137 @@ TYPED_TEST(ComplexLeastSquares, BadlyScaledColumns_AreSolved) {
   }
 }
 
+/// Factors of the augmented matrix in double, for every shape and both forms.
+TYPED_TEST(ComplexLeastSquares, Augmented_LeastResidualOrNorm) {
+  using T = TypeParam;
+  for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {1, 1}, {1, 9}, {9, 1}, {12, 12}, {33, 12}, {12, 33}, {120, 40}, {40, 120}}) {
+    const Entries entries = random_entries(m, n, static_cast<unsigned>(480 + m + n));
+    const Vector b = Random(8).vector(m);
+    const Csr<T> csr = sparse<T>(entries);
+    const Dense<T> full = dense<T>(entries);
+    for (const Device& device : this->devices) {
+      for (const bool as_sparse : {true, false}) {
+        SCOPED_TRACE(std::to_string(m) + " by " + std::to_string(n));
+        Solver<T> solver = this->make("augmented", device);
+        const Report setup = solver.setup(as_sparse ? MatrixRef<T>(csr) : MatrixRef<T>(full.view()));
+        ASSERT_TRUE(setup.ready()) << setup.message;
+        Dense<T> x(Device(), n, 1);
+        const Report report = this->solve(solver, b, x);
+        EXPECT_TRUE(report.solved()) << report.message;
+        EXPECT_EQ(report.rank.value_or(std::min(m, n)), std::min(m, n));
+        EXPECT_LT(relative_error(x, least_squares(entries, b)), 1000 * epsilon<T>);
+      }
+    }
+  }
+}
+
+TYPED_TEST(ComplexLeastSquares, Augmented_DampingAndRank) {
+  using T = TypeParam;
+  const Vector b = Random(5).vector(30);
+  Entries entries = random_entries(30, 8, 491);
+  Solver<T> damped = this->make("augmented", Device(), {{"damping", 0.75}});
+  const Csr<T> full_rank = sparse<T>(entries);
+  ASSERT_TRUE(damped.setup(full_rank).ready());
+  Dense<T> x(Device(), 8, 1);
+  EXPECT_TRUE(this->solve(damped, b, x).solved());
+  EXPECT_LT(relative_error(x, least_squares(entries, b, 0.75L)), 1000 * epsilon<T>);
+
+  // Two columns that differ by a factor of i: of all x of least residual, that of least norm.
+  for (std::int64_t i = 0; i < 30; ++i) entries(i, 7) = Exact(0, 1) * entries(i, 2);
+  Entries independent(30, 7);
+  for (std::int64_t i = 0; i < 30; ++i) {
+    for (std::int64_t j = 0; j < 7; ++j) independent(i, j) = entries(i, j);
+  }
+  Vector expected = least_squares(independent, b);
+  expected.push_back(expected[2] * Exact(0, -0.5L));
+  expected[2] *= 0.5L;
+  Solver<T> solver = this->make("augmented", Device());
+  const Csr<T> deficient = sparse<T>(entries);
+  ASSERT_TRUE(solver.setup(deficient).ready());
+  const Report report = this->solve(solver, b, x);
+  EXPECT_EQ(report.status, Status::least_squares) << report.message;
+  EXPECT_EQ(report.rank, 7);
+  const double largest = std::is_same_v<Real<T>, double> ? 1e-7 : 1e-3;
+  EXPECT_LT(relative_error(x, expected), largest);
+}
+
+TYPED_TEST(ComplexLeastSquares, Preconditioners_LeastResidual) {
+  using T = TypeParam;
+  Entries entries = random_entries(200, 12, 501);
+  for (std::int64_t i = 0; i < 200; ++i) {  // nearly dependent columns
+    for (std::int64_t j = 1; j < 12; ++j)
+      entries(i, j) = Exact(rounded<T>(entries(i, j - 1) + Exact(0, 0.125L) * entries(i, j)));
+  }
+  const Csr<T> A = sparse<T>(entries);
+  Vector b = product(entries, Random(6).vector(12));
+  const Vector noise = Random(7).vector(200);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] += 1e-2L * noise[i];
+  for (const char* method : iterative_methods) {
+    for (const char* preconditioner : {"sketch", "ic0"}) {
+      for (const double damping : {0.0, 0.125}) {
+        SCOPED_TRACE(std::string(method) + ", " + preconditioner);
+        Solver<T> solver =
+            this->make(method, Device(), {{"preconditioner", preconditioner}, {"damping", damping}});
+        const Report setup = solver.setup(A);
+        ASSERT_TRUE(setup.ready()) << setup.message;
+        Dense<T> x(Device(), 12, 1);
+        const Report report = this->solve(solver, b, x);
+        EXPECT_TRUE(report.solved()) << report.message;
+        EXPECT_LT(report.iterations, 80);
+        EXPECT_LT(relative_error(x, least_squares(entries, b, damping)), 10 * this->tolerance);
+      }
+    }
+  }
+}
+
+/// The multipliers, too, by the equations of the minimum in long double.
+TYPED_TEST(ComplexLeastSquares, WeightsAndConstraints) {
+  using T = TypeParam;
+  const std::int64_t m = 40;
+  const std::int64_t n = 12;
+  const std::int64_t p = 3;
+  const Entries A = random_entries(m, n, 511);
+  const Entries C = random_entries(p, n, 512);
+  const Vector b = Random(1).vector(m);
+  const Vector d = Random(2).vector(p);
+  std::vector<double> weights;
+  for (std::int64_t i = 0; i < m; ++i) weights.push_back(i % 5 == 0 ? 0 : std::pow(4.0, i % 4 - 2));
+  Entries weighted = A;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) weighted(i, j) *= weights[static_cast<std::size_t>(i)];
+  }
+  const Entries normal = product(operate(Operation::adjoint, A), weighted);
+  Entries K(n + p, n + p);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) K(i, j) = normal(i, j);
+    for (std::int64_t j = 0; j < p; ++j) {
+      K(i, n + j) = std::conj(C(j, i));
+      K(n + j, i) = C(j, i);
+    }
+  }
+  Vector rhs = product(operate(Operation::adjoint, weighted), b);
+  rhs.insert(rhs.end(), d.begin(), d.end());
+  const Vector expected = solution(K, rhs);
+
+  const Csr<T> sparse_A = sparse<T>(A);
+  const Dense<T> dense_C = dense<T>(C);
+  const std::vector<T> b_rounded = column<T>(b).to_vector();
+  const std::vector<T> d_rounded = column<T>(d).to_vector();
+  const auto found = constrained_least_squares<T>(
+      {.A = sparse_A, .b = b_rounded, .C = dense_C.view(), .d = d_rounded, .weights = weights});
+  ASSERT_TRUE(found.report.solved()) << found.report.message;
+  ASSERT_EQ(std::ssize(found.multipliers), p);
+  const double largest = 1e4 * epsilon<T>;
+  for (std::int64_t j = 0; j < n + p; ++j) {
+    const T value =
+        j < n ? found.x[static_cast<std::size_t>(j)] : found.multipliers[static_cast<std::size_t>(j - n)];
+    const Exact error = Exact(value) - expected[static_cast<std::size_t>(j)];
+    EXPECT_LT(static_cast<double>(std::abs(error)), largest) << j;
+  }
+  EXPECT_LT(found.constraint_error, 10 * epsilon<T>);
+  EXPECT_LT(found.gradient_error, 1000 * epsilon<T>);
+}
+
 }  // namespace
 }  // namespace echelon::test

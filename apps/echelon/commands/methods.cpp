@@ -87,8 +87,10 @@ std::string opencl_mark(const Method& method) {
 
 /// Where the method takes complex matrices.
 std::string complex_mark(const Method& method) {
-  if (!method.complex) return "-";
-  return method.complex_cuda && cuda_built() ? "host, cuda" : "host";
+  const bool on_cuda = method.complex_cuda && cuda_built();
+  if (!method.complex || (!method.serial && !on_cuda)) return "-";
+  if (!method.serial) return "cuda";
+  return on_cuda ? "host, cuda" : "host";
 }
 
 std::string methods_text() {

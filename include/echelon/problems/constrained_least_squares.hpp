@@ -13,31 +13,37 @@ namespace echelon {
 
 /// A weighted least-squares problem with equality constraints:
 ///
-///   minimise sum_i w_i (b - A x)_i^2  subject to  C x = d.
-struct ECHELON_API ConstrainedProblem {
-  MatrixRef<double> A;        ///< m by n
-  std::span<const double> b;  ///< m elements
+///   minimise sum_i w_i |b - A x|_i^2  subject to  C x = d
+///
+/// with elements T.
+template <class T>
+struct ECHELON_API ConstrainedProblemOf {
+  MatrixRef<T> A;        ///< m by n
+  std::span<const T> b;  ///< m elements
   /// p by n; without it there are no constraints.
-  MatrixRef<double> C = {};
-  std::span<const double> d = {};  ///< p elements
+  MatrixRef<T> C = {};
+  std::span<const T> d = {};  ///< p elements
   /// m numbers of at least zero; none: 1 for each row. A weight of zero leaves the row out.
   std::span<const double> weights = {};
 };
+using ConstrainedProblem = ConstrainedProblemOf<double>;
 
-struct ECHELON_API ConstrainedSolution {
-  std::vector<double> x;            ///< n elements
-  std::vector<double> multipliers;  ///< p elements: A^T W (b - A x) = C^T multipliers
-  double residual_norm = 0;         ///< sqrt(sum_i w_i (b - A x)_i^2)
-  double constraint_error = 0;      ///< ||C x - d||_inf / (||C||_inf ||x||_inf + ||d||_inf)
-  /// ||A^T W (b - A x) - C^T multipliers||_inf relative to the sums of the magnitudes of its terms.
+template <class T>
+struct ECHELON_API ConstrainedSolutionOf {
+  std::vector<T> x;             ///< n elements
+  std::vector<T> multipliers;   ///< p elements: A^H W (b - A x) = C^H multipliers
+  double residual_norm = 0;     ///< sqrt(sum_i w_i |b - A x|_i^2)
+  double constraint_error = 0;  ///< ||C x - d||_inf / (||C||_inf ||x||_inf + ||d||_inf)
+  /// ||A^H W (b - A x) - C^H multipliers||_inf relative to the sums of the magnitudes of its terms.
   double gradient_error = 0;
   Report report;  ///< of the system that was solved
 };
+using ConstrainedSolution = ConstrainedSolutionOf<double>;
 
-/// Solves by a factorisation L D L^T of
+/// Solves by a factorisation L D L^H of
 ///
 ///   [ s I   A_w    0  ] [ r / s ]   [ b_w ]
-///   [ A_w^T  0    C^T ] [   x   ] = [  0  ]     A_w = W^(1/2) A, b_w = W^(1/2) b,
+///   [ A_w^H  0    C^H ] [   x   ] = [  0  ]     A_w = W^(1/2) A, b_w = W^(1/2) b,
 ///   [  0     C     0  ] [ -l / s ]  [  d  ]
 ///
 /// with the multipliers l, on the host. Constraints hold to rounding errors, and are not weights. The status
@@ -47,7 +53,12 @@ struct ECHELON_API ConstrainedSolution {
 ///
 /// Throws DimensionMismatch, Error for weights that are negative or not finite, OutOfMemory. A. Bjoerck,
 /// Numerical Methods for Least Squares Problems, SIAM (1996), section 5.1.
-[[nodiscard]] ECHELON_API ConstrainedSolution constrained_least_squares(const ConstrainedProblem& problem,
-                                                                        const Device& device = {});
+template <class T>
+[[nodiscard]] ECHELON_API ConstrainedSolutionOf<T> constrained_least_squares(
+    const ConstrainedProblemOf<T>& problem, const Device& device = {});
+[[nodiscard]] inline ConstrainedSolution constrained_least_squares(const ConstrainedProblem& problem,
+                                                                   const Device& device = {}) {
+  return constrained_least_squares<double>(problem, device);
+}
 
 }  // namespace echelon

@@ -15,8 +15,7 @@
 namespace echelon {
 
 /// Binary exponents of the sizes of the lines of a matrix; zero for a line of zeros. Empty if the lines are
-/// of about equal size: by
-/// default within six decades.
+/// of about equal size: by default within six decades.
 template <class R>
 [[nodiscard]] std::vector<int> exponents_of(const std::vector<R>& sizes, int widest_spread = 20) {
   std::vector<int> exponents(sizes.size(), 0);

@@ -12,6 +12,7 @@
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
+#include "solver/rounding_level.hpp"
 #include "support/machine_epsilon.hpp"
 
 #include <echelon/solver.hpp>
@@ -285,9 +286,8 @@ class ColumnsSolve {
   [[nodiscard]] bool is_residual_of_rounding(std::size_t j) const {
     const bool to_tolerance = is_iterative() && !jobs_[j].limited_by_rounding;
     const double limit = to_tolerance ? jobs_[j].tolerance : satisfying_residual<T> * b_facts_[j].norm2;
-    const auto rows = static_cast<double>(state_.matrix.rows());
-    const double rounding = std::sqrt(rows) * epsilon() * state_.norm_inf * columns_[j].x.norm_inf;
-    return columns_[j].r.norm2 <= limit && rounding > limit / 2;
+    return may_hide_excess<T>(columns_[j].r.norm2, limit, state_.matrix.rows(),
+                              state_.norm_inf * columns_[j].x.norm_inf);
   }
   VectorFacts accurate_residual(DenseView<const T> B, const T* x, std::size_t j) {
     own_.fit_residuals(B);

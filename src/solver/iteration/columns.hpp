@@ -39,6 +39,7 @@ struct SolvedColumn : IteratedColumn<B, T> {
   std::int64_t idle = 0;        ///< steps since `least` decreased
   std::int64_t next_check = 0;  ///< length of the history at which stagnation is tested next
   bool is_running = true;       ///< in the loop that iterates all columns
+  bool is_near = false;         ///< the cycle began near the tolerance, with x in workspace.restart_iterate
 
   /// Whether the column is in the loop and its state was running when it was last read.
   [[nodiscard]] bool is_iterated() const { return is_running && this->workspace->host_state.running(); }

@@ -18,6 +18,7 @@
 #include "solver/iteration/state.hpp"
 #include "solver/null_space.hpp"
 #include "solver/progress.hpp"
+#include "solver/rounding_level.hpp"
 #include "support/hypotenuse.hpp"
 #include "support/scalar.hpp"
 
@@ -366,22 +367,34 @@ class IterativeMethod : public SolverImplementation<T> {
     }
   }
 
-  /// Computes the true residuals of the running columns, and their facts by the columns' numbers.
+  /// Computes the true residuals of the running columns, and their facts by the columns' numbers; in higher
+  /// precision where rounding errors could hide that one exceeds its tolerance, as the final check does.
   void compute_residuals(SolvedColumns& columns, std::array<VectorFacts, most_columns>& facts) const {
     MultiVector<const T> b(A_.rows());
     MultiVector<const T> x(A_.columns());
     MultiVector<T> r(A_.rows());
-    std::vector<std::size_t> numbers;
     for (const SolvedColumn& column : columns) {
       if (!column.is_running) continue;
       b.add(column.b);
       x.add(column.x);
       r.add(column.workspace->r.data());
-      numbers.push_back(column.number);
     }
-    if (numbers.empty()) return;
+    if (b.columns() == 0) return;
     const std::vector<VectorFacts> found = columns.begin()->workspace->residual_check->residuals(A_, b, x, r);
-    for (std::size_t c = 0; c < found.size(); ++c) facts[numbers[c]] = found[c];
+    auto next = found.begin();
+    for (const SolvedColumn& column : columns) {
+      if (!column.is_running) continue;
+      facts[column.number] = *next++;
+      if (is_residual_of_rounding(column, facts[column.number].norm2))
+        facts[column.number] = column.workspace->residual_check->accurate_residual(
+            A_, column.b, column.x, column.workspace->r.data());
+    }
+  }
+  [[nodiscard]] bool is_residual_of_rounding(const SolvedColumn& column, double norm) const {
+    const double limit = column.residual_tolerance();
+    if (!(norm <= limit)) return false;
+    const double size = column.workspace->residual_check->vector(A_.columns(), column.x).norm_inf;
+    return may_hide_excess<T>(norm, limit, A_.rows(), column.job->matrix_norm * size);
   }
 
   /// False, with the outcome, at the limit of iterations.
@@ -392,10 +405,11 @@ class IterativeMethod : public SolverImplementation<T> {
   }
 
   /// Whether the true residual after a cycle is the last one, with its outcome.
-  bool is_final(SolvedColumn& column, const VectorFacts& residual, bool cancelled) const {
+  bool is_final(SolvedColumn& column, VectorFacts residual, bool cancelled) const {
     SolveWorkspace& workspace = *column.workspace;
     Job& job = *column.job;
     const double before = column.norm;
+    if (column.is_near && !(residual.norm2 < before)) residual = restore(column);
     column.norm = residual.norm2;
     if (column.norm <= column.residual_tolerance()) return true;
     const bool is_preliminary = workspace.cycles == 1 && preliminary_iterations() > 0;
@@ -472,9 +486,26 @@ class IterativeMethod : public SolverImplementation<T> {
     step(*columns.front().workspace, columns.front().b, columns.front().x);
   }
 
+  /// Copies x, to which restore() returns.
+  void keep(const SolvedColumn& column) const {
+    SolveWorkspace& workspace = *column.workspace;
+    if (workspace.restart_iterate.size() != workspace.columns)
+      workspace.restart_iterate = Array<T>(this->device(), workspace.columns);
+    workspace.backend.copy(workspace.columns, column.x, workspace.restart_iterate.data());
+  }
+  /// Takes back the x before a cycle that has not reduced its residual. Returns the facts of the latter.
+  VectorFacts restore(const SolvedColumn& column) const {
+    SolveWorkspace& workspace = *column.workspace;
+    workspace.backend.copy(workspace.columns, workspace.restart_iterate.data(), column.x);
+    return workspace.residual_check->accurate_residual(A_, column.b, column.x, workspace.r.data());
+  }
+
   /// Writes a fresh state to the device, and scales the column.
   void begin_cycle(SolvedColumn& column) const {
     constexpr double divergence_factor = 1e10;
+    // From a residual near the tolerance the recurrence goes on until it has fallen far enough for rounding
+    // errors of x not to undo it.
+    constexpr double restart_share = 0.25;
     SolveWorkspace& workspace = *column.workspace;
     const Job& job = *column.job;
     const int scale = workspace.scale.rhs;
@@ -482,7 +513,10 @@ class IterativeMethod : public SolverImplementation<T> {
     column.idle = 0;
     const std::int64_t preliminary = ++workspace.cycles == 1 ? preliminary_iterations() : 0;
     typename SolveWorkspace::State fresh;
-    fresh.tolerance = std::ldexp(column.tolerance, scale);
+    column.is_near = workspace.cycles > 1 && restart_share * column.norm < column.tolerance;
+    if (column.is_near) keep(column);
+    const double aim = column.is_near ? restart_share * column.norm : column.tolerance;
+    fresh.tolerance = std::ldexp(aim, scale);
     fresh.divergence =
         is_known_definite()
             ? std::numeric_limits<double>::max()

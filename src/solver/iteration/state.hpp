@@ -142,8 +142,8 @@ struct IterationWorkspace : Workspace {
         products(device, rows, 0) {}
   [[nodiscard]] std::size_t bytes() const override {
     const std::size_t shared = preconditioner ? preconditioner->bytes() : 0;  // counted by each of the others
-    std::size_t bytes =
-        r.bytes() + iterate.bytes() + states.bytes() + operands.bytes() + products.bytes() + shared;
+    std::size_t bytes = r.bytes() + iterate.bytes() + restart_iterate.bytes() + states.bytes() +
+                        operands.bytes() + products.bytes() + shared;
     for (const auto& workspace : others) bytes += workspace->bytes() - shared;
     return bytes;
   }
@@ -171,6 +171,7 @@ struct IterationWorkspace : Workspace {
   const Control* control = nullptr;  ///< of the solve in progress
   Array<T> r;                        ///< b - A x at a (re)start
   Array<T> iterate;                  ///< x during the solve, once it was asked for
+  Array<T> restart_iterate;          ///< x at a restart near the tolerance
   MultiVectorArray<T> operands;      ///< copies of vectors that a linear operator multiplies together
   MultiVectorArray<T> products;      ///< A times the operands
   std::unique_ptr<ResidualCheck<T>> residual_check;

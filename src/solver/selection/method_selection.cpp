@@ -239,13 +239,11 @@ void MethodSelection::find_least_squares_cost(const MatrixRef<T>& A) {
   const Csr<T>& host = *copy.matrix().csr();
   const Device target = device.on_host() ? device : Device();
   AnalyzedSolver<T> found = analyze_factorization("sparse-qr", host, target);
-  if constexpr (!is_complex<T>) {
-    if (found.cost.flops > compared_flops) {
-      AnalyzedSolver<T> other = analyze_factorization("augmented", host, target);
-      if (speed_of_qr * other.cost.flops < found.cost.flops) {
-        slower_qr = found.cost;
-        found = std::move(other);
-      }
+  if (found.cost.flops > compared_flops) {
+    AnalyzedSolver<T> other = analyze_factorization("augmented", host, target);
+    if (speed_of_qr * other.cost.flops < found.cost.flops) {
+      slower_qr = found.cost;
+      found = std::move(other);
     }
   }
   factor = found.cost;

@@ -27,18 +27,29 @@ struct DensePlan {
   bool fits = false;
 };
 
+/// Flops of an operation, of those of real numbers.
+double real_flops(const MethodSelection& selection) {
+  return selection.complex ? 4 : 1;
+}
+
 DensePlan plan_dense(const MethodSelection& selection) {
   const Structure& structure = selection.structure;
   DensePlan plan;
   plan.device = selection.device.on_host() ? selection.device : Device();
-  const double real_flops = selection.complex ? 4 : 1;  // of an operation
-  plan.seconds =
-      real_flops * orthogonal_flops(structure.rows, structure.columns) / dense_flops_per_second(plan.device);
+  plan.seconds = real_flops(selection) * orthogonal_flops(structure.rows, structure.columns) /
+                 dense_flops_per_second(plan.device);
   const double elements = static_cast<double>(structure.rows) * static_cast<double>(structure.columns);
   const double bytes = 2 * elements * static_cast<double>(selection.element_size);
   plan.fits = std::max(structure.rows, structure.columns) < 2'000'000'000 &&
               fits_memory(bytes, plan.device, 0.8) && plan.seconds <= at_last_seconds;
   return plan;
+}
+
+/// Whether a QR factorisation of a sketch takes at most half a second, and is small beside A.
+bool is_very_tall(const Structure& structure) {
+  constexpr std::int64_t most_columns = 1000;
+  constexpr std::int64_t rows_per_column = 16;
+  return structure.columns <= most_columns && structure.rows >= rows_per_column * structure.columns;
 }
 
 }  // namespace
@@ -57,13 +68,12 @@ std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) 
   const Candidate direct{
       "qr", dense.device, {}, shape + ", by a decomposition that determines the rank" + where, dense.seconds};
   const Candidate iterative{
-      "lsmr",
-      selection.device,
-      {},
+      "lsmr", selection.device, is_very_tall(structure) ? Options{{"preconditioner", "sketch"}} : Options{},
       shape + ", by products with A and its " + (selection.complex ? "adjoint" : "transpose")};
   std::vector<Candidate> list = {iterative};
   const auto add_sparse = [&](const MethodSelection& of_cost, const char* method, const char* what) {
-    const DirectCost cost = sparse_cost(of_cost, dense.device);
+    DirectCost cost = sparse_cost(of_cost, dense.device);
+    cost.seconds *= real_flops(selection);
     const bool first = cost.seconds <= before_iteration_seconds;
     if (!cost.fits || cost.seconds > at_last_seconds) return;
     list.insert(first ? list.begin() : list.end(), {method,

@@ -7,11 +7,13 @@
 #include "solver/instantiate.hpp"
 #include "sparse_direct/augmented/system.hpp"
 #include "support/machine_epsilon.hpp"
+#include "support/scalar.hpp"
 #include "support/text.hpp"
 
 #include <echelon/methods/least_squares/augmented.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -44,6 +46,8 @@ constexpr double clear_gap = 1000;
 
 template <class B, class T>
 class AugmentedSystem final : public SolverImplementation<T> {
+  using W = Dot<T>;  // of the factorisation
+
   /// Vectors of the solve of a right-hand side.
   struct Vectors : Workspace {
     explicit Vectors(const AugmentedSystem& system)
@@ -53,19 +57,19 @@ class AugmentedSystem final : public SolverImplementation<T> {
           g(zero.size()),
           d(zero.size()),
           candidate(zero.size()),
-          rhs(r.size() + d.size(), 0.0),
+          rhs(r.size() + d.size(), W{0}),
           solution(rhs.size()) {
-      if (system.factors_) factors = SolverAccess<double>::implementation(*system.factors_).make_workspace();
+      if (system.factors_) factors = SolverAccess<W>::implementation(*system.factors_).make_workspace();
     }
     [[nodiscard]] std::size_t bytes() const override {
-      return sizeof(T) * (r.size() + 4 * g.size()) + 2 * sizeof(double) * rhs.size() +
+      return sizeof(T) * (r.size() + 4 * g.size()) + 2 * sizeof(W) * rhs.size() +
              (factors ? factors->bytes() : 0);
     }
     std::unique_ptr<ResidualCheck<T>> check;
     std::unique_ptr<Workspace> factors;
-    std::vector<T> zero, r, g, d;       // b - A x, -A^T r, the correction
-    std::vector<T> candidate;           // x + d
-    std::vector<double> rhs, solution;  // of the augmented system
+    std::vector<T> zero, r, g, d;  // b - A x, -A^H r, the correction
+    std::vector<T> candidate;      // x + d
+    std::vector<W> rhs, solution;  // of the augmented system
   };
 
  public:
@@ -85,7 +89,7 @@ class AugmentedSystem final : public SolverImplementation<T> {
     if (!(S_.largest > 0)) return CostPrediction{};
     K_ = make_augmented(S_, first_s(A), options_.damping, 0);
     factored_ = false;
-    SolverImplementation<double>& ldlt = new_factors();
+    SolverImplementation<W>& ldlt = new_factors();
     ldlt.set_control(this->control());
     return ldlt.predict_cost(K_);
   }
@@ -99,7 +103,7 @@ class AugmentedSystem final : public SolverImplementation<T> {
     return std::make_unique<Vectors>(*this);
   }
   [[nodiscard]] std::size_t bytes() const override {
-    return transpose_.bytes() + S_.matrix.bytes() + S_.transpose.bytes() + K_.bytes() +
+    return transpose_.bytes() + S_.matrix.bytes() + S_.adjoint.bytes() + K_.bytes() +
            (factors_ ? factors_->bytes() : 0);
   }
 
@@ -170,29 +174,28 @@ class AugmentedSystem final : public SolverImplementation<T> {
   }
 
   Outcome factor_augmented(double shift) {
-    Csr<double> next = make_augmented(S_, s_, options_.damping, shift);
+    Csr<W> next = make_augmented(S_, s_, options_.damping, shift);
     const bool update = factored_ && next.nonzeros() == K_.nonzeros() && next.rows() == K_.rows();
     std::swap(K_, next);
-    SolverImplementation<double>& ldlt =
-        factors_ ? SolverAccess<double>::implementation(*factors_) : new_factors();
+    SolverImplementation<W>& ldlt = factors_ ? SolverAccess<W>::implementation(*factors_) : new_factors();
     ldlt.set_control(this->control());
     Outcome outcome = update ? ldlt.update_values(K_) : ldlt.setup(K_);
     ldlt.set_control({});
     factored_ = true;
     return outcome;
   }
-  SolverImplementation<double>& new_factors() {
-    factors_ = make_solver<double>("sparse-ldlt", this->device());
-    return SolverAccess<double>::implementation(*factors_);
+  SolverImplementation<W>& new_factors() {
+    factors_ = make_solver<W>("sparse-ldlt", this->device());
+    return SolverAccess<W>::implementation(*factors_);
   }
 
   /// Number of singular values of S above `tolerance` ||S||: that of the negative eigenvalues of the
   /// augmented matrix with -d^2 = tolerance^2.
   std::optional<std::int64_t> rank_by_inertia(double tolerance) {
     const double size = tolerance * S_.norm;
-    const Csr<double> shifted = make_augmented(S_, s_, 0, -size * size);
-    const Solver<double> solver = make_solver<double>("sparse-ldlt", this->device());
-    SolverImplementation<double>& ldlt = SolverAccess<double>::implementation(solver);
+    const Csr<W> shifted = make_augmented(S_, s_, 0, -size * size);
+    const Solver<W> solver = make_solver<W>("sparse-ldlt", this->device());
+    SolverImplementation<W>& ldlt = SolverAccess<W>::implementation(solver);
     ldlt.set_control(this->control().without_progress());
     if (!ldlt.setup(shifted).ok()) return std::nullopt;
     return ldlt.inertia().negative;
@@ -200,17 +203,17 @@ class AugmentedSystem final : public SolverImplementation<T> {
 
   /// Solves the augmented system for own.rhs, by the factors alone.
   void substitute(Vectors& own) const {
-    SolverAccess<double>::implementation(*factors_).apply(*own.factors, {own.rhs.data(), S_.order()},
-                                                          {own.solution.data(), S_.order()}, Operation::none);
+    SolverAccess<W>::implementation(*factors_).apply(*own.factors, {own.rhs.data(), S_.order()},
+                                                     {own.solution.data(), S_.order()}, Operation::none);
   }
 
-  /// sigma_min / ||S|| by some steps of inverse iteration with S^T S.
+  /// sigma_min / ||S|| by some steps of inverse iteration with S^H S.
   double estimate_condition() const {
     constexpr int steps = 4;
     Vectors own(*this);
     const auto n = static_cast<std::size_t>(S_.matrix.columns());
     const auto m = static_cast<std::size_t>(S_.matrix.rows());
-    std::vector<double> v(n);
+    std::vector<W> v(n);
     for (std::size_t j = 0; j < n; ++j) v[j] = j % 2 == 0 ? 1 : -0.5 - 1 / static_cast<double>(j + 1);
     double growth = 1;
     for (int k = 0; k < steps; ++k) {
@@ -219,38 +222,44 @@ class AugmentedSystem final : public SolverImplementation<T> {
       growth = 0;
       for (std::size_t j = 0; j < n; ++j) {
         v[j] = own.solution[m + j];
-        growth = std::max(growth, std::abs(v[j]));
+        growth = std::max(growth, magnitude(v[j]));
       }
       if (!std::isfinite(growth) || growth == 0) return 0;
     }
     return std::min(1.0, 1 / (std::sqrt(growth) * S_.norm));
   }
 
-  /// Computes own.d = A^+ r for r in own.r; `normal`: for a tall A, (A^T A + d^2 I)^-1 (A^T r - d^2 x), which
+  /// Computes own.d = A^+ r for r in own.r; `normal`: for a tall A, (A^H A + d^2 I)^-1 (A^H r - d^2 x), which
   /// shows the part of the error that grows with the square of the condition.
   void compute_correction(Vectors& own, const T* x, bool normal) const {
     const std::int64_t m = S_.matrix.rows();
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-    std::fill(own.rhs.begin(), own.rhs.end(), 0.0);
+    std::fill(own.rhs.begin(), own.rhs.end(), W{0});
     if (S_.wide) {
       for (std::int64_t i = 0; i < A_.rows(); ++i)
-        own.rhs[at(m + i)] = static_cast<double>(own.r[at(i)]) * S_.scale(i);
+        own.rhs[at(m + i)] = static_cast<W>(own.r[at(i)]) * S_.scale(i);
     } else if (!normal || s_ == 0) {
-      for (std::int64_t i = 0; i < m; ++i)
-        own.rhs[at(i)] = static_cast<double>(own.r[at(i)]) * S_.row_scale(i);
+      for (std::int64_t i = 0; i < m; ++i) own.rhs[at(i)] = static_cast<W>(own.r[at(i)]) * S_.row_scale(i);
     } else {
+      // A^H r is the conjugate of A^T conj(r).
+      conjugate(own.r);
       own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
+      conjugate(own.g);
       const double square = options_.damping * options_.damping;
       for (std::int64_t j = 0; j < A_.columns(); ++j) {
-        const double g = static_cast<double>(own.g[at(j)]) + square * static_cast<double>(x[j]);
+        const W g = static_cast<W>(own.g[at(j)]) + square * static_cast<W>(x[j]);
         own.rhs[at(m + j)] = g * S_.scale(j) / s_;
       }
     }
     substitute(own);
     for (std::int64_t j = 0; j < A_.columns(); ++j) {
-      const double d = S_.wide ? own.solution[at(j)] : own.solution[at(m + j)] * S_.scale(j);
+      const W d = S_.wide ? own.solution[at(j)] : own.solution[at(m + j)] * S_.scale(j);
       own.d[at(j)] = static_cast<T>(d);
     }
+  }
+
+  static void conjugate(std::vector<T>& y) {
+    if constexpr (is_complex<T>) std::transform(y.begin(), y.end(), y.begin(), echelon::conj<T>);
   }
 
   /// The change of x by rounding errors of the residual in own.r, which corrections do not show.
@@ -295,11 +304,11 @@ class AugmentedSystem final : public SolverImplementation<T> {
   AugmentedOptions options_;
   MatrixRef<T> A_;
   TransposedMatrix<T> transpose_;
-  TallMatrix S_;
+  TallMatrix<W> S_;
   double s_ = 1;
   double shift_ = 0;  ///< d^2 that the set-up chose for a rank-deficient A
-  Csr<double> K_;
-  std::optional<Solver<double>> factors_;
+  Csr<W> K_;
+  std::optional<Solver<W>> factors_;
   bool factored_ = false;  ///< K_, whose pattern further values keep
 };
 
@@ -311,9 +320,10 @@ struct MethodWith<AugmentedOptions> {
   using Type = augmented::AugmentedSystem<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(
-    const Device&, const AugmentedOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
-    const Device&, const AugmentedOptions&);
+#define ECHELON_INSTANTIATE(T)                                                       \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget>( \
+      const Device&, const AugmentedOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/api_boundary.hpp"
+#include "support/scalar.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/problems/constrained_least_squares.hpp>
 #include <echelon/solve.hpp>
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -20,7 +26,8 @@ namespace {
 /// s relative to the largest element of A, as in the method `augmented`.
 constexpr double relative_scale = 1e-3;
 
-Csr<double> sparse_on_host(const MatrixRef<double>& A) {
+template <class T>
+Csr<T> sparse_on_host(const MatrixRef<T>& A) {
   return (A.is_sparse() ? *A.csr() : to_csr(A)).to(Device());
 }
 
@@ -41,16 +48,18 @@ std::vector<double> roots_of(std::span<const double> weights, std::int64_t rows)
 }
 
 /// A problem in sparse matrices on the host, with weighted rows.
+template <class T>
 struct WeightedProblem {
-  Csr<double> A, C;
-  std::vector<double> b;
-  std::span<const double> d;
+  Csr<T> A, C;
+  std::vector<T> b;
+  std::span<const T> d;
   std::int64_t m, n, p;
 
-  explicit WeightedProblem(const ConstrainedProblem& problem) : A(sparse_on_host(problem.A)), d(problem.d) {
+  explicit WeightedProblem(const ConstrainedProblemOf<T>& problem)
+      : A(sparse_on_host(problem.A)), d(problem.d) {
     m = A.rows();
     n = A.columns();
-    C = problem.d.empty() && problem.C.rows() == 0 ? Csr<double>::from_triplets(0, n, {})
+    C = problem.d.empty() && problem.C.rows() == 0 ? Csr<T>::from_triplets(0, n, {})
                                                    : sparse_on_host(problem.C);
     p = C.rows();
     if (C.columns() != n)
@@ -61,7 +70,7 @@ struct WeightedProblem {
     const std::vector<double> roots = roots_of(problem.weights, m);
     b.assign(problem.b.begin(), problem.b.end());
     for (std::int64_t i = 0; i < m; ++i) {
-      const double root = roots[static_cast<std::size_t>(i)];
+      const auto root = static_cast<Real<T>>(roots[static_cast<std::size_t>(i)]);
       b[static_cast<std::size_t>(i)] *= root;
       for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) A.values()[k] *= root;
     }
@@ -69,112 +78,129 @@ struct WeightedProblem {
 };
 
 /// use(i, j, a_ij) for the elements of A.
-template <class Use>
-void for_elements(const Csr<double>& A, const Use& use) {
+template <class T, class Use>
+void for_elements(const Csr<T>& A, const Use& use) {
   for (std::int64_t i = 0; i < A.rows(); ++i) {
     for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k)
       use(i, std::int64_t{A.column_indices()[k]}, A.values()[k]);
   }
 }
 
-double scale_of(const Csr<double>& A) {
+template <class T>
+double scale_of(const Csr<T>& A) {
   double largest = 0;
-  for_elements(
-      A, [&](std::int64_t, std::int64_t, double value) { largest = std::max(largest, std::fabs(value)); });
+  for_elements(A,
+               [&](std::int64_t, std::int64_t, T value) { largest = std::max(largest, magnitude(value)); });
   return largest > 0 && std::isfinite(largest) ? relative_scale * largest : 1;
 }
 
 /// The matrix of the optimality conditions.
-Csr<double> optimality_matrix(const WeightedProblem& problem, double s) {
-  std::vector<Triplet<double>> elements;
-  const auto add = [&](std::int64_t i, std::int64_t j, double value) {
+template <class T>
+Csr<T> optimality_matrix(const WeightedProblem<T>& problem, double s) {
+  std::vector<Triplet<T>> elements;
+  const auto add = [&](std::int64_t i, std::int64_t j, T value) {
     elements.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), value});
   };
-  for (std::int64_t i = 0; i < problem.m; ++i) add(i, i, s);
+  for (std::int64_t i = 0; i < problem.m; ++i) add(i, i, T{static_cast<Real<T>>(s)});
   const auto add_block = [&](std::int64_t first_row) {
-    return [&, first_row](std::int64_t i, std::int64_t j, double value) {
+    return [&, first_row](std::int64_t i, std::int64_t j, T value) {
       add(first_row + i, problem.m + j, value);
-      add(problem.m + j, first_row + i, value);
+      add(problem.m + j, first_row + i, conj(value));
     };
   };
   for_elements(problem.A, add_block(0));
   for_elements(problem.C, add_block(problem.m + problem.n));
   const std::int64_t order = problem.m + problem.n + problem.p;
-  return Csr<double>::from_triplets(order, order, elements);
+  return Csr<T>::from_triplets(order, order, elements);
+}
+
+template <class T>
+using Extended = std::conditional_t<is_complex<T>, std::complex<long double>, long double>;
+template <class T>
+Extended<T> extended(T value) {
+  return Extended<T>(value);
 }
 
 /// b - A x in extended precision.
-std::vector<long double> residual(const Csr<double>& A, std::span<const double> b,
-                                  std::span<const double> x) {
-  std::vector<long double> r(b.begin(), b.end());
-  for_elements(A, [&](std::int64_t i, std::int64_t j, double value) {
-    r[static_cast<std::size_t>(i)] -= static_cast<long double>(value) * x[static_cast<std::size_t>(j)];
+template <class T>
+std::vector<Extended<T>> residual(const Csr<T>& A, std::span<const T> b, std::span<const T> x) {
+  std::vector<Extended<T>> r(b.begin(), b.end());
+  for_elements(A, [&](std::int64_t i, std::int64_t j, T value) {
+    r[static_cast<std::size_t>(i)] -= extended(value) * extended(x[static_cast<std::size_t>(j)]);
   });
   return r;
 }
 
+/// Largest |y_i| relative to the largest of `sizes`.
+template <class W>
+double relative_size(const std::vector<W>& y, const std::vector<long double>& sizes) {
+  long double largest = 0;
+  for (const W element : y) largest = std::max(largest, std::abs(element));
+  const long double size = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
+  return size > 0 ? static_cast<double>(largest / size) : 0;
+}
+
 /// Measures how well x and the multipliers satisfy the conditions.
-void measure(const WeightedProblem& problem, ConstrainedSolution& solution) {
-  const std::vector<long double> r = residual(problem.A, problem.b, solution.x);
+template <class T>
+void measure(const WeightedProblem<T>& problem, ConstrainedSolutionOf<T>& solution) {
+  const std::vector<Extended<T>> r = residual<T>(problem.A, problem.b, solution.x);
   long double squares = 0;
-  for (const long double element : r) squares += element * element;
+  for (const Extended<T> element : r) squares += std::norm(element);
   solution.residual_norm = static_cast<double>(std::sqrt(squares));
 
-  std::vector<long double> terms(static_cast<std::size_t>(problem.p), 0);
-  for_elements(problem.C, [&](std::int64_t i, std::int64_t j, double value) {
-    terms[static_cast<std::size_t>(i)] += std::fabs(value * solution.x[static_cast<std::size_t>(j)]);
+  std::vector<long double> terms;
+  for (const T element : problem.d) terms.push_back(std::abs(extended(element)));
+  for_elements(problem.C, [&](std::int64_t i, std::int64_t j, T value) {
+    terms[static_cast<std::size_t>(i)] +=
+        std::abs(extended(value) * extended(solution.x[static_cast<std::size_t>(j)]));
   });
-  const std::vector<long double> of_constraints = residual(problem.C, problem.d, solution.x);
-  long double error = 0;
-  long double size = 0;
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    error = std::max(error, std::fabs(of_constraints[i]));
-    size = std::max(size, terms[i] + std::fabs(problem.d[i]));
-  }
-  solution.constraint_error = size > 0 ? static_cast<double>(error / size) : 0;
+  solution.constraint_error = relative_size(residual<T>(problem.C, problem.d, solution.x), terms);
 
-  std::vector<long double> gradient(static_cast<std::size_t>(problem.n), 0);
+  std::vector<Extended<T>> gradient(static_cast<std::size_t>(problem.n), 0);
   std::vector<long double> sizes(gradient.size(), 0);
-  const auto add = [&](std::int64_t j, long double term) {
+  const auto add = [&](std::int64_t j, Extended<T> term) {
     gradient[static_cast<std::size_t>(j)] += term;
-    sizes[static_cast<std::size_t>(j)] += std::fabs(term);
+    sizes[static_cast<std::size_t>(j)] += std::abs(term);
   };
-  for_elements(problem.A, [&](std::int64_t i, std::int64_t j, double value) {
-    add(j, value * r[static_cast<std::size_t>(i)]);
+  for_elements(problem.A, [&](std::int64_t i, std::int64_t j, T value) {
+    add(j, extended(conj(value)) * r[static_cast<std::size_t>(i)]);
   });
-  for_elements(problem.C, [&](std::int64_t i, std::int64_t j, double value) {
-    add(j, -static_cast<long double>(value) * solution.multipliers[static_cast<std::size_t>(i)]);
+  for_elements(problem.C, [&](std::int64_t i, std::int64_t j, T value) {
+    add(j, -extended(conj(value)) * extended(solution.multipliers[static_cast<std::size_t>(i)]));
   });
-  error = size = 0;
-  for (std::size_t j = 0; j < gradient.size(); ++j) {
-    error = std::max(error, std::fabs(gradient[j]));
-    size = std::max(size, sizes[j]);
-  }
-  solution.gradient_error = size > 0 ? static_cast<double>(error / size) : 0;
+  solution.gradient_error = relative_size(gradient, sizes);
 }
 
 }  // namespace
 
-ConstrainedSolution constrained_least_squares(const ConstrainedProblem& problem, const Device& device) {
+template <class T>
+ConstrainedSolutionOf<T> constrained_least_squares(const ConstrainedProblemOf<T>& problem,
+                                                   const Device& device) {
   return at_api_boundary([&] {
-    const WeightedProblem weighted(problem);
+    const WeightedProblem<T> weighted(problem);
     const double s = scale_of(weighted.A);
-    const Csr<double> K = optimality_matrix(weighted, s);
-    std::vector<double> rhs = weighted.b;
-    rhs.resize(rhs.size() + static_cast<std::size_t>(weighted.n), 0);
+    const Csr<T> K = optimality_matrix(weighted, s);
+    std::vector<T> rhs = weighted.b;
+    rhs.resize(rhs.size() + static_cast<std::size_t>(weighted.n), T{0});
     rhs.insert(rhs.end(), weighted.d.begin(), weighted.d.end());
     SolveOptions options;
     options.method = "sparse-ldlt";
     options.device = device;
-    auto [z, report] = solve<double>(MatrixRef<double>(K), rhs, options);
-    ConstrainedSolution solution;
+    auto [z, report] = solve<T>(MatrixRef<T>(K), rhs, options);
+    ConstrainedSolutionOf<T> solution;
     solution.report = std::move(report);
-    const double* const x = z.data() + weighted.m;
+    const T* const x = z.data() + weighted.m;
     solution.x.assign(x, x + weighted.n);
-    for (std::int64_t i = 0; i < weighted.p; ++i) solution.multipliers.push_back(-s * x[weighted.n + i]);
+    for (std::int64_t i = 0; i < weighted.p; ++i)
+      solution.multipliers.push_back(static_cast<Real<T>>(-s) * x[weighted.n + i]);
     measure(weighted, solution);
     return solution;
   });
 }
+
+#define ECHELON_INSTANTIATE(T) \
+  template ConstrainedSolutionOf<T> constrained_least_squares(const ConstrainedProblemOf<T>&, const Device&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -2,8 +2,9 @@
 #include "backend/api_boundary.hpp"
 #include "matrix/shape.hpp"
 #include "sparse_direct/matching/diagonal_blocks.hpp"
-#include "sparse_direct/ordering/ordering.hpp"
-#include "sparse_direct/pattern/pattern.hpp"
+#include "sparse_direct/steady_state/elimination.hpp"
+#include "sparse_direct/steady_state/iteration.hpp"
+#include "sparse_direct/steady_state/rates.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/problems/steady_state.hpp>
@@ -20,11 +21,8 @@ namespace echelon {
 
 namespace {
 
-struct Rate {
-  std::int32_t state;
-  double value;
-};
-using RateRows = std::vector<std::vector<Rate>>;
+using markov::Rate;
+using markov::RateRows;
 
 /// The rates from state i to others. Throws InvalidMatrix if row i is not one of a chain.
 std::vector<Rate> rates_of_row(const Csr<double>& A, std::int64_t i) {
@@ -65,98 +63,6 @@ struct ClosedClass {
   RateRows steps;
 };
 
-/// GTH elimination. Step k takes a state out of the chain: those before it go on to those after it directly.
-class GthElimination {
- public:
-  explicit GthElimination(RateRows steps)
-      : steps_(std::move(steps)),
-        sources_(steps_.size()),
-        inflows_(steps_.size()),
-        places_(steps_.size(), -1),
-        eliminated_(steps_.size()) {
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      for (const Rate& step : steps_[i])
-        sources_[static_cast<std::size_t>(step.state)].push_back(static_cast<std::int32_t>(i));
-    }
-  }
-
-  /// Numbers of visits of the states, up to a factor.
-  std::vector<double> visits(const std::vector<std::int32_t>& order) {
-    const std::size_t n = order.size();
-    for (std::size_t k = 0; k + 1 < n; ++k) eliminate(order[k]);
-    std::vector<double> visits(n, 0);
-    visits[static_cast<std::size_t>(order[n - 1])] = 1;
-    for (std::size_t k = n - 1; k-- > 0;) {
-      double sum = 0;
-      for (const Rate& inflow : inflows_[static_cast<std::size_t>(order[k])])
-        sum += visits[static_cast<std::size_t>(inflow.state)] * inflow.value;
-      visits[static_cast<std::size_t>(order[k])] = sum;
-      if (sum > 1e250) {
-        for (double& visit : visits) visit *= 1e-250;
-      }
-    }
-    return visits;
-  }
-
- private:
-  void eliminate(std::int32_t state) {
-    const std::vector<Rate>& out = steps_[static_cast<std::size_t>(state)];
-    double sum = 0;
-    for (const Rate& step : out) sum += step.value;
-    for (const std::int32_t source : sources_[static_cast<std::size_t>(state)]) {
-      if (source == state || is_eliminated(source)) continue;
-      std::vector<Rate>& row = steps_[static_cast<std::size_t>(source)];
-      const auto found =
-          std::find_if(row.begin(), row.end(), [state](const Rate& step) { return step.state == state; });
-      const double share = found->value / sum;
-      *found = row.back();
-      row.pop_back();
-      inflows_[static_cast<std::size_t>(state)].push_back({source, share});
-      add(source, share, out);
-    }
-    eliminated_[static_cast<std::size_t>(state)] = true;
-  }
-
-  /// Adds share times the steps `out` to those of the source, without steps to itself.
-  void add(std::int32_t source, double share, const std::vector<Rate>& out) {
-    std::vector<Rate>& row = steps_[static_cast<std::size_t>(source)];
-    for (std::size_t p = 0; p < row.size(); ++p)
-      places_[static_cast<std::size_t>(row[p].state)] = static_cast<std::int32_t>(p);
-    for (const Rate& step : out) {
-      if (step.state == source) continue;
-      const std::int32_t place = places_[static_cast<std::size_t>(step.state)];
-      if (place >= 0) {
-        row[static_cast<std::size_t>(place)].value += share * step.value;
-      } else {
-        row.push_back({step.state, share * step.value});
-        sources_[static_cast<std::size_t>(step.state)].push_back(source);
-      }
-    }
-    for (const Rate& step : row) places_[static_cast<std::size_t>(step.state)] = -1;
-  }
-  [[nodiscard]] bool is_eliminated(std::int32_t state) const {
-    return eliminated_[static_cast<std::size_t>(state)];
-  }
-
-  RateRows steps_;                                  // to states that are not eliminated
-  std::vector<std::vector<std::int32_t>> sources_;  // states with a step to each
-  RateRows inflows_;                                // of eliminated states, relative to the flow out
-  std::vector<std::int32_t> places_;                // in the row that is added to, or -1
-  std::vector<bool> eliminated_;
-};
-
-/// Order of elimination of the states.
-std::vector<std::int32_t> minimum_degree(const RateRows& steps) {
-  std::vector<Triplet<double>> elements;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    for (const Rate& step : steps[i]) elements.push_back({static_cast<std::int32_t>(i), step.state, 1});
-  }
-  const auto n = static_cast<std::int64_t>(steps.size());
-  const Csr<double> pattern = Csr<double>::from_triplets(n, n, elements);
-  return sparse_direct::order(sparse_direct::symmetrized_pattern(pattern).view(),
-                              {.ordering = Ordering::amd});
-}
-
 /// The closed classes, and the number of the states in them.
 std::vector<ClosedClass> closed_classes(const Csr<double>& A, const RateRows& rates) {
   std::vector<std::int32_t> identity(rates.size());
@@ -195,45 +101,86 @@ std::vector<ClosedClass> closed_classes(const Csr<double>& A, const RateRows& ra
   return classes;
 }
 
-/// Sets the probabilities of the states of a class.
-void set_probabilities(ClosedClass chain, std::vector<double>& x) {
-  const std::size_t n = chain.states.size();
-  if (n == 1) {
-    x[static_cast<std::size_t>(chain.states[0])] = 1;
-    return;
-  }
-  const std::vector<std::int32_t> order = minimum_degree(chain.steps);
-  std::vector<double> times = GthElimination(std::move(chain.steps)).visits(order);
+/// Flops of an elimination above which an iteration comes first: some five seconds.
+constexpr double most_flops = 2e9;
+/// Residual with which an iteration has found the steady state.
+constexpr double iterated_residual = 1e-12;
+
+/// Flows into and out of the states, compared.
+struct Balance {
+  double residual = 0;       ///< the largest difference relative to the largest flow
+  double componentwise = 0;  ///< the largest difference relative to the flow out of that state
+};
+
+/// Sets the probabilities of the states of a class from the numbers of their visits.
+void set_probabilities(const ClosedClass& chain, std::vector<double> times, std::vector<double>& x) {
   const double slowest = *std::min_element(chain.rates.begin(), chain.rates.end());
-  for (std::size_t s = 0; s < n; ++s) times[s] *= slowest / chain.rates[s];
+  for (std::size_t s = 0; s < times.size(); ++s) times[s] *= slowest / chain.rates[s];
   const double largest = *std::max_element(times.begin(), times.end());
   double sum = 0;
   for (double& time : times) sum += time /= largest;
-  for (std::size_t s = 0; s < n; ++s) x[static_cast<std::size_t>(chain.states[s])] = times[s] / sum;
+  for (std::size_t s = 0; s < times.size(); ++s)
+    x[static_cast<std::size_t>(chain.states[s])] = times[s] / sum;
 }
 
-/// Largest difference of the flows into and out of a state, relative to the largest flow.
-double residual_of(const RateRows& rates, const std::vector<double>& x) {
-  std::vector<long double> balance(x.size(), 0);
-  long double largest_flow = 0;
+Balance balance_of(const RateRows& rates, const std::vector<double>& x) {
+  std::vector<long double> difference(x.size(), 0);
+  std::vector<long double> outflow(x.size(), 0);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    long double out = 0;
     for (const Rate& rate : rates[i]) {
       const long double flow = static_cast<long double>(x[i]) * rate.value;
-      balance[static_cast<std::size_t>(rate.state)] += flow;
-      out += flow;
+      difference[static_cast<std::size_t>(rate.state)] += flow;
+      outflow[i] += flow;
     }
-    balance[i] -= out;
-    largest_flow = std::max(largest_flow, out);
+    difference[i] -= outflow[i];
   }
   long double largest = 0;
-  for (const long double difference : balance) largest = std::max(largest, std::fabs(difference));
-  return largest_flow > 0 ? static_cast<double>(largest / largest_flow) : 0;
+  Balance balance;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const long double size = std::fabs(difference[i]);
+    largest = std::max(largest, size);
+    if (outflow[i] > 0)
+      balance.componentwise = std::max(balance.componentwise, static_cast<double>(size / outflow[i]));
+  }
+  const long double largest_flow = outflow.empty() ? 0 : *std::max_element(outflow.begin(), outflow.end());
+  if (largest_flow > 0) balance.residual = static_cast<double>(largest / largest_flow);
+  return balance;
+}
+
+/// Finds the steady state of a class, with the method and its figures.
+void solve_class(ClosedClass chain, const RateRows& rates, SteadyStateMethod method, SteadyState& result) {
+  const auto measure = [&] {
+    const Balance balance = balance_of(rates, result.x);
+    result.residual = balance.residual;
+    result.componentwise_residual = balance.componentwise;
+  };
+  if (chain.states.size() == 1) {
+    result.x[static_cast<std::size_t>(chain.states[0])] = 1;
+    return measure();
+  }
+  markov::EliminationOrder order;
+  if (method != SteadyStateMethod::iteration) order = markov::elimination_order(chain.steps);
+  const bool iterates = method == SteadyStateMethod::iteration ||
+                        (method == SteadyStateMethod::automatic && order.flops > most_flops);
+  if (iterates) {
+    markov::IteratedVisits found = markov::visits_by_iteration(chain.steps);
+    result.method = SteadyStateMethod::iteration;
+    result.iterations = found.iterations;
+    set_probabilities(chain, std::move(found.visits), result.x);
+    measure();
+    result.converged = result.residual <= iterated_residual;
+    if (result.converged || method == SteadyStateMethod::iteration) return;
+  }
+  RateRows steps = std::move(chain.steps);
+  set_probabilities(chain, markov::visits_by_elimination(std::move(steps), order.states), result.x);
+  result.method = SteadyStateMethod::elimination;
+  result.converged = true;
+  measure();
 }
 
 }  // namespace
 
-SteadyState steady_state(const Csr<double>& A) {
+SteadyState steady_state(const Csr<double>& A, const SteadyStateOptions& options) {
   return at_api_boundary([&] {
     require_square(A.rows(), A.columns(), "a Markov chain needs");
     const Csr<double> host = A.to(Device());
@@ -246,8 +193,7 @@ SteadyState steady_state(const Csr<double>& A) {
     result.transient_states = host.rows();
     for (const ClosedClass& chain : classes) result.transient_states -= std::ssize(chain.states);
     if (classes.empty()) return result;
-    set_probabilities(std::move(classes.front()), result.x);
-    result.residual = residual_of(rates, result.x);
+    solve_class(std::move(classes.front()), rates, options.method, result);
     return result;
   });
 }

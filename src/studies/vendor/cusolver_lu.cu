@@ -5,6 +5,8 @@
 
 #include <echelon/methods/dense/cusolver_lu.hpp>
 
+#include <support/scalar_list.hpp>
+
 namespace echelon {
 
 template <>
@@ -13,9 +15,10 @@ struct MethodWith<CusolverLuOptions> {
   using Type = DirectMethod<B, T, CusolverFactorization<B, T>>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
-    const Device&, const CusolverLuOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
-    const Device&, const CusolverLuOptions&);
+#define ECHELON_INSTANTIATE(T)                                                       \
+  template std::unique_ptr<SolverImplementation<T>> make_implementation<CudaTarget>( \
+      const Device&, const CusolverLuOptions&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/host/host.hpp"
 #include "dense/factorization/blocked_lu.hpp"
+#include "dense/factorization/complex_lu.hpp"
 #include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/qr_after_growth.hpp"
 #include "dense/factorization/scaling.hpp"
@@ -12,8 +13,12 @@
 
 #include <echelon/methods/dense/lapack_lu.hpp>
 
+#include <support/scalar_list.hpp>
+
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace echelon {
@@ -103,5 +108,14 @@ template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTa
                                                                                       const LapackLuOptions&);
 template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
     const Device&, const LapackLuOptions&);
+
+#define ECHELON_INSTANTIATE(T)                                                                               \
+  template <>                                                                                                \
+  std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget>(const Device& device,             \
+                                                                           const LapackLuOptions& options) { \
+    return std::make_unique<DirectMethod<Host, T, lu::ComplexLuFactorization<Host, T>>>(device, options);    \
+  }
+ECHELON_FOR_EACH_COMPLEX(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
 
 }  // namespace echelon

@@ -79,6 +79,7 @@ TEST_F(GpuComplexMethods, GeneralSystems) {
   for (const Operation operation : {Operation::none, Operation::transpose, Operation::adjoint}) {
     expect_solves("gmres", A, {{"restart", 20}}, false, operation);
     expect_solves("lu", A, {}, true, operation);
+    expect_solves("cusolver-lu", A, {}, true, operation);
   }
 }
 
@@ -110,6 +111,7 @@ TEST_F(GpuComplexMethods, Lu_AnyRegularMatrix_Solves) {
   for (const std::int64_t n : {1, 2, 31, 33, 257}) {
     Entries A = random_entries(n, n, 21);
     expect_solves("lu", A, {}, true);
+    expect_solves("cusolver-lu", A, {}, true);
     for (std::int64_t j = 0; j < n; ++j) A(n / 2, j) *= 0x1p60L;
     for (std::int64_t i = 0; i < n; ++i) A(i, n / 3) *= 0x1p-40L;
     const Dense<T> D = dense<T>(A).to(gpu);

@@ -206,31 +206,99 @@ TEST(SteadyState, OtherMatrices_AreRefusedWithTheirRow) {
   EXPECT_THROW(static_cast<void>(steady_state(Csr<double>::from_triplets(2, 3, {}))), DimensionMismatch);
 }
 
-/// Customers in two queues in a row, of at most 60 each.
-TEST(SteadyState, LargeSparseChain_BalancesItsFlows) {
-  constexpr std::int32_t side = 61;
+/// Customers in queues in a row, of at most side - 1 each.
+Csr<double> queues(std::int32_t side, int count) {
   std::vector<Triplet<double>> elements;
   const auto go = [&](std::int32_t from, std::int32_t to, double rate) {
     elements.push_back({from, to, rate});
     elements.push_back({from, from, -rate});
   };
-  for (std::int32_t a = 0; a < side; ++a) {
-    for (std::int32_t b = 0; b < side; ++b) {
-      const std::int32_t state = a + side * b;
-      if (a + 1 < side) go(state, state + 1, 1);
-      if (a > 0 && b + 1 < side) go(state, state - 1 + side, 1.5);
-      if (b > 0) go(state, state - side, 2);
+  std::int32_t states = 1;
+  for (int q = 0; q < count; ++q) states *= side;
+  for (std::int32_t state = 0; state < states; ++state) {
+    if (state % side + 1 < side) go(state, state + 1, 1);
+    std::int32_t step = 1;
+    for (int q = 0; q + 1 < count; ++q, step *= side) {
+      if (state / step % side > 0 && state / (step * side) % side + 1 < side)
+        go(state, state - step + step * side, 1.5 + 0.25 * q);
     }
+    if (state / step > 0) go(state, state - step, 2);
   }
-  const Csr<double> A = Csr<double>::from_triplets(side * side, side * side, elements);
-  const SteadyState found = steady_state(A);
-  EXPECT_LT(found.residual, 1e-15);
+  return Csr<double>::from_triplets(states, states, elements);
+}
+
+void expect_probabilities(const std::vector<double>& x) {
   double sum = 0;
-  for (const double probability : found.x) {
+  for (const double probability : x) {
     EXPECT_GT(probability, 0);
     sum += probability;
   }
-  EXPECT_NEAR(sum, 1, 1e-14);
+  EXPECT_NEAR(sum, 1, 1e-13);
+}
+
+TEST(SteadyState, LargeSparseChain_BalancesItsFlows) {
+  const SteadyState found = steady_state(queues(61, 2));
+  EXPECT_EQ(found.method, SteadyStateMethod::elimination);
+  EXPECT_LT(found.residual, 1e-15);
+  EXPECT_LT(found.componentwise_residual, 1e-14);
+  expect_probabilities(found.x);
+}
+
+/// Iterates on chains that elimination solves, too, and compares each component.
+TEST(SteadyState, Iteration_AsAccurateAsElimination) {
+  std::vector<Csr<double>> chains = {queues(41, 2), queues(12, 3), queues(150, 1)};
+  for (const double decades : {0.0, 2.0, 6.0}) chains.push_back(matrix_of(random_chain(500, 4, decades, 8)));
+  for (const Csr<double>& chain : chains) {
+    SCOPED_TRACE(std::to_string(chain.rows()) + " states");
+    const SteadyState found = steady_state(chain, {.method = SteadyStateMethod::iteration});
+    EXPECT_EQ(found.method, SteadyStateMethod::iteration);
+    EXPECT_TRUE(found.converged);
+    EXPECT_LT(found.residual, 1e-14);
+    EXPECT_LT(found.componentwise_residual, 1e-14);
+    expect_probabilities(found.x);
+    const std::vector<double> expected = steady_state(chain, {.method = SteadyStateMethod::elimination}).x;
+    EXPECT_LT(componentwise_error(found.x, Exact(expected.begin(), expected.end())), 1e-11);
+  }
+}
+
+/// Components over more than a hundred decades: small ones may be wrong, and the figure says so.
+TEST(SteadyState, Iteration_SaysWhereSmallComponentsAreInaccurate) {
+  const Csr<double> chain = queues(120, 2);
+  const SteadyState found = steady_state(chain, {.method = SteadyStateMethod::iteration});
+  const std::vector<double> expected = steady_state(chain, {.method = SteadyStateMethod::elimination}).x;
+  EXPECT_TRUE(found.converged);
+  EXPECT_LT(found.residual, 1e-13);
+  const double error = componentwise_error(found.x, Exact(expected.begin(), expected.end()));
+  EXPECT_TRUE(error < 1e-9 || found.componentwise_residual > 1e-12)
+      << error << ", " << found.componentwise_residual;
+  for (std::size_t i = 0; i < found.x.size(); ++i) {
+    if (expected[i] <= 1e-3) continue;
+    EXPECT_NEAR(found.x[i] / expected[i], 1, 1e-9);
+  }
+}
+
+/// A chain in four dimensions, whose elimination would fill up.
+TEST(SteadyState, ChainThatFillsUp_IsIterated) {
+  const SteadyState found = steady_state(queues(14, 4));
+  EXPECT_EQ(found.method, SteadyStateMethod::iteration);
+  EXPECT_TRUE(found.converged);
+  EXPECT_LT(found.residual, 1e-14);
+  expect_probabilities(found.x);
+}
+
+TEST(SteadyState, Iteration_SmallAndReducibleChains) {
+  const SteadyStateOptions iteration = {.method = SteadyStateMethod::iteration};
+  EXPECT_TRUE(steady_state(Csr<double>(), iteration).x.empty());
+  EXPECT_EQ(steady_state(Csr<double>::from_triplets(1, 1, {}), iteration).x, std::vector<double>{1});
+  const Csr<double> two =
+      Csr<double>::from_triplets(2, 2, {{0, 1, 3.0}, {0, 0, -3.0}, {1, 0, 1.0}, {1, 1, -1.0}});
+  EXPECT_LT(componentwise_error(steady_state(two, iteration).x, {0.25L, 0.75L}), 1e-15);
+  Chain chain(5);
+  chain(0, 1) = chain(1, 2) = chain(2, 3) = chain(3, 4) = 1;
+  chain(1, 0) = chain(4, 2) = 2;
+  const SteadyState found = steady_state(matrix_of(chain), iteration);
+  EXPECT_EQ(found.transient_states, 2);
+  EXPECT_LT(componentwise_error(found.x, {0, 0, 0.4L, 0.4L, 0.2L}), 1e-14);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace echelon {
 struct ECHELON_API CusolverLuOptions {
   static constexpr std::string_view name = "cusolver-lu";
   static constexpr Targets targets = Targets::cuda;
+  static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
 

@@ -13,6 +13,7 @@ namespace echelon {
 struct ECHELON_API LapackLuOptions {
   static constexpr std::string_view name = "lapack-lu";
   static constexpr Targets targets = Targets::host;
+  static constexpr bool takes_complex = true;
   /// Scale rows and columns first where LAPACK's geequ advises it.
   bool equilibrate = true;
   /// Largest number of steps of iterative refinement, 0 to 10.

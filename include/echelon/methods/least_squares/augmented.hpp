@@ -13,6 +13,7 @@ namespace echelon {
 struct ECHELON_API AugmentedOptions {
   static constexpr std::string_view name = "augmented";
   static constexpr Targets targets = Targets::host;
+  static constexpr bool takes_complex = true;
   /// The d of min ||b - A x||_2^2 + d^2 ||x||_2^2, at least 0.
   double damping = 0;
   /// Largest number of corrections of x, 0 to 20; at least 20 where A is rank-deficient.
@@ -28,9 +29,10 @@ struct ECHELON_API AugmentedOptions {
 ///   [ s I      A      ] [ r / s ]   [ b ]
 ///   [ A^T  -d^2 / s I ] [   x   ] = [ 0 ]
 ///
-/// or, for a wide A, of the same with A^T in place of A and b below. The inertia of the matrix tells the
-/// rank; a rank-deficient A is solved by a small d, whose effect corrections of x remove: x has then the
-/// least norm. The factorisation is that of `sparse-ldlt`, in double. A dense A is converted.
+/// with A^H in the place of A^T for complex numbers, or, for a wide A, of the same with A^T in place of A and
+/// b below. The inertia of the matrix tells the rank; a rank-deficient A is solved by a small d, whose effect
+/// corrections of x remove: x has then the least norm. The factorisation is that of `sparse-ldlt`, in double.
+/// A dense A is converted.
 ///
 /// M. Arioli, I. S. Duff, P. P. M. de Rijk, On the augmented system approach to sparse least-squares
 /// problems, Numer. Math. 55 (1989); J. D. Riley, Solving systems of linear equations with a positive

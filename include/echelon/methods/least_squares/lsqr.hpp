@@ -2,8 +2,10 @@
 #pragma once
 
 #include <echelon/export.h>
+#include <echelon/methods/least_squares/preconditioner.hpp>
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +21,9 @@ struct ECHELON_API LsqrOptions {
   /// Iterate with columns of norm 1, where A has at least as many rows as columns. An x of a rank-deficient A
   /// then has the least norm of all only if its columns are of equal norm.
   bool scale_columns = true;
+  LeastSquaresPreconditioner preconditioner = LeastSquaresPreconditioner::none;
+  /// Seed of the sketch: equal seeds give equal bits.
+  std::int64_t seed = 1;
   /// Stopping criteria. The iteration also ends with an x of least residual: once
   /// |a^H r| <= rtol ||a|| ||r|| for the columns a of A and r = b - A x.
   Stop stop = {};
