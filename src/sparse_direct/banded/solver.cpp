@@ -3,6 +3,7 @@
 #include "backend/target.hpp"
 #include "solver/direct/direct_method.hpp"
 #include "solver/direct/growth.hpp"
+#include "solver/direct/updated_condition.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/has_factor.hpp"
 #include "solver/instantiate.hpp"
@@ -13,7 +14,6 @@
 #include "sparse_direct/banded/rank.hpp"
 #include "sparse_direct/banded/sparse_lu_system.hpp"
 #include "sparse_direct/banded/tridiagonal.hpp"
-#include "sparse_direct/multifrontal/updated_condition.hpp"
 #include "support/hash.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/text.hpp"
@@ -34,7 +34,7 @@ namespace echelon {
 namespace {
 
 using namespace banded;
-using sparse_direct::UpdatedCondition;
+using direct::UpdatedCondition;
 
 /// Right-hand sides that a solve works on at once.
 constexpr std::int64_t columns_at_once = 8;

@@ -6,12 +6,12 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/device/memory.hpp"
 #include "solver/direct/factorization.hpp"
+#include "solver/direct/updated_condition.hpp"
 #include "solver/factor_status.hpp"
 #include "sparse_direct/multifrontal/device_analysis.hpp"
 #include "sparse_direct/multifrontal/device_factorization.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/scaled_norm.hpp"
-#include "sparse_direct/multifrontal/updated_condition.hpp"
 #include "support/text.hpp"
 
 #include <echelon/array.hpp>
@@ -358,7 +358,7 @@ class DeviceSparseFactorization {
   std::vector<Real<T>> row_scale_, column_scale_;
   std::optional<double> tested_multiplier_;  ///< the largest of the factors that passed the tests last
   bool has_inertia_ = false;                 ///< the pivots have the signs of A's eigenvalues
-  UpdatedCondition condition_;
+  direct::UpdatedCondition condition_;
   std::int64_t updates_ = 0;             ///< of values since the last analysis
   bool is_reordered_ = false;            ///< a lower tree has been looked for
   bool prefers_diagonal_ = false;        ///< since factors with the largest pivots were inaccurate

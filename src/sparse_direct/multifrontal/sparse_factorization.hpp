@@ -5,13 +5,13 @@
 #include "matrix/column_range.hpp"
 #include "solver/direct/factorization.hpp"
 #include "solver/direct/scales.hpp"
+#include "solver/direct/updated_condition.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
 #include "sparse_direct/matching/scaling.hpp"
 #include "sparse_direct/multifrontal/componentwise_refinement.hpp"
 #include "sparse_direct/multifrontal/ordered_rows.hpp"
 #include "sparse_direct/multifrontal/scaled_norm.hpp"
-#include "sparse_direct/multifrontal/updated_condition.hpp"
 #include "sparse_direct/symbolic/kept_analysis.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
@@ -263,7 +263,7 @@ class SparseFactorization {
   SparseOptions options_;
   KeptAnalysis analysis_;
   CancellationToken cancel_;  // of the analysis in progress
-  UpdatedCondition condition_;
+  direct::UpdatedCondition condition_;
   Conditioned conditioned_;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What set-ups of sparse factorisations keep for later ones: analyses, and condition numbers.
-#include "sparse_direct/multifrontal/updated_condition.hpp"
 #include "sparse_direct/symbolic/kept_analysis.hpp"
 
 #include <gtest/gtest.h>

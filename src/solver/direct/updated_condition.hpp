@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace echelon::sparse_direct {
+namespace echelon::direct {
 
 /// Reciprocal condition number of a matrix whose values change: the last estimate times the change of the
 /// ratio of its pivots, unless that is large or the number is near the machine epsilon.
@@ -42,4 +42,4 @@ class UpdatedCondition {
   bool predicted_ = false;
 };
 
-}  // namespace echelon::sparse_direct
+}  // namespace echelon::direct
