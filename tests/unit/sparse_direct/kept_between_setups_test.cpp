@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What set-ups of sparse factorisations keep for later ones: analyses, and condition numbers.
+#include "solver/direct/updated_condition.hpp"
 #include "sparse_direct/symbolic/kept_analysis.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +49,7 @@ TEST(PatternAnalysis, PredictedOrder_ServesItsPattern) {
 }
 
 TEST(UpdatedCondition, SmallChange_IsPredicted) {
-  UpdatedCondition condition;
+  direct::UpdatedCondition condition;
   EXPECT_EQ(condition.value(0.5, epsilon, [] { return 0.01; }), 0.01);
   EXPECT_FALSE(condition.is_predicted());
   const auto never = []() -> double { throw std::logic_error("estimated"); };
@@ -59,7 +60,7 @@ TEST(UpdatedCondition, SmallChange_IsPredicted) {
 
 TEST(UpdatedCondition, DoubtfulPrediction_IsEstimated) {
   const auto estimate = [] { return 0.5; };
-  UpdatedCondition condition;
+  direct::UpdatedCondition condition;
   EXPECT_EQ(condition.value(0.5, epsilon, [] { return 0.01; }), 0.01);
   EXPECT_EQ(condition.value(0.01, epsilon, estimate), 0.5);  // a large change
   EXPECT_FALSE(condition.is_predicted());
