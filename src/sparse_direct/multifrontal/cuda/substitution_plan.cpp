@@ -85,10 +85,10 @@ void find_sources(FrontPlan& plan) {
     throw Error("the fronts have " + std::to_string(plan.vector_entries) +
                 " rows, more than the 2^31 - 1 that a GPU substitutes for");
   }
-  const auto entries = static_cast<std::size_t>(plan.vector_entries);
-  std::vector<std::int32_t>::size_type count = plan.fronts.size();
-  auto& [begin, elements] = plan.sources;
-  begin.resize(entries + 1);
+  const std::size_t count = plan.fronts.size();
+  UninitializedVector<std::int32_t>& begin = plan.sources.begin;
+  UninitializedVector<std::int32_t>& elements = plan.sources.elements;
+  begin.resize(static_cast<std::size_t>(plan.vector_entries) + 1);
   std::fill(begin.begin(), begin.end(), 0);
 #pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 256)
   for (std::size_t s = 0; s < count; ++s)
@@ -97,11 +97,12 @@ void find_sources(FrontPlan& plan) {
   elements.resize(static_cast<std::size_t>(begin.back()));
 #pragma omp parallel for num_threads(Device().threads()) schedule(dynamic, 256)
   for (std::size_t s = 0; s < count; ++s) {
-    std::vector<std::int32_t> next(begin.begin() + plan.fronts[s].vector,
-                                   begin.begin() + plan.fronts[s].vector + plan.fronts[s].rows);
-    const auto first = static_cast<std::size_t>(plan.fronts[s].vector);
+    const Front& front = plan.fronts[s];
+    const auto first = begin.begin() + front.vector;
+    std::vector<std::int32_t> next(first, first + front.rows);
     for_each_source(plan, s, [&](std::size_t element, std::int64_t source) {
-      elements[static_cast<std::size_t>(next[element - first]++)] = static_cast<std::int32_t>(source);
+      std::int32_t& place = next[element - static_cast<std::size_t>(front.vector)];
+      elements[static_cast<std::size_t>(place++)] = static_cast<std::int32_t>(source);
     });
   }
 }
