@@ -195,8 +195,11 @@ TYPED_TEST(OpenClMethods, SingularMatrix_AsOnSerial) {
   for (const std::string method : {"banded-lu", "bddc", "crout-iterative", "crout-parallel", "gauss-jordan",
                                    "lamg", "lu", "mapped-echelon", "structured-multigrid"}) {
     SCOPED_TRACE(method);
-    const auto there = this->solved(method, this->device(), A, b);
-    const auto here = this->solved(method, Device::serial(), A, b);
+    // Rounding errors of x in float leave residuals of about 1e-5.
+    const bool iterates = method == "lamg" || method == "structured-multigrid";
+    const Options options = iterates ? Options{{"rtol", "1e-4"}} : Options{};
+    const auto there = this->solved(method, this->device(), A, b, options);
+    const auto here = this->solved(method, Device::serial(), A, b, options);
     EXPECT_EQ(there.status(), here.status()) << there.setup.message << there.report.message;
     EXPECT_EQ(there.setup.status, here.setup.status) << there.setup.message;
     EXPECT_EQ(there.setup.rank, here.setup.rank);
