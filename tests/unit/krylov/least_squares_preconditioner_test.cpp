@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Preconditioners of lsmr, lsqr and cgls, against LAPACK's gelsd.
+#include "support/solver/euclidean.hpp"
+
 #include <echelon/echelon.hpp>
 #include <echelon/matrix/transform.hpp>
 
@@ -18,6 +20,8 @@ namespace echelon::test {
 namespace {
 
 namespace preconditioned {
+
+using namespace euclidean;
 
 constexpr const char* methods[] = {"lsmr", "lsqr", "cgls"};
 
@@ -39,14 +43,6 @@ Csr<double> ill_conditioned(std::int64_t m, std::int64_t n, double decades, unsi
     add_pair(i, (i + 2) % n, 0.1 * normal(random));
   }
   return Csr<double>::from_triplets(m, n, elements);
-}
-
-std::vector<double> normal_vector(std::int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<double> normal;
-  std::vector<double> x(static_cast<std::size_t>(n));
-  for (double& element : x) element = normal(random);
-  return x;
 }
 
 /// The x of least residual and, for a rank below n, of least norm.
@@ -244,7 +240,8 @@ TEST(LeastSquaresPreconditioners, UnsuitableMatrices_AreRefusedWithTheReason) {
   const Csr<double> gap = Csr<double>::from_triplets(8, 2, {{0, 0, 1.0}});
   EXPECT_NE(failure(gap, "ic0").find("element (1, 1)"), std::string::npos);
   const LinearOperator<double> op(
-      6, 2, [](const double*, double*) {}, [](const double*, double*) {});
+      6, 2, [](const double*, double* y) { std::fill_n(y, 6, 0.0); },
+      [](const double*, double* y) { std::fill_n(y, 2, 0.0); });
   Solver<double> solver = make_solver<double>("lsqr", Device(), {{"preconditioner", "sketch"}});
   EXPECT_NE(solver.setup(MatrixRef<double>(op)).message.find("known by its products alone"),
             std::string::npos);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Systems that are not square, by every method that minimises the residual, against LAPACK's gelsd.
+#include "support/solver/euclidean.hpp"
+
 #include <echelon/echelon.hpp>
 #include <echelon/methods/dense/qr.hpp>
 #include <echelon/methods/least_squares/augmented.hpp>
@@ -25,6 +27,8 @@ namespace echelon::test {
 namespace {
 
 namespace rectangular {
+
+using namespace euclidean;
 
 const std::vector<std::string> minimizers = {"auto", "qr", "sparse-qr", "augmented", "lsqr", "lsmr", "cgls"};
 
@@ -68,18 +72,6 @@ std::vector<double> by_gelsd(const Dense<double>& A, const std::vector<double>& 
             0);
   x.resize(static_cast<std::size_t>(n));
   return x;
-}
-
-double norm(const std::vector<double>& x) {
-  double squares = 0;
-  for (const double element : x) squares += element * element;
-  return std::sqrt(squares);
-}
-
-double difference(const std::vector<double>& x, const std::vector<double>& y) {
-  std::vector<double> d(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) d[i] = x[i] - y[i];
-  return norm(d);
 }
 
 std::vector<double> residual(const Dense<double>& A, const std::vector<double>& b,

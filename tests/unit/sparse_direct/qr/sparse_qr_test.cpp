@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sparse-qr: solutions and ranks beside those of LAPACK's singular value decomposition of dense copies.
+#include "support/solver/euclidean.hpp"
+
 #include <echelon/echelon.hpp>
 #include <echelon/methods/least_squares/sparse_qr.hpp>
 
@@ -21,6 +23,8 @@ namespace echelon::test {
 namespace {
 
 namespace sparse_qr {
+
+using namespace euclidean;
 
 using Triplets = std::vector<Triplet<double>>;
 
@@ -44,14 +48,6 @@ Csr<double> random_sparse(std::int64_t m, std::int64_t n, unsigned seed, int per
   return Csr<double>::from_triplets(m, n, elements);
 }
 
-std::vector<double> random_vector(std::int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<double> normal;
-  std::vector<double> x(static_cast<std::size_t>(n));
-  for (double& element : x) element = normal(random);
-  return x;
-}
-
 struct Decomposed {
   std::vector<double> x;  // of least residual and least norm
   std::vector<double> singular_values;
@@ -72,16 +68,6 @@ Decomposed by_svd(const Csr<double>& A, const std::vector<double>& b, double tol
   return result;
 }
 
-double norm(const std::vector<double>& x) {
-  double squares = 0;
-  for (const double element : x) squares += element * element;
-  return std::sqrt(squares);
-}
-double difference(const std::vector<double>& x, const std::vector<double>& y) {
-  std::vector<double> d(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) d[i] = x[i] - y[i];
-  return norm(d);
-}
 double residual_norm(const Csr<double>& A, const std::vector<double>& b, const std::vector<double>& x) {
   std::vector<double> r = b;
   for (std::int64_t i = 0; i < A.rows(); ++i) {
@@ -140,7 +126,7 @@ TEST(SparseQr, EveryShape_HasTheSolutionOfTheSvd) {
                              {90, 400}}) {
     for (const int per_row : {2, 4}) {
       const Csr<double> A = random_sparse(m, n, static_cast<unsigned>(m + n + per_row), per_row);
-      expect_least_squares(A, random_vector(m, 5), 1e-8);
+      expect_least_squares(A, normal_vector(m, 5), 1e-8);
     }
   }
 }
@@ -150,10 +136,10 @@ TEST(SparseQr, LargeFronts_AreFactoredInBlocks) {
   using namespace sparse_qr;
   for (const auto& [m, n, per_row] : {std::tuple(500, 150, 12), {150, 500, 12}, {300, 200, 60}}) {
     const Csr<double> A = random_sparse(m, n, 3, per_row);
-    const auto [x, report] = solved(A, random_vector(m, 6));
+    const auto [x, report] = solved(A, normal_vector(m, 6));
     EXPECT_GT(integer_of(report, "largest_front"), 32) << report;
-    expect_least_squares(A, random_vector(m, 6));
-    expect_least_squares(with_combinations(A, 20), random_vector(m, 7), 1e-8);
+    expect_least_squares(A, normal_vector(m, 6));
+    expect_least_squares(with_combinations(A, 20), normal_vector(m, 7), 1e-8);
   }
 }
 
@@ -161,8 +147,8 @@ TEST(SparseQr, DependentColumnsAndRows_AreFound) {
   using namespace sparse_qr;
   for (const auto& [m, n, count] : {std::tuple(60, 30, 1), {60, 30, 9}, {200, 90, 30}, {45, 45, 5}}) {
     const Csr<double> A = with_combinations(random_sparse(m, n, 8, 4), count);
-    expect_least_squares(A, random_vector(m, 9), 1e-8);
-    expect_least_squares(transpose(A), random_vector(n, 10), 1e-8);
+    expect_least_squares(A, normal_vector(m, 9), 1e-8);
+    expect_least_squares(transpose(A), normal_vector(n, 10), 1e-8);
   }
 }
 
@@ -174,10 +160,10 @@ TEST(SparseQr, SingletonsAlone_NeedNoFront) {
     if (i < 48) elements.push_back({i, 48 - i, 1.0});
   }
   const Csr<double> A = Csr<double>::from_triplets(60, 50, elements);
-  const auto [x, report] = solved(A, random_vector(60, 11));
+  const auto [x, report] = solved(A, normal_vector(60, 11));
   EXPECT_EQ(integer_of(report, "singletons"), 50) << report;
   EXPECT_EQ(integer_of(report, "supernodes"), 0) << report;
-  expect_least_squares(A, random_vector(60, 11));
+  expect_least_squares(A, normal_vector(60, 11));
 }
 
 /// Every pivot of this triangle is 1, and its smallest singular value about 2^-59.
@@ -190,10 +176,10 @@ TEST(SparseQr, NoPivotIsSmall_RankIsFoundBySingularValues) {
   }
   for (std::int32_t i = 60; i < 70; ++i) elements.push_back({i, 59, 0.0});
   const Csr<double> A = Csr<double>::from_triplets(70, 60, elements);
-  const auto [x, report] = solved(A, random_vector(70, 12));
+  const auto [x, report] = solved(A, normal_vector(70, 12));
   EXPECT_EQ(report.rank, 59) << report;
   EXPECT_EQ(report.find_statistic("doubtful"), nullptr) << report;
-  expect_least_squares(A, random_vector(70, 12), 1e-8);
+  expect_least_squares(A, normal_vector(70, 12), 1e-8);
 }
 
 TEST(SparseQr, GapsOfSingularValues_SayHowCertainTheRankIs) {
@@ -218,7 +204,7 @@ TEST(SparseQr, GapsOfSingularValues_SayHowCertainTheRankIs) {
                          {1e-4, 1e-10, 30, false},
                          {1e-11, 1e-13, 30, true}}) {
     const auto [x, report] =
-        solved(with_difference(gap.small), random_vector(80, 14), {{"tolerance", gap.tolerance}});
+        solved(with_difference(gap.small), normal_vector(80, 14), {{"tolerance", gap.tolerance}});
     EXPECT_TRUE(report.solved()) << report;
     EXPECT_EQ(report.rank, gap.rank) << report;
     EXPECT_EQ(report.find_statistic("doubtful") != nullptr, gap.doubtful) << report;
@@ -229,7 +215,7 @@ TEST(SparseQr, BasicSolution_HasAsManyElementsAsTheRank) {
   using namespace sparse_qr;
   for (const auto& [m, n, count] : {std::tuple(60, 30, 6), {30, 60, 0}, {30, 60, 5}}) {
     const Csr<double> A = with_combinations(random_sparse(m, n, 15, 4), count);
-    const std::vector<double> b = random_vector(m, 16);
+    const std::vector<double> b = normal_vector(m, 16);
     const Decomposed expected = by_svd(A, b);
     const auto [x, report] = solved(A, b, {{"solution", "basic"}});
     ASSERT_TRUE(report.solved()) << report;
@@ -250,7 +236,7 @@ TEST(SparseQr, UpdatedValues_KeepTheAnalysisOrRenewIt) {
     for (std::int64_t k = 0; k < A.nonzeros(); ++k)
       A.values()[k] = k % (change + 2) == 0 ? 0.0 : A.values()[k] + 1;
     ASSERT_TRUE(solver.update_values(A).ready());
-    const std::vector<double> b = random_vector(90, 18);
+    const std::vector<double> b = normal_vector(90, 18);
     std::vector<double> x(40);
     const Report report = solver.solve(b, x);
     const Decomposed expected = by_svd(A, b);
