@@ -32,6 +32,12 @@ std::vector<std::int32_t> given_ordering(std::int64_t n, std::span<const std::in
   return {permutation.begin(), permutation.end()};
 }
 
+/// Rows of the parts that nested dissection leaves to minimum degree. Minimum degree takes less time, but
+/// numbers a long narrow part from its ends, so that its pivots wait for each other. On a GPU they would take
+/// longer than all separators.
+constexpr std::int64_t leaf_size = 800;
+constexpr std::int64_t leaf_size_for_gpu = 200;
+
 }  // namespace
 
 std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options) {
@@ -45,7 +51,9 @@ std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options
         return {options.minimum_degree.begin(), options.minimum_degree.end()};
       return minimum_degree_ordering(a);
     case Ordering::dissection:
-      return nested_dissection_ordering(a, {.threads = options.threads, .cancel = options.cancel});
+      return nested_dissection_ordering(a, {.leaf_size = options.for_gpu ? leaf_size_for_gpu : leaf_size,
+                                            .threads = options.threads,
+                                            .cancel = options.cancel});
     case Ordering::metis:
       return with_dense_rows_last(a, metis_ordering);
     case Ordering::rcm:

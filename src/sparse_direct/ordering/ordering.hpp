@@ -21,7 +21,7 @@ struct OrderingOptions {
   /// The rows in the order of AMD, if that is known: `automatic` and `amd` do not compute it again.
   std::span<const std::int32_t> minimum_degree = {};
   int threads = 1;                  ///< for dissection, whose result does not depend on it
-  bool for_gpu = false;             ///< for `automatic`: where the factorisation takes place
+  bool for_gpu = false;             ///< for `automatic` and `dissection`: where the factorisation takes place
   std::int64_t factorizations = 1;  ///< expected with this order, on a GPU
   CancellationToken cancel = {};  ///< tested between orderings, and by dissection between parts of the graph
 };

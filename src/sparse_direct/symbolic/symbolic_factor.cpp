@@ -199,13 +199,10 @@ double cost_on_gpu(const EliminationForest& forest) {
 /// dissection comes first for all large meshes. The other ordering is tried afterwards if the fill leaves a
 /// doubt, or the tree is high.
 OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
-  const auto of_kind = [&](Ordering ordering) {
-    return OrderingOptions{.ordering = ordering, .threads = options.threads, .cancel = options.cancel};
-  };
   const auto forest_of = [&](Ordering ordering) {
-    const bool known = ordering == Ordering::amd && !options.minimum_degree.empty();
-    return OrderedForest{known ? elimination_forest(a, options.minimum_degree, options.threads)
-                               : elimination_forest(a, order(a, of_kind(ordering)), options.threads),
+    OrderingOptions of_kind = options;
+    of_kind.ordering = ordering;
+    return OrderedForest{elimination_forest(a, order(a, of_kind), options.threads),
                          std::string(to_string(ordering))};
   };
   const bool dissection_first =
