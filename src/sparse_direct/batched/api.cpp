@@ -10,6 +10,7 @@
 
 #include <echelon/error.hpp>
 #include <echelon/methods/sparse_batch.hpp>
+#include <echelon/methods/sparse_lu.hpp>
 #include <echelon/solver.hpp>
 #include <echelon/solver/factors.hpp>
 
@@ -137,24 +138,51 @@ class PatternSystems {
   /// Finds the order of pivots with the first systems.
   void plan(DenseView<const T> values) {
     constexpr std::int64_t most_tried = 4;
-    constexpr std::int64_t most_targets = 100'000'000;
     planned_ = true;
-    const Device host;
     for (std::int64_t s = 0; s < std::min(most_tried, values.columns()); ++s) {
-      const Csr<T> A = matrix(values, s, host);
-      Solver<T> solver = make_solver<T>("sparse-lu", host);
-      if (!solver.setup(A).ready()) continue;
-      const MatrixFactors<T> factors = solver.factors();
-      const BatchPattern pattern{A.row_offsets().span(), A.column_indices().span()};
-      const auto program = plan_elimination(pattern, narrowed(factors.row_permutation),
-                                            narrowed(factors.column_permutation), most_targets);
+      const Csr<T> A = matrix(values, s, Device());
+      const std::optional<PivotOrder> pivots = pivots_of(A, Ordering::automatic);
+      if (!pivots) continue;
+      std::optional<EliminationProgram> program = program_of(A, *pivots);
       if (!program) return;
+      if (!A_.device().on_host() && program->forward.levels() > many_levels) take_lower(A, *program);
       elimination_ = on_target<Targets::both>(A_.device(), [&]<class Target>() {
-        return make_batch_elimination<Target, T>(A_.device(), pattern, *program);
+        return make_batch_elimination<Target, T>(A_.device(), pattern_of(A), *program);
       });
       return;
     }
     planned_ = false;  // perhaps with the systems of the next call
+  }
+
+  /// Levels of rows that take longer on a GPU, with a launch for each, than another ordering.
+  static constexpr std::int64_t many_levels = 500;
+
+  struct PivotOrder {
+    std::vector<std::int32_t> rows, columns;
+  };
+  /// The pivots of sparse-lu; none where it does not factor A.
+  static std::optional<PivotOrder> pivots_of(const Csr<T>& A, Ordering ordering) {
+    Solver<T> solver = make_solver<T>(Device(), SparseLuOptions{.ordering = ordering});
+    if (!solver.setup(A).ready()) return std::nullopt;
+    const MatrixFactors<T> factors = solver.factors();
+    return PivotOrder{narrowed(factors.row_permutation), narrowed(factors.column_permutation)};
+  }
+
+  [[nodiscard]] static BatchPattern pattern_of(const Csr<T>& A) {
+    return {A.row_offsets().span(), A.column_indices().span()};
+  }
+  [[nodiscard]] static std::optional<EliminationProgram> program_of(const Csr<T>& A,
+                                                                    const PivotOrder& pivots) {
+    constexpr std::int64_t most_targets = 100'000'000;
+    return plan_elimination(pattern_of(A), pivots.rows, pivots.columns, most_targets);
+  }
+  /// Replaces a program by one of nested dissection if that has fewer levels. METIS divides small parts, too,
+  /// which minimum degree would number from their ends.
+  static void take_lower(const Csr<T>& A, EliminationProgram& program) {
+    const std::optional<PivotOrder> pivots = pivots_of(A, Ordering::metis);
+    if (!pivots) return;
+    std::optional<EliminationProgram> lower = program_of(A, *pivots);
+    if (lower && lower->forward.levels() < program.forward.levels()) program = std::move(*lower);
   }
 
   std::int64_t eliminate(const BatchOfSystems<T>& systems, std::vector<SystemResidual>& residuals) {

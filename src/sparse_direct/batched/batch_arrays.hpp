@@ -18,6 +18,7 @@ struct BatchArrays {
   const std::int32_t* targets;
   const std::int64_t* target_offsets;
   const std::int64_t* places;
+  const std::int32_t* followers;
   const std::int64_t* a_offsets;
   const std::int32_t* a_indices;
 

@@ -25,6 +25,7 @@ class DeviceProgram {
         targets_(device, std::span(program.targets)),
         target_offsets_(device, std::span(program.target_offsets)),
         places_(device, std::span(program.places)),
+        followers_(device, std::span(program.followers)),
         a_offsets_(device, A.offsets),
         a_indices_(device, A.indices),
         forward_(device, std::span(program.forward.rows)),
@@ -52,6 +53,7 @@ class DeviceProgram {
             targets_.data(),
             target_offsets_.data(),
             places_.data(),
+            followers_.data(),
             a_offsets_.data(),
             a_indices_.data(),
             memory,
@@ -67,7 +69,9 @@ class DeviceProgram {
   Array<std::int32_t> row_of_, column_of_;
   Array<std::int64_t> offsets_, diagonal_;
   Array<std::int32_t> indices_, targets_;
-  Array<std::int64_t> target_offsets_, places_, a_offsets_;
+  Array<std::int64_t> target_offsets_, places_;
+  Array<std::int32_t> followers_;
+  Array<std::int64_t> a_offsets_;
   Array<std::int32_t> a_indices_;
   Array<std::int32_t> forward_, backward_;
 };

@@ -95,6 +95,19 @@ void append_targets(std::size_t i, const std::vector<std::int32_t>& place, Elimi
   program.target_offsets.push_back(static_cast<std::int64_t>(program.targets.size()));
 }
 
+void find_followers(EliminationProgram& program) {
+  const auto n = static_cast<std::int32_t>(program.n());
+  program.followers.assign(static_cast<std::size_t>(n), -1);
+  for (std::int32_t k = 0; k < n; ++k) {
+    const auto own = right_of_diagonal(program, k);
+    if (own.empty()) continue;
+    const auto others = right_of_diagonal(program, own.front());
+    const auto rest = own.subspan(1);
+    if (std::equal(rest.begin(), rest.end(), others.begin(), others.end()))
+      program.followers[static_cast<std::size_t>(k)] = own.front();
+  }
+}
+
 /// Sorts rows by levels, which are 0, 1, ...
 RowLevels sorted_by_level(const std::vector<std::int32_t>& level) {
   RowLevels result;
@@ -162,6 +175,7 @@ std::optional<EliminationProgram> plan_elimination(const BatchPattern& A, std::v
       program.places[static_cast<std::size_t>(e)] = program.offsets[i] + place[j];
     }
   }
+  find_followers(program);
   find_levels(program);
   return program;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +15,7 @@ namespace echelon::sparse_direct {
 struct RowLevels {
   std::vector<std::int32_t> rows;
   std::vector<std::int64_t> offsets;  ///< levels + 1
+  [[nodiscard]] std::int64_t levels() const { return std::ssize(offsets) - 1; }
 };
 
 /// L and U of a permuted matrix with the pattern of A, by rows: L without its unit diagonal, then U. The
@@ -25,6 +27,9 @@ struct EliminationProgram {
   std::vector<std::int64_t> diagonal;
   std::vector<std::int32_t> indices;  ///< column indices of the factors
   std::vector<std::int64_t> places;   ///< of A's elements in the factors
+  /// For each row k, the first column right of its diagonal if U's row of that number has the other columns
+  /// of row k, and -1 otherwise: rows of a supernode, whose multiples are subtracted together.
+  std::vector<std::int32_t> followers;
   /// For each row i, each k of L's row i, and each element right of the diagonal in U's row k: the place of
   /// its column in row i, counted from the row's first element. `target_offsets` are by rows.
   std::vector<std::int32_t> targets;

@@ -3,6 +3,7 @@
 /// registers of a core. Elements of `width` systems that follow each other are interleaved.
 #pragma once
 
+#include "backend/unroll.hpp"
 #include "linalg/kernels/simd.hpp"
 #include "sparse_direct/batched/batch_arrays.hpp"
 #include "sparse_direct/batched/operations.hpp"
@@ -66,7 +67,8 @@ struct LoadBatchRow {
   }
 };
 
-/// Row of L and U: the rows of U on which it depends are ready.
+/// Row of L and U: the rows of U on which it depends are ready. Multiples of up to four rows of a supernode
+/// are subtracted together, so that an element is read and written once for them.
 template <class Isa, class T, int width, int lanes>
 struct EliminateRow {
   using Values = LaneValues<Isa, T, lanes>;
@@ -75,20 +77,57 @@ struct EliminateRow {
     T* const f = first_of<Isa, width>(batch.factor, batch.entries, system);
     T* const own = f + batch.offsets[row] * width;
     const std::int32_t* target = batch.targets + batch.target_offsets[row];
-    for (std::int64_t e = batch.offsets[row]; e < batch.diagonal[row]; ++e) {
-      const std::int64_t k = batch.indices[e];
-      Values multiplier = Values::load(f + e * width);
-      multiplier.multiply(Values::load(f + batch.diagonal[k] * width));
-      multiplier.store(f + e * width);
-      for (std::int64_t u = batch.diagonal[k] + 1; u < batch.offsets[k + 1]; ++u) {
-        T* const element = own + static_cast<std::int64_t>(*target++) * width;
-        Values sum = Values::load(element);
-        sum.subtract_product(multiplier, Values::load(f + u * width));
-        sum.store(element);
-      }
+    for (std::int64_t e = batch.offsets[row]; e < batch.diagonal[row];) {
+      const int rows = rows_together(e, batch.diagonal[row]);
+      target = rows == 4   ? subtract<4>(e, f, own, target)
+               : rows == 2 ? subtract<2>(e, f, own, target)
+                           : subtract<1>(e, f, own, target);
+      e += rows;
     }
     T* const pivot = f + batch.diagonal[row] * width;
     for (int lane = 0; lane < lanes; ++lane) pivot[lane] = T{1} / pivot[lane];
+  }
+
+ private:
+  /// 4, 2 or 1: elements of L from e on whose rows of U have the same columns to the right of these.
+  [[nodiscard]] ECHELON_ANYWHERE int rows_together(std::int64_t e, std::int64_t end) const {
+    int rows = 1;
+    while (rows < 4 && e + rows < end &&
+           batch.followers[batch.indices[e + rows - 1]] == batch.indices[e + rows]) {
+      ++rows;
+    }
+    return rows == 3 ? 2 : rows;
+  }
+  /// Computes the `rows` elements of L from e on, subtracts their multiples of rows of U, and returns the
+  /// next target.
+  template <int rows>
+  ECHELON_ANYWHERE const std::int32_t* subtract(std::int64_t e, T* f, T* own,
+                                                const std::int32_t* target) const {
+    Values multiplier[rows];
+    const T* tail[rows];  // of the rows of U, to the right of the last of these columns
+    ECHELON_UNROLL_BY(4)
+    for (int r = 0; r < rows; ++r) {
+      const std::int64_t diagonal = batch.diagonal[batch.indices[e + r]];
+      multiplier[r] = Values::load(f + (e + r) * width);
+      ECHELON_UNROLL_BY(4)
+      for (int q = 0; q < r; ++q)
+        multiplier[r].subtract_product(multiplier[q], Values::load(tail[q] + (r - rows) * width));
+      multiplier[r].multiply(Values::load(f + diagonal * width));
+      multiplier[r].store(f + (e + r) * width);
+      tail[r] = f + (diagonal + rows - r) * width;
+      if (r > 0) target += rows - r;
+    }
+    const std::int64_t last = batch.indices[e + rows - 1];
+    const std::int64_t length = batch.offsets[last + 1] - batch.diagonal[last] - 1;
+    target += (rows - 1) * length;
+    for (std::int64_t u = 0; u < length; ++u) {
+      T* const element = own + static_cast<std::int64_t>(*target++) * width;
+      Values sum = Values::load(element);
+      ECHELON_UNROLL_BY(4)
+      for (int r = 0; r < rows; ++r) sum.subtract_product(multiplier[r], Values::load(tail[r] + u * width));
+      sum.store(element);
+    }
+    return target;
   }
 };
 

@@ -25,6 +25,18 @@ TYPED_TEST(GpuSparseBatchOf, RegularSystems_AreSolvedTogether) {
   }
 }
 
+/// Minimum degree eliminates a narrow graph from its ends, in thousands of levels.
+TYPED_TEST(GpuSparseBatchOf, NarrowGraphs_AreDissected) {
+  using Systems = SystemsOfOnePattern<TypeParam>;
+  Systems systems(Systems::narrow_pattern(5000), 40);
+  const SparseBatchReport report = systems.solve_on(this->gpu);
+  EXPECT_TRUE(report.solved());
+  EXPECT_EQ(report.solved_singly, 0);
+  for (std::int64_t s = 0; s < 40; ++s) {
+    EXPECT_LE(systems.backward_error(s), 10 * std::sqrt(5000) * std::numeric_limits<TypeParam>::epsilon());
+  }
+}
+
 TYPED_TEST(GpuSparseBatchOf, ManySystems_TakeAThreadEach) {
   SystemsOfOnePattern<TypeParam> systems(12, 70000);
   const SparseBatchReport report = systems.solve_on(this->gpu);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace echelon::test {
@@ -25,7 +26,10 @@ struct SystemsOfOnePattern {
   std::mt19937_64 random{7};
 
   SystemsOfOnePattern(std::int64_t n, std::int64_t systems, std::int64_t right_hand_sides = 1)
-      : pattern(random_pattern(n)), count(systems), columns(right_hand_sides) {
+      : SystemsOfOnePattern(random_pattern(n), systems, right_hand_sides) {}
+  SystemsOfOnePattern(Csr<T> of_all, std::int64_t systems, std::int64_t right_hand_sides = 1)
+      : pattern(std::move(of_all)), count(systems), columns(right_hand_sides) {
+    const std::int64_t n = pattern.rows();
     values.resize(static_cast<std::size_t>(pattern.nonzeros() * count));
     for (std::int64_t s = 0; s < count; ++s) {
       for (std::int64_t i = 0; i < n; ++i) {
@@ -43,7 +47,8 @@ struct SystemsOfOnePattern {
   T& at(std::int64_t s, std::int64_t k) {
     return values[static_cast<std::size_t>(s * pattern.nonzeros() + k)];
   }
-  Csr<T> random_pattern(std::int64_t n) {
+  static Csr<T> random_pattern(std::int64_t n) {
+    std::mt19937_64 random{7};
     std::vector<Triplet<T>> entries;
     for (std::int64_t i = 0; i < n; ++i) {
       entries.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(i), T{1}});
@@ -51,6 +56,16 @@ struct SystemsOfOnePattern {
       for (int k = 0; k < 2; ++k) {
         entries.push_back({static_cast<std::int32_t>(i),
                            static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n)), T{1}});
+      }
+    }
+    return Csr<T>::from_triplets(n, n, entries);
+  }
+  /// The pattern of a band with two diagonals on either side of the main one.
+  static Csr<T> narrow_pattern(std::int64_t n) {
+    std::vector<Triplet<T>> entries;
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = std::max<std::int64_t>(i - 2, 0); j <= std::min(i + 2, n - 1); ++j) {
+        entries.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), T{1}});
       }
     }
     return Csr<T>::from_triplets(n, n, entries);
