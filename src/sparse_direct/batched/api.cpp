@@ -141,7 +141,7 @@ class PatternSystems {
     planned_ = true;
     for (std::int64_t s = 0; s < std::min(most_tried, values.columns()); ++s) {
       const Csr<T> A = matrix(values, s, Device());
-      const std::optional<PivotOrder> pivots = pivots_of(A, Ordering::automatic);
+      const std::optional<PivotOrder> pivots = pivots_of(A, {});
       if (!pivots) continue;
       std::optional<EliminationProgram> program = program_of(A, *pivots);
       if (!program) return;
@@ -161,8 +161,8 @@ class PatternSystems {
     std::vector<std::int32_t> rows, columns;
   };
   /// The pivots of sparse-lu; none where it does not factor A.
-  static std::optional<PivotOrder> pivots_of(const Csr<T>& A, Ordering ordering) {
-    Solver<T> solver = make_solver<T>(Device(), SparseLuOptions{.ordering = ordering});
+  static std::optional<PivotOrder> pivots_of(const Csr<T>& A, const SparseLuOptions& options) {
+    Solver<T> solver = make_solver<T>(Device(), options);
     if (!solver.setup(A).ready()) return std::nullopt;
     const MatrixFactors<T> factors = solver.factors();
     return PivotOrder{narrowed(factors.row_permutation), narrowed(factors.column_permutation)};
@@ -177,9 +177,11 @@ class PatternSystems {
     return plan_elimination(pattern_of(A), pivots.rows, pivots.columns, most_targets);
   }
   /// Replaces a program by one of nested dissection if that has fewer levels. METIS divides small parts, too,
-  /// which minimum degree would number from their ends.
+  /// which minimum degree would number from their ends. Left-looking, since that keeps more pivots on the
+  /// diagonal than fronts do, and these serve more systems.
   static void take_lower(const Csr<T>& A, EliminationProgram& program) {
-    const std::optional<PivotOrder> pivots = pivots_of(A, Ordering::metis);
+    const std::optional<PivotOrder> pivots =
+        pivots_of(A, {.ordering = Ordering::metis, .factorization = LuFactorization::left_looking});
     if (!pivots) return;
     std::optional<EliminationProgram> lower = program_of(A, *pivots);
     if (lower && lower->forward.levels() < program.forward.levels()) program = std::move(*lower);
