@@ -36,6 +36,17 @@ struct RowOfSystem {
   }
 };
 
+/// A step in those systems whose backward error is above a limit, or in all.
+template <class Step>
+struct WhereInaccurate {
+  Step step;
+  const PartialResidual* sums;  ///< of each system; null: all systems
+  double limit;
+  ECHELON_ANYWHERE void operator()(std::int64_t row, std::int64_t system) const {
+    if (sums == nullptr || !(sums[system].error <= limit)) step(row, system);
+  }
+};
+
 template <class B, class T>
 class DeviceBatchElimination final : public BatchElimination<T> {
  public:
@@ -59,14 +70,9 @@ class DeviceBatchElimination final : public BatchElimination<T> {
       over_rows(LoadRhs<Portable, T, width, 1>{batch, part.B.data() + column * part.B.leading(),
                                                part.B.stride(), count},
                 count);
-      for (int step = 0; step < 2; ++step) {  // x, and one step of refinement
-        by_levels(SolveLowerRow<Portable, T, width, 1>{batch}, program_.forward_rows(), forward_, count);
-        by_levels(SolveUpperRow<Portable, T, width, 1>{batch}, program_.backward_rows(), backward_, count);
-        over_rows(MeasureBatchRow<Portable, T, width, 1>{batch}, count);
-      }
-      backend_.for_each(count * chunks_, Combine{batch, count, partial_.data()});
-      backend_.for_each(
-          count, CombineChunks{partial_.data(), batch.n, chunks_, count, column == 0, measured_.data()});
+      correct(batch, count, nullptr);
+      correct(batch, count, sums_.data());  // one step of refinement
+      backend_.for_each(count, AddColumn{sums_.data(), batch.n, column == 0, measured_.data()});
       over_rows(StoreBatchRow<Portable, T, width, 1>{batch, part.X.data() + column * part.X.leading(),
                                                      part.X.stride(), count},
                 count);
@@ -81,7 +87,7 @@ class DeviceBatchElimination final : public BatchElimination<T> {
   }
   [[nodiscard]] std::size_t bytes_per_system() const override {
     return static_cast<std::size_t>(program_.elements()) * sizeof(T) +
-           static_cast<std::size_t>(chunks_) * sizeof(PartialResidual) + sizeof(SystemResidual);
+           static_cast<std::size_t>(chunks_ + 1) * sizeof(PartialResidual) + sizeof(SystemResidual);
   }
 
  private:
@@ -98,8 +104,24 @@ class DeviceBatchElimination final : public BatchElimination<T> {
     memory_ = Array<T>();
     memory_ = Array<T>(backend_.device(), groups * width * program_.elements());
     partial_ = Array<PartialResidual>(backend_.device(), groups * width * chunks_);
+    sums_ = Array<PartialResidual>(backend_.device(), groups * width);
     measured_ = Array<SystemResidual>(backend_.device(), groups * width);
     groups_ = groups;
+  }
+
+  /// Adds the solution for the residual to x, and measures; where `sums` are given, only in systems whose
+  /// backward error needs that.
+  void correct(const BatchArrays<T, width>& batch, std::int64_t count, const PartialResidual* sums) {
+    using kernels::Portable;
+    const auto guarded = [&]<class Step>(const Step& step) {
+      return WhereInaccurate<Step>{step, sums, refined_batch_error<T>};
+    };
+    by_levels(guarded(SolveLowerRow<Portable, T, width, 1>{batch}), program_.forward_rows(), forward_, count);
+    by_levels(guarded(SolveUpperRow<Portable, T, width, 1>{batch}), program_.backward_rows(), backward_,
+              count);
+    over_rows(guarded(MeasureBatchRow<Portable, T, width, 1>{batch}), count);
+    backend_.for_each(count * chunks_, Combine{batch, count, partial_.data()});
+    backend_.for_each(count, CombineChunks{partial_.data(), chunks_, count, sums_.data()});
   }
 
   /// A step for all rows, which do not depend on each other.
@@ -124,7 +146,8 @@ class DeviceBatchElimination final : public BatchElimination<T> {
   std::vector<std::int64_t> forward_, backward_;
   std::int64_t chunks_;
   Array<T> memory_;
-  Array<PartialResidual> partial_;
+  Array<PartialResidual> partial_;  // by chunks of rows, then by systems
+  Array<PartialResidual> sums_;     // of a right-hand side of each system
   Array<SystemResidual> measured_;
   std::int64_t groups_ = 0;
 };

@@ -293,14 +293,12 @@ struct CombineRows {
           larger_magnitude(before.relative_residual, ratio_of_norms(sums, n))};
 }
 
-/// Over the chunks of a system, and over the right-hand sides before this one.
+/// Over the chunks of a system.
 struct CombineChunks {
   const PartialResidual* partial;
-  std::int64_t n;
   std::int64_t chunks;
   std::int64_t systems;
-  bool first_column;
-  SystemResidual* results;
+  PartialResidual* results;
   ECHELON_ANYWHERE void operator()(std::int64_t system) const {
     PartialResidual sums;
     for (std::int64_t c = 0; c < chunks; ++c) {
@@ -309,7 +307,18 @@ struct CombineChunks {
               larger_magnitude(sums.b, part.b), sums.r_squares + part.r_squares,
               sums.b_squares + part.b_squares};
     }
-    results[system] = with_column(first_column ? SystemResidual{} : results[system], sums, n);
+    results[system] = sums;
+  }
+};
+
+/// Adds the figures of a right-hand side of each system to those before.
+struct AddColumn {
+  const PartialResidual* sums;
+  std::int64_t n;
+  bool first_column;
+  SystemResidual* results;
+  ECHELON_ANYWHERE void operator()(std::int64_t system) const {
+    results[system] = with_column(first_column ? SystemResidual{} : results[system], sums[system], n);
   }
 };
 
