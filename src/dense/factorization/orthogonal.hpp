@@ -5,9 +5,6 @@
 #include "dense/factorization/core_decomposition.hpp"
 #include "dense/factorization/thin_qr.hpp"
 #include "solver/direct/decomposed_rank.hpp"
-#ifdef __CUDACC__
-#include "dense/factorization/thin_qr.cuh"
-#endif
 
 #include <echelon/linalg/determinant.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -35,8 +32,8 @@ class OrthogonalDecomposition {
   /// 2/3 n^3 flops for m >= n, or more on a GPU, and up to 4/3 n^3 for the core; memory: m n + n^2 elements.
   [[nodiscard]] bool factor(const DecompositionTask<T>& task);
 
-  /// X = A^+ rhs for column-major views on the device: the columns have the least ||b - A x||, and of these the
-  /// least norm, or are basic. Waits.
+  /// X = A^+ rhs for column-major views on the device: the columns have the least ||b - A x||, and of these
+  /// the least norm, or are basic. Waits.
   void solve(Space& space, DenseView<const T> rhs, DenseView<T> X) const;
   /// D = (A^H A)^+ G for a tall A, or for any A of which the basic solution is computed. Waits.
   void solve_normal(Space& space, DenseView<const T> G, DenseView<T> D) const;

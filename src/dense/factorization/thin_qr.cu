@@ -2,7 +2,7 @@
 #include "backend/store.hpp"
 #include "dense/factorization/cusolver.cuh"
 #include "dense/factorization/packed_factors.hpp"
-#include "dense/factorization/thin_qr.cuh"
+#include "dense/factorization/thin_qr.hpp"
 #include "linalg/blas/device_lapack.cuh"
 #include "linalg/blas/gemm.hpp"
 #include "linalg/vector/column_exponents.hpp"
@@ -86,7 +86,7 @@ struct CopyShifted {
 
 /// Indices of pivots l_jj^2 of at most `share` times g_jj, or NaN.
 template <class T>
-struct SmallPivot {
+struct PivotAtRounding {
   const T* g;
   const T* l;
   std::int64_t n;
@@ -183,7 +183,7 @@ class CholeskyQr {
     lapack_.potrf(static_cast<int>(n_), lower_.data(), static_cast<int>(n_));
     if (backend_.read(lapack_.info()) != 0) return false;
     const double share = shift > 0 ? 0 : this->shift();
-    backend_.reduce(n_, SmallPivot<T>{grams_.data(), lower_.data(), n_, share},
+    backend_.reduce(n_, PivotAtRounding<T>{grams_.data(), lower_.data(), n_, share},
                     Store<FirstIndex>{first_.data()});
     return backend_.read(first_.data()).value == FirstIndex::none;
   }
