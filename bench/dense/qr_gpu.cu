@@ -11,7 +11,6 @@
 #include <echelon/methods/dense/qr.hpp>
 
 #include <complex>
-#include <type_traits>
 
 namespace ec = echelon;
 using namespace echelon::bench;
@@ -19,22 +18,6 @@ using namespace echelon::bench;
 namespace {
 
 using Complex = std::complex<double>;
-
-template <class T>
-constexpr const char* scalar_name = ec::is_complex<T> ? "complex double" : type_name<T>;
-
-/// Uniform numbers, whose real and imaginary parts are elements of a real matrix.
-template <class T>
-ec::Dense<T> uniform_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
-  if constexpr (ec::is_complex<T>) {
-    ec::Dense<T> a(ec::Device::cuda(), rows, columns);
-    ec::Cuda(a.device())
-        .for_each(2 * rows * columns, Uniform<double>{reinterpret_cast<double*>(a.data()), seed});
-    return a;
-  } else {
-    return uniform<T>(rows, columns, seed);
-  }
-}
 
 /// min ||b - A x|| by cuSOLVER's geqrf and ormqr, or unmqr, and cuBLAS's trsm.
 template <class T>
@@ -104,8 +87,8 @@ class Geqrf {
 
 template <class T>
 void measure(std::int64_t m, std::int64_t n) {
-  const ec::Dense<T> A = uniform_matrix<T>(m, n, 1);
-  const ec::Dense<T> b = uniform_matrix<T>(m, 1, 2);
+  const ec::Dense<T> A = uniform<T>(m, n, 1);
+  const ec::Dense<T> b = uniform<T>(m, 1, 2);
   const int runs = runs_for(n);
   const auto nothing = [] {};
 
@@ -131,9 +114,9 @@ void measure(std::int64_t m, std::int64_t n) {
       runs, [&] { restore(A, copy); }, [&] { geqrf.factor(copy); });
   const double their_solve = seconds(
       runs, [&] { restore(b, rhs); }, [&] { geqrf.solve(copy, rhs); });
-  std::printf("| %s | %lld x %lld | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f | %.2f |\n",
-              scalar_name<T>, static_cast<long long>(m), static_cast<long long>(n), 1e3 * factor, 1e3 * solve,
-              1e3 * set_up, 1e3 * whole_solve, 1e3 * their_factor, 1e3 * their_solve,
+  std::printf("| %s | %lld x %lld | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f | %.2f |\n", type_name<T>,
+              static_cast<long long>(m), static_cast<long long>(n), 1e3 * factor, 1e3 * solve, 1e3 * set_up,
+              1e3 * whole_solve, 1e3 * their_factor, 1e3 * their_solve,
               (their_factor + their_solve) / (factor + solve),
               (their_factor + their_solve) / (set_up + whole_solve));
   std::fflush(stdout);
