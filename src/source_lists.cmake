@@ -5,10 +5,12 @@
 # Name ThisTarget (backend/target.hpp): compiled for each target.
 set(sources_of_targets
   certification/inverse_operations.cpp
+  dense/factorization/orthogonal.cpp
   dense/gauss_jordan/inverse.cpp
   dense/gauss_jordan/reduce.cpp
   dense/gauss_jordan/solver.cpp
   dense/lu/factors.cpp
+  dense/lu/qr_method.cpp
   dense/lu/solver.cpp
   domain_decomposition/bddc/solver.cpp
   domain_decomposition/schur/blocks.cpp
@@ -48,6 +50,7 @@ set(sources_of_targets
   relaxation/gauss_seidel/solvers.cpp
   relaxation/gauss_seidel/sweeper.cpp
   relaxation/jacobi.cpp
+  solver/answer/column_products.cpp
   solver/answer/null_space_projection.cpp
   sparse_direct/banded/operations.cpp
   sparse_direct/banded/solver.cpp
@@ -60,6 +63,9 @@ set(sources_of_targets
 # Those of them that are not compiled for OpenCL.
 set(sources_without_opencl
   certification/inverse_operations.cpp
+  dense/factorization/orthogonal.cpp
+  dense/lu/qr_method.cpp
+  solver/answer/column_products.cpp
   sparse_direct/batched/operations.cpp
 )
 
@@ -88,6 +94,7 @@ set(sources_that_dispatch
   multigrid/api.cpp
   multigrid/hierarchy.cpp
   relaxation/gauss_seidel/api.cpp
+  solver/answer/least_squares.cpp
   solver/answer/solver.cpp
   solver/selection/solve.cpp
   sparse_direct/banded/api.cpp

@@ -41,7 +41,9 @@ inline Sizes parse_sizes(int argc, char** argv) {
 }
 
 template <class T>
-constexpr const char* type_name = sizeof(T) == 8 ? "double" : "float";
+constexpr const char* type_name = is_complex<T>    ? "complex double"
+                                  : sizeof(T) == 8 ? "double"
+                                                   : "float";
 
 /// Fills with numbers, uniform in [-1, 1), from a hash of the index: every run gets equal matrices.
 template <class T>
@@ -56,10 +58,13 @@ struct Uniform {
   }
 };
 
+/// A matrix of uniform numbers; those of a complex one are the real and imaginary parts.
 template <class T>
 Dense<T> uniform(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
   Dense<T> a(Device::cuda(), rows, columns);
-  Cuda(a.device()).for_each(rows * columns, Uniform<T>{a.data(), seed});
+  const std::int64_t parts = is_complex<T> ? 2 : 1;
+  Cuda(a.device())
+      .for_each(parts * rows * columns, Uniform<Real<T>>{reinterpret_cast<Real<T>*>(a.data()), seed});
   return a;
 }
 
@@ -144,7 +149,7 @@ class Lu {
   }
 
  private:
-  static constexpr cudaDataType type = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
+  static constexpr cudaDataType type = is_complex<T> ? CUDA_C_64F : sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
   std::int64_t n_;
   Owned<cusolverDnHandle_t, cusolverDnDestroy> handle_;
   Owned<cusolverDnParams_t, cusolverDnDestroyParams> parameters_;

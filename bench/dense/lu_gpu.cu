@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast are the LU factorisation of a dense matrix on a GPU and a solve with it, compared with cuSOLVER?
-//   bench_lu_gpu [--from N] [--up-to N] [--panels]
+//   bench_lu_gpu [--from N] [--up-to N] [--panels | --complex]
 // Uniform random matrices, one right-hand side, without the scaling, condition estimate and refinement of the
-// method `lu`. --panels: the factorisation alone, with panels of several widths.
+// method `lu`. --panels: the factorisation alone, with panels of several widths. --complex: the method `lu`
+// for complex matrices, without these, compared with zgetrf and zgetrs.
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/workspace.cuh"
 #include "dense_gpu.cuh"
 
+#include <echelon/methods/dense/lu.hpp>
+
 #include <algorithm>
+#include <complex>
 #include <cstddef>
 #include <iterator>
 
@@ -45,6 +49,34 @@ void measure(const Sizes& sizes) {
     std::printf("| %lld | %.3f | %.3f | %.3f | %.3f | %.2f |\n", static_cast<long long>(n), 1e3 * factor,
                 1e3 * solve, 1e3 * their_factor, 1e3 * their_solve,
                 (their_factor + their_solve) / (factor + solve));
+    std::fflush(stdout);
+  }
+}
+
+/// Milliseconds of the method lu for complex matrices, checks of its arguments and the residual included.
+void measure_complex(const Sizes& sizes) {
+  using Complex = std::complex<double>;
+  std::printf(
+      "\n### complex double\n\n| n | set-up ms | solve ms | zgetrf ms | zgetrs ms | ratio |\n"
+      "|---|---|---|---|---|---|\n");
+  for (std::int64_t n = sizes.smallest; n <= sizes.largest; n *= 2) {
+    const ec::Dense<Complex> a = uniform<Complex>(n, n, 1);
+    const ec::Dense<Complex> b = uniform<Complex>(n, 1, 2);
+    ec::Dense<Complex> x = b;
+    ec::Lu<Complex> lu(a.device(), {.equilibrate = false, .refine = 0});
+    const double set_up = seconds(
+        runs_for(n), [] {}, [&] { insist(lu.setup(a).ready(), "set-up"); });
+    const double solve = seconds(
+        runs_for(n), [] {}, [&] { insist(lu.solve(b, x, {.measure_error = false}).solved(), "solve"); });
+    Lu<Complex> getrf(n);
+    ec::Dense<Complex> copy = a;
+    const double their_factor = seconds(
+        runs_for(n), [&] { restore(a, copy); }, [&] { getrf.factor(copy); });
+    const double their_solve = seconds(
+        runs_for(n), [&] { restore(b, x); }, [&] { getrf.substitute(copy, x); });
+    std::printf("| %lld | %.3f | %.3f | %.3f | %.3f | %.2f |\n", static_cast<long long>(n), 1e3 * set_up,
+                1e3 * solve, 1e3 * their_factor, 1e3 * their_solve,
+                (their_factor + their_solve) / (set_up + solve));
     std::fflush(stdout);
   }
 }
@@ -110,10 +142,15 @@ void measure_panels(const Sizes& sizes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Arguments arguments(argc, argv, "[--from N] [--up-to N] [--panels]");
+  Arguments arguments(argc, argv, "[--from N] [--up-to N] [--panels | --complex]");
   const bool panels = arguments.flag("--panels");
+  const bool complex = arguments.flag("--complex");
   const Sizes sizes = parse_sizes(arguments);
   std::printf("%s\n", hardware(ec::Device::cuda()).c_str());
+  if (complex) {
+    measure_complex(sizes);
+    return 0;
+  }
   if (panels) {
     measure_panels<double>(sizes);
     measure_panels<float>(sizes);

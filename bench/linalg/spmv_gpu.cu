@@ -3,9 +3,9 @@
 // bytes.
 //   bench_spmv_gpu [SIDE] [MATRIX.mtx[.gz] ...]
 // prints a table in Markdown for the 7-point Laplacian on SIDE^3 points (default: 256) and for the matrices
-// given, in double and in float. Times are medians of 15 measurements, each the mean over as many products as
-// take a millisecond. cuSPARSE has 32-bit row offsets, 4 bytes per row less, and is preprocessed; the faster
-// of its two CSR algorithms is listed.
+// given, in double, in float, and with real numbers as complex ones in double. Times are medians of 15
+// measurements, each the mean over as many products as take a millisecond. cuSPARSE has 32-bit row offsets, 4
+// bytes per row less, and is preprocessed; the faster of its two CSR algorithms is listed.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "linalg/spmv/multiply.hpp"
@@ -17,15 +17,19 @@
 
 #include <cuda_runtime.h>
 
+#include <complex>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace ec = echelon;
 
 namespace {
+
+using Complex = std::complex<double>;
 
 /// cuSPARSE's product with a matrix, preprocessed.
 template <class T>
@@ -64,7 +68,9 @@ class CusparseProduct {
   }
 
  private:
-  static constexpr cudaDataType type = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
+  static constexpr cudaDataType type = ec::is_complex<T> ? CUDA_C_64F
+                                       : sizeof(T) == 8  ? CUDA_R_64F
+                                                         : CUDA_R_32F;
   cusparseSpMVAlg_t algorithm_;
   T one_ = 1;
   T zero_ = 0;
@@ -76,13 +82,26 @@ class CusparseProduct {
   cusparseDnVecDescr_t y_ = nullptr;
 };
 
+template <class T>
+const char* type_name() {
+  return ec::is_complex<T> ? "complex double" : sizeof(T) == 8 ? "double" : "float";
+}
+
+/// The same numbers, as complex ones.
+ec::Csr<Complex> to_complex(const ec::Csr<double>& A) {
+  const auto values = A.values().span();
+  const std::vector<Complex> complex(values.begin(), values.end());
+  return {A.rows(), A.columns(), A.row_offsets(), A.column_indices(),
+          ec::Array<Complex>(A.device(), std::span<const Complex>(complex))};
+}
+
 /// A row of the table.
 template <class T>
 void compare(const std::string& name, const ec::Csr<T>& host, double bandwidth) {
   const ec::Device gpu = ec::Device::cuda();
   const ec::Csr<T> A = host.to(gpu);
   std::vector<T> x_host(static_cast<std::size_t>(A.columns()));
-  for (std::size_t i = 0; i < x_host.size(); ++i) x_host[i] = static_cast<T>(1 + i % 17) / T{17};
+  for (std::size_t i = 0; i < x_host.size(); ++i) x_host[i] = T{static_cast<ec::Real<T>>(1 + i % 17) / 17};
   const ec::Dense<T> x = ec::Dense<T>(std::span<const T>(x_host)).to(gpu);
   ec::Dense<T> y(gpu, A.rows(), 1);
   ec::Cuda backend(gpu);
@@ -95,9 +114,8 @@ void compare(const std::string& name, const ec::Csr<T>& host, double bandwidth) 
   }
   const double bytes = ec::bench::product_bytes(host);
   std::printf("| %s | %s | %.2f M | %.1f | %.1f | %.1f | %.2f | %.0f | %.0f %% |\n", name.c_str(),
-              sizeof(T) == 8 ? "double" : "float", static_cast<double>(A.nonzeros()) / 1e6,
-              1e6 * bytes / bandwidth, 1e6 * ours, 1e6 * theirs, theirs / ours, bytes / ours / 1e9,
-              100 * bytes / ours / bandwidth);
+              type_name<T>(), static_cast<double>(A.nonzeros()) / 1e6, 1e6 * bytes / bandwidth, 1e6 * ours,
+              1e6 * theirs, theirs / ours, bytes / ours / 1e9, 100 * bytes / ours / bandwidth);
   std::fflush(stdout);
 }
 
@@ -118,11 +136,15 @@ int main(int argc, char** argv) {
       "| matrix | type | nonzeros | floor us | echelon us | cuSPARSE us | cuSPARSE / echelon | "
       "GB/s | of copy |\n|---|---|---|---|---|---|---|---|---|\n");
   const std::string poisson = "Poisson 7-point " + std::to_string(side) + "^3";
-  compare(poisson, ec::bench::poisson_3d<double>(side), bandwidth);
+  const ec::Csr<double> laplacian = ec::bench::poisson_3d<double>(side);
+  compare(poisson, laplacian, bandwidth);
+  compare(poisson, to_complex(laplacian), bandwidth);
   compare(poisson, ec::bench::poisson_3d<float>(side), bandwidth);
   for (const std::string& path : files) {
     const std::string name = std::filesystem::path(path).filename().string();
-    compare(name, ec::read_matrix_market<double>(path), bandwidth);
+    const ec::Csr<double> A = ec::read_matrix_market<double>(path);
+    compare(name, A, bandwidth);
+    compare(name, to_complex(A), bandwidth);
     compare(name, ec::read_matrix_market<float>(path), bandwidth);
   }
 }

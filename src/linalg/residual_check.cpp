@@ -10,6 +10,7 @@
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_products.hpp"
 #include "linalg/tile_loop.hpp"
+#include "linalg/vector/column_reduction.hpp"
 #include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
 #include "matrix/stencil/stencil_sums.hpp"
@@ -236,6 +237,33 @@ struct DoubledResidualOfTile {
       for (int i = 0; i < count; ++i) sums[i].add_product(-static_cast<Dot<T>>(column[i * row_step]), factor);
     }
     for (int i = 0; i < count; ++i) r[row + i] = static_cast<T>(sums[i].value_or_error(columns));
+  }
+};
+
+/// A product of an element of a row, numbered row by row, with the element of x in its column.
+template <class T>
+struct DoubledProduct {
+  const T* a;  ///< element j of row i is a[i * step + j]
+  std::int64_t columns, step;
+  const T* x;
+  ECHELON_ANYWHERE DoubledSumOf<T> operator()(std::int64_t k) const {
+    const std::int64_t j = k % columns;
+    DoubledSumOf<T> product{};
+    product.add_product(-static_cast<Dot<T>>(a[k / columns * step + j]), static_cast<Dot<T>>(x[j]));
+    return product;
+  }
+};
+/// r_i = b_i plus the sum of the products of row i.
+template <class T>
+struct PutDoubledResidual {
+  const DoubledSumOf<T>* sums;
+  std::int64_t columns;
+  const T* b;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    DoubledSumOf<T> sum = sums[i];
+    sum.add(static_cast<Dot<T>>(b[i]));
+    r[i] = static_cast<T>(sum.value_or_error(columns));
   }
 };
 
@@ -545,10 +573,21 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     constexpr int height = B::on_host ? 32 : 1;
     const DenseView<const T>& a = A.dense();
     const bool by_column = a.layout() == Layout::column_major;
+    if constexpr (!B::on_host) {
+      if (!by_column && a.columns() > a.rows()) return form_accurate_residual_of_rows(a, b, x, r);
+    }
     for_each_tile(backend_, (a.rows() + height - 1) / height,
                   with_fma(DoubledResidualOfTile<height, T>{a.data(), a.rows(), a.columns(),
                                                             by_column ? 1 : a.leading(),
                                                             by_column ? a.leading() : 1, b, x, r}));
+  }
+
+  /// Residuals of long contiguous rows, each summed by several threads.
+  void form_accurate_residual_of_rows(const DenseView<const T>& a, const T* b, const T* x, T* r) {
+    Array<DoubledSumOf<T>> sums(a.device(), a.rows());
+    ColumnReduction<B, DoubledSumOf<T>>(backend_, a.columns(), a.rows())
+        .run(DoubledProduct<T>{a.data(), a.columns(), a.leading(), x}, sums.data());
+    backend_.for_each(a.rows(), PutDoubledResidual<T>{sums.data(), a.columns(), b, r});
   }
 
   template <class U>

@@ -74,6 +74,12 @@ CusolverFunctions load_cusolver(const char* library) {
   loaded.find(functions.DnDormqr_bufferSize, "cusolverDnDormqr_bufferSize");
   loaded.find(functions.DnSormqr, "cusolverDnSormqr");
   loaded.find(functions.DnDormqr, "cusolverDnDormqr");
+  loaded.find(functions.DnSorgqr_bufferSize, "cusolverDnSorgqr_bufferSize");
+  loaded.find(functions.DnDorgqr_bufferSize, "cusolverDnDorgqr_bufferSize");
+  loaded.find(functions.DnZungqr_bufferSize, "cusolverDnZungqr_bufferSize");
+  loaded.find(functions.DnSorgqr, "cusolverDnSorgqr");
+  loaded.find(functions.DnDorgqr, "cusolverDnDorgqr");
+  loaded.find(functions.DnZungqr, "cusolverDnZungqr");
   return functions;
 }
 

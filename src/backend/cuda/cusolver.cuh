@@ -38,6 +38,12 @@ struct CusolverFunctions {
   decltype(&cusolverDnDormqr_bufferSize) DnDormqr_bufferSize = nullptr;
   decltype(&cusolverDnSormqr) DnSormqr = nullptr;
   decltype(&cusolverDnDormqr) DnDormqr = nullptr;
+  decltype(&cusolverDnSorgqr_bufferSize) DnSorgqr_bufferSize = nullptr;
+  decltype(&cusolverDnDorgqr_bufferSize) DnDorgqr_bufferSize = nullptr;
+  decltype(&cusolverDnZungqr_bufferSize) DnZungqr_bufferSize = nullptr;
+  decltype(&cusolverDnSorgqr) DnSorgqr = nullptr;
+  decltype(&cusolverDnDorgqr) DnDorgqr = nullptr;
+  decltype(&cusolverDnZungqr) DnZungqr = nullptr;
 };
 
 /// Finds all functions in a library, "libcusolver.so.12" say. Throws CudaError that names the library, the

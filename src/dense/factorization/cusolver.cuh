@@ -101,20 +101,42 @@ class Cusolver {
                               X.data(), X.leading(), info_.data()));
   }
 
-  /// Factors A = Q R in place of the n-by-n matrix a, Q as reflections with factors tau. Waits.
+  /// Factors A = Q R in place of the m-by-n matrix a, Q as reflections with factors tau. Waits.
   template <class T>
-  void factor_qr(Cuda& backend, std::int64_t n, T* a, T* tau) {
+  void factor_qr(Cuda& backend, std::int64_t m, std::int64_t n, T* a, T* tau) {
     const CurrentDevice current(backend.device().id());
     std::size_t device_bytes = 0;
     std::size_t host_bytes = 0;
-    check(cusolver().DnXgeqrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
+    check(cusolver().DnXgeqrf_bufferSize(handle_.get(), parameters_.get(), m, n, cuda_type<T>, a, m,
                                          cuda_type<T>, tau, cuda_type<T>, &device_bytes, &host_bytes));
     Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
     std::vector<unsigned char> on_host(host_bytes);
-    check(cusolver().DnXgeqrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, cuda_type<T>, tau,
+    check(cusolver().DnXgeqrf(handle_.get(), parameters_.get(), m, n, cuda_type<T>, a, m, cuda_type<T>, tau,
                               cuda_type<T>, on_device.data(), device_bytes, on_host.data(), host_bytes,
                               info_.data()));
     status(backend);
+  }
+
+  /// Replaces the reflections that factor_qr left in the m-by-n matrix a by the first n columns of Q. Waits.
+  template <class T>
+  void form_q(Cuda& backend, int m, int n, T* a, const T* tau) {
+    const CurrentDevice current(backend.device().id());
+    int elements = 0;
+    const auto run = [&](auto size, auto form, auto* matrix, const auto* factors) {
+      check(size(handle_.get(), m, n, n, matrix, m, factors, &elements));
+      Array<T> workspace(backend.device(), elements);
+      using Pointer = decltype(matrix);
+      check(form(handle_.get(), m, n, n, matrix, m, factors, reinterpret_cast<Pointer>(workspace.data()),
+                 elements, info_.data()));
+      status(backend);
+    };
+    if constexpr (is_complex<T>) {
+      run(cusolver().DnZungqr_bufferSize, cusolver().DnZungqr, to_library(a), to_library(tau));
+    } else if constexpr (std::is_same_v<T, double>) {
+      run(cusolver().DnDorgqr_bufferSize, cusolver().DnDorgqr, a, tau);
+    } else {
+      run(cusolver().DnSorgqr_bufferSize, cusolver().DnSorgqr, a, tau);
+    }
   }
 
   /// Elements of workspace that multiply_by_q needs for one column.

@@ -127,7 +127,7 @@ class CusolverFactorization {
     const std::int64_t n = factors_.rows();
     lu::restore_scaled(context, factors_);
     tau_ = Array<T>(device_, n);
-    cusolver_->factor_qr(context.backend, n, factors_.data(), tau_.data());
+    cusolver_->factor_qr(context.backend, n, n, factors_.data(), tau_.data());
     if (const std::int64_t zero = lu::first_zero_on_diagonal(context.backend, factors_); zero >= 0)
       return zero_pivot(zero);
     Outcome outcome;

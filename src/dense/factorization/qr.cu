@@ -7,7 +7,7 @@ namespace echelon::lu {
 template <class T>
 bool factor_qr(Cuda& backend, DenseView<T> A, T* tau, const SetupControl& control) {
   if (control.stops_at(0)) return false;
-  Cusolver(backend.device()).factor_qr(backend, A.rows(), A.data(), tau);
+  Cusolver(backend.device()).factor_qr(backend, A.rows(), A.rows(), A.data(), tau);
   return true;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dense QR factorisation as a Solver: of a square matrix, or with column pivoting of any other.
-#include "backend/host/host.hpp"
 #include "dense/factorization/orthogonal.hpp"
 #include "dense/factorization/packed_factors.hpp"
 #include "dense/factorization/qr.hpp"
@@ -48,9 +47,9 @@ class QrFactorization {
     substitute_qr<T>(backend, operation == direct::Operation::transpose, factors_.view(), tau_.data(), X);
   }
 
-  [[nodiscard]] DeterminantProduct determinant(B& /*backend*/) const {
+  [[nodiscard]] DeterminantProduct determinant(B& backend) const {
     DeterminantProduct product;
-    multiply_by_diagonal(product, factors_);
+    for (const double pivot : diagonal_on_host(backend, factors_)) product.multiply(pivot);
     multiply_by_reflections(product, tau_.to_vector());
     return product;
   }
@@ -64,8 +63,8 @@ class QrFactorization {
   ScaledNorms norms_;
 };
 
-template <class T>
-using DenseDecompositionMethod = DecompositionMethod<T, OrthogonalDecomposition<T>, QrOptions>;
+template <class B, class T>
+using DenseDecompositionMethod = DecompositionMethod<B, T, OrthogonalDecomposition<B, T>, QrOptions>;
 
 /// Solves with a square A by its QR factors, and with any other by a complete orthogonal decomposition.
 template <class B, class T>
@@ -119,7 +118,7 @@ class QrMethod final : public DirectMethod<B, T, QrFactorization<B, T>> {
   [[nodiscard]] bool decomposes() const { return decomposed_.has_value(); }
 
   QrOptions options_;
-  std::optional<DenseDecompositionMethod<T>> decomposed_;  // of an A that is not square
+  std::optional<DenseDecompositionMethod<B, T>> decomposed_;  // of an A that is not square
 };
 
 }  // namespace lu
@@ -130,16 +129,16 @@ struct MethodWith<QrOptions> {
   using Type = lu::QrMethod<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
                                                                                       const QrOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
                                                                                        const QrOptions&);
 
 #define ECHELON_INSTANTIATE(T)                                                                         \
   template <>                                                                                          \
-  std::unique_ptr<SolverImplementation<T>> make_implementation<HostTarget>(const Device& device,       \
+  std::unique_ptr<SolverImplementation<T>> make_implementation<ThisTarget>(const Device& device,       \
                                                                            const QrOptions& options) { \
-    return std::make_unique<lu::DenseDecompositionMethod<T>>(device, options);                         \
+    return std::make_unique<lu::DenseDecompositionMethod<ThisTarget::Backend, T>>(device, options);    \
   }
 ECHELON_FOR_EACH_COMPLEX(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/answer/least_squares.hpp"
 
+#include "backend/dispatch.hpp"
 #include "linalg/blas/decompositions.hpp"
 #include "linalg/vector/column_exponents.hpp"
 #include "matrix/host_copy.hpp"
+#include "solver/answer/column_products.hpp"
 #include "support/hypotenuse.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/scalar.hpp"
@@ -22,26 +24,40 @@ namespace echelon {
 
 namespace {
 
-/// Calls f(i, j, a_ij) for the elements of an A on the host.
-template <class T, class F>
-void for_each_element(const MatrixRef<T>& A, const F& f) {
-  if (A.is_sparse()) {
-    const Csr<T>& csr = *A.csr();
-    for (std::int64_t i = 0; i < csr.rows(); ++i) {
-      for (std::int64_t k = csr.row_offsets()[i]; k < csr.row_offsets()[i + 1]; ++k)
-        f(i, csr.column_indices()[k], static_cast<Dot<T>>(csr.values()[k]));
+/// ColumnProducts of a sparse A on the host.
+template <class T>
+ColumnProducts<T> products_of_columns(const Csr<T>& A, const std::vector<T>& r) {
+  const auto n = static_cast<std::size_t>(A.columns());
+  ColumnProducts<T> sums{std::vector<double>(n, 0), std::vector<double>(n, 0), std::vector<Dot<T>>(n, 0)};
+  const auto for_each_element = [&](const auto& f) {
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k)
+        f(static_cast<std::size_t>(i), static_cast<std::size_t>(A.column_indices()[k]),
+          static_cast<Dot<T>>(A.values()[k]));
     }
-    return;
-  }
-  const DenseView<const T>& dense = A.dense();
-  for (std::int64_t j = 0; j < dense.columns(); ++j) {
-    for (std::int64_t i = 0; i < dense.rows(); ++i) f(i, j, static_cast<Dot<T>>(dense(i, j)));
-  }
+  };
+  for_each_element(
+      [&](std::size_t, std::size_t j, Dot<T> a) { sums.size[j] = std::max(sums.size[j], magnitude(a)); });
+  for_each_element([&](std::size_t i, std::size_t j, Dot<T> a) {
+    if (sums.size[j] == 0) return;
+    sums.square[j] += squared_magnitude(a / sums.size[j]);
+    sums.product[j] += conj(a / sums.size[j]) * static_cast<Dot<T>>(r[i]);
+  });
+  return sums;
 }
 
-}  // namespace
-
-namespace {
+/// ColumnProducts of a matrix: of a dense one where it is, if that is the host or an NVIDIA GPU.
+template <class T>
+ColumnProducts<T> products_of_columns(const MatrixRef<T>& A, const Array<T>& r) {
+  if (!A.is_sparse() && A.device().kind() == DeviceKind::cuda) {
+    constexpr Targets targets = has_cuda(targets_of<T>) ? Targets::both : Targets::host;
+    return on_target<targets>(
+        A.device(), [&]<class Target>() { return column_products<Target, T>(A.dense(), r.data()); });
+  }
+  const HostCopy<T> copy(A);
+  if (A.is_sparse()) return products_of_columns(*copy.matrix().csr(), r.to_vector());
+  return column_products<HostTarget, T>(copy.matrix().dense(), r.to(Device()).data());
+}
 
 /// The normal residual of an operator, whose columns are not known.
 template <class T>
@@ -71,24 +87,9 @@ template <class T>
 NormalResidual normal_residual(const MatrixRef<T>& A, const Array<T>& r, const std::vector<T>& x,
                                double damping, double matrix_norm) {
   if (A.is_operator()) return of_operator(*A.linear_operator(), r, x, damping, matrix_norm);
-  const HostCopy<T> host(A);
-  const std::vector<T> residual = r.to_vector();
-  const auto n = static_cast<std::size_t>(A.columns());
-  std::vector<double> size(n, 0);  // max |a|, so that no square overflows or vanishes
-  std::vector<double> square(n, 0);
-  std::vector<Dot<T>> product(n, 0);
-  for_each_element(host.matrix(), [&](std::int64_t, std::int64_t j, Dot<T> a) {
-    double& largest = size[static_cast<std::size_t>(j)];
-    largest = std::max(largest, magnitude(a));
-  });
-  for_each_element(host.matrix(), [&](std::int64_t i, std::int64_t column, Dot<T> a) {
-    const auto j = static_cast<std::size_t>(column);
-    if (size[j] == 0) return;
-    square[j] += squared_magnitude(a / size[j]);
-    product[j] += conj(a / size[j]) * static_cast<Dot<T>>(residual[static_cast<std::size_t>(i)]);
-  });
+  const auto [size, square, product] = products_of_columns(A, r);
   NormalResidual found{0, 0, 0};
-  for (std::size_t j = 0; j < n; ++j) {
+  for (std::size_t j = 0; j < size.size(); ++j) {
     if (size[j] == 0) continue;
     const double length = std::sqrt(square[j]);
     const Dot<T> penalty = damping / size[j] * damping * static_cast<Dot<T>>(x[j]);

@@ -44,9 +44,9 @@ struct NormalResidual {
   double matrix_norm = 0;  ///< ||A||_F
 };
 
-/// Computes the normal residual with sums in double on the host; columns of zeros are left out of `largest`.
-/// Of an operator, which has to have a transposed product to be known at all, `matrix_norm` is that given,
-/// and `largest` is norm2 / matrix_norm. Cost: two passes over A.
+/// Computes the normal residual with sums in double, those of a dense A on its device; columns of zeros are
+/// left out of `largest`. Of an operator, which has to have a transposed product to be known at all,
+/// `matrix_norm` is that given, and `largest` is norm2 / matrix_norm. Cost: two passes over A.
 template <class T>
 [[nodiscard]] NormalResidual normal_residual(const MatrixRef<T>& A, const Array<T>& r,
                                              const std::vector<T>& x, double damping, double matrix_norm);

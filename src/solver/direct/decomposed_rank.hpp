@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace echelon {
 
@@ -34,5 +35,8 @@ struct DecomposedRank {
   double largest_rejected = 0;   ///< the same; 0: none
   bool doubtful = false;         ///< no clear gap between accepted and rejected pivots, or the tolerance
 };
+
+/// Warning about a doubtful rank.
+[[nodiscard]] std::string doubt(const DecomposedRank& rank);
 
 }  // namespace echelon

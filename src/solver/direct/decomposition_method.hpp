@@ -2,6 +2,7 @@
 /// Least squares and solutions of least norm by an orthogonal decomposition, as a SolverImplementation.
 #pragma once
 
+#include "backend/target.hpp"
 #include "linalg/residual_check.hpp"
 #include "linalg/vector/rounding_sample.hpp"
 #include "matrix/views/transposed_matrix.hpp"
@@ -11,12 +12,10 @@
 #include "solver/implementation.hpp"
 #include "support/machine_epsilon.hpp"
 #include "support/scalar.hpp"
-#include "support/text.hpp"
 
+#include <echelon/array.hpp>
 #include <echelon/error.hpp>
 #include <echelon/methods/dense/qr.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,11 +28,18 @@
 
 namespace echelon {
 
-/// Solves by an orthogonal decomposition of A, on the host: in the sense of least squares, with the rank.
-/// `Decomposition` has
+template <class T>
+struct NegateElement {
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = -x[i]; }
+};
+
+/// Solves by an orthogonal decomposition of A, in the sense of least squares, with the rank. `Decomposition`
+/// has
 ///   factor(task)              decomposes A; false if a stop was requested;
-///   Space                     type of the scratch memory of solves, with bytes();
-///   solve(space, B, X)        X = A^+ B: the columns have the least ||b - A x||, and of these the least
+///   make_space(device)        the scratch memory of solves, with bytes();
+///   solve(space, B, X)        X = A^+ B, which waits: the columns have the least ||b - A x||, and of these
+///   the least
 ///                             norm, or are basic;
 ///   solve_normal(space, G, D) D = (A^H A)^+ G, unless wide();
 ///   wide()                    whether A^H is decomposed;
@@ -43,22 +49,27 @@ namespace echelon {
 ///   predict_cost(A)           as that of SolverImplementation;
 ///   column_spread()           as that of SolverImplementation;
 ///   statistics()              of the report, in addition to those of the rank.
-template <class T, class Decomposition, class MethodOptions>
+template <class B, class T, class Decomposition, class MethodOptions>
 class DecompositionMethod final : public SolverImplementation<T> {
   /// Vectors of the refinement of a right-hand side.
   struct RefinementVectors : Workspace {
     RefinementVectors(const Device& device, std::int64_t m, std::int64_t n)
-        : check(make_residual_check<HostTarget, T>(device)),
-          zero(std::vector<T>(static_cast<std::size_t>(n), T{0})),
+        : check(make_residual_check<ThisTarget, T>(device)),
+          backend(device),
+          zero(device, n),
           r(device, m, 1),
           g(device, n, 1),
           d(device, n, 1),
-          candidate(device, n, 1) {}
+          candidate(device, n, 1),
+          space(Decomposition::make_space(device)) {
+      backend.fill(n, T{0}, zero.data());
+    }
     [[nodiscard]] std::size_t bytes() const override { return r.bytes() + 4 * g.bytes() + space.bytes(); }
     std::unique_ptr<ResidualCheck<T>> check;
-    std::vector<T> zero;
+    B backend;
+    Array<T> zero;
     Dense<T> r, g, d, candidate;  // b - A x, A^H r, the correction, x + d
-    typename Decomposition::Space space;
+    decltype(Decomposition::make_space(Device())) space;
   };
 
  public:
@@ -94,14 +105,7 @@ class DecompositionMethod final : public SolverImplementation<T> {
     Outcome outcome;
     outcome.rank = found.rank;
     outcome.reciprocal_condition = decomposition_.reciprocal_condition();
-    if (found.doubtful) {
-      outcome.warnings.push_back(
-          fmt::format("the rank {} of A is doubtful: of the pivots relative to the largest, the smallest "
-                      "accepted is {} and "
-                      "the largest rejected {}, with the tolerance {}",
-                      found.rank, short_number(found.smallest_accepted), short_number(found.largest_rejected),
-                      short_number(found.tolerance)));
-    }
+    if (found.doubtful) outcome.warnings.push_back(doubt(found));
     outcome.statistics = {{"tolerance", found.tolerance},
                           {"smallest_accepted_pivot", found.smallest_accepted},
                           {"largest_rejected_pivot", found.largest_rejected}};
@@ -160,20 +164,20 @@ class DecompositionMethod final : public SolverImplementation<T> {
     own.check->accurate_residual(A_, b, x, own.r.data());
     if (decomposition_.wide() || is_nonsingular())
       return decomposition_.solve(own.space, own.r.view(), own.d.view());
-    // A^H r is the conjugate of A^T conj(r).
-    conjugate(own.r);
+    // -A^H r is the conjugate of 0 - A^T conj(r).
+    conjugate(own, own.r);
     own.check->accurate_residual(transpose_.matrix(), own.zero.data(), own.r.data(), own.g.data());
-    conjugate(own.r);
-    for (std::int64_t j = 0; j < own.g.rows(); ++j) own.g[j] = -conj(own.g[j]);
+    conjugate(own, own.r);
+    conjugate(own, own.g);
+    own.backend.for_each(own.g.rows(), NegateElement<T>{own.g.data()});
     decomposition_.solve_normal(own.space, own.g.view(), own.d.view());
   }
-  static void conjugate(Dense<T>& y) {
-    if constexpr (is_complex<T>)
-      std::transform(y.data(), y.data() + y.rows(), y.data(), [](T value) { return std::conj(value); });
+  static void conjugate(RefinementVectors& own, Dense<T>& y) {
+    if constexpr (is_complex<T>) own.check->conjugate(y.rows(), y.data());
   }
   /// The change of x by rounding errors of the residual in own.r, relative to x: corrections do not show it.
   double rounding_error(RefinementVectors& own, const T* x) const {
-    sample_rounding(own.r.rows(), own.r.data());
+    own.backend.for_each(own.r.rows(), SampleRounding<T>{own.r.data()});
     decomposition_.solve(own.space, own.r.view(), own.d.view());
     const double change = own.check->vector(own.d.rows(), own.d.data()).norm_inf;
     return change > 0 ? change / own.check->vector(A_.columns(), x).norm_inf : 0;
@@ -205,7 +209,7 @@ class DecompositionMethod final : public SolverImplementation<T> {
     const std::int64_t n = A_.columns();
     if (A_.rows() == 0 || n == 0 || (options_.refine == 0 && !measures)) return;
     if (is_correctable()) {
-      NormalCorrections corrections(own.d.data(), n, 0.5, options_.refine + (measures ? 1 : 0),
+      NormalCorrections corrections(*own.check, own.d.data(), n, 0.5, options_.refine + (measures ? 1 : 0),
                                     [&](const T* y) { compute_correction(own, b, y); });
       correct(options_.refine, DenseView<T>(x, n, 1, n, this->device()), own.candidate.view(), corrections);
       job.statistics.push_back({"refinement_steps", corrections.steps()});

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "linalg/residual_check.hpp"
 #include "solver/direct/refinement.hpp"
 #include "support/machine_epsilon.hpp"
-#include "support/scalar.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
-/// Policy of refine() for one x of least residual, on the host: takes corrections d while each is at most
-/// `share` of the one before. The correction that is left over measures the error of x; the one after
-/// `most_computed` is not computed. `compute(x)` computes the next d, in memory of the caller.
+/// Policy of refine() for one x of least residual: takes corrections d while each is at most `share` of the
+/// one before. The correction that is left over measures the error of x; the one after `most_computed` is not
+/// computed. `compute(x)` computes the next d, in memory of the caller. Vectors are on the device of `check`.
 template <class T, class Compute>
 class NormalCorrections {
  public:
   /// d has n elements.
-  NormalCorrections(const T* d, std::int64_t n, double share, std::int64_t most_computed, Compute compute)
-      : d_(d), n_(n), share_(share), most_computed_(most_computed), compute_(std::move(compute)) {}
+  NormalCorrections(ResidualCheck<T>& check, const T* d, std::int64_t n, double share,
+                    std::int64_t most_computed, Compute compute)
+      : check_(check),
+        d_(d),
+        n_(n),
+        share_(share),
+        most_computed_(most_computed),
+        compute_(std::move(compute)) {}
 
   void begin(const RefinementViews<T>& views) { size_ = measure(views.solution.data()); }
   [[nodiscard]] std::span<const std::int64_t> columns() const {
@@ -30,7 +35,7 @@ class NormalCorrections {
                                                   : std::span<const std::int64_t>();
   }
   void assess(std::span<const std::int64_t> /*columns*/, const RefinementViews<T>& views) {
-    std::copy(views.candidate.data(), views.candidate.data() + n_, views.solution.data());
+    check_.copy(n_, views.candidate.data(), views.solution.data());
     ++steps_;
     shrinks_ = steps_ < most_computed_;
     if (!shrinks_) return;
@@ -39,8 +44,8 @@ class NormalCorrections {
   }
   /// The correction of refine(): y = x + d.
   void add(const RefinementViews<T>& views) const {
-    std::transform(d_, d_ + n_, views.solution.data(), views.candidate.data(),
-                   [](T d, T x) { return x + d; });
+    check_.copy(n_, views.solution.data(), views.candidate.data());
+    check_.add(n_, d_, views.candidate.data());
   }
 
   /// ||d|| / ||x|| of the last d, in the maximum norm.
@@ -50,15 +55,13 @@ class NormalCorrections {
  private:
   [[nodiscard]] double measure(const T* x) {
     compute_(x);
-    double change = 0;
-    double length = 0;
-    for (std::int64_t j = 0; j < n_; ++j) {
-      change = std::max(change, magnitude(d_[j]));
-      length = std::max(length, magnitude(x[j]));
-    }
-    return change > 0 ? change / length : 0;
+    const T* const both[] = {d_, x};
+    const std::vector<VectorFacts> facts = check_.vectors(n_, both);
+    const double change = facts[0].norm_inf;
+    return change > 0 ? change / facts[1].norm_inf : 0;
   }
 
+  ResidualCheck<T>& check_;
   const T* d_;
   std::int64_t n_;
   double share_;

@@ -20,7 +20,7 @@ constexpr double first_for_sparse_seconds = 0.0005;
 constexpr double before_iteration_seconds = 60;
 constexpr double at_last_seconds = 1200;
 
-/// An orthogonal decomposition on the host.
+/// An orthogonal decomposition of a dense matrix, or of a sparse one on the host.
 struct DensePlan {
   Device device;
   double seconds = 0;
@@ -35,7 +35,8 @@ double real_flops(const MethodSelection& selection) {
 DensePlan plan_dense(const MethodSelection& selection) {
   const Structure& structure = selection.structure;
   DensePlan plan;
-  plan.device = selection.device.on_host() ? selection.device : Device();
+  const bool on_gpu = !selection.sparse && selection.device.kind() == DeviceKind::cuda;
+  plan.device = selection.device.on_host() || on_gpu ? selection.device : Device();
   plan.seconds = real_flops(selection) * orthogonal_flops(structure.rows, structure.columns) /
                  dense_flops_per_second(plan.device);
   const double elements = static_cast<double>(structure.rows) * static_cast<double>(structure.columns);
@@ -64,7 +65,8 @@ std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) 
   const std::string shape = fmt::format("A is {} by {}: {}", structure.rows, structure.columns,
                                         tall ? "least squares" : "the solution of least norm");
   const DensePlan dense = plan_dense(selection);
-  const std::string where = selection.device.on_host() ? "" : ", on the host, which has the decomposition";
+  const bool moves = dense.device.on_host() && !selection.device.on_host();
+  const std::string where = moves ? ", on the host, which has the decomposition" : "";
   const Candidate direct{
       "qr", dense.device, {}, shape + ", by a decomposition that determines the rank" + where, dense.seconds};
   const Candidate iterative{

@@ -264,7 +264,7 @@ class AugmentedSystem final : public SolverImplementation<T> {
 
   /// The change of x by rounding errors of the residual in own.r, which corrections do not show.
   double rounding_error(Vectors& own, const T* x) const {
-    sample_rounding(A_.rows(), own.r.data());
+    Host(this->device()).for_each(A_.rows(), SampleRounding<T>{own.r.data()});
     compute_correction(own, x, false);
     const double size = own.check->vector(A_.columns(), own.d.data()).norm_inf;
     const double change = size > 0 ? size / own.check->vector(A_.columns(), x).norm_inf : 0;
@@ -282,7 +282,7 @@ class AugmentedSystem final : public SolverImplementation<T> {
     std::copy(own.d.begin(), own.d.end(), x);
     if ((S_.wide && options_.damping > 0) || (options_.refine == 0 && !job.control->measure_error)) return;
     const std::int64_t steps = shift_ > 0 ? most_corrections : options_.refine;
-    NormalCorrections corrections(own.d.data(), n, shift_ > 0 ? 0.9 : 0.5,
+    NormalCorrections corrections(*own.check, own.d.data(), n, shift_ > 0 ? 0.9 : 0.5,
                                   steps + (job.control->measure_error ? 1 : 0), [&](const T* y) {
                                     own.check->accurate_residual(A_, b, y, own.r.data());
                                     compute_correction(own, y, true);

@@ -36,6 +36,7 @@ template <class T>
 class SparseDecomposition {
  public:
   using Space = QrSpace<T>;
+  [[nodiscard]] static Space make_space(const Device& /*device*/) { return {}; }
   /// Decomposes A, with a tolerance of max(m, n) epsilon by default, relative to the largest norm of a column
   /// of S. The analysis of an equal pattern is used again. False if a stop was requested.
   [[nodiscard]] bool factor(const DecompositionTask<T>& task);

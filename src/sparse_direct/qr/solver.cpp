@@ -15,7 +15,7 @@ namespace echelon {
 template <>
 struct MethodWith<SparseQrOptions> {
   template <class B, class T>
-  using Type = DecompositionMethod<T, sparse_direct::SparseDecomposition<T>, SparseQrOptions>;
+  using Type = DecompositionMethod<B, T, sparse_direct::SparseDecomposition<T>, SparseQrOptions>;
 };
 
 #define ECHELON_INSTANTIATE(T)                                                                     \

@@ -24,8 +24,9 @@ constexpr std::array<EnumWord<QrSolution>, 2> words_of(QrSolution) {
 
 struct ECHELON_API QrOptions {
   static constexpr std::string_view name = "qr";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   static constexpr bool takes_complex = true;
+  static constexpr bool takes_complex_on_cuda = true;
   /// Scale rows and columns first where their sizes differ by more than a factor of ten.
   bool equilibrate = true;
   /// Largest number of steps of iterative refinement, 0 to 10.
