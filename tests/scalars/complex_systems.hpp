@@ -3,6 +3,8 @@
 /// compared.
 #pragma once
 
+#include "support/dense/shape.hpp"
+
 #include <echelon/echelon.hpp>
 
 #include <gtest/gtest.h>
@@ -245,9 +247,6 @@ template <class T>
 constexpr double epsilon = static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
 
 /// Shapes and ranks of matrices to eliminate: empty ones, single rows and columns, and deficient ones.
-struct Shape {
-  std::int64_t m, n, rank;
-};
 inline const std::vector<Shape> shapes_of_ranks = {
     {0, 3, 0},    {3, 0, 0},    {1, 1, 1},    {1, 1, 0},    {1, 7, 1},       {7, 1, 1},      {5, 4, 0},
     {31, 33, 31}, {33, 31, 31}, {40, 60, 17}, {60, 40, 17}, {150, 150, 150}, {150, 140, 90}, {300, 280, 280}};

@@ -4,12 +4,24 @@
 /// compute capability 9.0; older targets compile this header as long as they do not call it.
 #pragma once
 
+#include "backend/cuda/check.cuh"
+
+#include <echelon/device.hpp>
+
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace echelon::cluster {
+
+/// Whether the GPU has clusters.
+inline bool available(const Device& device) {
+  constexpr int capability_with_clusters = 9;
+  int capability = 0;
+  check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device.id()));
+  return capability >= capability_with_clusters;
+}
 
 /// This block's rank in its cluster.
 __device__ inline unsigned rank() {

@@ -2,6 +2,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "backend/cuda/shared_memory.cuh"
+#include "dense/batched/leaf_elimination.cuh"
 #include "dense/batched/panel_factors.cuh"
 #include "dense/batched/panel_kernels.cuh"
 
@@ -17,8 +18,10 @@ using batch_kernels::apply_threads;
 using batch_kernels::BatchColumns;
 using batch_kernels::inverted_order;
 using batch_kernels::leaf_threads;
+using batch_kernels::most_leaf_blocks;
 using batch_kernels::most_leaf_columns;
 using batch_kernels::most_panel_columns;
+using batch_kernels::norm_threads;
 using batch_kernels::PanelExchanges;
 using batch_kernels::PanelFactors;
 using batch_kernels::PanelTile;
@@ -41,6 +44,35 @@ cublasStatus_t multiply_strided(cublasHandle_t handle, int m, int n, int k, cons
                                    stride_b, beta, c, ldc, stride_c, count);
 }
 
+/// How a leaf is eliminated: its columns, and the blocks of threads for each matrix.
+template <class T>
+struct LeafPlan {
+  void (*kernel)(PanelFactors<T>, int, int, int, double, const double*);
+  int columns;
+  unsigned blocks, threads;
+};
+
+/// Plan with a thread for each row where clusters of blocks have enough threads, else with more rows and
+/// fewer columns for each thread. At most 8192 rows.
+template <class T>
+LeafPlan<T> plan_leaf(int rows, bool has_clusters) {
+  LeafPlan<T> plan{batch_kernels::eliminate_leaves<T, 1>, most_leaf_columns, 1, 0};
+  int rows_per_thread = 1;
+  const auto threads = [&] { return (rows - 1) / (static_cast<int>(plan.blocks) * rows_per_thread) + 1; };
+  while (has_clusters && threads() > leaf_threads && plan.blocks < most_leaf_blocks) plan.blocks *= 2;
+  const auto take_if_needed = [&](int more_rows, auto kernel) {
+    if (threads() <= leaf_threads) return;
+    rows_per_thread = more_rows;
+    plan.kernel = kernel;
+    plan.columns = most_leaf_columns / more_rows;
+  };
+  take_if_needed(2, batch_kernels::eliminate_leaves<T, 2>);
+  take_if_needed(4, batch_kernels::eliminate_leaves<T, 4>);
+  take_if_needed(8, batch_kernels::eliminate_leaves<T, 8>);
+  plan.threads = static_cast<unsigned>((threads() + warp_size - 1) / warp_size * warp_size);
+  return plan;
+}
+
 /// Factorisation of, and solves with, a part of a batch of at most most_matrices matrices.
 template <class T>
 class PanelBatch {
@@ -56,14 +88,15 @@ class PanelBatch {
                                : const_cast<std::int32_t*>(factors.pivots.data()) + first * factors.A.rows(),
                  .outcomes = const_cast<BatchOutcome*>(factors.outcomes.data()) + first},
         count_(static_cast<unsigned>(count)),
+        has_clusters_(cluster::available(backend.device())),
         exchanges_(backend.device(), factors_.pivots == nullptr ? 0 : count),
         inverses_(backend.device(), count * most_panel_columns * inverted_order) {}
 
   void factor(double tolerance) {
     Array<double> norms(backend_.device(), count_);
     backend_.fill(count_, 0.0, norms.data());
-    const dim3 blocks((static_cast<unsigned>(factors_.n) + leaf_threads - 1) / leaf_threads, count_);
-    batch_kernels::find_norms<<<blocks, leaf_threads, 0, stream()>>>(
+    const dim3 blocks((static_cast<unsigned>(factors_.n) + norm_threads - 1) / norm_threads, count_);
+    batch_kernels::find_norms<<<blocks, norm_threads, 0, stream()>>>(
         factors_, reinterpret_cast<unsigned long long*>(norms.data()));
     check(cudaGetLastError());
     for (int begin = 0; begin < factors_.n; begin += most_panel_columns) {
@@ -100,31 +133,27 @@ class PanelBatch {
     return {static_cast<unsigned>((columns + applied_columns - 1) / applied_columns), count_};
   }
 
-  /// Columns of a leaf whose rows fit into shared memory.
-  [[nodiscard]] int leaf_columns(int rows) const {
-    constexpr std::size_t bytes = std::size_t{200} * 1024;
-    int columns = most_leaf_columns;
-    while (columns > 1 &&
-           static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * sizeof(T) > bytes)
-      columns /= 2;
-    return columns;
-  }
-
   void factor_panel(int begin, int width, double tolerance, const double* norms) {
-    allow_shared_memory(batch_kernels::factor_leaves<T>);
     const int end = begin + width;
     for (int first = begin; first < end;) {
-      const int rows = factors_.n - first;
-      const int columns = std::min(leaf_columns(rows), end - first);
-      const std::size_t bytes =
-          static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * sizeof(T);
-      batch_kernels::factor_leaves<<<count_, leaf_threads, bytes, stream()>>>(factors_, first, columns,
-                                                                              tolerance, norms);
-      check(cudaGetLastError());
+      const LeafPlan<T> plan = plan_leaf<T>(factors_.n - first, has_clusters_);
+      const int columns = std::min(plan.columns, end - first);
+      eliminate_leaf(plan, first, columns, tolerance, norms);
       apply(first, columns, of_matrices(first + columns, end));
       exchange_and_solve(first, columns, of_matrices(begin, first), false);
       first += columns;
     }
+  }
+
+  void eliminate_leaf(const LeafPlan<T>& plan, int begin, int width, double tolerance, const double* norms) {
+    if (plan.blocks == 1) {
+      plan.kernel<<<count_, plan.threads, 0, stream()>>>(factors_, begin, width, 1, tolerance, norms);
+      check(cudaGetLastError());
+      return;
+    }
+    const cluster::Launch launch(plan.blocks, count_ * plan.blocks, plan.threads, 0, stream(), false);
+    check(cudaLaunchKernelEx(launch.config(), plan.kernel, factors_, begin, width,
+                             static_cast<int>(plan.blocks), tolerance, norms));
   }
 
   /// Applies a panel to columns: exchanges, the solution with its diagonal block, and its product.
@@ -173,6 +202,7 @@ class PanelBatch {
   Cuda& backend_;
   PanelFactors<T> factors_;
   unsigned count_;
+  bool has_clusters_;
   Array<PanelExchanges> exchanges_;
   Array<T> inverses_;  // of diagonal blocks of a panel
 };

@@ -16,12 +16,11 @@ namespace echelon::batch_kernels {
 
 /// Most columns of a panel.
 inline constexpr int most_panel_columns = 128;
-/// Columns that are eliminated one after the other.
-inline constexpr int most_leaf_columns = 16;
-inline constexpr int leaf_threads = 512;
+/// Rows of a block of find_norms.
+inline constexpr int norm_threads = 512;
 inline constexpr int apply_threads = 256;
 /// Columns of a matrix for one block of apply_panels and solve_upper_panels.
-inline constexpr int applied_columns = 64;
+inline constexpr int applied_columns = 32;
 /// Order of the diagonal blocks of a panel that are inverted.
 inline constexpr int inverted_order = 16;
 
@@ -58,11 +57,11 @@ struct PanelExchanges {
 };
 
 /// Takes the largest sum of magnitudes of a row into norms[matrix], zero before, and stores the outcome
-/// `direct`. blockIdx.x: leaf_threads rows; blockIdx.y: the matrix.
+/// `direct`. blockIdx.x: norm_threads rows; blockIdx.y: the matrix.
 template <class T>
 __global__ void find_norms(PanelFactors<T> factors, unsigned long long* norms) {
   const T* const a = factors.matrix(blockIdx.y);
-  const int i = static_cast<int>(blockIdx.x * leaf_threads + threadIdx.x);
+  const int i = static_cast<int>(blockIdx.x * norm_threads + threadIdx.x);
   double sum = 0;
   for (int j = 0; j < factors.n && i < factors.n; ++j)
     sum += fabs(static_cast<double>(a[i + j * factors.leading]));
@@ -73,95 +72,6 @@ __global__ void find_norms(PanelFactors<T> factors, unsigned long long* norms) {
   if (i == 0) factors.outcomes[blockIdx.y] = {};
 }
 
-/// The element of the largest magnitude of a column, and the first row that has it; NaN is the largest.
-template <class T>
-struct ColumnPivot {
-  T magnitude;
-  int row;
-  __device__ void take_larger(T other, int other_row) {
-    const bool larger = other > magnitude || other != other;
-    if ((larger && magnitude == magnitude) || (other == magnitude && other_row < row)) {
-      magnitude = other;
-      row = other_row;
-    }
-  }
-};
-
-/// The pivot of all threads' candidates; all threads of the block call it.
-template <class T>
-__device__ ColumnPivot<T> block_pivot(ColumnPivot<T> own) {
-  __shared__ ColumnPivot<T> candidates[leaf_threads / warp_size];
-  const auto reduce = [&](int width) {
-    for (int delta = width / 2; delta > 0; delta /= 2) {
-      const T magnitude = __shfl_xor_sync(full_warp, own.magnitude, delta);
-      const int row = __shfl_xor_sync(full_warp, own.row, delta);
-      own.take_larger(magnitude, row);
-    }
-  };
-  reduce(warp_size);
-  if (lane_id() == 0) candidates[threadIdx.x / warp_size] = own;
-  __syncthreads();
-  constexpr int warps = leaf_threads / warp_size;
-  own = candidates[lane_id() % warps];
-  reduce(warps);
-  return own;
-}
-
-/// Eliminates columns [begin, begin + width) in the rows from `begin` on. Dynamic shared memory for
-/// (n - begin) * width elements.
-template <class T>
-__global__ void __launch_bounds__(leaf_threads)
-    factor_leaves(PanelFactors<T> factors, int begin, int width, double tolerance, const double* norms) {
-  extern __shared__ __align__(16) unsigned char storage[];
-  T* const S = reinterpret_cast<T*>(storage);
-  const std::int64_t matrix = blockIdx.x;
-  if (factors.failed(matrix)) return;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int rows = factors.n - begin;
-  T* const a = factors.matrix(matrix) + begin + begin * factors.leading;
-  std::int32_t* const pivots = factors.pivots + matrix * factors.n + begin;
-  const double limit = tolerance * norms[matrix];
-  ColumnPivot<T> own{-1, INT_MAX};
-  for (int c = 0; c < width; ++c) {
-    for (int i = thread; i < rows; i += leaf_threads) {
-      const T element = a[i + c * factors.leading];
-      S[i + c * rows] = element;
-      if (c == 0) own.take_larger(fabs(element), i);
-    }
-  }
-  for (int c = 0; c < width; ++c) {
-    const ColumnPivot<T> pivot = block_pivot(own);
-    const bool finite = isfinite(static_cast<double>(pivot.magnitude)) && isfinite(T{1} / pivot.magnitude);
-    if (!(finite && static_cast<double>(pivot.magnitude) > limit)) {
-      const bool too_small = static_cast<double>(pivot.magnitude) <= limit;
-      if (thread == 0)
-        factors.outcomes[matrix] = {too_small ? Status::singular : Status::not_a_number, begin + c};
-      return;
-    }
-    if (thread == 0) pivots[c] = begin + pivot.row;
-    if (thread < width && pivot.row != c) {
-      T& here = S[c + thread * rows];
-      T& there = S[pivot.row + thread * rows];
-      const T element = here;
-      here = there;
-      there = element;
-    }
-    __syncthreads();
-    const T reciprocal = T{1} / S[c + c * rows];
-    own = {-1, INT_MAX};
-    for (int i = thread; i < rows; i += leaf_threads) {
-      if (i <= c) continue;
-      const T l = S[i + c * rows] * reciprocal;
-      S[i + c * rows] = l;
-      for (int j = c + 1; j < width; ++j) S[i + j * rows] -= l * S[c + j * rows];
-      if (c + 1 < width) own.take_larger(fabs(S[i + (c + 1) * rows]), i);
-    }
-  }
-  for (int c = 0; c < width; ++c) {
-    for (int i = thread; i < rows; i += leaf_threads) a[i + c * factors.leading] = S[i + c * rows];
-  }
-}
-
 /// Composes the exchanges of columns [begin, begin + width); one warp for each matrix.
 template <class T>
 __global__ void find_panel_exchanges(PanelFactors<T> factors, int begin, int width,
@@ -169,7 +79,7 @@ __global__ void find_panel_exchanges(PanelFactors<T> factors, int begin, int wid
   const std::int64_t matrix = blockIdx.x;
   if (factors.failed(matrix)) return;
   const std::int32_t* const pivots = factors.pivots + matrix * factors.n + begin;
-  PanelExchanges& result = exchanges[matrix];
+  __shared__ PanelExchanges result;
   const int lane = lane_id();
   for (int k = lane; k < width; k += warp_size) result.origin[k] = begin + k;
   int far = 0;
@@ -201,7 +111,13 @@ __global__ void find_panel_exchanges(PanelFactors<T> factors, int begin, int wid
     }
     __syncwarp();
   }
-  if (lane == 0) result.far_count = far;
+  PanelExchanges& stored = exchanges[matrix];
+  if (lane == 0) stored.far_count = far;
+  for (int k = lane; k < width; k += warp_size) stored.origin[k] = result.origin[k];
+  for (int s = lane; s < far; s += warp_size) {
+    stored.far_row[s] = result.far_row[s];
+    stored.far_origin[s] = result.far_origin[s];
+  }
 }
 
 /// Inverts the diagonal blocks of order inverted_order of a panel's lower or upper triangle, the last one
@@ -358,17 +274,18 @@ class PanelTile {
   };
   static_assert(order * order == apply_threads);
 
-  /// Multiplies `order` rows of the tile by the inverse: four rows of a column a thread.
+  /// Multiplies `order` rows of the tile by the inverse: `together` rows of a column a thread.
   __device__ void multiply_by_inverse(T* B) {
-    static_assert(order / 4 * applied_columns == apply_threads);
+    constexpr int together = order * applied_columns / apply_threads;
+    static_assert(together % 2 == 0);
     const int c = static_cast<int>(threadIdx.x) % applied_columns;
-    const int i = static_cast<int>(threadIdx.x) / applied_columns * 4;
-    T sums[4] = {};
+    const int i = static_cast<int>(threadIdx.x) / applied_columns * together;
+    T sums[together] = {};
 #pragma unroll
     for (int k = 0; k < order; ++k) {
       const T x = B[k * stride + c];
 #pragma unroll
-      for (int r = 0; r < 4; r += 2) {
+      for (int r = 0; r < together; r += 2) {
         const Pair<T> element = pair(inverse_ + k * order + i + r);
         sums[r] += element.at[0] * x;
         sums[r + 1] += element.at[1] * x;
@@ -376,7 +293,7 @@ class PanelTile {
     }
     __syncthreads();
 #pragma unroll
-    for (int r = 0; r < 4; ++r) B[(i + r) * stride + c] = sums[r];
+    for (int r = 0; r < together; ++r) B[(i + r) * stride + c] = sums[r];
     __syncthreads();
   }
   /// Subtracts the slab times `order` rows Y of the tile from rows [begin, end): four rows of two pairs of

@@ -107,7 +107,6 @@ template <class T, class Job>
 LeafPlan<T, Job> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t max_width,
                              const PanelTuning& tuning) {
   const CurrentDevice current(backend.device().id());
-  constexpr int capability_with_clusters = 9;
   const auto attribute = [&](cudaDeviceAttr which) {
     int value = 0;
     check(cudaDeviceGetAttribute(&value, which, backend.device().id()));
@@ -115,7 +114,7 @@ LeafPlan<T, Job> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t m
   };
   constexpr std::int64_t max_rows =
       std::int64_t{panel_kernels::max_blocks} * panel_kernels::threads * panel_kernels::max_rows_per_thread;
-  if (attribute(cudaDevAttrComputeCapabilityMajor) < capability_with_clusters || m > max_rows) return {};
+  if (!cluster::available(backend.device()) || m > max_rows) return {};
   const int max_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   constexpr int wide = 256;  // two leaves of this width take less time than one twice as wide
   const auto width = static_cast<int>(

@@ -157,13 +157,6 @@ void launch_in_clusters(const StreamContext& context, DenseView<const T> G, cons
   check(cudaLaunchKernelEx(launch.config(), kernel, X, G.data(), G.leading(), pivots));
 }
 
-bool has_clusters(const Device& device) {
-  constexpr int capability_with_clusters = 9;
-  int capability = 0;
-  check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device.id()));
-  return capability >= capability_with_clusters;
-}
-
 /// Whether apply_in_clusters is faster than cuBLAS: for small products. The blocks of cuBLAS need no
 /// multiprocessors that are free at the same time, which large multiplications on another stream delay.
 template <class T>
@@ -173,7 +166,7 @@ bool suits_clusters(const PivotRows& pivots, const ColumnsExcept<T>& X) {
   constexpr std::int64_t max_multiplications = std::int64_t{1} << 26;
   return pivots.columns != nullptr && pivots.width <= max_width_in_clusters && X.count() <= max_columns &&
          X.A.rows() <= max_rows && X.A.rows() * pivots.width * X.count() <= max_multiplications &&
-         has_clusters(X.A.device());
+         cluster::available(X.A.device());
 }
 
 template <class T>

@@ -98,6 +98,12 @@ class GpuQr : public GpuTest {
       const double reached = normal_residual_of(A, b, expected);
       EXPECT_LE(normal_residual_of(A, b, found), std::max(100 * epsilon, 10 * reached));
     }
+    if (solution == "basic") {  // rounding errors decide which of equal columns it uses
+      const auto used =
+          std::count_if(found.begin(), found.end(), [](const T& value) { return value != T{0}; });
+      EXPECT_LE(used, setup.rank.value_or(A.columns()));
+      return;
+    }
     double largest = 0;
     double difference = 0;
     for (std::size_t j = 0; j < found.size(); ++j) {

@@ -4,6 +4,7 @@
 
 #include "solver/implementation.hpp"
 #include "support/dense/gauss_jordan.hpp"
+#include "support/dense/shape.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/rref.hpp>
@@ -22,10 +23,6 @@
 namespace echelon::test {
 
 constexpr double passing = 30;  // LAPACK's threshold
-
-struct Shape {
-  std::int64_t m, n, rank;
-};
 
 inline std::string words(const Shape& s) {
   return std::to_string(s.m) + " by " + std::to_string(s.n) + ", rank " + std::to_string(s.rank);

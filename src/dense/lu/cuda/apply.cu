@@ -283,13 +283,6 @@ void launch_in_clusters(const StreamContext& context, const FactoredColumns<T>& 
                            factored.origins, width));
 }
 
-bool has_clusters(const Device& device) {
-  constexpr int capability_with_clusters = 9;
-  int capability = 0;
-  check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device.id()));
-  return capability >= capability_with_clusters;
-}
-
 int max_shared_bytes(const Device& device) {
   int bytes = 0;
   check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.id()));
@@ -301,7 +294,7 @@ template <class T>
 bool has_few_columns(const FactoredColumns<T>& factored, const ColumnsExcept<T>& X) {
   constexpr std::int64_t max_columns = 512;
   return factored.L.columns() <= max_width_in_clusters && X.count() <= max_columns &&
-         has_clusters(X.A.device());
+         cluster::available(X.A.device());
 }
 
 /// True if apply_in_clusters also multiplies faster than cuBLAS. The blocks of cuBLAS do not have to start at
