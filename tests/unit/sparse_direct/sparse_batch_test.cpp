@@ -166,7 +166,9 @@ TEST(EliminationProgram, Arrow_FillsInOnlyInTheBadOrder) {
   EXPECT_EQ(bad->entries(), 16);
   EXPECT_EQ(bad->forward.offsets.size(), 5U);
   EXPECT_EQ(good->entries(), 10);
-  EXPECT_EQ(good->forward.offsets.size(), 3U);  // three rows, then the last
+  EXPECT_EQ(good->forward.offsets.size(), 3U);                           // three rows, then the last
+  EXPECT_EQ(bad->followers, (std::vector<std::int32_t>{1, 2, 3, -1}));   // the factors are full
+  EXPECT_EQ(good->followers, (std::vector<std::int32_t>{3, 3, 3, -1}));  // each row has the last column alone
 }
 
 }  // namespace

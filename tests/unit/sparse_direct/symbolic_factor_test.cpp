@@ -200,6 +200,36 @@ TEST(SymbolicFactor, PathOfAMillionRows) {
   }
 }
 
+/// Supernodes on the longest path to a root.
+std::int64_t levels_of(const SymbolicFactor& factor) {
+  std::vector<std::int64_t> levels(factor.parent.size(), 1);
+  for (std::size_t s = 0; s < levels.size(); ++s) {
+    const std::int32_t parent = factor.parent[s];
+    if (parent >= 0) levels[parent] = std::max(levels[parent], levels[s] + 1);
+  }
+  return levels.empty() ? 0 : *std::max_element(levels.begin(), levels.end());
+}
+
+/// A GPU eliminates the levels of a tree one after the other: parts of a narrow graph are divided further
+/// for it than minimum degree, which numbers them from their ends, needs them to be.
+TEST(SymbolicFactor, NarrowGraphs_HaveLowTreesOnGpus) {
+  std::vector<Triplet<double>> entries;
+  constexpr std::int32_t n = 20'000;
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = std::max(i - 2, 0); j <= std::min(i + 2, n - 1); ++j)
+      entries.push_back({i, j, 1.0});
+  }
+  const Csr<double> band = Csr<double>::from_triplets(n, n, entries);
+  const auto levels = [&](Ordering ordering, bool for_gpu) {
+    return levels_of(
+        analyze_symmetric(pattern_of(band), {.ordering = {.ordering = ordering, .for_gpu = for_gpu}}));
+  };
+  const std::int64_t on_gpu = levels(Ordering::dissection, true);
+  EXPECT_LE(on_gpu, 30);
+  EXPECT_LE(on_gpu, levels(Ordering::dissection, false) / 2);
+  EXPECT_EQ(levels(Ordering::automatic, true), on_gpu);
+}
+
 TEST(SymbolicFactor, StarOfAMillionRows) {
   constexpr std::int32_t n = 1'000'000;
   const PatternStorage star = star_pattern(n, 3);
