@@ -41,8 +41,10 @@ struct FactorAttempt {
 /// The outcome that names a pivot that is not positive.
 [[nodiscard]] Outcome not_definite(std::int64_t column);
 
-/// Sparse Cholesky factor; keeps a reference to G, which must stay in place.
-[[nodiscard]] FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel);
+/// Sparse Cholesky factor; keeps a reference to G, which must stay in place. The analysis of `last`, if that
+/// is such a factor of a matrix with the pattern of G, is used again.
+[[nodiscard]] FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel,
+                                          std::unique_ptr<LocalFactor> last = nullptr);
 
 /// Settings of crout-iterative.
 struct CroutSettings {
