@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +27,8 @@ namespace {
 /// Sparse Cholesky by the library's method, which keeps the analysis of a pattern.
 class SparseFactor final : public LocalFactor {
  public:
-  [[nodiscard]] Outcome factor(const Csr<double>& G, const CancellationToken& cancel) {
+  [[nodiscard]] std::optional<Outcome> refactor(const Csr<double>& G,
+                                                const CancellationToken& cancel) override {
     rows_ = G.rows();
     SolverImplementation<double>& method = SolverAccess<double>::implementation(solver_);
     method.set_control(cancel);
@@ -201,12 +204,13 @@ Outcome not_definite(std::int64_t column) {
 
 FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel,
                             std::unique_ptr<LocalFactor> last) {
-  const bool is_sparse = dynamic_cast<SparseFactor*>(last.get()) != nullptr;
-  std::unique_ptr<SparseFactor> factor(is_sparse ? static_cast<SparseFactor*>(last.release())
-                                                 : new SparseFactor());
-  Outcome outcome = factor->factor(G, cancel);
-  if (!outcome.ok()) return {nullptr, std::move(outcome)};
-  return {std::move(factor), {}};
+  std::optional<Outcome> outcome = last ? last->refactor(G, cancel) : std::nullopt;
+  if (!outcome) {
+    last = std::make_unique<SparseFactor>();
+    outcome = last->refactor(G, cancel);
+  }
+  if (!outcome->ok()) return {nullptr, *std::move(outcome)};
+  return {std::move(last), {}};
 }
 
 FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, const CroutSettings& crout,

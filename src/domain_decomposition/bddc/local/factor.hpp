@@ -29,6 +29,12 @@ class LocalFactor {
   virtual void solve(Workspace* workspace, const double* r, double* x) const = 0;
   /// X = G^-1 R, column-major.
   virtual void solve_columns(Workspace* workspace, DenseView<const double> R, DenseView<double> X) const;
+  /// Factors another G, which must stay in place, with the analysis of the last one if the patterns are
+  /// equal; empty if this kind of factor keeps no analysis.
+  [[nodiscard]] virtual std::optional<Outcome> refactor(const Csr<double>& /*G*/,
+                                                        const CancellationToken& /*cancel*/) {
+    return std::nullopt;
+  }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
 
