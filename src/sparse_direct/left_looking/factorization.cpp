@@ -66,6 +66,11 @@ class LeftLooking {
     f_.row_order = order_.rows;
     f_.column_order.resize(static_cast<std::size_t>(n));
     f_.pivot = Array<T>(Device::serial(), n);
+    if (f_.values.size() > 0) {
+      for (SparseVectors<T>* vectors : {&f_.lower, &f_.upper, &f_.coupling})
+        *vectors = {};  // they borrow them
+    }
+    f_.values = Array<T>();
     f_.schedule.reset();
     f_.exchanges = 0;
     f_.largest_given = f_.largest_element = f_.flops = 0;

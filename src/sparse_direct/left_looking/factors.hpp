@@ -83,29 +83,28 @@ struct LeftLookingFactors {
   }
   /// Whether later blocks have entries in row k.
   [[nodiscard]] bool is_coupled(std::int32_t k) const { return coupling.begin[k] < coupling.begin[k + 1]; }
-  /// Moves the values of complete factors into `values`, and releases unused memory. Throws OutOfMemory.
+  /// Completes the factors: releases unused memory, and finds the reciprocals of the pivots.
   void complete() {
+    for (SparseVectors<T>* vectors : {&lower, &upper, &coupling}) vectors->shrink();
+    reciprocal.resize(row_order.size());
+    for (std::size_t k = 0; k < reciprocal.size(); ++k) reciprocal[k] = T{1} / pivot[k];
+  }
+  /// Moves the values of complete factors into one array. Throws OutOfMemory.
+  void join_values() {
     Array<T> all(Device::serial(), entries());
     T* next = all.data();
-    const auto move = [&next](Array<T>& from, std::int64_t count) {
+    const auto move = [&next](Array<T>& from) {
+      const std::int64_t count = from.size();
       std::copy_n(from.data(), count, next);
       from = Array<T>::borrow(Device::serial(), next, count);
       next += count;
     };
-    move(pivot, size());
-    for (SparseVectors<T>* vectors : {&lower, &upper, &coupling}) {
-      move(vectors->value, vectors->size());
-      vectors->index.shrink(vectors->size());
-    }
+    move(pivot);
+    for (SparseVectors<T>* vectors : {&lower, &upper, &coupling}) move(vectors->value);
     values = std::move(all);
-    set_reciprocals();
-  }
-  void set_reciprocals() {
-    reciprocal.resize(row_order.size());
-    for (std::size_t k = 0; k < reciprocal.size(); ++k) reciprocal[k] = T{1} / pivot[k];
   }
   [[nodiscard]] std::size_t bytes() const {
-    std::size_t bytes = values.bytes() + reciprocal.size() * sizeof(T);
+    std::size_t bytes = static_cast<std::size_t>(entries()) * sizeof(T) + reciprocal.size() * sizeof(T);
     for (const SparseVectors<T>* vectors : {&lower, &upper, &coupling})
       bytes += vectors->begin.size() * sizeof(std::int64_t) + vectors->index.bytes();
     bytes += (row_order.size() + column_order.size() + block_begin.size()) * sizeof(std::int32_t);

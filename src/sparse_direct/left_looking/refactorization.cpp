@@ -234,6 +234,7 @@ template <class T>
 LeftLookingEnd refactor_left_looking(const Csr<T>& a, const Scaling& scaling,
                                      const LeftLookingOptions& options, LeftLookingFactors<T>& factors) {
   if (options.control.stops_at(0)) return LeftLookingEnd::cancelled;
+  if (factors.values.size() == 0) factors.join_values();
   if (!factors.schedule) factors.schedule = schedule_elimination(a, scaling, factors);
   if (!factors.schedule->steps.empty()) return ScheduledElimination<T>(a, options, factors).run();
   return ColumnElimination<T>(a, scaling, options, factors).run();

@@ -228,7 +228,14 @@ TEST(LeftLooking, Refactorization_OfTheSameValuesAgreesAndRepeats) {
   const Csr<double> A = csr_of<double>(system.n, system.elements);
   Factored f = factored(A, 0.1);
   ASSERT_EQ(f.end, LeftLookingEnd::finished);
-  const auto all = [&] { return f.factors.values.to_vector(); };
+  const auto all = [&] {
+    std::vector<double> values = f.factors.pivot.to_vector();
+    for (const SparseVectors<double>* vectors : {&f.factors.lower, &f.factors.upper, &f.factors.coupling}) {
+      const std::vector<double> part = vectors->value.to_vector();
+      values.insert(values.end(), part.begin(), part.end());
+    }
+    return values;
+  };
   const auto refactor = [&] {
     ASSERT_EQ(refactor_left_looking(A, f.diagonal.scaling, {.threshold = 0.1}, f.factors),
               LeftLookingEnd::finished);
