@@ -81,19 +81,6 @@ class ScheduledElimination {
     return LeftLookingEnd::finished;
   }
 
-  /// Subtracts multiples of a column of L from its targets, which differ from each other.
-  static void subtract(std::int32_t rows, T factor, const T* lower, const std::int32_t* target, T* values) {
-    constexpr std::int32_t together = 4;
-    std::int32_t r = 0;
-    for (; r + together <= rows; r += together) {
-      T differences[together];
-      for (std::int32_t j = 0; j < together; ++j)
-        differences[j] = values[target[r + j]] - factor * lower[r + j];
-      for (std::int32_t j = 0; j < together; ++j) values[target[r + j]] = differences[j];
-    }
-    for (; r < rows; ++r) values[target[r]] -= factor * lower[r];
-  }
-
   /// Takes some steps; false at a pivot that is not acceptable.
   bool eliminate(std::int64_t first, std::int64_t last, Lists& next) {
     const auto threshold = static_cast<T>(options_.threshold);
@@ -116,7 +103,7 @@ class ScheduledElimination {
       largest = std::max(largest, largest_of_row);
       for (std::int32_t c = 0; c < step.columns; ++c) {
         const T factor = values[*multiplier++];
-        subtract(step.rows, factor, lower, target, values);
+        for (std::int32_t r = 0; r < step.rows; ++r) values[target[r]] -= factor * lower[r];
         target += step.rows;
       }
     }
