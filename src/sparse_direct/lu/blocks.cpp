@@ -78,7 +78,8 @@ LeftLookingEnd BlockLu<T>::factor(const Csr<T>& A, double most_entries, const Se
     scale_again(A);
   }
   const LeftLookingEnd end = factor_left_looking(matrix(A), diagonal_.scaling, order_, options, factors_);
-  if (end == LeftLookingEnd::finished) ratio_when_scaled_ = pivot_ratio();
+  if (end == LeftLookingEnd::finished) find_pivot_ratio();
+  ratio_when_scaled_ = pivot_ratio_;
   return end;
 }
 
@@ -87,23 +88,25 @@ template <class T>
 LeftLookingEnd BlockLu<T>::refactor(const Csr<T>& A, const LeftLookingOptions& options) {
   constexpr double largest_change = 10;
   const auto eliminate = [&] {
-    return refactor_left_looking(matrix(A), diagonal_.scaling, options, factors_);
+    const LeftLookingEnd end = refactor_left_looking(matrix(A), diagonal_.scaling, options, factors_);
+    if (end == LeftLookingEnd::finished) find_pivot_ratio();
+    return end;
   };
   const LeftLookingEnd end = eliminate();
   if (end != LeftLookingEnd::finished || diagonal_.kind != ScalingKind::infinity_norm) return end;
-  const double change = pivot_ratio() / ratio_when_scaled_;
+  const double change = pivot_ratio_ / ratio_when_scaled_;
   if (change >= 1 / largest_change && change <= largest_change) return end;
   scale_again(A);
   const LeftLookingEnd scaled = eliminate();
-  if (scaled == LeftLookingEnd::finished) ratio_when_scaled_ = pivot_ratio();
+  ratio_when_scaled_ = pivot_ratio_;
   return scaled;
 }
 
 template <class T>
-double BlockLu<T>::pivot_ratio() const {
+void BlockLu<T>::find_pivot_ratio() {
   PivotSizes pivots;
   for (const T pivot : factors_.pivot.span()) pivots.add(std::abs(static_cast<double>(pivot)));
-  return pivots.ratio();
+  pivot_ratio_ = pivots.ratio();
 }
 
 template <class T>

@@ -54,7 +54,7 @@ class BlockLu {
   [[nodiscard]] const std::vector<std::int32_t>& row_order() const { return factors_.row_order; }
   [[nodiscard]] const std::vector<std::int32_t>& column_order() const { return factors_.column_order; }
   /// Smallest magnitude of a pivot over the largest.
-  [[nodiscard]] double pivot_ratio() const;
+  [[nodiscard]] double pivot_ratio() const { return pivot_ratio_; }
   /// Largest element that the elimination made over the largest of the matrix.
   [[nodiscard]] double growth() const;
 
@@ -77,6 +77,7 @@ class BlockLu {
   void set_scaling();
   void scale_again(const Csr<T>& A);
   [[nodiscard]] LeftLookingEnd refactor(const Csr<T>& A, const LeftLookingOptions& options);
+  void find_pivot_ratio();
 
   double threshold_;
   LargeDiagonal diagonal_;
@@ -85,6 +86,7 @@ class BlockLu {
   Csr<T> reduced_;
   BlockOrder order_;
   Scaling scaling_, matrix_scaling_;
+  double pivot_ratio_ = 1;
   double ratio_when_scaled_ = 1;  // of the pivots
   LeftLookingFactors<T> factors_;
 };

@@ -57,25 +57,31 @@ struct ResidualRows {
   double x_norm = 0;
 
   [[nodiscard]] BackwardError operator()(std::int64_t begin, std::int64_t end) const {
-    BackwardError largest;
+    Largest componentwise;
+    Largest scaled;
+    double least = std::numeric_limits<double>::infinity();
+    std::int64_t longest = 0;
+    std::int64_t first = offsets[begin];
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t last = offsets[i + 1];
+      longest = std::max(longest, last - first);
       auto residual = static_cast<Dot<T>>(b[i]);
       double terms = 0;
-      for (std::int64_t k = offsets[i]; k < last; ++k) {
+      for (std::int64_t k = first; k < last; ++k) {
         const Dot<T> product = static_cast<Dot<T>>(values[k]) * static_cast<Dot<T>>(x[columns[k]]);
         residual -= product;
         terms += magnitude(product);
       }
+      first = last;
       r[i] = static_cast<T>(residual);
       const double error = magnitude(residual);
       const double denominator = denominator_of(i, terms);
+      least = std::min(least, denominator);
       // A row of zeros is satisfied.
-      const double relative = error / (denominator + (error == 0 ? 1 : 0));
-      const double scaled = row_scale == nullptr ? error : error * row_scale[i];
-      largest = combine(largest, {{relative}, {scaled}, denominator, last - offsets[i]});
+      componentwise = combine(componentwise, Largest{error / (denominator + (error == 0 ? 1 : 0))});
+      scaled = combine(scaled, Largest{row_scale == nullptr ? error : error * row_scale[i]});
     }
-    return largest;
+    return {componentwise, scaled, least, longest};
   }
 
   [[nodiscard]] double denominator_of(std::int64_t i, double terms) const {
