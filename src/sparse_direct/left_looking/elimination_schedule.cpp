@@ -52,15 +52,29 @@ class Scheduling {
         f_(factors),
         n_(static_cast<std::int32_t>(factors.size())),
         columns_(static_cast<std::size_t>(n_), 0),
-        place_(static_cast<std::size_t>(n_)) {}
+        place_(static_cast<std::size_t>(n_)),
+        number_(static_cast<std::size_t>(n_)),
+        next_multiplier_(static_cast<std::size_t>(n_)),
+        next_target_(static_cast<std::size_t>(n_)) {}
 
   EliminationSchedule run() {
     for (const std::int32_t step : f_.upper.index.span()) ++columns_[step];
     order_substitutions();
-    if (f_.entries() > std::numeric_limits<std::int32_t>::max() || !place_elements()) return std::move(plan_);
-    if (count_targets() > most_targets_per_entry * f_.entries()) return std::move(plan_);
+    const bool fits = f_.entries() <= std::numeric_limits<std::int32_t>::max();
+    if (!fits || count_targets() > most_targets_per_entry * f_.entries()) return std::move(plan_);
     order_steps();
-    place_targets();
+    reserve_lists();
+    for (std::size_t b = 0; b + 1 < f_.block_begin.size(); ++b) {
+      const std::int32_t end = f_.block_begin[b + 1];
+      for (std::int32_t k = f_.block_begin[b]; k < end; ++k) {
+        place_[k] = k;
+        set_places(f_.lower, k, first_lower());
+        set_places(f_.upper, k, first_upper());
+        place_elements(k, end);
+        place_targets(k);
+      }
+    }
+    if (!has_normal_scales_) plan_.steps.clear();
     return std::move(plan_);
   }
 
@@ -114,39 +128,18 @@ class Scheduling {
     return sums;
   }
 
-  /// Finds the places and scales of A's elements; false if a scale factor is no normal number.
-  bool place_elements() {
-    std::vector<std::int32_t> number(static_cast<std::size_t>(n_));
-    for (std::int32_t k = 0; k < n_; ++k) number[f_.column_order[k]] = k;
-    plan_.places.resize(static_cast<std::size_t>(a_.nonzeros()));
-    plan_.scales.resize(static_cast<std::size_t>(a_.nonzeros()));
-    bool normal = true;
-    for_each_column([&](std::int32_t k, std::int32_t block_end) {
-      const std::int32_t row = f_.row_order[k];
-      std::int32_t coupling = first_coupling() + static_cast<std::int32_t>(f_.coupling.begin[k]);
-      for (std::int64_t p = a_.row_offsets()[row]; p < a_.row_offsets()[row + 1]; ++p) {
-        const std::int32_t column = a_.column_indices()[p];
-        plan_.places[p] = number[column] >= block_end ? coupling++ : place_[number[column]];
-        plan_.scales[p] = scaling_.rows[row] * scaling_.columns[column];
-        normal = normal && std::isnormal(plan_.scales[p]);
-      }
-    });
-    return normal;
-  }
-
-  /// Calls f(k, end of its block) for each column of the transpose with the places of its entries in place_.
-  template <class F>
-  void for_each_column(const F& f) {
-    for (std::size_t b = 0; b + 1 < f_.block_begin.size(); ++b) {
-      const std::int32_t end = f_.block_begin[b + 1];
-      for (std::int32_t k = f_.block_begin[b]; k < end; ++k) {
-        place_[k] = k;
-        set_places(f_.lower, k, first_lower());
-        set_places(f_.upper, k, first_upper());
-        f(k, end);
-      }
+  /// Finds the places and scales of A's elements in a column of the transpose, whose places are in place_.
+  void place_elements(std::int32_t k, std::int32_t block_end) {
+    const std::int32_t row = f_.row_order[k];
+    std::int32_t coupling = first_coupling() + static_cast<std::int32_t>(f_.coupling.begin[k]);
+    for (std::int64_t p = a_.row_offsets()[row]; p < a_.row_offsets()[row + 1]; ++p) {
+      const std::int32_t column = a_.column_indices()[p];
+      plan_.places[p] = number_[column] >= block_end ? coupling++ : place_[number_[column]];
+      plan_.scales[p] = scaling_.rows[row] * scaling_.columns[column];
+      has_normal_scales_ = has_normal_scales_ && std::isnormal(plan_.scales[p]);
     }
   }
+
   void set_places(const SparseVectors<T>& vectors, std::int32_t k, std::int32_t first) {
     for (std::int64_t p = vectors.begin[k]; p < vectors.begin[k + 1]; ++p)
       place_[vectors.index[p]] = first + static_cast<std::int32_t>(p);
@@ -179,35 +172,43 @@ class Scheduling {
     }
   }
 
-  void place_targets() {
-    std::vector<std::int64_t> next_multiplier(static_cast<std::size_t>(n_));
-    std::vector<std::int64_t> next_target(static_cast<std::size_t>(n_));
+  void reserve_lists() {
+    for (std::int32_t k = 0; k < n_; ++k) number_[f_.column_order[k]] = k;
     std::int64_t multipliers = 0;
     std::int64_t targets = 0;
     for (const EliminationSchedule::Step& step : plan_.steps) {
-      next_multiplier[step.pivot] = std::exchange(multipliers, multipliers + step.columns);
-      next_target[step.pivot] = std::exchange(targets, targets + std::int64_t{step.columns} * step.rows);
+      next_multiplier_[step.pivot] = std::exchange(multipliers, multipliers + step.columns);
+      next_target_[step.pivot] = std::exchange(targets, targets + std::int64_t{step.columns} * step.rows);
     }
-    plan_.multipliers.resize(static_cast<std::size_t>(multipliers));
-    plan_.targets.resize(static_cast<std::size_t>(targets));
-    for_each_column([&](std::int32_t k, std::int32_t /*block_end*/) {
-      for (std::int64_t u = f_.upper.begin[k]; u < f_.upper.begin[k + 1]; ++u) {
-        const std::int32_t step = f_.upper.index[u];
-        plan_.multipliers[next_multiplier[step]++] = first_upper() + static_cast<std::int32_t>(u);
-        std::int64_t target = next_target[step];
-        for (std::int64_t p = f_.lower.begin[step]; p < f_.lower.begin[step + 1]; ++p)
-          plan_.targets[target++] = place_[f_.lower.index[p]];
-        next_target[step] = target;
-      }
-    });
+    const Device host = Device::serial();
+    plan_.places = Array<std::int32_t>(host, a_.nonzeros());
+    plan_.scales = Array<double>(host, a_.nonzeros());
+    plan_.multipliers = Array<std::int32_t>(host, multipliers);
+    plan_.targets = Array<std::int32_t>(host, targets);
+  }
+
+  /// Finds the places of the products that are subtracted from column k.
+  void place_targets(std::int32_t k) {
+    const std::int32_t* const rows = f_.lower.index.data();
+    for (std::int64_t u = f_.upper.begin[k]; u < f_.upper.begin[k + 1]; ++u) {
+      const std::int32_t step = f_.upper.index[u];
+      plan_.multipliers[next_multiplier_[step]++] = first_upper() + static_cast<std::int32_t>(u);
+      std::int32_t* target = plan_.targets.data() + next_target_[step];
+      const std::int64_t end = f_.lower.begin[step + 1];
+      for (std::int64_t p = f_.lower.begin[step]; p < end; ++p) *target++ = place_[rows[p]];
+      next_target_[step] = target - plan_.targets.data();
+    }
   }
 
   const Csr<T>& a_;
   const Scaling& scaling_;
   const LeftLookingFactors<T>& f_;
   std::int32_t n_;
-  std::vector<std::int32_t> columns_;  // entries of each row of U
-  std::vector<std::int32_t> place_;    // of the entries of one column, by their numbers
+  std::vector<std::int32_t> columns_;                        // entries of each row of U
+  std::vector<std::int32_t> place_;                          // of the entries of one column, by their numbers
+  std::vector<std::int32_t> number_;                         // of the pivot in each column of A
+  std::vector<std::int64_t> next_multiplier_, next_target_;  // of each step
+  bool has_normal_scales_ = true;
   EliminationSchedule plan_;
 };
 

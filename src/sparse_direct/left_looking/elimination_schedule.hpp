@@ -3,6 +3,7 @@
 
 #include "sparse_direct/matching/scaling.hpp"
 
+#include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -33,18 +34,17 @@ struct EliminationSchedule {
     std::int64_t first = 0;
   };
 
-  std::vector<std::int32_t> places;       ///< of the elements of A
-  std::vector<double> scales;             ///< of the elements of A
-  std::vector<Step> steps;                ///< empty: the list of targets would be too long
-  std::vector<std::int32_t> multipliers;  ///< places of the entries of rows of U, step by step
-  std::vector<std::int32_t> targets;      ///< places of the products: for each multiplier one for each row
+  Array<std::int32_t> places;       ///< of the elements of A
+  Array<double> scales;             ///< of the elements of A
+  std::vector<Step> steps;          ///< empty: the list of targets would be too long
+  Array<std::int32_t> multipliers;  ///< places of the entries of rows of U, step by step
+  Array<std::int32_t> targets;      ///< places of the products: for each multiplier one for each row
   /// Sums of forward and back substitution, those of each block together, sorted likewise.
   std::vector<Sum> forward, backward;
 
   [[nodiscard]] std::size_t bytes() const {
-    return (places.size() + multipliers.size() + targets.size()) * sizeof(std::int32_t) +
-           scales.size() * sizeof(double) + steps.size() * sizeof(Step) +
-           (forward.size() + backward.size()) * sizeof(Sum);
+    return places.bytes() + scales.bytes() + multipliers.bytes() + targets.bytes() +
+           steps.size() * sizeof(Step) + (forward.size() + backward.size()) * sizeof(Sum);
   }
 };
 
