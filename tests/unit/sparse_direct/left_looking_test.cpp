@@ -397,6 +397,26 @@ TEST(LeftLookingLu, UpdateValues_KeepsPivotsOrChoosesOthers) {
   }
 }
 
+TEST(LeftLookingLu, UpdateValues_InFloatAreSolvedAlike) {
+  const SparseSystem system = random_blocks(400, 2, 11);
+  Csr<float> A = csr_of<float>(system.n, system.elements);
+  SparseLu<float> solver(Device::serial(), {.factorization = left_looking});
+  ASSERT_TRUE(solver.factor(A).ready());
+  const std::vector<float> b = random_vector<float>(system.n, 3);
+  std::vector<float> x(b.size());
+  std::vector<float> first;
+  for (int round = 0; round < 4; ++round) {
+    ASSERT_TRUE(solver.update_values(A).ready());
+    EXPECT_TRUE(solver.solve(b, x).solved());
+    EXPECT_LT(scaled_residual(A, x.data(), b.data()), 3);
+    if (round == 0) first = x;
+    if (round == 2) {
+      EXPECT_EQ(x, first);  // of the values of round 0
+    }
+    for (float& a : A.values().span()) a *= round % 2 == 0 ? 2.0F : 0.5F;
+  }
+}
+
 /// Scale factors are kept as long as the pivots show no other scales.
 TEST(LeftLookingLu, UpdateValues_OfOtherScalesIsScaledAgain) {
   const SparseSystem system = test::grid_system(20, 20, 1);
