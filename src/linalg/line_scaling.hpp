@@ -177,23 +177,41 @@ struct DenseElements {
 };
 
 /// Elements of a sparse matrix and of its transpose, in the order of both.
-template <class T>
 struct SparseElements {
-  /// Numbers of the lines of each element, and the elements, of one of the two matrices.
+  static constexpr std::int16_t absent = std::numeric_limits<std::int16_t>::min();
+  /// Numbers of the lines of each element, and its exponent or `absent`, of one of the two matrices.
   struct Storage {
     const std::int32_t* line;
     const std::int32_t* position;
-    const T* values;
+    const std::int16_t* exponents;
+    [[nodiscard]] ECHELON_ANYWHERE MatrixElement at(std::int64_t row, std::int64_t column,
+                                                    std::int64_t e) const {
+      return {row, column, exponents[e], exponents[e] != absent};
+    }
   };
   Storage matrix, transposed;
   [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_rows(std::int64_t e) const {
-    return matrix_element(std::int64_t{matrix.line[e]}, std::int64_t{matrix.position[e]}, matrix.values[e]);
+    return matrix.at(matrix.line[e], matrix.position[e], e);
   }
   [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_columns(std::int64_t e) const {
-    return matrix_element(std::int64_t{transposed.position[e]}, std::int64_t{transposed.line[e]},
-                          transposed.values[e]);
+    return transposed.at(transposed.position[e], transposed.line[e], e);
   }
 };
+
+namespace line_scaling_detail {
+
+/// Finds the exponent of an element once for the many passes over A.
+template <class T>
+struct StoreExponent {
+  const T* values;
+  std::int16_t* exponents;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const MatrixElement element = matrix_element(0, 0, values[e]);
+    exponents[e] = element.present ? static_cast<std::int16_t>(element.exponent) : SparseElements::absent;
+  }
+};
+
+}  // namespace line_scaling_detail
 
 /// Places in memory where the elements of the rows, and of the columns, of an m by n matrix begin: m + 1 and
 /// n + 1 offsets in the backend's memory.
@@ -341,12 +359,14 @@ class SparseLines {
       : A_(A),
         transpose_(transpose(A)),
         rows_(rows_of_elements(backend, A)),
-        columns_(rows_of_elements(backend, transpose_)) {}
+        columns_(rows_of_elements(backend, transpose_)),
+        exponents_(exponents_of(backend, A)),
+        transposed_exponents_(exponents_of(backend, transpose_)) {}
 
-  [[nodiscard]] LineScaling<B, SparseElements<T>> scaling(B& backend) const {
-    const SparseElements<T> elements{
-        {rows_.data(), A_.column_indices().data(), A_.values().data()},
-        {columns_.data(), transpose_.column_indices().data(), transpose_.values().data()}};
+  [[nodiscard]] LineScaling<B, SparseElements> scaling(B& backend) const {
+    const SparseElements elements{
+        {rows_.data(), A_.column_indices().data(), exponents_.data()},
+        {columns_.data(), transpose_.column_indices().data(), transposed_exponents_.data()}};
     return {backend,
             A_.rows(),
             A_.columns(),
@@ -357,9 +377,17 @@ class SparseLines {
   [[nodiscard]] const Array<std::int32_t>& rows() const { return rows_; }
 
  private:
+  static Array<std::int16_t> exponents_of(B& backend, const Csr<T>& A) {
+    Array<std::int16_t> exponents(A.device(), A.nonzeros());
+    backend.for_each(A.nonzeros(),
+                     line_scaling_detail::StoreExponent<T>{A.values().data(), exponents.data()});
+    return exponents;
+  }
+
   const Csr<T>& A_;
   Csr<T> transpose_;
   Array<std::int32_t> rows_, columns_;  // of the elements of A, and of its transpose
+  Array<std::int16_t> exponents_, transposed_exponents_;
 };
 
 /// Scales for the rows and columns of a column-major matrix, powers of two in the backend's memory, that

@@ -83,7 +83,13 @@ struct SumRow {
   const std::int64_t* row_offsets;
   const T* values;
   ECHELON_ANYWHERE ResidualRowSums operator()(std::int64_t i) const {
-    return row_sum(sum_magnitudes(values, row_offsets[i], row_offsets[i + 1]));
+    constexpr std::int64_t few = 16;  // partial sums take as long as they save
+    const std::int64_t begin = row_offsets[i];
+    const std::int64_t end = row_offsets[i + 1];
+    if (end - begin > few) return row_sum(sum_magnitudes(values, begin, end));
+    double sum = 0;
+    for (std::int64_t k = begin; k < end; ++k) sum += magnitude(values[k]);
+    return row_sum(sum);
   }
 };
 /// Sums of magnitudes of rows of at most `longest` elements, and the number of longer rows.

@@ -106,6 +106,7 @@ class BddcMethod final : public IterativeMethod<B, T> {
   }
   void set_partition(std::vector<std::int32_t>&& subdomain_of_row) override {
     partition_ = std::move(subdomain_of_row);
+    divided_ = {};
   }
   void set_near_null_space(const Dense<double>& vectors) override { near_null_space_ = vectors; }
   [[nodiscard]] bool takes_subdomains() const override { return true; }
@@ -113,39 +114,9 @@ class BddcMethod final : public IterativeMethod<B, T> {
   [[nodiscard]] const Dense<T>& null_space_basis() const override { return null_space_basis_; }
   [[nodiscard]] std::int64_t proven_null_vectors() const override { return proven_; }
 
-  Outcome setup(const MatrixRef<T>& A) override {
-    copy(A);
-    this->set_matrix(A.is_sparse() ? A : MatrixRef<T>(converted_));
-    const std::int64_t n = rows_ = A_->rows();
-    null_space_.clear();
-    null_space_basis_ = Dense<T>(this->device(), n, 0);
-    proven_ = 0;
-    if (asymmetry_) return not_symmetric(asymmetry_->row, asymmetry_->column, Status::not_spd);
-    check_block_size(n);
-    Outcome outcome;
-    const bddc::Subdomains subdomains = make_subdomains(outcome.warnings);
-    const Dense<double> vectors =
-        near_null_space_.columns() > 0 ? near_null_space_ : bddc::component_vectors(n, options_.block_size);
-    find_null_space(vectors);
-    if (this->control().stop_requested()) return {Status::cancelled, "stopped by the caller"};
-    prepared_ = preconditioner_.setup(subdomains.matrices, n, vectors, settings());
-    if (!prepared_.ok()) {
-      if (subdomains.origin == bddc::MatrixOrigin::heuristic && prepared_.status == Status::not_spd) {
-        prepared_.message +=
-            "; the subdomain matrices were derived from A, which is not diagonally dominant, by a "
-            "heuristic: give element or subdomain matrices";
-      }
-      return prepared_;
-    }
-    outcome.warnings.insert(outcome.warnings.end(), prepared_.warnings.begin(), prepared_.warnings.end());
-    outcome.statistics = preconditioner_.statistics();
-    outcome.statistics.push_back({"subdomain_matrices", to_string(subdomains.origin)});
-    host_ = {};  // the copy for the set-up
-    A_ = nullptr;
-    return outcome;
-  }
-
-  Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
+  Outcome setup(const MatrixRef<T>& A) override { return prepare(A, false); }
+  /// Keeps the partition, and the analyses of subdomains whose patterns are the last ones.
+  Outcome update_values(const MatrixRef<T>& A) override { return prepare(A, true); }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(std::make_unique<Vectors>(*this));
@@ -169,6 +140,38 @@ class BddcMethod final : public IterativeMethod<B, T> {
   }
 
  private:
+  Outcome prepare(const MatrixRef<T>& A, bool updates) {
+    copy(A);
+    this->set_matrix(A.is_sparse() ? A : MatrixRef<T>(converted_));
+    const std::int64_t n = rows_ = A_->rows();
+    null_space_.clear();
+    null_space_basis_ = Dense<T>(this->device(), n, 0);
+    proven_ = 0;
+    if (asymmetry_) return not_symmetric(asymmetry_->row, asymmetry_->column, Status::not_spd);
+    check_block_size(n);
+    Outcome outcome;
+    const bddc::Subdomains subdomains = make_subdomains(updates, outcome.warnings);
+    const Dense<double> vectors =
+        near_null_space_.columns() > 0 ? near_null_space_ : bddc::component_vectors(n, options_.block_size);
+    find_null_space(vectors);
+    if (this->control().stop_requested()) return {Status::cancelled, "stopped by the caller"};
+    prepared_ = preconditioner_.setup(subdomains.matrices, n, vectors, settings(updates));
+    if (!prepared_.ok()) {
+      if (subdomains.origin == bddc::MatrixOrigin::heuristic && prepared_.status == Status::not_spd) {
+        prepared_.message +=
+            "; the subdomain matrices were derived from A, which is not diagonally dominant, by a "
+            "heuristic: give element or subdomain matrices";
+      }
+      return prepared_;
+    }
+    outcome.warnings.insert(outcome.warnings.end(), prepared_.warnings.begin(), prepared_.warnings.end());
+    outcome.statistics = preconditioner_.statistics();
+    outcome.statistics.push_back({"subdomain_matrices", to_string(subdomains.origin)});
+    host_ = {};  // the copy for the set-up
+    A_ = nullptr;
+    return outcome;
+  }
+
   void apply_to(Vectors& own, const T* r, T* z) const {
     if constexpr (std::is_same_v<T, double>) {
       preconditioner_.apply(own.scratch, r, z);
@@ -234,13 +237,14 @@ class BddcMethod final : public IterativeMethod<B, T> {
     }
   }
 
-  [[nodiscard]] bddc::PreconditionerSettings settings() const {
+  [[nodiscard]] bddc::PreconditionerSettings settings(bool updates) const {
     return {.constraints = {options_.corners, options_.edges, options_.faces},
             .scaling = options_.scaling,
             .block_size = options_.block_size,
             .vertex_size = options_.vertex_size,
             .edge_ends = options_.edge_ends,
             .singular = !null_space_.empty(),
+            .updates = updates,
             .local = {.interior = options_.interior,
                       .schur = options_.schur,
                       .schur_tolerance = options_.schur_tolerance,
@@ -252,7 +256,7 @@ class BddcMethod final : public IterativeMethod<B, T> {
   }
 
   /// The matrices that were given, or those of a partition that was given or is computed.
-  bddc::Subdomains make_subdomains(std::vector<std::string>& warnings) const {
+  bddc::Subdomains make_subdomains(bool updates, std::vector<std::string>& warnings) {
     if (!given_.empty()) {
       std::vector<SubdomainMatrix> given = given_;
       if (sign_ < 0) {
@@ -267,9 +271,9 @@ class BddcMethod final : public IterativeMethod<B, T> {
     }
     const std::int64_t n = A_->rows();
     const auto graph = bddc::node_graph(*A_, options_.block_size);
-    bddc::Partition partition = make_partition(graph.view(), n);
-    warn_of_split(bddc::split_disconnected_parts(graph.view(), partition), warnings);
-    return bddc::split(*A_, options_.block_size, partition);
+    if (!updates || divided_.part.empty()) divided_ = make_partition(graph.view(), n);
+    warn_of_split(bddc::split_disconnected_parts(graph.view(), divided_), warnings);
+    return bddc::split(*A_, options_.block_size, divided_);
   }
 
   bddc::Partition make_partition(const sparse_direct::Pattern& graph, std::int64_t n) const {
@@ -417,7 +421,8 @@ class BddcMethod final : public IterativeMethod<B, T> {
 
   BddcOptions options_;
   std::vector<SubdomainMatrix> given_;
-  std::vector<std::int32_t> partition_;
+  std::vector<std::int32_t> partition_;  // that was given
+  bddc::Partition divided_;              // of the nodes of A
   Dense<double> near_null_space_{Device(), 0, 0};
   std::int64_t rows_ = 0;
   Csr<T> converted_;  // a dense A

@@ -95,6 +95,7 @@ class ErrorMeasurement {
     refines_ = refined || !trusted;
     own_.fit(X.device(), X.rows(), X.columns());
     std::vector<MeasuredColumn> columns = measure(B, X);
+    is_current_ = X.columns() == 1;
     for (std::int64_t j = 0; j < X.columns(); ++j) {
       MeasuredColumn& column = columns[static_cast<std::size_t>(j)];
       const bool exact = column.error <= rounding_level<T>;
@@ -166,7 +167,7 @@ class ErrorMeasurement {
   /// than in the others.
   void add_error_of_correction(DenseView<const T> b, DenseView<const T> x, MeasuredColumn& column) {
     const std::int64_t n = x.rows();
-    const MeasuredColumn last = measure(b, x).front();
+    const MeasuredColumn last = is_current_ ? column : measure(b, x).front();
     T* const d = own_.corrections.data();
     T* const r = own_.candidate.data();
     const VectorFacts remaining = check_.accurate_residual(A_, own_.residuals.data(), d, r);
@@ -202,6 +203,7 @@ class ErrorMeasurement {
       const MeasuredColumn next = measurement_.measure(b_, views.candidate).front();
       const double ratio = next.correction / column_.correction;
       shrinks_ = ratio <= 0.5;
+      measurement_.is_current_ = measurement_.is_current_ && shrinks_;
       if (shrinks_) {
         measurement_.check_.copy(views.solution.rows(), views.candidate.data(), views.solution.data());
         column_ = next;
@@ -245,7 +247,8 @@ class ErrorMeasurement {
   double matrix_norm_;
   std::function<void(T*)> project_;
   bool trusted_ = false;
-  bool refines_ = true;  // corrections are refined by the method
+  bool refines_ = true;      // corrections are refined by the method
+  bool is_current_ = false;  // the residual and the correction in own_ are those of the only x
 };
 
 }  // namespace echelon

@@ -13,13 +13,6 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// Number of columns between two checks of the stop token.
-constexpr std::int64_t check_every = 1024;
-
-double share_of_columns(std::int64_t done, std::int64_t all) {
-  return static_cast<double>(done) / static_cast<double>(all);
-}
-
 /// The factorisation in progress. "Column k" is that of the transposed permuted matrix: row k of P A Q.
 /// A "position" is that of a column of A in the block order; its number is that of the pivot that it
 /// provides, or -1.
@@ -72,7 +65,13 @@ class LeftLooking {
     f_.block_begin = order_.block_begin;
     f_.row_order = order_.rows;
     f_.column_order.resize(static_cast<std::size_t>(n));
-    f_.pivot.resize(static_cast<std::size_t>(n));
+    f_.pivot = Array<T>(Device::serial(), n);
+    if (f_.values.size() > 0) {
+      for (SparseVectors<T>* vectors : {&f_.lower, &f_.upper, &f_.coupling})
+        *vectors = {};  // they borrow them
+    }
+    f_.values = Array<T>();
+    f_.schedule.reset();
     f_.exchanges = 0;
     f_.largest_given = f_.largest_element = f_.flops = 0;
     for (SparseVectors<T>* vectors : {&f_.lower, &f_.upper, &f_.coupling}) {
@@ -187,7 +186,7 @@ class LeftLooking {
   }
 
   /// Position of the pivot: that of the diagonal element if it is large enough, otherwise that of the largest
-  /// element; -1 if that is zero, infinite or NaN.
+  /// element; -1 if that is less than `least_pivot`, infinite or NaN.
   std::int32_t choose_pivot(std::int32_t k) {
     T largest = 0;
     std::int32_t best = -1;
@@ -200,10 +199,11 @@ class LeftLooking {
       }
       if (std::isnan(magnitude)) return -1;
     }
-    if (best < 0 || !std::isfinite(largest)) return -1;
+    if (best < 0 || !std::isfinite(largest) || largest < least_pivot<T>) return -1;
     largest_element_ = std::max(largest_element_, largest);
+    const T least = std::max(static_cast<T>(options_.threshold) * largest, least_pivot<T>);
     const bool candidate = number_[k] < 0 && seen_[k] == k;
-    if (candidate && std::fabs(x_[k]) >= static_cast<T>(options_.threshold) * largest) return k;
+    if (candidate && std::fabs(x_[k]) >= least) return k;
     if (best != k) ++f_.exchanges;
     return best;
   }
@@ -255,9 +255,9 @@ class LeftLooking {
     }
   }
 
-  /// Replaces positions by numbers of pivots, and releases unused memory.
+  /// Replaces positions by numbers of pivots.
   void complete() {
-    for (SparseVectors<T>* vectors : {&f_.lower, &f_.upper, &f_.coupling}) vectors->shrink();
+    f_.complete();
     for (SparseVectors<T>* vectors : {&f_.lower, &f_.coupling}) {
       for (std::int32_t& index : vectors->index.span()) index = number_[index];
     }
@@ -291,101 +291,6 @@ class LeftLooking {
   T largest_element_ = 0;
 };
 
-/// Elimination with the patterns and pivots of an earlier factorisation.
-template <class T>
-class Refactorization {
- public:
-  Refactorization(const Csr<T>& a, const Scaling& scaling, const LeftLookingOptions& options,
-                  LeftLookingFactors<T>& factors)
-      : a_(a),
-        scaling_(scaling),
-        options_(options),
-        f_(factors),
-        number_(factors.column_order.size()),
-        x_(factors.column_order.size(), T{0}) {
-    for (std::size_t k = 0; k < number_.size(); ++k) {
-      number_[factors.column_order[k]] = static_cast<std::int32_t>(k);
-    }
-  }
-
-  LeftLookingEnd run() {
-    f_.largest_given = f_.largest_element = 0;
-    for (std::size_t b = 0; b + 1 < f_.block_begin.size(); ++b) {
-      for (std::int32_t k = f_.block_begin[b]; k < f_.block_begin[b + 1]; ++k) {
-        if (k % check_every == 0 && options_.control.stops_at(share_of_columns(k, std::ssize(number_))))
-          return LeftLookingEnd::cancelled;
-        scatter(k, f_.block_begin[b + 1]);
-        eliminate(k);
-        if (!divide(k)) return LeftLookingEnd::no_pivot;
-      }
-    }
-    f_.largest_given = static_cast<double>(largest_given_);
-    f_.largest_element = static_cast<double>(largest_element_);
-    return LeftLookingEnd::finished;
-  }
-
- private:
-  void scatter(std::int32_t k, std::int32_t block_end) {
-    const std::int32_t row = f_.row_order[k];
-    const double row_scale = scaling_.rows[row];
-    std::int64_t coupling = f_.coupling.begin[k];
-    for (std::int64_t p = a_.row_offsets()[row]; p < a_.row_offsets()[row + 1]; ++p) {
-      const std::int32_t column = a_.column_indices()[p];
-      const T value =
-          static_cast<T>(row_scale * static_cast<double>(a_.values()[p]) * scaling_.columns[column]);
-      largest_given_ = std::max(largest_given_, std::fabs(value));
-      if (number_[column] >= block_end) {
-        f_.coupling.value[coupling++] = value;
-      } else {
-        x_[number_[column]] += value;
-      }
-    }
-  }
-
-  void eliminate(std::int32_t k) {
-    const std::int32_t* index = f_.lower.index.data();
-    const T* value = f_.lower.value.data();
-    T largest = 0;
-    for (std::int64_t u = f_.upper.begin[k]; u < f_.upper.begin[k + 1]; ++u) {
-      const std::int32_t step = f_.upper.index[u];
-      const T factor = x_[step];
-      x_[step] = 0;
-      f_.upper.value[u] = factor;
-      largest = std::max(largest, std::fabs(factor));
-      for (std::int64_t p = f_.lower.begin[step]; p < f_.lower.begin[step + 1]; ++p) {
-        x_[index[p]] -= factor * value[p];
-      }
-    }
-    largest_element_ = std::max(largest_element_, largest);
-  }
-
-  /// Divides by the pivot; false if that is too small, or not finite.
-  bool divide(std::int32_t k) {
-    const T pivot = x_[k];
-    x_[k] = 0;
-    T largest = std::fabs(pivot);
-    for (std::int64_t p = f_.lower.begin[k]; p < f_.lower.begin[k + 1]; ++p) {
-      const std::int32_t i = f_.lower.index[p];
-      largest = std::max(largest, std::fabs(x_[i]));
-      f_.lower.value[p] = x_[i] / pivot;
-      x_[i] = 0;
-    }
-    f_.pivot[k] = pivot;
-    largest_element_ = std::max(largest_element_, largest);
-    return std::isfinite(largest) && std::fabs(pivot) > 0 &&
-           std::fabs(pivot) >= static_cast<T>(options_.threshold) * largest;
-  }
-
-  const Csr<T>& a_;
-  const Scaling& scaling_;
-  const LeftLookingOptions& options_;
-  LeftLookingFactors<T>& f_;
-  std::vector<std::int32_t> number_;  // of the pivot in each column of A
-  std::vector<T> x_;                  // by numbers of pivots; zero between columns
-  T largest_given_ = 0;
-  T largest_element_ = 0;
-};
-
 }  // namespace
 
 template <class T>
@@ -394,19 +299,9 @@ LeftLookingEnd factor_left_looking(const Csr<T>& a, const Scaling& scaling, cons
   return LeftLooking<T>(a, scaling, order, options, factors).run();
 }
 
-template <class T>
-LeftLookingEnd refactor_left_looking(const Csr<T>& a, const Scaling& scaling,
-                                     const LeftLookingOptions& options, LeftLookingFactors<T>& factors) {
-  return Refactorization<T>(a, scaling, options, factors).run();
-}
-
 template LeftLookingEnd factor_left_looking(const Csr<float>&, const Scaling&, const BlockOrder&,
                                             const LeftLookingOptions&, LeftLookingFactors<float>&);
 template LeftLookingEnd factor_left_looking(const Csr<double>&, const Scaling&, const BlockOrder&,
                                             const LeftLookingOptions&, LeftLookingFactors<double>&);
-template LeftLookingEnd refactor_left_looking(const Csr<float>&, const Scaling&, const LeftLookingOptions&,
-                                              LeftLookingFactors<float>&);
-template LeftLookingEnd refactor_left_looking(const Csr<double>&, const Scaling&, const LeftLookingOptions&,
-                                              LeftLookingFactors<double>&);
 
 }  // namespace echelon::sparse_direct

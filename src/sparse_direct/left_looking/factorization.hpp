@@ -9,6 +9,7 @@
 
 #include <echelon/matrix/csr.hpp>
 
+#include <cstdint>
 #include <limits>
 
 namespace echelon::sparse_direct {
@@ -29,6 +30,16 @@ enum class LeftLookingEnd {
   cancelled,
 };
 
+/// Least magnitude of a pivot, whose reciprocal is finite.
+template <class T>
+inline constexpr T least_pivot = std::numeric_limits<T>::min();
+
+/// Number of columns between two checks of the stop token.
+inline constexpr std::int64_t check_every = 1024;
+[[nodiscard]] inline double share_of_columns(std::int64_t done, std::int64_t all) {
+  return static_cast<double>(done) / static_cast<double>(all);
+}
+
 /// Factors R A C for the scale factors R, C. Each row of A is a column of the transposed matrix: a sparse
 /// triangular system with the columns of L so far, whose pattern depth-first searches find in time
 /// proportional to the flops. Searches skip entries of L that others make superfluous (symmetric pruning).
@@ -41,7 +52,10 @@ LeftLookingEnd factor_left_looking(const Csr<T>& a, const Scaling& scaling, cons
                                    const LeftLookingOptions& options, LeftLookingFactors<T>& factors);
 
 /// Factors new values in the pattern that was factored last, with its pivots, and therefore without searches;
-/// no_pivot if one of them is less than `threshold` times the largest element of its row.
+/// no_pivot if one of them is less than `threshold` times the largest element of its row. The first call
+/// after a factorisation makes a schedule, which holds the scale factors: later calls with others need
+/// factors.schedule to be reset. Where the schedule would take much more memory than the factors, there is
+/// none, and elimination is by columns. Serial. Throws OutOfMemory.
 template <class T>
 LeftLookingEnd refactor_left_looking(const Csr<T>& a, const Scaling& scaling,
                                      const LeftLookingOptions& options, LeftLookingFactors<T>& factors);

@@ -2,11 +2,14 @@
 /// The result of a left-looking factorisation.
 #pragma once
 
+#include "sparse_direct/left_looking/elimination_schedule.hpp"
+
 #include <echelon/array.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -49,26 +52,63 @@ struct SparseVectors {
 /// `lower` and `upper`, without their diagonals. Indices are numbers of pivots in the whole matrix.
 template <class T>
 struct LeftLookingFactors {
+  LeftLookingFactors() = default;
+  LeftLookingFactors(LeftLookingFactors&&) noexcept = default;
+  LeftLookingFactors& operator=(LeftLookingFactors&&) noexcept = default;
+  LeftLookingFactors(const LeftLookingFactors&) = delete;
+  LeftLookingFactors& operator=(const LeftLookingFactors&) = delete;
+  ~LeftLookingFactors() = default;
+
   std::vector<std::int32_t> block_begin;
   SparseVectors<T> lower;     ///< unit diagonal
   SparseVectors<T> upper;     ///< each column's entries in the order in which they were computed
   SparseVectors<T> coupling;  ///< entries of row k of P A Q in the columns of later blocks
-  std::vector<T> pivot;
+  Array<T> pivot;
+  /// The pivots, and the values of `lower`, `upper` and `coupling`, one after the other in one array, which
+  /// the four borrow once the factorisation is complete: a place in it tells any of these elements.
+  Array<T> values;
+  std::vector<T> reciprocal;               ///< of each pivot
   std::vector<std::int32_t> row_order;     ///< row of A that is eliminated as k-th
   std::vector<std::int32_t> column_order;  ///< column of A in which its pivot is
   std::int64_t exchanges = 0;              ///< pivots that are not on the diagonal of the matched matrix
   double largest_given = 0;                ///< magnitude of the elements of the factored matrix
   double largest_element = 0;              ///< magnitude of the elements that arise in the elimination
   double flops = 0;
+  std::optional<EliminationSchedule> schedule;  ///< for new values, from the first of them on
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(row_order.size()); }
   /// Number of nonzeros of L and U, whose diagonal counts once, and of the blocks right of them.
   [[nodiscard]] std::int64_t entries() const {
     return lower.size() + upper.size() + coupling.size() + size();
   }
+  /// Whether later blocks have entries in row k.
+  [[nodiscard]] bool is_coupled(std::int32_t k) const { return coupling.begin[k] < coupling.begin[k + 1]; }
+  /// Completes the factors: releases unused memory, and finds the reciprocals of the pivots.
+  void complete() {
+    for (SparseVectors<T>* vectors : {&lower, &upper, &coupling}) vectors->shrink();
+    reciprocal.resize(row_order.size());
+    for (std::size_t k = 0; k < reciprocal.size(); ++k) reciprocal[k] = T{1} / pivot[k];
+  }
+  /// Moves the values of complete factors into one array. Throws OutOfMemory.
+  void join_values() {
+    Array<T> all(Device::serial(), entries());
+    T* next = all.data();
+    const auto move = [&next](Array<T>& from) {
+      const std::int64_t count = from.size();
+      std::copy_n(from.data(), count, next);
+      from = Array<T>::borrow(Device::serial(), next, count);
+      next += count;
+    };
+    move(pivot);
+    for (SparseVectors<T>* vectors : {&lower, &upper, &coupling}) move(vectors->value);
+    values = std::move(all);
+  }
   [[nodiscard]] std::size_t bytes() const {
-    return lower.bytes() + upper.bytes() + coupling.bytes() + pivot.size() * sizeof(T) +
-           (row_order.size() + column_order.size() + block_begin.size()) * sizeof(std::int32_t);
+    std::size_t bytes = static_cast<std::size_t>(entries()) * sizeof(T) + reciprocal.size() * sizeof(T);
+    for (const SparseVectors<T>* vectors : {&lower, &upper, &coupling})
+      bytes += vectors->begin.size() * sizeof(std::int64_t) + vectors->index.bytes();
+    bytes += (row_order.size() + column_order.size() + block_begin.size()) * sizeof(std::int32_t);
+    return bytes + (schedule ? schedule->bytes() : 0);
   }
 };
 

@@ -24,8 +24,8 @@ class SolutionRow {
   void subtract(T factor, const T* from) {
     for (int c = 0; c < count(); ++c) value_[c] -= factor * from[c];
   }
-  void divide(T divisor) {
-    for (int c = 0; c < count(); ++c) value_[c] /= divisor;
+  void multiply(T factor) {
+    for (int c = 0; c < count(); ++c) value_[c] *= factor;
   }
   void subtract_multiple_from(T factor, T* to) const {
     for (int c = 0; c < count(); ++c) to[c] -= factor * value_[c];
@@ -49,28 +49,25 @@ class LeftLookingSubstitution {
 
  public:
   LeftLookingSubstitution(const LeftLookingFactors<T>& factors, int columns, T* x)
-      : f_(factors), columns_(columns), x_(x) {}
+      : f_(factors), columns_(columns), x_(x), is_coupled_(factors.coupling.size() > 0) {}
 
   void solve() {
     for (std::size_t b = f_.block_begin.size() - 1; b-- > 0;) {
       const std::int32_t begin = f_.block_begin[b];
       const std::int32_t end = f_.block_begin[b + 1];
-      bool is_reached = false;
-      for (std::int32_t k = begin; k < end; ++k) {
-        RowOfX row(at(k), columns_);
-        subtract_terms(f_.coupling, k, row);
-        is_reached = is_reached || !row.is_zero();
-        if (is_reached) {
-          subtract_terms(f_.upper, k, row);
-          row.divide(f_.pivot[k]);
-        }
-        row.store(at(k));
+      std::int32_t first = begin;
+      while (first < end && !f_.is_coupled(first) && RowOfX(at(first), columns_).is_zero()) ++first;
+      if (first == end) continue;
+      // Sorted by their lengths, all rows take less time than most of them in the order of the pivots.
+      if (f_.schedule && first - begin < (end - begin) / 4) {
+        for (std::int32_t k = begin; k < end; ++k) solve_forward(f_.schedule->forward[k]);
+      } else {
+        for (std::int32_t k = first; k < end; ++k) solve_forward(sum_of(f_.upper, k));
       }
-      if (!is_reached) continue;
-      for (std::int32_t k = end; k-- > begin;) {
-        RowOfX row(at(k), columns_);
-        subtract_terms(f_.lower, k, row);
-        row.store(at(k));
+      if (f_.schedule) {
+        for (std::int32_t k = begin; k < end; ++k) solve_back(f_.schedule->backward[k]);
+      } else {
+        for (std::int32_t k = end; k-- > begin;) solve_back(sum_of(f_.lower, k));
       }
     }
   }
@@ -86,7 +83,7 @@ class LeftLookingSubstitution {
       for (std::int32_t k = end; k-- > begin;) {
         RowOfX row(at(k), columns_);
         if (row.is_zero()) continue;
-        row.divide(f_.pivot[k]);
+        row.multiply(f_.reciprocal[k]);
         row.store(at(k));
         subtract_multiples(f_.upper, k, row);
         subtract_multiples(f_.coupling, k, row);
@@ -95,12 +92,29 @@ class LeftLookingSubstitution {
   }
 
  private:
+  using Sum = EliminationSchedule::Sum;
+  static Sum sum_of(const SparseVectors<T>& vectors, std::int32_t k) {
+    return {k, static_cast<std::int32_t>(vectors.begin[k + 1] - vectors.begin[k]), vectors.begin[k]};
+  }
+  void solve_forward(const Sum& sum) {
+    RowOfX row(at(sum.row), columns_);
+    if (is_coupled_) subtract_terms(f_.coupling, sum_of(f_.coupling, sum.row), row);
+    subtract_terms(f_.upper, sum, row);
+    row.multiply(f_.reciprocal[sum.row]);
+    row.store(at(sum.row));
+  }
+  void solve_back(const Sum& sum) {
+    RowOfX row(at(sum.row), columns_);
+    subtract_terms(f_.lower, sum, row);
+    row.store(at(sum.row));
+  }
+
   [[nodiscard]] T* at(std::int64_t k) const { return x_ + k * (Fixed ? Most : columns_); }
 
-  void subtract_terms(const SparseVectors<T>& vectors, std::int32_t k, RowOfX& row) const {
-    for (std::int64_t p = vectors.begin[k]; p < vectors.begin[k + 1]; ++p) {
-      row.subtract(vectors.value[p], at(vectors.index[p]));
-    }
+  void subtract_terms(const SparseVectors<T>& vectors, const Sum& sum, RowOfX& row) const {
+    const T* const value = vectors.value.data() + sum.first;
+    const std::int32_t* const index = vectors.index.data() + sum.first;
+    for (std::int32_t p = 0; p < sum.length; ++p) row.subtract(value[p], at(index[p]));
   }
   void subtract_multiples(const SparseVectors<T>& vectors, std::int32_t k, const RowOfX& row) const {
     for (std::int64_t p = vectors.begin[k]; p < vectors.begin[k + 1]; ++p) {
@@ -111,6 +125,7 @@ class LeftLookingSubstitution {
   const LeftLookingFactors<T>& f_;
   int columns_;
   T* x_;
+  bool is_coupled_;
 };
 
 template <int Most, bool Fixed, class T>

@@ -60,9 +60,7 @@ template <class T>
 bool BlockLu<T>::adapt_to_values(const Csr<T>& A) {
   if (drops_zeros_ && !copy_kept_values(A, reduced_)) return false;
   keeps_pivots_ = true;
-  if (diagonal_.kind == ScalingKind::infinity_norm) diagonal_.scaling = equilibration(A);
   if (!drops_zeros_) reduce(A);
-  set_scaling();
   return true;
 }
 
@@ -74,17 +72,41 @@ CostPrediction BlockLu<T>::predicted_cost() const {
 template <class T>
 LeftLookingEnd BlockLu<T>::factor(const Csr<T>& A, double most_entries, const SetupControl& control) {
   const LeftLookingOptions options{.threshold = threshold_, .most_entries = most_entries, .control = control};
-  LeftLookingEnd end = LeftLookingEnd::no_pivot;
-  if (keeps_pivots_) end = refactor_left_looking(matrix(A), diagonal_.scaling, options, factors_);
-  if (end != LeftLookingEnd::no_pivot) return end;
-  return factor_left_looking(matrix(A), diagonal_.scaling, order_, options, factors_);
+  if (keeps_pivots_) {
+    const LeftLookingEnd end = refactor(A, options);
+    if (end != LeftLookingEnd::no_pivot) return end;
+    scale_again(A);
+  }
+  const LeftLookingEnd end = factor_left_looking(matrix(A), diagonal_.scaling, order_, options, factors_);
+  if (end == LeftLookingEnd::finished) find_pivot_ratio();
+  ratio_when_scaled_ = pivot_ratio_;
+  return end;
+}
+
+/// Factors new values with the last pivots.
+template <class T>
+LeftLookingEnd BlockLu<T>::refactor(const Csr<T>& A, const LeftLookingOptions& options) {
+  constexpr double largest_change = 10;
+  const auto eliminate = [&] {
+    const LeftLookingEnd end = refactor_left_looking(matrix(A), diagonal_.scaling, options, factors_);
+    if (end == LeftLookingEnd::finished) find_pivot_ratio();
+    return end;
+  };
+  const LeftLookingEnd end = eliminate();
+  if (end != LeftLookingEnd::finished || diagonal_.kind != ScalingKind::infinity_norm) return end;
+  const double change = pivot_ratio_ / ratio_when_scaled_;
+  if (change >= 1 / largest_change && change <= largest_change) return end;
+  scale_again(A);
+  const LeftLookingEnd scaled = eliminate();
+  ratio_when_scaled_ = pivot_ratio_;
+  return scaled;
 }
 
 template <class T>
-double BlockLu<T>::pivot_ratio() const {
+void BlockLu<T>::find_pivot_ratio() {
   PivotSizes pivots;
-  for (const T pivot : factors_.pivot) pivots.add(std::abs(static_cast<double>(pivot)));
-  return pivots.ratio();
+  for (const T pivot : factors_.pivot.span()) pivots.add(std::abs(static_cast<double>(pivot)));
+  pivot_ratio_ = pivots.ratio();
 }
 
 template <class T>
@@ -100,7 +122,7 @@ void BlockLu<T>::substitute(bool transposed, int columns, T* x, T* /*scratch*/) 
 template <class T>
 DeterminantProduct BlockLu<T>::determinant() const {
   DeterminantProduct product;
-  for (const T pivot : factors_.pivot) product.multiply(static_cast<double>(pivot));
+  for (const T pivot : factors_.pivot.span()) product.multiply(static_cast<double>(pivot));
   product.permute(factors_.row_order);
   product.permute(factors_.column_order);
   product.divide_by_all(scaling_.rows);
@@ -112,8 +134,8 @@ template <class T>
 MatrixFactors<T> BlockLu<T>::factors() const {
   MatrixFactors<T> result;
   // The blocks B of the transpose are factored: B^T = U^T L^T, where L^T has the unit diagonal.
-  result.lower = sparse_rows(factors_.upper, std::span<const T>(factors_.pivot));
-  const std::vector<T> ones(factors_.pivot.size(), T{1});
+  result.lower = sparse_rows(factors_.upper, std::span<const T>(factors_.pivot.span()));
+  const std::vector<T> ones(factors_.row_order.size(), T{1});
   result.upper = sparse_rows(factors_.lower, std::span<const T>(ones));
   result.coupling = sparse_rows(factors_.coupling, std::span<const T>());
   result.row_permutation.assign(factors_.row_order.begin(), factors_.row_order.end());
@@ -160,6 +182,15 @@ void BlockLu<T>::reduce(const Csr<T>& A) {
   } else if (drops_zeros_) {
     reduced_ = without_zeros(A);
   }
+}
+
+/// Scales new values by powers of two; the scaling of a matching, by which the pivots were chosen, is kept.
+template <class T>
+void BlockLu<T>::scale_again(const Csr<T>& A) {
+  if (diagonal_.kind != ScalingKind::infinity_norm) return;
+  diagonal_.scaling = equilibration(A);
+  factors_.schedule.reset();
+  set_scaling();
 }
 
 template <class T>

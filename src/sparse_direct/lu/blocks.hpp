@@ -33,14 +33,15 @@ class BlockLu {
   /// Matches, scales and orders A. If `same_pattern`, the order is kept where the matching and the pattern
   /// without zeros are those of the last analysis. With `keeps_zeros`, stored zeros count as nonzeros.
   void analyze(const Csr<T>& A, const OrderingOptions& ordering, bool same_pattern, bool keeps_zeros);
-  /// Scales new values for the pivots of the last factorisation; the scaling of a matching, by which they
-  /// were chosen, is kept. False where an element that was left out as zero differs from it.
+  /// Takes new values for the scaling and the pivots of the last factorisation. False where an element that
+  /// was left out as zero differs from it.
   [[nodiscard]] bool adapt_to_values(const Csr<T>& A);
 
   [[nodiscard]] const BlockOrder& order() const { return order_; }
   [[nodiscard]] CostPrediction predicted_cost() const;
-  /// Factors A, with the last pivots after adapt_to_values() if they are still large enough. `most_entries`:
-  /// fill at which it ends.
+  /// Factors A, with the last pivots and scale factors after adapt_to_values(). Powers of two are chosen
+  /// again where the ratio of the pivots has changed much, and pivots where they are not large enough any
+  /// more. `most_entries`: fill at which it ends.
   [[nodiscard]] LeftLookingEnd factor(const Csr<T>& A, double most_entries, const SetupControl& control);
 
   /// The matrix that is factored: A, or a copy if A is structurally singular or has many zeros.
@@ -53,7 +54,7 @@ class BlockLu {
   [[nodiscard]] const std::vector<std::int32_t>& row_order() const { return factors_.row_order; }
   [[nodiscard]] const std::vector<std::int32_t>& column_order() const { return factors_.column_order; }
   /// Smallest magnitude of a pivot over the largest.
-  [[nodiscard]] double pivot_ratio() const;
+  [[nodiscard]] double pivot_ratio() const { return pivot_ratio_; }
   /// Largest element that the elimination made over the largest of the matrix.
   [[nodiscard]] double growth() const;
 
@@ -74,6 +75,9 @@ class BlockLu {
   [[nodiscard]] bool is_copied() const { return drops_zeros_ || !diagonal_.unmatched_columns.empty(); }
   void reduce(const Csr<T>& A);
   void set_scaling();
+  void scale_again(const Csr<T>& A);
+  [[nodiscard]] LeftLookingEnd refactor(const Csr<T>& A, const LeftLookingOptions& options);
+  void find_pivot_ratio();
 
   double threshold_;
   LargeDiagonal diagonal_;
@@ -82,6 +86,8 @@ class BlockLu {
   Csr<T> reduced_;
   BlockOrder order_;
   Scaling scaling_, matrix_scaling_;
+  double pivot_ratio_ = 1;
+  double ratio_when_scaled_ = 1;  // of the pivots
   LeftLookingFactors<T> factors_;
 };
 

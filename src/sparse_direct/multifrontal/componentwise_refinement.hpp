@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,14 +32,17 @@ struct BackwardError {
   /// that fraction.
   Largest componentwise = {};
   Largest scaled_residual = {};  ///< max |s_i r_i| for the scale factors of the rows
-  friend BackwardError combine(BackwardError a, BackwardError b) {
-    return {combine(a.componentwise, b.componentwise), combine(a.scaled_residual, b.scaled_residual)};
+  double least_denominator = std::numeric_limits<double>::infinity();  ///< min (|A| |x| + |b|)_i
+  std::int64_t longest_row = 0;                                        ///< elements
+  friend BackwardError combine(const BackwardError& a, const BackwardError& b) {
+    return {combine(a.componentwise, b.componentwise), combine(a.scaled_residual, b.scaled_residual),
+            std::min(a.least_denominator, b.least_denominator), std::max(a.longest_row, b.longest_row)};
   }
 };
 
-/// Computes element i of r = b - A x.
+/// Computes elements of r = b - A x.
 template <class T>
-struct ResidualElement {
+struct ResidualRows {
   const std::int64_t* offsets;
   const std::int32_t* columns;
   const T* values;
@@ -52,28 +56,42 @@ struct ResidualElement {
   /// backward error, SIAM J. Matrix Anal. Appl. 10 (1989).
   double x_norm = 0;
 
-  BackwardError operator()(std::int64_t i) const {
-    auto residual = static_cast<Dot<T>>(b[i]);
-    double terms = 0;
-    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-      const Dot<T> product = static_cast<Dot<T>>(values[k]) * static_cast<Dot<T>>(x[columns[k]]);
-      residual -= product;
-      terms += magnitude(product);
+  [[nodiscard]] BackwardError operator()(std::int64_t begin, std::int64_t end) const {
+    Largest componentwise;
+    Largest scaled;
+    double least = std::numeric_limits<double>::infinity();
+    std::int64_t longest = 0;
+    std::int64_t first = offsets[begin];
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t last = offsets[i + 1];
+      longest = std::max(longest, last - first);
+      auto residual = static_cast<Dot<T>>(b[i]);
+      double terms = 0;
+      for (std::int64_t k = first; k < last; ++k) {
+        const Dot<T> product = static_cast<Dot<T>>(values[k]) * static_cast<Dot<T>>(x[columns[k]]);
+        residual -= product;
+        terms += magnitude(product);
+      }
+      first = last;
+      r[i] = static_cast<T>(residual);
+      const double error = magnitude(residual);
+      const double denominator = denominator_of(i, terms);
+      least = std::min(least, denominator);
+      // A row of zeros is satisfied.
+      componentwise = combine(componentwise, Largest{error / (denominator + (error == 0 ? 1 : 0))});
+      scaled = combine(scaled, Largest{row_scale == nullptr ? error : error * row_scale[i]});
     }
-    r[i] = static_cast<T>(residual);
-    const double error = magnitude(residual);
-    if (error == 0) return {};
-    const double of_b = magnitude(b[i]);
-    double denominator = terms + of_b;
-    if (x_norm > 0) {
-      const double others = row_norm(i) * x_norm;
-      const auto length = static_cast<double>(offsets[i + 1] - offsets[i]);
-      const bool tiny = denominator <= 1000 * machine_epsilon<T> * length * (others + of_b);
-      if (tiny && std::isfinite(others)) denominator = terms + others;
-    }
-    return {{error / denominator}, {row_scale == nullptr ? error : error * row_scale[i]}};
+    return {componentwise, scaled, least, longest};
   }
 
+  [[nodiscard]] double denominator_of(std::int64_t i, double terms) const {
+    const double of_b = magnitude(b[i]);
+    if (!(x_norm > 0)) return terms + of_b;
+    const double others = row_norm(i) * x_norm;
+    const auto length = static_cast<double>(offsets[i + 1] - offsets[i]);
+    const bool tiny = terms + of_b <= 1000 * machine_epsilon<T> * length * (others + of_b);
+    return terms + (tiny && std::isfinite(others) ? others : of_b);
+  }
   [[nodiscard]] double row_norm(std::int64_t i) const {
     double sum = 0;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) sum += magnitude(values[k]);
@@ -81,16 +99,26 @@ struct ResidualElement {
   }
 };
 
-/// Computes r = b - A x on a host backend. `row_scale` and `x_norm` as in ResidualElement; empty: 1.
+/// Computes r = b - A x on a host backend. `row_scale` and `x_norm` as in ResidualRows; empty: 1.
 template <class B, class T>
 BackwardError form_residual(B& backend, const Csr<T>& A, const std::vector<double>& row_scale, const T* b,
                             const T* x, T* r, double x_norm = 0) {
-  BackwardError error;
-  backend.reduce(A.rows(),
-                 ResidualElement<T>{A.row_offsets().data(), A.column_indices().data(), A.values().data(),
-                                    row_scale.empty() ? nullptr : row_scale.data(), b, x, r, x_norm},
-                 Store<BackwardError>{&error});
-  return error;
+  const ResidualRows<T> rows{A.row_offsets().data(),
+                             A.column_indices().data(),
+                             A.values().data(),
+                             row_scale.empty() ? nullptr : row_scale.data(),
+                             b,
+                             x,
+                             r,
+                             x_norm};
+  constexpr std::int64_t rows_worth_threads = 1 << 15;
+  std::vector<BackwardError> errors(static_cast<std::size_t>(backend.threads()));
+  backend.parallel(A.rows() > rows_worth_threads, [&](int part, int parts) {
+    errors[static_cast<std::size_t>(part)] = rows(A.rows() * part / parts, A.rows() * (part + 1) / parts);
+  });
+  return std::accumulate(
+      errors.begin(), errors.end(), BackwardError(),
+      [](const BackwardError& one, const BackwardError& other) { return combine(one, other); });
 }
 
 /// Outcome for a right-hand side b of A, if it cannot be known from the set-up: x solves the equations up to
@@ -160,7 +188,7 @@ class ComponentwiseRefinement {
     for (std::size_t c = 0; c < jobs.size(); ++c) {
       const T* b = task_.rhs.column(static_cast<std::int64_t>(c));
       const T* x = views.solution.column(static_cast<std::int64_t>(c));
-      const double error = reported_error(states_[c].error.componentwise.value, b, x, r);
+      const double error = reported_error(states_[c].error, jobs[c], b, x, r);
       jobs[c].statistics = {{"refinement_steps", states_[c].steps}, {"componentwise_backward_error", error}};
       jobs[c].refined = states_[c].steps > 0;
       if (!assess_ || jobs[c].outcome.status == Status::cancelled) continue;
@@ -185,12 +213,17 @@ class ComponentwiseRefinement {
     return form_residual(task_.backend, A_, row_scale_, b, x, r, x_norm);
   }
 
-  /// The componentwise backward error to report, for a column whose plain one is `error`.
-  double reported_error(double error, const T* b, const T* x, T* r) {
-    if (error <= 10 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon())) return error;
+  /// The componentwise backward error to report, for a column whose plain one is `error`. They are equal
+  /// where no denominator is tiny.
+  double reported_error(const BackwardError& error, const Job& job, const T* b, const T* x, T* r) {
+    const double plain = error.componentwise.value;
+    if (plain <= 10 * machine_epsilon<T>) return plain;
     Largest largest;
     task_.backend.reduce(A_.columns(), LargestMagnitude<const T*>{x}, Store<Largest>{&largest});
     const double x_norm = largest.value;
+    const double terms = job.matrix_norm * x_norm + job.right_hand_side_norm_inf;
+    const double tiny = 1000 * machine_epsilon<T> * static_cast<double>(error.longest_row) * terms;
+    if (job.matrix_norm > 0 && error.least_denominator > tiny) return plain;
     return residual(b, x, r, x_norm).componentwise.value;
   }
 

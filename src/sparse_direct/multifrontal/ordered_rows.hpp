@@ -22,6 +22,10 @@ struct TakeRows {
   void operator()(std::int64_t k) const {
     const std::int64_t i = order[k];
     const auto factor = static_cast<Real<T>>(factor_at(*scale, i));
+    if (b.columns() == 1) {
+      x[k] = factor * b.data()[i];
+      return;
+    }
     for (std::int64_t c = 0; c < b.columns(); ++c) x[k * b.columns() + c] = factor * b.column(c)[i];
   }
 };
@@ -36,6 +40,10 @@ struct PutRows {
   void operator()(std::int64_t k) const {
     const std::int64_t i = order[k];
     const auto factor = static_cast<Real<T>>(factor_at(*scale, i));
+    if (out.columns() == 1) {
+      out.data()[i] = factor * x[k];
+      return;
+    }
     for (std::int64_t c = 0; c < out.columns(); ++c) out.column(c)[i] = factor * x[k * out.columns() + c];
   }
 };

@@ -334,6 +334,53 @@ TEST(Bddc, ThreadsAndRepetition_GiveTheSameBits) {
   }
 }
 
+/// Updates keep the partition and the analyses of subdomains.
+TEST(Bddc, NewValues_HaveTheBitsOfASetUp) {
+  const Csr<double> A = generate::poisson_2d<double>(30, 30);
+  const std::vector<double> b(900, 1.0);
+  // Smaller elements beside the diagonal, which stays dominant.
+  Csr<double> others = A;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      const std::int64_t j = A.column_indices()[k];
+      if (i != j && (i + j) % 3 == 0) others.values()[k] *= 0.5;
+    }
+  }
+  for (const std::string schur : {"sparse-cholesky", "cholesky"}) {
+    for (const std::string scaling : {"stiffness", "deluxe"}) {
+      const Options options = {{"schur", schur}, {"scaling", scaling}, {"subdomains", 6}};
+      Solver<double> solver = make_solver<double>("bddc", Device::serial(), options);
+      ASSERT_TRUE(solver.setup(A).ready());
+      const Csr<double>* const sequence[] = {&others, &A, &others};
+      for (const Csr<double>* values : sequence) {
+        ASSERT_TRUE(solver.update_values(*values).ready());
+        Solver<double> fresh = make_solver<double>("bddc", Device::serial(), options);
+        ASSERT_TRUE(fresh.setup(*values).ready());
+        std::vector<double> x(b.size());
+        std::vector<double> expected(b.size());
+        ASSERT_TRUE(solver.solve(b, x).solved());
+        ASSERT_TRUE(fresh.solve(b, expected).solved());
+        EXPECT_EQ(x, expected) << schur << ' ' << scaling;
+      }
+    }
+  }
+}
+
+TEST(Bddc, OtherPartition_IsTakenByAnUpdate) {
+  const Csr<double> A = generate::poisson_2d<double>(20, 20);
+  const std::vector<double> b(400, 1.0);
+  std::vector<double> x(b.size());
+  Solver<double> solver = make_solver<double>("bddc", Device::serial(), {{"subdomains", 4}});
+  ASSERT_TRUE(solver.setup(A).ready());
+  std::vector<std::int32_t> halves(b.size());
+  for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = i < halves.size() / 2 ? 0 : 1;
+  set_partition(solver, halves);
+  const Report report = solver.update_values(A);
+  ASSERT_TRUE(report.ready());
+  EXPECT_EQ(statistic(report, "subdomains"), 2);
+  EXPECT_TRUE(solver.solve(b, x).solved());
+}
+
 TEST(Bddc, LooseCroutFactors_TakeMoreIterations) {
   const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = 6}));
   std::int64_t before = solve_with(system, {{"schur", "lu"}}).iterations;

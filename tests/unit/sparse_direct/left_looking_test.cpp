@@ -216,19 +216,68 @@ TEST(BlockOrder, PredictedEntries_AreThoseOfTheFactors) {
   EXPECT_LE(amd.order.flops, 1.5 * amd.factors.flops);
 }
 
-TEST(LeftLooking, Refactorization_OfTheSameValuesHasTheSameBits) {
+/// Expects |found - expected| <= 1e-9 max(1, |expected|).
+void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k)
+    EXPECT_NEAR(found[k], expected[k], 1e-9 * std::max(1.0, std::fabs(expected[k]))) << k;
+}
+
+TEST(LeftLooking, Refactorization_OfTheSameValuesAgreesAndRepeats) {
   const SparseSystem system = random_blocks(500, 4, 2);
-  Csr<double> A = csr_of<double>(system.n, system.elements);
+  const Csr<double> A = csr_of<double>(system.n, system.elements);
   Factored f = factored(A, 0.1);
   ASSERT_EQ(f.end, LeftLookingEnd::finished);
-  const std::vector<double> lower = f.factors.lower.value.to_vector();
-  const std::vector<double> upper = f.factors.upper.value.to_vector();
-  const std::vector<double> pivots = f.factors.pivot;
-  ASSERT_EQ(refactor_left_looking(A, f.diagonal.scaling, {.threshold = 0.1}, f.factors),
-            LeftLookingEnd::finished);
-  EXPECT_EQ(f.factors.lower.value.to_vector(), lower);
-  EXPECT_EQ(f.factors.upper.value.to_vector(), upper);
-  EXPECT_EQ(f.factors.pivot, pivots);
+  const auto all = [&] {
+    std::vector<double> values = f.factors.pivot.to_vector();
+    for (const SparseVectors<double>* vectors : {&f.factors.lower, &f.factors.upper, &f.factors.coupling}) {
+      const std::vector<double> part = vectors->value.to_vector();
+      values.insert(values.end(), part.begin(), part.end());
+    }
+    return values;
+  };
+  const auto refactor = [&] {
+    ASSERT_EQ(refactor_left_looking(A, f.diagonal.scaling, {.threshold = 0.1}, f.factors),
+              LeftLookingEnd::finished);
+  };
+  const std::vector<double> first = all();
+  refactor();
+  ASSERT_FALSE(f.factors.schedule->steps.empty());
+  const std::vector<double> scheduled = all();
+  expect_near(scheduled, first);
+  refactor();
+  EXPECT_EQ(all(), scheduled);
+  f.factors.schedule->steps.clear();  // by columns, in the order of the factorisation
+  refactor();
+  EXPECT_EQ(all(), first);
+}
+
+TEST(LeftLooking, Refactorization_OfOtherValuesAgreesWithDenseElimination) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const auto n = static_cast<std::int32_t>(1 + seed * 7 % 97);
+    const SparseSystem system = random_blocks(n, 1 + static_cast<std::int32_t>(seed % 5), seed);
+    Csr<double> A = csr_of<double>(n, system.elements);
+    Factored f = factored(A, 1e-3);
+    ASSERT_EQ(f.end, LeftLookingEnd::finished);
+    for (const bool by_columns : {false, true}) {
+      SCOPED_TRACE(std::to_string(seed) + (by_columns ? " by columns" : " scheduled"));
+      const std::vector<double> change = random_vector<double>(A.nonzeros(), seed + 5);
+      for (std::int64_t k = 0; k < A.nonzeros(); ++k) A.values()[k] *= 1 + 0.1 * change[k];
+      if (by_columns) f.factors.schedule->steps.clear();
+      ASSERT_EQ(refactor_left_looking(A, f.diagonal.scaling, {.threshold = 1e-6}, f.factors),
+                LeftLookingEnd::finished);
+      for (const bool transposed : {false, true}) {
+        std::vector<double> b = random_vector<double>(n, seed + 1);
+        // Right-hand sides that reach few rows take the order of the pivots.
+        if (seed % 2 == 1) std::fill(b.begin(), b.end() - 1, 0.0);
+        const std::vector<double> expected = dense_solution(A, transposed, b);
+        const std::vector<double> x = solution(f, transposed, 1, b);
+        double size = 0;
+        for (const double e : expected) size = std::max(size, std::fabs(e));
+        for (std::int32_t i = 0; i < n; ++i) EXPECT_NEAR(x[i], expected[i], 1e-8 * size);
+      }
+    }
+  }
 }
 
 TEST(LeftLooking, Refactorization_RefusesPivotsThatBecameSmall) {
@@ -345,6 +394,50 @@ TEST(LeftLookingLu, UpdateValues_KeepsPivotsOrChoosesOthers) {
     std::vector<double> x(b.size());
     EXPECT_TRUE(solver.solve(b, x).solved());
     EXPECT_LT(scaled_residual(A, x.data(), b.data()), 3);
+  }
+}
+
+TEST(LeftLookingLu, UpdateValues_InFloatAreSolvedAlike) {
+  const SparseSystem system = random_blocks(400, 2, 11);
+  Csr<float> A = csr_of<float>(system.n, system.elements);
+  SparseLu<float> solver(Device::serial(), {.factorization = left_looking});
+  ASSERT_TRUE(solver.factor(A).ready());
+  const std::vector<float> b = random_vector<float>(system.n, 3);
+  std::vector<float> x(b.size());
+  std::vector<float> first;
+  for (int round = 0; round < 4; ++round) {
+    ASSERT_TRUE(solver.update_values(A).ready());
+    EXPECT_TRUE(solver.solve(b, x).solved());
+    EXPECT_LT(scaled_residual(A, x.data(), b.data()), 3);
+    if (round == 0) first = x;
+    if (round == 2) {
+      EXPECT_EQ(x, first);  // of the values of round 0
+    }
+    for (float& a : A.values().span()) a *= round % 2 == 0 ? 2.0F : 0.5F;
+  }
+}
+
+/// Scale factors are kept as long as the pivots show no other scales.
+TEST(LeftLookingLu, UpdateValues_OfOtherScalesIsScaledAgain) {
+  const SparseSystem system = test::grid_system(20, 20, 1);
+  const Csr<double> A = csr_of<double>(system.n, system.elements);
+  SparseLu<double> solver(Device::serial(), {.factorization = left_looking});
+  ASSERT_TRUE(solver.factor(A).ready());
+  const std::vector<double> b = random_vector<double>(system.n, 3);
+  std::vector<double> x(b.size());
+  for (const double scale : {1.0, 1e6, 1e-9, 1.0}) {
+    Csr<double> scaled = A;
+    for (std::int64_t i = 0; i < A.rows(); i += 3) {
+      for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) scaled.values()[k] *= scale;
+    }
+    const Report report = solver.update_values(scaled);
+    ASSERT_TRUE(report.ready()) << report.message;
+    SparseLu<double> fresh(Device::serial(), {.factorization = left_looking});
+    const Report expected = fresh.factor(scaled);
+    ASSERT_TRUE(report.reciprocal_condition && expected.reciprocal_condition);
+    EXPECT_LT(std::fabs(std::log10(*report.reciprocal_condition / *expected.reciprocal_condition)), 1.5);
+    EXPECT_TRUE(solver.solve(b, x).solved());
+    EXPECT_LT(scaled_residual(scaled, x.data(), b.data()), 3);
   }
 }
 

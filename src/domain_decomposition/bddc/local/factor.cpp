@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,10 +24,16 @@ void LocalFactor::solve_columns(Workspace* workspace, DenseView<const double> R,
 
 namespace {
 
-/// Sparse Cholesky by the library's method.
+/// Sparse Cholesky by the library's method, which keeps the analysis of a pattern.
 class SparseFactor final : public LocalFactor {
  public:
-  SparseFactor(Solver<double> solver, std::int64_t rows) : solver_(std::move(solver)), rows_(rows) {}
+  [[nodiscard]] std::optional<Outcome> refactor(const Csr<double>& G,
+                                                const CancellationToken& cancel) override {
+    rows_ = G.rows();
+    SolverImplementation<double>& method = SolverAccess<double>::implementation(solver_);
+    method.set_control(cancel);
+    return method.setup(G);
+  }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return implementation().make_workspace();
@@ -42,8 +50,9 @@ class SparseFactor final : public LocalFactor {
   [[nodiscard]] const SolverImplementation<double>& implementation() const {
     return SolverAccess<double>::implementation(solver_);
   }
-  Solver<double> solver_;
-  std::int64_t rows_;
+  Solver<double> solver_ = make_solver<double>(
+      "sparse-cholesky", Device::serial(), {{"ordering", "dissection"}, {"refine", 0}, {"condition", false}});
+  std::int64_t rows_ = 0;
 };
 
 /// G = L L^T by LAPACK.
@@ -193,14 +202,15 @@ Outcome not_definite(std::int64_t column) {
   return {Status::not_spd, "pivot " + std::to_string(column) + " (from 0) is not positive", column};
 }
 
-FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel) {
-  Solver<double> solver = make_solver<double>(
-      "sparse-cholesky", Device::serial(), {{"ordering", "dissection"}, {"refine", 0}, {"condition", false}});
-  SolverImplementation<double>& implementation = SolverAccess<double>::implementation(solver);
-  implementation.set_control(cancel);
-  Outcome outcome = implementation.setup(G);
-  if (!outcome.ok()) return {nullptr, std::move(outcome)};
-  return {std::make_unique<SparseFactor>(std::move(solver), G.rows()), {}};
+FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel,
+                            std::unique_ptr<LocalFactor> last) {
+  std::optional<Outcome> outcome = last ? last->refactor(G, cancel) : std::nullopt;
+  if (!outcome) {
+    last = std::make_unique<SparseFactor>();
+    outcome = last->refactor(G, cancel);
+  }
+  if (!outcome->ok()) return {nullptr, *std::move(outcome)};
+  return {std::move(last), {}};
 }
 
 FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, const CroutSettings& crout,

@@ -29,6 +29,12 @@ class LocalFactor {
   virtual void solve(Workspace* workspace, const double* r, double* x) const = 0;
   /// X = G^-1 R, column-major.
   virtual void solve_columns(Workspace* workspace, DenseView<const double> R, DenseView<double> X) const;
+  /// Factors another G, which must stay in place, with the analysis of the last one if the patterns are
+  /// equal; empty if this kind of factor keeps no analysis.
+  [[nodiscard]] virtual std::optional<Outcome> refactor(const Csr<double>& /*G*/,
+                                                        const CancellationToken& /*cancel*/) {
+    return std::nullopt;
+  }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
 
@@ -41,8 +47,10 @@ struct FactorAttempt {
 /// The outcome that names a pivot that is not positive.
 [[nodiscard]] Outcome not_definite(std::int64_t column);
 
-/// Sparse Cholesky factor; keeps a reference to G, which must stay in place.
-[[nodiscard]] FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel);
+/// Sparse Cholesky factor; keeps a reference to G, which must stay in place. The analysis of `last`, if that
+/// is such a factor of a matrix with the pattern of G, is used again.
+[[nodiscard]] FactorAttempt factor_sparse(const Csr<double>& G, const CancellationToken& cancel,
+                                          std::unique_ptr<LocalFactor> last = nullptr);
 
 /// Settings of crout-iterative.
 struct CroutSettings {

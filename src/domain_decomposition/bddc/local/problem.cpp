@@ -67,6 +67,10 @@ std::vector<std::int32_t> range(std::int64_t begin, std::int64_t end) {
 }  // namespace
 
 Outcome LocalProblem::setup_interior(LocalMatrix matrix, const LocalSettings& settings) {
+  LocalProblem next;
+  next.interior_ = std::move(interior_);
+  next.free_ = std::move(free_);
+  *this = std::move(next);
   matrix_ = std::move(matrix);
   is_dense_ = settings.schur != BddcSchur::sparse_cholesky;
   const std::int64_t size = matrix_.interior_size();
@@ -75,6 +79,7 @@ Outcome LocalProblem::setup_interior(LocalMatrix matrix, const LocalSettings& se
   omitted_ = floats ? std::min(settings.block_size, size) : 0;
   if (settings.for_gpu) {
     is_dense_ = true;
+    interior_ = nullptr;
     return {};
   }
   if (Outcome outcome = factor_interior(settings); !outcome.ok()) return outcome;
@@ -86,12 +91,13 @@ Outcome LocalProblem::setup_interior(LocalMatrix matrix, const LocalSettings& se
 
 Outcome LocalProblem::factor_interior(const LocalSettings& settings) {
   const std::int64_t size = matrix_.interior_size();
+  std::unique_ptr<LocalFactor> last = std::move(interior_);
   if (size == omitted_) return {};
   const blas::Threads one(Device::serial(), size);
   interior_matrix_ = matrix_.principal(range(omitted_, size));
   FactorAttempt attempt;
   if (settings.interior == BddcInterior::sparse_cholesky) {
-    attempt = factor_sparse(interior_matrix_, settings.cancel);
+    attempt = factor_sparse(interior_matrix_, settings.cancel, std::move(last));
   } else {
     const BddcSchur kind = settings.interior == BddcInterior::lu ? BddcSchur::lu : BddcSchur::cholesky;
     attempt = factor_dense(to_dense(MatrixRef<double>(interior_matrix_)), kind, {}, settings.cancel);
@@ -279,7 +285,7 @@ bool LocalProblem::is_semidefinite(const CancellationToken& cancel) const {
 
 Outcome LocalProblem::factor_free(const LocalSettings& settings) {
   const std::int64_t size = free_interior_ + std::ssize(free_places_);
-  free_ = nullptr;
+  std::unique_ptr<LocalFactor> last = std::move(free_);
   if (size == 0) return {};
   FactorAttempt attempt;
   if (on_device_ != nullptr) {
@@ -294,7 +300,7 @@ Outcome LocalProblem::factor_free(const LocalSettings& settings) {
                            settings.cancel);
   } else {
     free_matrix_ = matrix_.principal(free_rows());
-    attempt = factor_sparse(free_matrix_, settings.cancel);
+    attempt = factor_sparse(free_matrix_, settings.cancel, std::move(last));
   }
   free_ = std::move(attempt.factor);
   const Status status = attempt.outcome.status;

@@ -82,7 +82,7 @@ class LocalProblem {
   };
 
   /// Factors the interior and, if the settings ask for it, computes the Schur complement. For a GPU it does
-  /// neither.
+  /// neither. Analyses of the factors of an earlier set-up serve again where the patterns are equal.
   [[nodiscard]] Outcome setup_interior(LocalMatrix matrix, const LocalSettings& settings);
   /// Factors the constrained problem and computes the coarse basis. Releases the Schur complement.
   [[nodiscard]] Outcome setup_constrained(const LocalConstraints& constraints, const LocalSettings& settings);

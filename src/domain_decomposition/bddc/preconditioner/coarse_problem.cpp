@@ -64,7 +64,7 @@ std::vector<std::int32_t> unknowns_to_pin(const Csr<double>& K, const Dense<doub
 
 Outcome CoarseProblem::setup(Csr<double> K, const Dense<double>& vectors, const CancellationToken& cancel) {
   size_ = K.rows();
-  factor_ = nullptr;
+  std::unique_ptr<LocalFactor> last = std::move(factor_);
   kept_.clear();
   K_ = std::move(K);
   if (size_ == 0) return {};
@@ -74,7 +74,7 @@ Outcome CoarseProblem::setup(Csr<double> K, const Dense<double>& vectors, const 
   }
   if (!pins.empty()) K_ = submatrix(K_, kept_);
   if (kept_.empty()) return {};
-  FactorAttempt attempt = factor_sparse(K_, cancel);
+  FactorAttempt attempt = factor_sparse(K_, cancel, std::move(last));
   factor_ = std::move(attempt.factor);
   if (!attempt.outcome.ok()) {
     attempt.outcome.message =

@@ -60,7 +60,7 @@ Outcome BddcPreconditioner::setup_subdomains(const std::vector<SubdomainMatrix>&
   interface_ =
       classify_interface(subdomains, unknowns, settings.block_size, settings.vertex_size, settings.edge_ends);
   constraints_ = make_constraints(interface_, vectors, settings.constraints);
-  locals_.clear();
+  if (!settings.updates) locals_.clear();
   locals_.resize(subdomains.size());
   std::vector<std::int32_t> interface_place(static_cast<std::size_t>(unknowns), -1);
   for (std::size_t i = 0; i < interface_.unknowns.size(); ++i) {

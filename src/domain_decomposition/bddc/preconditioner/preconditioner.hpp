@@ -32,6 +32,7 @@ struct PreconditionerSettings {
   std::int64_t vertex_size = 1;
   bool edge_ends = false;
   bool singular = false;  ///< whether A maps combinations of the vectors of the constraints to zero
+  bool updates = false;   ///< uses the analyses of the last set-up where patterns are equal
   LocalSettings local;
   SetupControl control = {};  ///< told of each subdomain; `local` has its request to stop
   int threads = 1;
