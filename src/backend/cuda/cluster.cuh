@@ -15,6 +15,13 @@
 
 namespace echelon::cluster {
 
+/// Whether the target that is being compiled has clusters.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+inline constexpr bool compiled = false;
+#else
+inline constexpr bool compiled = true;
+#endif
+
 /// Whether the GPU has clusters.
 inline bool available(const Device& device) {
   constexpr int capability_with_clusters = 9;

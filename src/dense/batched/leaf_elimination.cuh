@@ -71,7 +71,9 @@ class LeafElimination {
   /// Stores the pivots as rows of the matrix; the outcome if a pivot is at most `limit`.
   __device__ BatchOutcome run(std::int32_t* pivots, int begin, double limit) {
     load();
-    if (blocks_ > 1) cluster::sync();
+    if constexpr (cluster::compiled) {
+      if (blocks_ > 1) cluster::sync();
+    }
 #pragma unroll
     for (int c = 0; c < columns; ++c) {
       if (c >= width_) break;
@@ -107,11 +109,15 @@ class LeafElimination {
   __device__ const RowCandidate<T>& find_pivot(int c) {
     store_candidate(c, memory_.of_warps[c % 2][threadIdx.x / warp_size]);
     __syncthreads();
-    const int warps = static_cast<int>(blockDim.x) / warp_size;
-    if (blocks_ == 1) return best_of(memory_.of_warps[c % 2], warps);
-    if (threadIdx.x < warp_size) send(best_of(memory_.of_warps[c % 2], warps), c);
-    cluster::sync();
-    return best_of(memory_.of_blocks[c % 2], blocks_);
+    const RowCandidate<T>& best = best_of(memory_.of_warps[c % 2], static_cast<int>(blockDim.x) / warp_size);
+    if constexpr (cluster::compiled) {
+      if (blocks_ > 1) {
+        if (threadIdx.x < warp_size) send(best, c);
+        cluster::sync();
+        return best_of(memory_.of_blocks[c % 2], blocks_);
+      }
+    }
+    return best;
   }
 
   /// Stores the best row of this warp.
