@@ -28,6 +28,7 @@ TYPED_TEST(GpuBatchedOf, Solve_EachSystemHasItsSolution) {
     for (const std::int64_t k : {0, 1, 4}) check_solutions<TypeParam>(this->gpu, n, k, 9);
   }
   for (const std::int64_t n : {640, 1025, 1700, 2100}) check_solutions<TypeParam>(this->gpu, n, 35, 3);
+  check_solutions<TypeParam>(this->gpu, 4200, 2, 2);  // a matrix in eight blocks of threads
 }
 
 TYPED_TEST(GpuBatchedOf, Pivots_AreThoseOfTheHost) {
