@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/cuda.cuh"
 #include "backend/cuda/cusolver.cuh"
 
 #include <echelon/error.hpp>
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -87,6 +92,45 @@ const CusolverFunctions& cusolver() {
   static const CusolverFunctions functions =
       load_cusolver(("libcusolver.so." + std::to_string(cusolver_version)).c_str());
   return functions;
+}
+
+namespace {
+
+/// A handle that is not in use, and its device.
+struct FreeHandle {
+  int device;
+  Owned<cusolverDnHandle_t, destroy_cusolver> handle;
+};
+
+std::vector<FreeHandle>& free_handles() {
+  thread_local std::vector<FreeHandle> handles;
+  return handles;
+}
+
+}  // namespace
+
+CusolverHandle::CusolverHandle(const Device& device)
+    : device_(device.id()), thread_(std::this_thread::get_id()) {
+  std::vector<FreeHandle>& handles = free_handles();
+  const auto place = std::find_if(handles.begin(), handles.end(),
+                                  [&](const FreeHandle& free) { return free.device == device_; });
+  if (place != handles.end()) {
+    handle_ = std::move(place->handle);
+    handles.erase(place);
+    return;
+  }
+  const CurrentDevice current(device_);
+  handle_ = make_owned<Owned<cusolverDnHandle_t, destroy_cusolver>>(cusolver().DnCreate);
+  check(cusolver().DnSetStream(handle_.get(), stream()));
+}
+
+CusolverHandle::~CusolverHandle() {
+  if (handle_ == nullptr || std::this_thread::get_id() != thread_) return;  // on another thread's stream
+  try {
+    free_handles().push_back({device_, std::move(handle_)});
+  } catch (const std::bad_alloc&) {
+    handle_.reset();
+  }
 }
 
 }  // namespace echelon

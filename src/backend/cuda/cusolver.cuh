@@ -5,6 +5,10 @@
 #include "backend/cuda/libraries.cuh"
 #include "backend/cuda/owned.cuh"
 
+#include <echelon/device.hpp>
+
+#include <thread>
+
 namespace echelon {
 
 /// Functions of cuSOLVER, by their names without the prefix.
@@ -60,7 +64,24 @@ inline cusolverStatus_t destroy_cusolver(cusolverDnHandle_t handle) {
 inline cusolverStatus_t destroy_parameters(cusolverDnParams_t parameters) {
   return cusolver().DnDestroyParams(parameters);
 }
-using CusolverHandle = Owned<cusolverDnHandle_t, destroy_cusolver>;
 using CusolverParameters = Owned<cusolverDnParams_t, destroy_parameters>;
+
+/// A cuSOLVER handle on a device and on the calling thread's stream, for one thread at a time. Creating one
+/// takes longer than a small factorisation: a thread keeps those that it no longer needs for its next ones.
+class CusolverHandle {
+ public:
+  explicit CusolverHandle(const Device& device);
+  CusolverHandle(CusolverHandle&&) noexcept = default;
+  CusolverHandle(const CusolverHandle&) = delete;
+  CusolverHandle& operator=(const CusolverHandle&) = delete;
+  ~CusolverHandle();
+
+  [[nodiscard]] cusolverDnHandle_t get() const { return handle_.get(); }
+
+ private:
+  int device_;
+  std::thread::id thread_;
+  Owned<cusolverDnHandle_t, destroy_cusolver> handle_;
+};
 
 }  // namespace echelon

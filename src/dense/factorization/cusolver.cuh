@@ -42,11 +42,8 @@ void solve_triangle(Cuda& backend, bool transposed, DenseView<const T> qr, T* x)
 /// A cuSOLVER handle for one thread at a time, and the status that its routines leave in device memory.
 class Cusolver {
  public:
-  explicit Cusolver(const Device& device) : info_(device, 1) {
-    const CurrentDevice current(device.id());
-    handle_ = make_owned<CusolverHandle>(cusolver().DnCreate);
+  explicit Cusolver(const Device& device) : handle_(device), info_(device, 1) {
     parameters_ = make_owned<CusolverParameters>(cusolver().DnCreateParams);
-    check(cusolver().DnSetStream(handle_.get(), stream()));
   }
 
   /// P A = L U in place of the n-by-n matrix a. Returns 0, or the first zero pivot's number from 1.

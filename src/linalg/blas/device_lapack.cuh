@@ -23,11 +23,7 @@ class DeviceLapack {
   static constexpr bool is_double = std::is_same_v<T, double>;
 
  public:
-  explicit DeviceLapack(const Device& device) : backend_(device), info_(device, 1) {
-    const CurrentDevice current(device.id());
-    handle_ = make_owned<CusolverHandle>(cusolver().DnCreate);
-    check(cusolver().DnSetStream(handle_.get(), stream()));
-  }
+  explicit DeviceLapack(const Device& device) : backend_(device), handle_(device), info_(device, 1) {}
 
   /// Allocates the workspace of potrf() for matrices up to this order.
   void reserve_potrf(int order) {
