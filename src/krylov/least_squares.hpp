@@ -10,11 +10,12 @@
 ///
 ///   beta u = C v - alpha u,   alpha v = C^H u - beta v
 ///
-/// with real alpha and beta, and the end of an iteration once ||C^H c|| <= rtol ||c||, by which x has the
-/// least residual.
+/// with real alpha and beta, where beta u is kept in place of u, and the end of an iteration once ||C^H c||
+/// <= rtol ||c||, by which x has the least residual.
 #pragma once
 
 #include "krylov/right_preconditioner.hpp"
+#include "linalg/spmv/row_products.hpp"
 #include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
 #include "matrix/views/transposed_matrix.hpp"
@@ -82,18 +83,40 @@ struct FinishAdjointProduct {
   }
 };
 
-/// basis = product - factor basis; contributes to its squared norm.
+/// beta u = C v - alpha u for the product C v, from the beta u before; contributes to its squared norm.
 template <class T>
-struct SubtractBasisVector {
+struct AdvanceLeft {
   const IterationStateOf<Dot<T>>* state;
-  const Dot<T>* factor;
   const T* product;
-  T* basis;
+  T* u;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T product_of_row) const {
+    if (!state->running()) return;
+    const double factor = real(state->alpha) * reciprocal_or_zero(real(state->beta));
+    u[i] = static_cast<T>(static_cast<Dot<T>>(product_of_row) - factor * static_cast<Dot<T>>(u[i]));
+  }
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
     if (!state->running()) return {};
-    const Dot<T> value = static_cast<Dot<T>>(product[i]) - real(*factor) * static_cast<Dot<T>>(basis[i]);
-    basis[i] = static_cast<T>(value);
-    return {squared_magnitude(value)};
+    (*this)(i, product[i]);
+    return {squared_magnitude(u[i])};
+  }
+};
+/// alpha v = C^H u - beta v for the product D C^H (beta u), with D = I where that is null; likewise.
+template <class T>
+struct AdvanceRight {
+  const IterationStateOf<Dot<T>>* state;
+  const T* product;
+  const T* scale;
+  T* v;
+  ECHELON_ANYWHERE void operator()(std::int64_t j, T product_of_column) const {
+    if (!state->running()) return;
+    const double beta = real(state->beta);
+    const double factor = reciprocal_or_zero(beta) * (scale == nullptr ? 1 : echelon::real(scale[j]));
+    v[j] = static_cast<T>(factor * static_cast<Dot<T>>(product_of_column) - beta * static_cast<Dot<T>>(v[j]));
+  }
+  ECHELON_ANYWHERE Sum operator()(std::int64_t j) const {
+    if (!state->running()) return {};
+    (*this)(j, product[j]);
+    return {squared_magnitude(v[j])};
   }
 };
 
@@ -251,25 +274,38 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
     begin(s, x);
     s.backend.reduce(s.length, SquaredMagnitude{static_cast<const T*>(s.u.data())},
                      SetBasisNorm<Dot<T>>{state, &state->beta});
-    s.backend.for_each(s.length, DivideByNorm<T>{state, &state->beta, s.u.data()});
     multiply_by_adjoint(s, s.v.data());
+    s.backend.for_each(s.columns, DivideByNorm<T>{state, &state->beta, s.v.data()});
     s.backend.reduce(s.columns, SquaredMagnitude{static_cast<const T*>(s.v.data())}, finish);
     s.backend.for_each(s.columns, DivideByNorm<T>{state, &state->alpha, s.v.data()});
   }
-  /// beta u = C v - alpha u.
+  /// beta u = C v - alpha u. On the host the product is not stored.
   void advance_u(Vectors& s) const {
     auto* const state = s.state();
+    const AdvanceLeft<T> advance{state, s.q.data(), s.u.data()};
+    const SetBasisNorm<Dot<T>> finish{state, &state->beta};
+    if constexpr (B::on_host) {
+      if (is_plain()) {
+        for_row_products(s.backend, *this->matrix().csr(), unprecondition(s, s.v.data()), advance);
+        return s.backend.reduce(s.length, SquaredMagnitude{static_cast<const T*>(s.u.data())}, finish);
+      }
+    }
     multiply_by_c(s, s.v.data(), s.q.data());
-    s.backend.reduce(s.length, SubtractBasisVector<T>{state, &state->alpha, s.q.data(), s.u.data()},
-                     SetBasisNorm<Dot<T>>{state, &state->beta});
-    s.backend.for_each(s.length, DivideByNorm<T>{state, &state->beta, s.u.data()});
+    s.backend.reduce(s.length, advance, finish);
   }
   /// alpha v = C^H u - beta v, without the division by alpha; `finish` takes the square of alpha.
   template <class Finish>
   void advance_v(Vectors& s, Finish finish) const {
     auto* const state = s.state();
+    if constexpr (B::on_host) {
+      if (is_plain()) {
+        for_row_products(s.backend, *transpose_.matrix().csr(), static_cast<const T*>(s.u.data()),
+                         AdvanceRight<T>{state, nullptr, scales(), s.v.data()});
+        return s.backend.reduce(s.columns, SquaredMagnitude{static_cast<const T*>(s.v.data())}, finish);
+      }
+    }
     multiply_by_adjoint(s, s.p.data());
-    s.backend.reduce(s.columns, SubtractBasisVector<T>{state, &state->beta, s.p.data(), s.v.data()}, finish);
+    s.backend.reduce(s.columns, AdvanceRight<T>{state, s.p.data(), nullptr, s.v.data()}, finish);
   }
 
   /// Whether C^H c of the true residual exceeds the tolerance, and falls from restart to restart.
@@ -295,6 +331,11 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
   }
 
  private:
+  /// Whether C is A D for a real sparse A.
+  [[nodiscard]] bool is_plain() const {
+    return !is_complex<T> && this->matrix().is_sparse() && !is_damped() && !right_;
+  }
+
   void set_column_scales(const MatrixRef<T>& A) {
     scales_ = Array<T>();
     norm_of_column_ = 1;

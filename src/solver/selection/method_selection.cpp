@@ -188,7 +188,7 @@ MethodSelection MethodSelection::of_real(MatrixRef<T> A, const std::optional<Dev
   require(target);
   if (A.rows() != A.columns()) {
     MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse()};
-    selection.find_least_squares_cost(A);
+    selection.begin_least_squares(A);
     return selection;
   }
   const HostCopy<T> copy(A);
@@ -215,7 +215,7 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
   MethodSelection selection{device, analyze_structure(A), sizeof(T), A.is_sparse()};
   selection.complex = true;
   if (A.rows() != A.columns()) {
-    selection.find_least_squares_cost(A);
+    selection.begin_least_squares(A);
     return selection;
   }
   if (!A.is_sparse() || A.rows() <= dense_complex_rows) return selection;
@@ -229,12 +229,20 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
 }
 
 template <class T>
+void MethodSelection::begin_least_squares(const MatrixRef<T>& A) {
+  if (!A.is_sparse() || A.nonzeros() == 0 || is_quickly_decomposed(*this)) return;
+  const HostCopy<T> copy(A);
+  first_iterations = iterations_before_analysis(structure, longest_line(*copy.matrix().csr()));
+  factor_deferred = first_iterations > 0;
+  if (!factor_deferred) find_least_squares_cost(A);
+}
+
+template <class T>
 void MethodSelection::find_least_squares_cost(const MatrixRef<T>& A) {
   // A QR factorisation fills where a tall A has dense rows, or a wide one dense columns, and has three flops
   // in the time of one of the augmented matrix, see docs/benchmarks/least-squares.md.
   constexpr double compared_flops = 2e8;
   constexpr double speed_of_qr = 3;
-  if (!A.is_sparse() || A.nonzeros() == 0 || is_quickly_decomposed(*this)) return;
   const HostCopy<T> copy(A);
   const Csr<T>& host = *copy.matrix().csr();
   const Device target = device.on_host() ? device : Device();
@@ -384,8 +392,12 @@ void MethodSelection::find_factor_cost(const Csr<T>& A) {
 }
 
 template <class T>
-void MethodSelection::complete([[maybe_unused]] MatrixRef<T> A) {
-  if constexpr (!is_complex<T>) complete_real(A);
+void MethodSelection::complete(MatrixRef<T> A) {
+  if (structure.rows != structure.columns) {
+    if (std::exchange(factor_deferred, false)) find_least_squares_cost(A);
+  } else if constexpr (!is_complex<T>) {
+    complete_real(A);
+  }
 }
 
 template <class T>
