@@ -232,7 +232,7 @@ template <class T>
 void MethodSelection::begin_least_squares(const MatrixRef<T>& A) {
   if (!A.is_sparse() || A.nonzeros() == 0 || is_quickly_decomposed(*this)) return;
   const HostCopy<T> copy(A);
-  first_iterations = iterations_before_analysis(structure, longest_line(*copy.matrix().csr()));
+  first_iterations = iterations_before_analysis(structure, line_extents(*copy.matrix().csr()));
   factor_deferred = first_iterations > 0;
   if (!factor_deferred) find_least_squares_cost(A);
 }

@@ -82,23 +82,38 @@ bool is_quickly_decomposed(const MethodSelection& selection) {
 }
 
 template <class T>
-std::int64_t longest_line(const Csr<T>& A) {
-  std::int64_t longest = 0;
+LineExtents line_extents(const Csr<T>& A) {
+  LineExtents extents;
+  const std::int32_t* const columns = A.column_indices().data();
   if (A.rows() > A.columns()) {
-    for (std::int64_t i = 0; i < A.rows(); ++i)
-      longest = std::max(longest, A.row_offsets()[i + 1] - A.row_offsets()[i]);
-    return longest;
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      const std::int64_t begin = A.row_offsets()[i];
+      const std::int64_t end = A.row_offsets()[i + 1];
+      if (begin == end) continue;
+      extents.longest = std::max(extents.longest, end - begin);
+      extents.widest = std::max<std::int64_t>(extents.widest, columns[end - 1] - columns[begin] + 1);
+    }
+    return extents;
   }
-  std::vector<std::int64_t> lengths(static_cast<std::size_t>(A.columns()), 0);
-  for (std::int64_t k = 0; k < A.nonzeros(); ++k)
-    longest = std::max(longest, ++lengths[static_cast<std::size_t>(A.column_indices()[k])]);
-  return longest;
+  struct Line {
+    std::int64_t elements = 0, first = 0;
+  };
+  std::vector<Line> lines(static_cast<std::size_t>(A.columns()));
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      Line& line = lines[static_cast<std::size_t>(columns[k])];
+      if (line.elements++ == 0) line.first = i;
+      extents.longest = std::max(extents.longest, line.elements);
+      extents.widest = std::max(extents.widest, i - line.first + 1);
+    }
+  }
+  return extents;
 }
-#define ECHELON_INSTANTIATE(T) template std::int64_t longest_line(const Csr<T>&);
+#define ECHELON_INSTANTIATE(T) template LineExtents line_extents(const Csr<T>&);
 ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 #undef ECHELON_INSTANTIATE
 
-std::int64_t iterations_before_analysis(const Structure& structure, std::int64_t longest_line) {
+std::int64_t iterations_before_analysis(const Structure& structure, const LineExtents& lines) {
   constexpr std::int64_t least_entries = 30'000;  // smaller ones are factored in a few milliseconds
   constexpr std::int64_t few = 10;
   constexpr std::int64_t many_entries = 300'000;  // orderings then take longer for each
@@ -106,8 +121,12 @@ std::int64_t iterations_before_analysis(const Structure& structure, std::int64_t
   constexpr double analysis_seconds_per_entry = 3e-7;
   const std::int64_t entries = structure.nonzeros + structure.rows + structure.columns;
   if (entries < least_entries) return 0;
-  const auto length = static_cast<double>(longest_line);
-  if (entries < many_entries && length * length * length < slow_flops) return few;
+  const auto length = static_cast<double>(lines.longest);
+  const auto width = static_cast<double>(lines.widest);
+  const auto unknowns = static_cast<double>(std::min(structure.rows, structure.columns));
+  const bool fills = length * length * length > slow_flops;
+  const bool is_large = entries >= many_entries && unknowns * width * width > slow_flops;
+  if (!fills && !is_large) return few;
   const double seconds = analysis_seconds_per_entry * static_cast<double>(entries);
   return std::max(few, static_cast<std::int64_t>(seconds / seconds_of_iteration(structure)));
 }
