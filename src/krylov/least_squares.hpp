@@ -83,39 +83,45 @@ struct FinishAdjointProduct {
   }
 };
 
-/// beta u = C v - alpha u for the product C v, from the beta u before; contributes to its squared norm.
+/// basis = product_factor scale product - basis_factor basis, for scales that are 1 if they are null.
+template <class T>
+struct AdvanceBasis {
+  double product_factor, basis_factor;
+  const T* scale;
+  T* basis;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T product) const {
+    const double factor = scale == nullptr ? product_factor : product_factor * echelon::real(scale[i]);
+    basis[i] =
+        static_cast<T>(factor * static_cast<Dot<T>>(product) - basis_factor * static_cast<Dot<T>>(basis[i]));
+  }
+};
+/// Factor of the beta u before.
+template <class S>
+ECHELON_ANYWHERE double factor_of_left(const IterationStateOf<S>& state) {
+  return real(state.alpha) * reciprocal_or_zero(real(state.beta));
+}
+/// beta u = C v - alpha u; contributes to its squared norm.
 template <class T>
 struct AdvanceLeft {
   const IterationStateOf<Dot<T>>* state;
   const T* product;
   T* u;
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T product_of_row) const {
-    if (!state->running()) return;
-    const double factor = real(state->alpha) * reciprocal_or_zero(real(state->beta));
-    u[i] = static_cast<T>(static_cast<Dot<T>>(product_of_row) - factor * static_cast<Dot<T>>(u[i]));
-  }
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
     if (!state->running()) return {};
-    (*this)(i, product[i]);
+    AdvanceBasis<T>{1, factor_of_left(*state), nullptr, u}(i, product[i]);
     return {squared_magnitude(u[i])};
   }
 };
-/// alpha v = C^H u - beta v for the product D C^H (beta u), with D = I where that is null; likewise.
+/// alpha v = C^H u - beta v for the product C^H (beta u); contributes to its squared norm.
 template <class T>
 struct AdvanceRight {
   const IterationStateOf<Dot<T>>* state;
   const T* product;
-  const T* scale;
   T* v;
-  ECHELON_ANYWHERE void operator()(std::int64_t j, T product_of_column) const {
-    if (!state->running()) return;
-    const double beta = real(state->beta);
-    const double factor = reciprocal_or_zero(beta) * (scale == nullptr ? 1 : echelon::real(scale[j]));
-    v[j] = static_cast<T>(factor * static_cast<Dot<T>>(product_of_column) - beta * static_cast<Dot<T>>(v[j]));
-  }
   ECHELON_ANYWHERE Sum operator()(std::int64_t j) const {
     if (!state->running()) return {};
-    (*this)(j, product[j]);
+    const double beta = real(state->beta);
+    AdvanceBasis<T>{reciprocal_or_zero(beta), beta, nullptr, v}(j, product[j]);
     return {squared_magnitude(v[j])};
   }
 };
@@ -282,16 +288,17 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
   /// beta u = C v - alpha u. On the host the product is not stored.
   void advance_u(Vectors& s) const {
     auto* const state = s.state();
-    const AdvanceLeft<T> advance{state, s.q.data(), s.u.data()};
     const SetBasisNorm<Dot<T>> finish{state, &state->beta};
     if constexpr (B::on_host) {
       if (is_plain()) {
-        for_row_products(s.backend, *this->matrix().csr(), unprecondition(s, s.v.data()), advance);
+        if (!state->running()) return;
+        for_row_products(s.backend, *this->matrix().csr(), unprecondition(s, s.v.data()),
+                         AdvanceBasis<T>{1, factor_of_left(*state), nullptr, s.u.data()});
         return s.backend.reduce(s.length, SquaredMagnitude{static_cast<const T*>(s.u.data())}, finish);
       }
     }
     multiply_by_c(s, s.v.data(), s.q.data());
-    s.backend.reduce(s.length, advance, finish);
+    s.backend.reduce(s.length, AdvanceLeft<T>{state, s.q.data(), s.u.data()}, finish);
   }
   /// alpha v = C^H u - beta v, without the division by alpha; `finish` takes the square of alpha.
   template <class Finish>
@@ -299,13 +306,15 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
     auto* const state = s.state();
     if constexpr (B::on_host) {
       if (is_plain()) {
+        if (!state->running()) return;
+        const double beta = real(state->beta);
         for_row_products(s.backend, *transpose_.matrix().csr(), static_cast<const T*>(s.u.data()),
-                         AdvanceRight<T>{state, nullptr, scales(), s.v.data()});
+                         AdvanceBasis<T>{reciprocal_or_zero(beta), beta, scales(), s.v.data()});
         return s.backend.reduce(s.columns, SquaredMagnitude{static_cast<const T*>(s.v.data())}, finish);
       }
     }
     multiply_by_adjoint(s, s.p.data());
-    s.backend.reduce(s.columns, AdvanceRight<T>{state, s.p.data(), nullptr, s.v.data()}, finish);
+    s.backend.reduce(s.columns, AdvanceRight<T>{state, s.p.data(), s.v.data()}, finish);
   }
 
   /// Whether C^H c of the true residual exceeds the tolerance, and falls from restart to restart.

@@ -181,13 +181,27 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
   }
 }
 
+namespace {
+
+/// Structure of an A that is not square, as far as the choice of its method depends on it.
+template <class T>
+Structure sizes_of_rectangle(const MatrixRef<T>& A) {
+  Structure structure;
+  structure.rows = A.rows();
+  structure.columns = A.columns();
+  structure.nonzeros = A.nonzeros();
+  return structure;
+}
+
+}  // namespace
+
 template <class T>
 MethodSelection MethodSelection::of_real(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm,
                                          bool stencils) {
   const Device target = select_device(A, device);
   require(target);
   if (A.rows() != A.columns()) {
-    MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse()};
+    MethodSelection selection{target, sizes_of_rectangle(A), sizeof(T), A.is_sparse()};
     selection.begin_least_squares(A);
     return selection;
   }
@@ -212,9 +226,11 @@ ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 template <class T>
 MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device) {
   require(device);
-  MethodSelection selection{device, analyze_structure(A), sizeof(T), A.is_sparse()};
+  const bool is_square = A.rows() == A.columns();
+  MethodSelection selection{device, is_square ? analyze_structure(A) : sizes_of_rectangle(A), sizeof(T),
+                            A.is_sparse()};
   selection.complex = true;
-  if (A.rows() != A.columns()) {
+  if (!is_square) {
     selection.begin_least_squares(A);
     return selection;
   }
