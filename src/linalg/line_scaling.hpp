@@ -176,22 +176,33 @@ struct DenseElements {
   }
 };
 
-/// Elements of a sparse matrix and of its transpose, in the order of both.
-template <class T>
+/// Exponents of the elements of a sparse matrix and of its transpose, in the order of both.
 struct SparseElements {
-  /// Numbers of the lines of each element, and the elements, of one of the two matrices.
+  static constexpr int absent = std::numeric_limits<int>::min();
+  /// Numbers of the lines of each element, and its exponent, of one of the two matrices.
   struct Storage {
     const std::int32_t* line;
     const std::int32_t* position;
-    const T* values;
+    const int* exponents;
   };
   Storage matrix, transposed;
   [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_rows(std::int64_t e) const {
-    return matrix_element(std::int64_t{matrix.line[e]}, std::int64_t{matrix.position[e]}, matrix.values[e]);
+    const int exponent = matrix.exponents[e];
+    return {std::int64_t{matrix.line[e]}, std::int64_t{matrix.position[e]}, exponent, exponent != absent};
   }
   [[nodiscard]] ECHELON_ANYWHERE MatrixElement of_columns(std::int64_t e) const {
-    return matrix_element(std::int64_t{transposed.position[e]}, std::int64_t{transposed.line[e]},
-                          transposed.values[e]);
+    const int exponent = transposed.exponents[e];
+    return {std::int64_t{transposed.position[e]}, std::int64_t{transposed.line[e]}, exponent,
+            exponent != absent};
+  }
+};
+template <class T>
+struct SetExponent {
+  const T* values;
+  int* exponents;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const MatrixElement element = matrix_element(0, 0, values[e]);
+    exponents[e] = element.present ? element.exponent : SparseElements::absent;
   }
 };
 
@@ -341,12 +352,17 @@ class SparseLines {
       : A_(A),
         transpose_(transpose(A)),
         rows_(rows_of_elements(backend, A)),
-        columns_(rows_of_elements(backend, transpose_)) {}
+        columns_(rows_of_elements(backend, transpose_)),
+        exponents_(A.device(), A.nonzeros()),
+        transposed_exponents_(A.device(), A.nonzeros()) {
+    backend.for_each(A.nonzeros(), SetExponent<T>{A.values().data(), exponents_.data()});
+    backend.for_each(A.nonzeros(), SetExponent<T>{transpose_.values().data(), transposed_exponents_.data()});
+  }
 
-  [[nodiscard]] LineScaling<B, SparseElements<T>> scaling(B& backend) const {
-    const SparseElements<T> elements{
-        {rows_.data(), A_.column_indices().data(), A_.values().data()},
-        {columns_.data(), transpose_.column_indices().data(), transpose_.values().data()}};
+  [[nodiscard]] LineScaling<B, SparseElements> scaling(B& backend) const {
+    const SparseElements elements{
+        {rows_.data(), A_.column_indices().data(), exponents_.data()},
+        {columns_.data(), transpose_.column_indices().data(), transposed_exponents_.data()}};
     return {backend,
             A_.rows(),
             A_.columns(),
@@ -360,6 +376,7 @@ class SparseLines {
   const Csr<T>& A_;
   Csr<T> transpose_;
   Array<std::int32_t> rows_, columns_;  // of the elements of A, and of its transpose
+  Array<int> exponents_, transposed_exponents_;
 };
 
 /// Scales for the rows and columns of a column-major matrix, powers of two in the backend's memory, that
