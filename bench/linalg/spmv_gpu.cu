@@ -87,7 +87,7 @@ const char* type_name() {
   return ec::is_complex<T> ? "complex double" : sizeof(T) == 8 ? "double" : "float";
 }
 
-/// The same numbers, as complex ones.
+/// The numbers of a real matrix as complex ones.
 ec::Csr<Complex> to_complex(const ec::Csr<double>& A) {
   const auto values = A.values().span();
   const std::vector<Complex> complex(values.begin(), values.end());

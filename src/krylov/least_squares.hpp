@@ -10,11 +10,12 @@
 ///
 ///   beta u = C v - alpha u,   alpha v = C^H u - beta v
 ///
-/// with real alpha and beta, and the end of an iteration once ||C^H c|| <= rtol ||c||, by which x has the
-/// least residual.
+/// with real alpha and beta, where beta u is kept in place of u, and the end of an iteration once ||C^H c||
+/// <= rtol ||c||, by which x has the least residual.
 #pragma once
 
 #include "krylov/right_preconditioner.hpp"
+#include "linalg/spmv/row_products.hpp"
 #include "linalg/vector/functors.hpp"
 #include "matrix/rows.hpp"
 #include "matrix/views/transposed_matrix.hpp"
@@ -82,18 +83,46 @@ struct FinishAdjointProduct {
   }
 };
 
-/// basis = product - factor basis; contributes to its squared norm.
+/// basis = product_factor scale product - basis_factor basis, for scales that are 1 if they are null.
 template <class T>
-struct SubtractBasisVector {
-  const IterationStateOf<Dot<T>>* state;
-  const Dot<T>* factor;
-  const T* product;
+struct AdvanceBasis {
+  double product_factor, basis_factor;
+  const T* scale;
   T* basis;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T product) const {
+    const double factor = scale == nullptr ? product_factor : product_factor * echelon::real(scale[i]);
+    basis[i] =
+        static_cast<T>(factor * static_cast<Dot<T>>(product) - basis_factor * static_cast<Dot<T>>(basis[i]));
+  }
+};
+/// Factor of the beta u before.
+template <class S>
+ECHELON_ANYWHERE double factor_of_left(const IterationStateOf<S>& state) {
+  return real(state.alpha) * reciprocal_or_zero(real(state.beta));
+}
+/// beta u = C v - alpha u; contributes to its squared norm.
+template <class T>
+struct AdvanceLeft {
+  const IterationStateOf<Dot<T>>* state;
+  const T* product;
+  T* u;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
     if (!state->running()) return {};
-    const Dot<T> value = static_cast<Dot<T>>(product[i]) - real(*factor) * static_cast<Dot<T>>(basis[i]);
-    basis[i] = static_cast<T>(value);
-    return {squared_magnitude(value)};
+    AdvanceBasis<T>{1, factor_of_left(*state), nullptr, u}(i, product[i]);
+    return {squared_magnitude(u[i])};
+  }
+};
+/// alpha v = C^H u - beta v for the product C^H (beta u); contributes to its squared norm.
+template <class T>
+struct AdvanceRight {
+  const IterationStateOf<Dot<T>>* state;
+  const T* product;
+  T* v;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t j) const {
+    if (!state->running()) return {};
+    const double beta = real(state->beta);
+    AdvanceBasis<T>{reciprocal_or_zero(beta), beta, nullptr, v}(j, product[j]);
+    return {squared_magnitude(v[j])};
   }
 };
 
@@ -251,25 +280,41 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
     begin(s, x);
     s.backend.reduce(s.length, SquaredMagnitude{static_cast<const T*>(s.u.data())},
                      SetBasisNorm<Dot<T>>{state, &state->beta});
-    s.backend.for_each(s.length, DivideByNorm<T>{state, &state->beta, s.u.data()});
     multiply_by_adjoint(s, s.v.data());
+    s.backend.for_each(s.columns, DivideByNorm<T>{state, &state->beta, s.v.data()});
     s.backend.reduce(s.columns, SquaredMagnitude{static_cast<const T*>(s.v.data())}, finish);
     s.backend.for_each(s.columns, DivideByNorm<T>{state, &state->alpha, s.v.data()});
   }
-  /// beta u = C v - alpha u.
+  /// beta u = C v - alpha u. On the host the product is not stored.
   void advance_u(Vectors& s) const {
     auto* const state = s.state();
+    const SetBasisNorm<Dot<T>> finish{state, &state->beta};
+    if constexpr (B::on_host) {
+      if (is_plain()) {
+        if (!state->running()) return;
+        for_row_products(s.backend, *this->matrix().csr(), unprecondition(s, s.v.data()),
+                         AdvanceBasis<T>{1, factor_of_left(*state), nullptr, s.u.data()});
+        return s.backend.reduce(s.length, SquaredMagnitude{static_cast<const T*>(s.u.data())}, finish);
+      }
+    }
     multiply_by_c(s, s.v.data(), s.q.data());
-    s.backend.reduce(s.length, SubtractBasisVector<T>{state, &state->alpha, s.q.data(), s.u.data()},
-                     SetBasisNorm<Dot<T>>{state, &state->beta});
-    s.backend.for_each(s.length, DivideByNorm<T>{state, &state->beta, s.u.data()});
+    s.backend.reduce(s.length, AdvanceLeft<T>{state, s.q.data(), s.u.data()}, finish);
   }
   /// alpha v = C^H u - beta v, without the division by alpha; `finish` takes the square of alpha.
   template <class Finish>
   void advance_v(Vectors& s, Finish finish) const {
     auto* const state = s.state();
+    if constexpr (B::on_host) {
+      if (is_plain()) {
+        if (!state->running()) return;
+        const double beta = real(state->beta);
+        for_row_products(s.backend, *transpose_.matrix().csr(), static_cast<const T*>(s.u.data()),
+                         AdvanceBasis<T>{reciprocal_or_zero(beta), beta, scales(), s.v.data()});
+        return s.backend.reduce(s.columns, SquaredMagnitude{static_cast<const T*>(s.v.data())}, finish);
+      }
+    }
     multiply_by_adjoint(s, s.p.data());
-    s.backend.reduce(s.columns, SubtractBasisVector<T>{state, &state->beta, s.p.data(), s.v.data()}, finish);
+    s.backend.reduce(s.columns, AdvanceRight<T>{state, s.p.data(), s.v.data()}, finish);
   }
 
   /// Whether C^H c of the true residual exceeds the tolerance, and falls from restart to restart.
@@ -295,6 +340,11 @@ class LeastSquaresIteration : public IterativeMethod<B, T> {
   }
 
  private:
+  /// Whether C is A D for a real sparse A.
+  [[nodiscard]] bool is_plain() const {
+    return !is_complex<T> && this->matrix().is_sparse() && !is_damped() && !right_;
+  }
+
   void set_column_scales(const MatrixRef<T>& A) {
     scales_ = Array<T>();
     norm_of_column_ = 1;

@@ -66,6 +66,8 @@ struct LsmrState {
   double zeta_bar = 0;  ///< the norm of C^H (c - C y), with a sign
   double step = 0;      ///< zeta / (rho rho_bar)
   double ratio = 0;     ///< theta_bar rho / (rho rho_bar)_old
+  double shift = 0;     ///< theta / rho
+  double inverse = 0;   ///< 1 / alpha, or 0
   double residual_norm = 0;
   double largest_rho = 0;
   double smallest_rho = 0;
@@ -119,6 +121,8 @@ struct RotateLsmr {
     l.zeta_bar *= -l.sine_bar;
     l.ratio = theta_bar * l.rho / (rho_before * rho_bar_before);
     l.step = zeta / (l.rho * l.rho_bar);
+    l.shift = l.theta / l.rho;
+    l.inverse = krylov::reciprocal_or_zero(alpha);
     l.residual_norm = l.residual.advance(cosine, sine, theta_bar, l.rho_bar, zeta);
     if (l.rho_bar > l.largest_rho) l.largest_rho = l.rho_bar;
     if (l.smallest_rho == 0 || l.rho_bar < l.smallest_rho) l.smallest_rho = l.rho_bar;
@@ -143,9 +147,9 @@ struct AdvanceLsmr {
     const Dot<T> direction = old - own->ratio * static_cast<Dot<T>>(h_bar[i]);
     h_bar[i] = static_cast<T>(direction);
     x[i] += static_cast<T>(own->step * factor * direction);
-    const Dot<T> next = static_cast<Dot<T>>(v[i]) * krylov::reciprocal_or_zero(real(state->alpha));
+    const Dot<T> next = static_cast<Dot<T>>(v[i]) * own->inverse;
     v[i] = static_cast<T>(next);
-    h[i] = static_cast<T>(next - own->theta / own->rho * old);
+    h[i] = static_cast<T>(next - own->shift * old);
     return {squared_magnitude(factor * old)};
   }
 };

@@ -142,7 +142,11 @@ std::vector<Option<SparseLuOptions>> SparseLuOptions::table() {
 template Options to_options(SparseLuOptions);
 
 std::vector<Option<SparseQrOptions>> SparseQrOptions::table() {
-  return {{"solution", enum_field<&SparseQrOptions::solution>(),
+  return {{"damping",
+           +[](SparseQrOptions& o) -> double& { return o.damping; },
+           "the d of min ||b - A x||^2 + d^2 ||x||^2",
+           {0, std::numeric_limits<double>::infinity(), false, true}},
+          {"solution", enum_field<&SparseQrOptions::solution>(),
            "x of an A of deficient rank, or with more columns than rows: of those with the least residual"},
           {"tolerance",
            +[](SparseQrOptions& o) -> std::optional<double>& { return o.tolerance; },

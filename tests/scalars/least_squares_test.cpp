@@ -214,12 +214,14 @@ TYPED_TEST(ComplexLeastSquares, Augmented_DampingAndRank) {
   using T = TypeParam;
   const Vector b = Random(5).vector(30);
   Entries entries = random_entries(30, 8, 491);
-  Solver<T> damped = this->make("augmented", Device(), {{"damping", 0.75}});
   const Csr<T> full_rank = sparse<T>(entries);
-  ASSERT_TRUE(damped.setup(full_rank).ready());
   Dense<T> x(Device(), 8, 1);
-  EXPECT_TRUE(this->solve(damped, b, x).solved());
-  EXPECT_LT(relative_error(x, least_squares(entries, b, 0.75L)), 1000 * epsilon<T>);
+  for (const char* const method : {"augmented", "sparse-qr"}) {
+    Solver<T> damped = this->make(method, Device(), {{"damping", 0.75}});
+    ASSERT_TRUE(damped.setup(full_rank).ready());
+    EXPECT_TRUE(this->solve(damped, b, x).solved());
+    EXPECT_LT(relative_error(x, least_squares(entries, b, 0.75L)), 1000 * epsilon<T>);
+  }
 
   // Two columns that differ by a factor of i: of all x of least residual, that of least norm.
   for (std::int64_t i = 0; i < 30; ++i) entries(i, 7) = Exact(0, 1) * entries(i, 2);

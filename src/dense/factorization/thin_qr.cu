@@ -118,7 +118,7 @@ class CholeskyQr {
       : backend_(backend),
         S_(S),
         n_(S.columns()),
-        block_rows_(std::max<std::int64_t>(n_, 1024)),
+        block_rows_(std::max({n_, least_block_rows, S.rows() / most_blocks})),
         blocks_(static_cast<int>(S.rows() / block_rows_)),
         lapack_(S.device()),
         grams_(S.device(), n_ * n_ * (blocks_ + 1)),
@@ -146,6 +146,8 @@ class CholeskyQr {
   [[nodiscard]] const Dense<T>& upper() const { return upper_; }
 
  private:
+  static constexpr std::int64_t least_block_rows = 1024;
+  static constexpr std::int64_t most_blocks = 64;
   /// ||S^H S - I||_F from which one repetition leaves rounding errors alone.
   static constexpr double almost_orthonormal = 0.1;
 

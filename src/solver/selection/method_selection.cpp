@@ -181,14 +181,28 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
   }
 }
 
+namespace {
+
+/// Structure of an A that is not square, as far as the choice of its method depends on it.
+template <class T>
+Structure sizes_of_rectangle(const MatrixRef<T>& A) {
+  Structure structure;
+  structure.rows = A.rows();
+  structure.columns = A.columns();
+  structure.nonzeros = A.nonzeros();
+  return structure;
+}
+
+}  // namespace
+
 template <class T>
 MethodSelection MethodSelection::of_real(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm,
                                          bool stencils) {
   const Device target = select_device(A, device);
   require(target);
   if (A.rows() != A.columns()) {
-    MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse()};
-    selection.find_least_squares_cost(A);
+    MethodSelection selection{target, sizes_of_rectangle(A), sizeof(T), A.is_sparse()};
+    selection.begin_least_squares(A);
     return selection;
   }
   const HostCopy<T> copy(A);
@@ -212,10 +226,12 @@ ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
 template <class T>
 MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device) {
   require(device);
-  MethodSelection selection{device, analyze_structure(A), sizeof(T), A.is_sparse()};
+  const bool is_square = A.rows() == A.columns();
+  MethodSelection selection{device, is_square ? analyze_structure(A) : sizes_of_rectangle(A), sizeof(T),
+                            A.is_sparse()};
   selection.complex = true;
-  if (A.rows() != A.columns()) {
-    selection.find_least_squares_cost(A);
+  if (!is_square) {
+    selection.begin_least_squares(A);
     return selection;
   }
   if (!A.is_sparse() || A.rows() <= dense_complex_rows) return selection;
@@ -229,12 +245,20 @@ MethodSelection MethodSelection::of_complex(MatrixRef<T> A, const Device& device
 }
 
 template <class T>
+void MethodSelection::begin_least_squares(const MatrixRef<T>& A) {
+  if (!A.is_sparse() || A.nonzeros() == 0 || is_quickly_decomposed(*this)) return;
+  const HostCopy<T> copy(A);
+  first_iterations = iterations_before_analysis(structure, line_extents(*copy.matrix().csr()));
+  factor_deferred = first_iterations > 0;
+  if (!factor_deferred) find_least_squares_cost(A);
+}
+
+template <class T>
 void MethodSelection::find_least_squares_cost(const MatrixRef<T>& A) {
   // A QR factorisation fills where a tall A has dense rows, or a wide one dense columns, and has three flops
   // in the time of one of the augmented matrix, see docs/benchmarks/least-squares.md.
   constexpr double compared_flops = 2e8;
   constexpr double speed_of_qr = 3;
-  if (!A.is_sparse() || A.nonzeros() == 0 || is_quickly_decomposed(*this)) return;
   const HostCopy<T> copy(A);
   const Csr<T>& host = *copy.matrix().csr();
   const Device target = device.on_host() ? device : Device();
@@ -384,8 +408,12 @@ void MethodSelection::find_factor_cost(const Csr<T>& A) {
 }
 
 template <class T>
-void MethodSelection::complete([[maybe_unused]] MatrixRef<T> A) {
-  if constexpr (!is_complex<T>) complete_real(A);
+void MethodSelection::complete(MatrixRef<T> A) {
+  if (structure.rows != structure.columns) {
+    if (std::exchange(factor_deferred, false)) find_least_squares_cost(A);
+  } else if constexpr (!is_complex<T>) {
+    complete_real(A);
+  }
 }
 
 template <class T>

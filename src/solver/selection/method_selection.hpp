@@ -64,6 +64,8 @@ struct MethodSelection {
   bool grows_fast = false;
   /// Whether the diagonal elements of a sparse A are positive and of about the same size.
   bool even_diagonal = false;
+  /// Iterations that are tried for a sparse A that is not square before a factorisation is analysed.
+  std::int64_t first_iterations = 0;
   /// Whether `factor` is to be found by complete(), where the candidates before a factorisation have failed.
   bool factor_deferred = false;
   /// Structural rank of a sparse A with zeros on its diagonal, if that is below the number of rows: A is
@@ -94,6 +96,9 @@ struct MethodSelection {
   [[nodiscard]] static MethodSelection of(MatrixRef<T> A, const std::optional<Device>& device,
                                           bool as_sddm = true, bool stencils = true);
 
+  /// Predicts the cost of a factorisation for a sparse A that is not square, or leaves that to complete().
+  template <class T>
+  void begin_least_squares(const MatrixRef<T>& A);
   /// Predicts the cost of a factorisation for a sparse A that is not square.
   template <class T>
   void find_least_squares_cost(const MatrixRef<T>& A);

@@ -5,8 +5,10 @@
 #include "solver/selection/direct_cost.hpp"
 
 #include <fmt/format.h>
+#include <support/scalar_list.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -46,6 +48,26 @@ DensePlan plan_dense(const MethodSelection& selection) {
   return plan;
 }
 
+/// Seconds of an iteration of lsmr on a core, and share of the predicted time of a factorisation for which it
+/// is tried.
+constexpr double seconds_per_nonzero = 1.5e-9;
+constexpr double seconds_per_line = 2e-9;
+constexpr double share_of_factorization = 0.15;
+
+double seconds_of_iteration(const Structure& structure) {
+  return seconds_per_nonzero * static_cast<double>(structure.nonzeros) +
+         seconds_per_line * static_cast<double>(structure.rows + structure.columns);
+}
+
+/// Iterations without a scaling of columns, so that x has the least norm whatever the rank of A.
+Candidate trial(const MethodSelection& selection, const std::string& shape, std::int64_t iterations,
+                const char* why) {
+  return {"lsmr",
+          selection.device,
+          {{"max_iterations", iterations}, {"scale_columns", false}},
+          fmt::format("{}, by at most {} iterations, {}", shape, iterations, why)};
+}
+
 /// Whether a QR factorisation of a sketch takes at most half a second, and is small beside A.
 bool is_very_tall(const Structure& structure) {
   constexpr std::int64_t most_columns = 1000;
@@ -59,11 +81,66 @@ bool is_quickly_decomposed(const MethodSelection& selection) {
   return plan_dense(selection).seconds <= first_for_sparse_seconds;
 }
 
+template <class T>
+LineExtents line_extents(const Csr<T>& A) {
+  LineExtents extents;
+  const std::int32_t* const columns = A.column_indices().data();
+  if (A.rows() > A.columns()) {
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      const std::int64_t begin = A.row_offsets()[i];
+      const std::int64_t end = A.row_offsets()[i + 1];
+      if (begin == end) continue;
+      extents.longest = std::max(extents.longest, end - begin);
+      extents.widest = std::max<std::int64_t>(extents.widest, columns[end - 1] - columns[begin] + 1);
+    }
+    return extents;
+  }
+  struct Line {
+    std::int64_t elements = 0, first = 0;
+  };
+  std::vector<Line> lines(static_cast<std::size_t>(A.columns()));
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      Line& line = lines[static_cast<std::size_t>(columns[k])];
+      if (line.elements++ == 0) line.first = i;
+      extents.longest = std::max(extents.longest, line.elements);
+      extents.widest = std::max(extents.widest, i - line.first + 1);
+    }
+  }
+  return extents;
+}
+#define ECHELON_INSTANTIATE(T) template LineExtents line_extents(const Csr<T>&);
+ECHELON_FOR_EACH_SCALAR(ECHELON_INSTANTIATE)
+#undef ECHELON_INSTANTIATE
+
+std::int64_t iterations_before_analysis(const Structure& structure, const LineExtents& lines) {
+  constexpr std::int64_t least_entries = 30'000;  // smaller ones are factored in a few milliseconds
+  constexpr std::int64_t few = 10;
+  constexpr std::int64_t many_entries = 300'000;  // orderings then take longer for each
+  constexpr double slow_flops = 2e9;
+  constexpr double analysis_seconds_per_entry = 3e-7;
+  const std::int64_t entries = structure.nonzeros + structure.rows + structure.columns;
+  if (entries < least_entries) return 0;
+  const auto length = static_cast<double>(lines.longest);
+  const auto width = static_cast<double>(lines.widest);
+  const auto unknowns = static_cast<double>(std::min(structure.rows, structure.columns));
+  const bool fills = length * length * length > slow_flops;
+  const bool is_large = entries >= many_entries && unknowns * width * width > slow_flops;
+  if (!fills && !is_large) return few;
+  const double seconds = analysis_seconds_per_entry * static_cast<double>(entries);
+  return std::max(few, static_cast<std::int64_t>(seconds / seconds_of_iteration(structure)));
+}
+
 std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) {
   const Structure& structure = selection.structure;
   const bool tall = structure.rows > structure.columns;
   const std::string shape = fmt::format("A is {} by {}: {}", structure.rows, structure.columns,
                                         tall ? "least squares" : "the solution of least norm");
+  std::vector<Candidate> trials;
+  if (selection.first_iterations > 0)
+    trials.push_back(trial(selection, shape, selection.first_iterations,
+                           "which take less time than to analyse a factorisation"));
+  if (selection.factor_deferred) return trials;
   const DensePlan dense = plan_dense(selection);
   const bool moves = dense.device.on_host() && !selection.device.on_host();
   const std::string where = moves ? ", on the host, which has the decomposition" : "";
@@ -96,6 +173,13 @@ std::vector<Candidate> rectangular_candidates(const MethodSelection& selection) 
   }
   const double most = selection.sparse ? first_for_sparse_seconds : before_iteration_seconds;
   if (dense.fits) list.insert(dense.seconds <= most ? list.begin() : list.end(), direct);
+  const auto affordable = static_cast<std::int64_t>(
+      share_of_factorization * list.front().seconds.value_or(0) / seconds_of_iteration(structure));
+  constexpr std::int64_t worth_trying = 100;
+  if (selection.first_iterations > 0 && affordable > std::max(2 * selection.first_iterations, worth_trying))
+    trials.push_back(
+        trial(selection, shape, affordable, "which take a small part of the time of a factorisation"));
+  list.insert(list.begin(), trials.begin(), trials.end());
   return list;
 }
 

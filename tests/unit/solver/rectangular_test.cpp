@@ -386,7 +386,7 @@ TEST(Rectangular, Damping_SolvesTheExtendedSystem) {
     std::vector<double> longer = b;
     longer.resize(static_cast<std::size_t>(m + n), 0.0);
     const std::vector<double> expected = by_gelsd(extended, longer);
-    for (const std::string method : {"lsqr", "lsmr", "cgls", "augmented"}) {
+    for (const std::string method : {"lsqr", "lsmr", "cgls", "augmented", "sparse-qr"}) {
       SCOPED_TRACE(method + " " + std::to_string(m) + "x" + std::to_string(n));
       const auto [x, report] =
           solve(A, b, {.method = method, .rtol = 1e-12, .parameters = {{"damping", damping}}});

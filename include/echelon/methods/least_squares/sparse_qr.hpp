@@ -16,6 +16,8 @@ struct ECHELON_API SparseQrOptions {
   static constexpr std::string_view name = "sparse-qr";
   static constexpr Targets targets = Targets::host;
   static constexpr bool takes_complex = true;
+  /// The d of min ||b - A x||_2^2 + d^2 ||x||_2^2, at least 0.
+  double damping = 0;
   /// Largest number of corrections of x, 0 to 10.
   std::int64_t refine = 1;
   /// The solution of an A of deficient rank, or that has more columns than rows.
