@@ -358,9 +358,11 @@ class ColumnsSolve {
                                                       const VectorFacts& r) const {
     if (!(job.inverse_norm > 0) || !(x.norm2 > 0)) return std::nullopt;
     // The first term is often a tenth of the error or less if the iteration has not resolved the smallest
-    // singular values; the second term then compensates.
-    return std::max(std::max(job.inverse_norm, state_.inverse_norm) * (r.norm2 / x.norm2),
-                    job.preconditioned_condition * (r.norm2 / job.right_hand_side_norm));
+    // singular values; the second term then compensates. Iterations of least squares have the condition of A.
+    const double inverse_norm = std::max(job.inverse_norm, state_.inverse_norm);
+    const double condition =
+        implementation_.minimizes_residual() ? state_.norm_inf * inverse_norm : job.preconditioned_condition;
+    return std::max(inverse_norm * (r.norm2 / x.norm2), condition * (r.norm2 / job.right_hand_side_norm));
   }
 
   /// Decides on each answer and describes the worst.
