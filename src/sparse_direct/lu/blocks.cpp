@@ -186,20 +186,16 @@ void BlockLu<T>::reduce(const Csr<T>& A) {
   }
 }
 
-/// Scales new values by powers of two, or by another matching where it was by a matching, whose pivots are
-/// small in other scalings.
+/// Scales new values as an analysis does, by a matching where the diagonal is small, but keeps the
+/// permutation.
 template <class T>
 void BlockLu<T>::scale_again(const Csr<T>& A) {
-  if (diagonal_.kind == ScalingKind::infinity_norm) {
-    diagonal_.scaling = equilibration(A);
-  } else {
-    LargeDiagonal again = large_diagonal_of_rows(A, {.good_diagonal = threshold_});
-    if (again.unmatched_rows != diagonal_.unmatched_rows ||
-        again.unmatched_columns != diagonal_.unmatched_columns)
-      return;  // fronts determine the rank
-    diagonal_.scaling = std::move(again.scaling);
-    diagonal_.kind = again.kind;
-  }
+  LargeDiagonal again = large_diagonal_of_rows(A, {.good_diagonal = threshold_});
+  if (again.unmatched_rows != diagonal_.unmatched_rows ||
+      again.unmatched_columns != diagonal_.unmatched_columns)
+    return;  // fronts determine the rank
+  diagonal_.scaling = std::move(again.scaling);
+  diagonal_.kind = again.kind;
   scaled_again_ = true;
   factors_.schedule.reset();
   set_scaling();

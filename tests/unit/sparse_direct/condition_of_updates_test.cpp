@@ -152,9 +152,9 @@ Csr<double> dominant_permutation(bool symmetric, unsigned seed) {
   return Csr<double>::from_triplets(n, n, elements);
 }
 
-/// Factors from 1e-6 to 1e6 for rows or columns, or ones.
-std::vector<double> scale_factors(bool wide, unsigned seed) {
-  std::vector<double> factors(200, 1.0);
+/// n factors from 1e-6 to 1e6 for rows or columns, or ones.
+std::vector<double> scale_factors(std::int64_t n, bool wide, unsigned seed) {
+  std::vector<double> factors(static_cast<std::size_t>(n), 1.0);
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> exponents(-6, 6);
   if (wide) std::ranges::generate(factors, [&] { return std::pow(10, exponents(random)); });
@@ -178,8 +178,8 @@ void expect_condition_of_a_set_up(Solver<double>& solver, const Csr<double>& A, 
   const double ratio = *update.reciprocal_condition / *fresh.reciprocal_condition;
   EXPECT_LE(ratio, 10);
   EXPECT_GE(ratio, 1e-3);
-  const std::vector<double> b(200, 1.0);
-  std::vector<double> x(200);
+  const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
+  std::vector<double> x(b.size());
   EXPECT_TRUE(solver.solve(b, x).solved());
 }
 
@@ -194,14 +194,29 @@ TEST(ConditionOfUpdates, MatchedValuesOfOtherScales_AreScaledAgain) {
     for (unsigned seed = 0; seed < 8; ++seed) {
       SCOPED_TRACE(method + " " + std::to_string(seed));
       const Csr<double> A = dominant_permutation(symmetric, seed);
-      const std::vector<double> rows = scale_factors(symmetric || seed % 4 != 1, 2 * seed);
-      const std::vector<double> columns = symmetric ? rows : scale_factors(seed % 4 > 0, 2 * seed + 1);
+      const std::vector<double> rows = scale_factors(A.rows(), symmetric || seed % 4 != 1, 2 * seed);
+      const std::vector<double> columns =
+          symmetric ? rows : scale_factors(A.rows(), seed % 4 > 0, 2 * seed + 1);
       auto solver = make_solver<double>(method, Device(), options);
       ASSERT_TRUE(solver.setup(A).ready());
       const Csr<double> other = scaled(A, rows, columns);
       expect_condition_of_a_set_up(solver, other, method, options);
       expect_condition_of_a_set_up(solver, other, method, options);
       expect_condition_of_a_set_up(solver, A, method, options);
+    }
+  }
+}
+
+TEST(ConditionOfUpdates, GridsOfOtherScales_AreScaledAgain) {
+  for (const std::string& method : methods_with_updates) {
+    for (unsigned seed = 0; seed < 3; ++seed) {
+      SCOPED_TRACE(method + " " + std::to_string(seed));
+      const Csr<double> A = grounded_grid(1, seed);
+      const std::vector<double> factors = scale_factors(A.rows(), true, seed);
+      auto solver = make_solver<double>(method, Device());
+      ASSERT_TRUE(solver.setup(A).ready());
+      expect_condition_of_a_set_up(solver, scaled(A, factors, factors), method, {});
+      expect_condition_of_a_set_up(solver, A, method, {});
     }
   }
 }
