@@ -57,19 +57,31 @@ struct Exponents {
   }
 };
 
-/// Exponent of element e of the rows or of the columns, times 0 or 1, plus the numbers of its row and column.
+/// Exponent of element e of the rows or of the columns, plus the numbers of its row and column.
 template <class Elements>
 struct ExponentOfElement {
   Elements elements;
   bool by_rows;
-  double factor;
   const double* rows;
   const double* columns;
   ECHELON_ANYWHERE Exponents operator()(std::int64_t e) const {
     const MatrixElement element = by_rows ? elements.of_rows(e) : elements.of_columns(e);
     if (!element.present) return {};
-    const double sum = factor * element.exponent + rows[element.row] + columns[element.column];
+    const double sum = element.exponent + rows[element.row] + columns[element.column];
     return {sum, 1, sum};
+  }
+};
+
+/// The numbers of the row and column of element e of the rows or of the columns, unless it is zero.
+template <class Elements>
+struct NumbersOfElement {
+  Elements elements;
+  bool by_rows;
+  const double* rows;
+  const double* columns;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t e) const {
+    const MatrixElement element = by_rows ? elements.of_rows(e) : elements.of_columns(e);
+    return {element.present ? rows[element.row] + columns[element.column] : 0};
   }
 };
 
@@ -100,19 +112,19 @@ struct NextDirection {
   }
 };
 struct CurvatureTerm {
-  const Exponents* image;
+  const Sum* image;
   const double* direction;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {direction[i] * image[i].sum}; }
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {direction[i] * image[i].value}; }
 };
 struct AdvanceExponents {
-  const Exponents* image;
+  const Sum* image;
   const double* direction;
   double alpha;
   double* exponents;
   double* residual;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     exponents[i] += alpha * direction[i];
-    residual[i] -= alpha * image[i].sum;
+    residual[i] -= alpha * image[i].value;
   }
 };
 
@@ -239,14 +251,14 @@ class LineScaling {
 
   /// Whether the largest elements of the rows, or of the columns, differ by more than `order_matters`. Waits.
   [[nodiscard]] bool is_wide() {
-    inspect(1, exponents_.data(), lines_.data());
+    inspect();
     return differ(rows_, lines_.data()) || differ(columns_, lines_.data() + rows_);
   }
 
   /// Starts with scales of the rows alone, which bring their largest elements into [1, 2): fit() changes
   /// scales as little as it can, and those of the rows leave the unknowns as they are. Queued.
   void scale_rows() {
-    inspect_rows(1, exponents_.data(), lines_.data());
+    inspect_rows();
     backend_.for_each(rows_, line_scaling_detail::SubtractLargest{lines_.data(), 1, exponents_.data()});
   }
 
@@ -263,9 +275,9 @@ class LineScaling {
     constexpr double tolerance = 1e-4;  // squared, for the mean of an element: powers of two are wanted
     Array<double> residual(backend_.device(), size());
     Array<double> direction(backend_.device(), size());
-    Array<Exponents> image(backend_.device(), size());
+    Array<Sum> image(backend_.device(), size());
     backend_.fill(size(), 0.0, direction.data());
-    inspect(1, exponents_.data(), lines_.data());
+    inspect();
     backend_.for_each(size(), NegateSum{lines_.data(), residual.data()});
     const double smallest = tolerance * sum(LineCount{lines_.data()});
     double before = 0;
@@ -275,7 +287,7 @@ class LineScaling {
       backend_.for_each(size(), NextDirection{lines_.data(), residual.data(), step == 0 ? 0 : now / before,
                                               direction.data()});
       before = now;
-      inspect(0, direction.data(), image.data());
+      add_up(direction.data(), image.data());
       const double curvature = sum(CurvatureTerm{image.data(), direction.data()});
       if (!(curvature > 0)) break;
       backend_.for_each(size(), AdvanceExponents{image.data(), direction.data(), now / curvature,
@@ -291,12 +303,12 @@ class LineScaling {
     using namespace line_scaling_detail;
     constexpr int halvings = 12;  // of the logarithms, at most 2^11 for doubles
     for (int k = 0; k < halvings; ++k) {
-      inspect(1, exponents_.data(), lines_.data());
+      inspect();
       backend_.for_each(size(), SubtractLargest{lines_.data(), 0.5, exponents_.data()});
     }
-    inspect_rows(1, exponents_.data(), lines_.data());
+    inspect_rows();
     backend_.for_each(rows_, SubtractLargest{lines_.data(), 1, exponents_.data()});
-    inspect_columns(1, exponents_.data(), lines_.data());
+    inspect_columns();
     backend_.for_each(columns_, SubtractLargest{lines_.data() + rows_, 1, exponents_.data() + rows_});
   }
 
@@ -327,20 +339,31 @@ class LineScaling {
     const ExponentRange range = backend_.read(result.data());
     return range.largest - range.smallest > std::ilogb(order_matters);
   }
-  /// Sums of factor times the exponents plus numbers of the lines, for the rows and then the columns.
-  void inspect(double factor, const double* numbers, Exponents* lines) {
-    inspect_rows(factor, numbers, lines);
-    inspect_columns(factor, numbers, lines);
+  /// Inspects the scaled elements of the rows and then of the columns.
+  void inspect() {
+    inspect_rows();
+    inspect_columns();
   }
-  void inspect_rows(double factor, const double* numbers, Exponents* lines) {
-    backend_.segmented_reduce(rows_, offsets_.rows, exponent_of(true, factor, numbers), lines);
+  void inspect_rows() {
+    reduce_rows<line_scaling_detail::ExponentOfElement<Elements>>(exponents_.data(), lines_.data());
   }
-  void inspect_columns(double factor, const double* numbers, Exponents* lines) {
-    backend_.segmented_reduce(columns_, offsets_.columns, exponent_of(false, factor, numbers), lines + rows_);
+  void inspect_columns() {
+    reduce_columns<line_scaling_detail::ExponentOfElement<Elements>>(exponents_.data(), lines_.data());
   }
-  [[nodiscard]] auto exponent_of(bool by_rows, double factor, const double* numbers) const {
-    return line_scaling_detail::ExponentOfElement<Elements>{elements_, by_rows, factor, numbers,
-                                                            numbers + rows_};
+  /// (D + B) times the numbers of the lines, see fit().
+  void add_up(const double* numbers, Sum* sums) {
+    reduce_rows<line_scaling_detail::NumbersOfElement<Elements>>(numbers, sums);
+    reduce_columns<line_scaling_detail::NumbersOfElement<Elements>>(numbers, sums);
+  }
+  template <class OfElement, class V>
+  void reduce_rows(const double* numbers, V* lines) {
+    backend_.segmented_reduce(rows_, offsets_.rows, OfElement{elements_, true, numbers, numbers + rows_},
+                              lines);
+  }
+  template <class OfElement, class V>
+  void reduce_columns(const double* numbers, V* lines) {
+    backend_.segmented_reduce(columns_, offsets_.columns,
+                              OfElement{elements_, false, numbers, numbers + rows_}, lines + rows_);
   }
 
   B& backend_;

@@ -72,41 +72,43 @@ CostPrediction BlockLu<T>::predicted_cost() const {
 template <class T>
 LeftLookingEnd BlockLu<T>::factor(const Csr<T>& A, double most_entries, const SetupControl& control) {
   const LeftLookingOptions options{.threshold = threshold_, .most_entries = most_entries, .control = control};
+  scaled_again_ = false;
   if (keeps_pivots_) {
-    const LeftLookingEnd end = refactor(A, options);
-    if (end != LeftLookingEnd::no_pivot) return end;
+    LeftLookingEnd end = refactor(A, options);
+    const bool scaled = end == LeftLookingEnd::finished && has_scales_of(pivots_when_scaled_);
+    if (scaled || end == LeftLookingEnd::cancelled) return end;
     scale_again(A);
+    if (end == LeftLookingEnd::finished) end = refactor(A, options);
+    pivots_when_scaled_ = pivots_;
+    if (end != LeftLookingEnd::no_pivot) return end;
   }
   const LeftLookingEnd end = factor_left_looking(matrix(A), diagonal_.scaling, order_, options, factors_);
-  if (end == LeftLookingEnd::finished) find_pivot_ratio();
-  ratio_when_scaled_ = pivot_ratio_;
+  if (end == LeftLookingEnd::finished) measure_pivots();
+  pivots_when_scaled_ = pivots_;
   return end;
 }
 
 /// Factors new values with the last pivots.
 template <class T>
 LeftLookingEnd BlockLu<T>::refactor(const Csr<T>& A, const LeftLookingOptions& options) {
-  constexpr double largest_change = 10;
-  const auto eliminate = [&] {
-    const LeftLookingEnd end = refactor_left_looking(matrix(A), diagonal_.scaling, options, factors_);
-    if (end == LeftLookingEnd::finished) find_pivot_ratio();
-    return end;
-  };
-  const LeftLookingEnd end = eliminate();
-  if (end != LeftLookingEnd::finished || diagonal_.kind != ScalingKind::infinity_norm) return end;
-  const double change = pivot_ratio_ / ratio_when_scaled_;
-  if (change >= 1 / largest_change && change <= largest_change) return end;
-  scale_again(A);
-  const LeftLookingEnd scaled = eliminate();
-  ratio_when_scaled_ = pivot_ratio_;
-  return scaled;
+  const LeftLookingEnd end = refactor_left_looking(matrix(A), diagonal_.scaling, options, factors_);
+  if (end == LeftLookingEnd::finished) measure_pivots();
+  return end;
 }
 
 template <class T>
-void BlockLu<T>::find_pivot_ratio() {
+void BlockLu<T>::measure_pivots() {
   PivotSizes pivots;
   for (const T pivot : factors_.pivot.span()) pivots.add(std::abs(static_cast<double>(pivot)));
-  pivot_ratio_ = pivots.ratio();
+  pivots_ = {pivots.ratio(), factors_.largest_given / pivots.largest()};
+}
+
+/// Whether the pivots are about as far from each other, and from the largest element, as these.
+template <class T>
+bool BlockLu<T>::has_scales_of(const PivotRatios& other) const {
+  constexpr double largest_change = 10;
+  const auto is_near = [](double change) { return change >= 1 / largest_change && change <= largest_change; };
+  return is_near(pivots_.smallest / other.smallest) && is_near(pivots_.largest_given / other.largest_given);
 }
 
 template <class T>
@@ -184,11 +186,17 @@ void BlockLu<T>::reduce(const Csr<T>& A) {
   }
 }
 
-/// Scales new values by powers of two; the scaling of a matching, by which the pivots were chosen, is kept.
+/// Scales new values as an analysis does, by a matching where the diagonal is small, but keeps the
+/// permutation.
 template <class T>
 void BlockLu<T>::scale_again(const Csr<T>& A) {
-  if (diagonal_.kind != ScalingKind::infinity_norm) return;
-  diagonal_.scaling = equilibration(A);
+  LargeDiagonal again = large_diagonal_of_rows(A, {.good_diagonal = threshold_});
+  if (again.unmatched_rows != diagonal_.unmatched_rows ||
+      again.unmatched_columns != diagonal_.unmatched_columns)
+    return;  // fronts determine the rank
+  diagonal_.scaling = std::move(again.scaling);
+  diagonal_.kind = again.kind;
+  scaled_again_ = true;
   factors_.schedule.reset();
   set_scaling();
 }

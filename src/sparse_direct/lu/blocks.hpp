@@ -39,9 +39,9 @@ class BlockLu {
 
   [[nodiscard]] const BlockOrder& order() const { return order_; }
   [[nodiscard]] CostPrediction predicted_cost() const;
-  /// Factors A, with the last pivots and scale factors after adapt_to_values(). Powers of two are chosen
-  /// again where the ratio of the pivots has changed much, and pivots where they are not large enough any
-  /// more. `most_entries`: fill at which it ends.
+  /// Factors A, with the last pivots and scale factors after adapt_to_values(). Scale factors are chosen
+  /// again where the pivots have changed much relative to each other or to the elements, and pivots where
+  /// they are not large enough any more. `most_entries`: fill at which it ends.
   [[nodiscard]] LeftLookingEnd factor(const Csr<T>& A, double most_entries, const SetupControl& control);
 
   /// The matrix that is factored: A, or a copy if A is structurally singular or has many zeros.
@@ -53,8 +53,10 @@ class BlockLu {
   [[nodiscard]] const LargeDiagonal& diagonal() const { return diagonal_; }
   [[nodiscard]] const std::vector<std::int32_t>& row_order() const { return factors_.row_order; }
   [[nodiscard]] const std::vector<std::int32_t>& column_order() const { return factors_.column_order; }
+  /// Whether the last factorisation chose scale factors again.
+  [[nodiscard]] bool is_scaled_again() const { return scaled_again_; }
   /// Smallest magnitude of a pivot over the largest.
-  [[nodiscard]] double pivot_ratio() const { return pivot_ratio_; }
+  [[nodiscard]] double pivot_ratio() const { return pivots_.smallest; }
   /// Largest element that the elimination made over the largest of the matrix.
   [[nodiscard]] double growth() const;
 
@@ -72,22 +74,31 @@ class BlockLu {
   [[nodiscard]] BlockOrder release_to_order();
 
  private:
+  /// Magnitudes relative to that of the largest pivot: of the smallest one, and of the largest scaled
+  /// element.
+  struct PivotRatios {
+    double smallest = 1;
+    double largest_given = 1;
+  };
+
   [[nodiscard]] bool is_copied() const { return drops_zeros_ || !diagonal_.unmatched_columns.empty(); }
   void reduce(const Csr<T>& A);
   void set_scaling();
   void scale_again(const Csr<T>& A);
   [[nodiscard]] LeftLookingEnd refactor(const Csr<T>& A, const LeftLookingOptions& options);
-  void find_pivot_ratio();
+  void measure_pivots();
+  [[nodiscard]] bool has_scales_of(const PivotRatios& other) const;
 
   double threshold_;
   LargeDiagonal diagonal_;
   bool drops_zeros_ = false;
   bool keeps_pivots_ = false;
+  bool scaled_again_ = false;
   Csr<T> reduced_;
   BlockOrder order_;
   Scaling scaling_, matrix_scaling_;
-  double pivot_ratio_ = 1;
-  double ratio_when_scaled_ = 1;  // of the pivots
+  PivotRatios pivots_;
+  PivotRatios pivots_when_scaled_;
   LeftLookingFactors<T> factors_;
 };
 

@@ -48,7 +48,10 @@ class ComplexSparseLuFactorization final
     if (!diagonal.unmatched_columns.empty()) ordering.minimum_degree = {};
     this->fronts().analyze(A, std::move(diagonal), ordering, request.same_pattern);
   }
-  void adapt_to_values(const Csr<T>& A) override { this->fronts().adapt_to_values(A); }
+  void adapt_to_values(const Csr<T>& A) override {
+    if (this->fronts().changes_kind_of_scaling()) this->forget_condition();
+    this->fronts().adapt_to_values(A);
+  }
 
   Outcome factor_values(const Context& context) override {
     PivotedFactorization<T>& fronts = this->fronts().fronts();

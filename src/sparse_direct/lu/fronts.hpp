@@ -34,8 +34,11 @@ class FrontLu {
   /// Takes the matching and the scaling of A; lays out the fronts, unless `same_pattern` and the matching is
   /// that of the last analysis.
   void analyze(const Csr<T>& A, LargeDiagonal diagonal, const OrderingOptions& ordering, bool same_pattern);
-  /// Scales new values.
+  /// Scales new values to infinity norm 1.
   void adapt_to_values(const Csr<T>& A);
+  /// Whether adapt_to_values() takes another kind of scaling than the present one, so that the pivots of both
+  /// do not compare.
+  [[nodiscard]] bool changes_kind_of_scaling() const { return diagonal_.kind != ScalingKind::infinity_norm; }
 
   [[nodiscard]] PivotedFactorization<T>& fronts() { return fronts_; }
   [[nodiscard]] const PivotedFactorization<T>& fronts() const { return fronts_; }

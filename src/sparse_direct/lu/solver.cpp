@@ -134,6 +134,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     if (auto* core = std::get_if<CoreLu<T>>(&factors_)) {
       core->analyze(A, own_request(true).ordering, true);
     } else if (auto* fronts = std::get_if<FrontLu<T>>(&factors_)) {
+      if (fronts->changes_kind_of_scaling()) this->forget_condition();
       fronts->adapt_to_values(A);
     } else if (!std::get<BlockLu<T>>(factors_).adapt_to_values(A)) {
       learnt_.keeps_zeros = true;
@@ -171,6 +172,7 @@ class SparseLuFactorization final : public RankDecidingFactorization<B, T> {
     if (end != LeftLookingEnd::finished || !(blocks.growth() <= acceptable_growth<T>(A.rows())))
       return std::nullopt;
     const Csr<T>& matrix = blocks.matrix(A);
+    if (blocks.is_scaled_again()) this->forget_condition();
     Outcome outcome = this->assess(context, matrix, blocks.matrix_scaling(), blocks.pivot_ratio());
     const bool doubtful = this->is_nearly_singular(outcome);
     if (outcome.status == Status::singular && !is_regular_by_inspection(MatrixRef<T>(matrix)))

@@ -127,7 +127,9 @@ class SparseLdltFactorization final
     set_scaling(with_magnitudes(A, [](const auto& sizes) { return infinity_norm_scaling(sizes).rows; }),
                 ScalingKind::infinity_norm);
   }
+  /// Pivots do not compare with those of another kind of scaling.
   void set_scaling(std::vector<double> scale, ScalingKind kind) {
+    if (kind != scaling_kind_) this->forget_condition();
     scaling_kind_ = kind;
     scaling_.columns = scale;
     scaling_.rows = std::move(scale);

@@ -22,6 +22,7 @@ class PivotSizes {
   }
   /// Infinite without pivots.
   [[nodiscard]] double smallest() const { return smallest_; }
+  [[nodiscard]] double largest() const { return largest_; }
   /// The smallest divided by the largest; 1 without pivots.
   [[nodiscard]] double ratio() const { return largest_ > 0 ? smallest_ / largest_ : 1; }
 
