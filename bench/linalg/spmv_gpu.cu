@@ -72,8 +72,8 @@ class CusparseProduct {
                                        : sizeof(T) == 8  ? CUDA_R_64F
                                                          : CUDA_R_32F;
   cusparseSpMVAlg_t algorithm_;
-  T one_ = 1;
-  T zero_ = 0;
+  alignas(16) T one_ = 1;  // as cuSPARSE reads complex numbers
+  alignas(16) T zero_ = 0;
   ec::Array<std::int32_t> offsets_;
   ec::Array<unsigned char> buffer_;
   cusparseHandle_t handle_ = nullptr;

@@ -46,7 +46,7 @@ cublasStatus_t multiply_strided(cublasHandle_t handle, int m, int n, int k, cons
 
 /// How a leaf is eliminated: its columns, and the blocks of threads for each matrix.
 template <class T>
-struct LeafPlan {
+struct BatchLeafPlan {
   void (*kernel)(PanelFactors<T>, int, int, int, double, const double*);
   int columns;
   unsigned blocks, threads;
@@ -55,8 +55,8 @@ struct LeafPlan {
 /// Plan with a thread for each row where clusters of blocks have enough threads, else with more rows and
 /// fewer columns for each thread. At most 8192 rows.
 template <class T>
-LeafPlan<T> plan_leaf(int rows, bool has_clusters) {
-  LeafPlan<T> plan{batch_kernels::eliminate_leaves<T, 1>, most_leaf_columns, 1, 0};
+BatchLeafPlan<T> plan_leaf(int rows, bool has_clusters) {
+  BatchLeafPlan<T> plan{batch_kernels::eliminate_leaves<T, 1>, most_leaf_columns, 1, 0};
   int rows_per_thread = 1;
   const auto threads = [&] { return (rows - 1) / (static_cast<int>(plan.blocks) * rows_per_thread) + 1; };
   while (has_clusters && threads() > leaf_threads && plan.blocks < most_leaf_blocks) plan.blocks *= 2;
@@ -136,7 +136,7 @@ class PanelBatch {
   void factor_panel(int begin, int width, double tolerance, const double* norms) {
     const int end = begin + width;
     for (int first = begin; first < end;) {
-      const LeafPlan<T> plan = plan_leaf<T>(factors_.n - first, has_clusters_);
+      const BatchLeafPlan<T> plan = plan_leaf<T>(factors_.n - first, has_clusters_);
       const int columns = std::min(plan.columns, end - first);
       eliminate_leaf(plan, first, columns, tolerance, norms);
       apply(first, columns, of_matrices(first + columns, end));
@@ -145,7 +145,8 @@ class PanelBatch {
     }
   }
 
-  void eliminate_leaf(const LeafPlan<T>& plan, int begin, int width, double tolerance, const double* norms) {
+  void eliminate_leaf(const BatchLeafPlan<T>& plan, int begin, int width, double tolerance,
+                      const double* norms) {
     if (plan.blocks == 1) {
       plan.kernel<<<count_, plan.threads, 0, stream()>>>(factors_, begin, width, 1, tolerance, norms);
       check(cudaGetLastError());

@@ -119,11 +119,11 @@ void OrthogonalDecomposition<B, T>::solve(Space& space, DenseView<const T> rhs, 
   if (wide_ || !has_outer_) {
     copy_to_host(backend, rhs, top(Y.view(), rows_));
   } else {
-    outer_.multiply_adjoint(backend, rhs, Y.view());
+    outer_.multiply_adjoint(backend, rhs, Y.view(), space.products);
   }
   if (wide_) scale_rows(Y.view());
   core_.solve(Y.view());
-  if (wide_) return outer_.multiply(backend, Y.view(), X);
+  if (wide_) return outer_.multiply(backend, Y.view(), X, space.products);
   scale_rows(top(Y.view(), columns_));
   copy_to_device<B, T>(backend, Y.view(), X);
 }

@@ -22,12 +22,13 @@ namespace echelon::lu {
 template <class B, class T>
 class OrthogonalDecomposition {
  public:
-  /// Scratch memory of a solve, which makes its own.
+  /// Scratch memory of a solve; the host makes its own.
   struct Space {
-    [[nodiscard]] static std::size_t bytes() { return 0; }
+    [[nodiscard]] std::size_t bytes() const { return products.bytes(); }
     B backend;
+    Array<T> products;  ///< of Q^H or Q, for the largest number of right-hand sides so far
   };
-  [[nodiscard]] static Space make_space(const Device& device) { return {B(device)}; }
+  [[nodiscard]] static Space make_space(const Device& device) { return {B(device), {}}; }
   /// Decomposes A, with a tolerance of max(m, n) epsilon by default. False if a stop was requested. 2 m n^2 -
   /// 2/3 n^3 flops for m >= n, or more on a GPU, and up to 4/3 n^3 for the core; memory: m n + n^2 elements.
   [[nodiscard]] bool factor(const DecompositionTask<T>& task);

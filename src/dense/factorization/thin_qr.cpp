@@ -50,7 +50,8 @@ void ThinQr<Host, T>::multiply_by_q(bool adjoint, DenseView<T> Y) const {
 }
 
 template <class T>
-void ThinQr<Host, T>::multiply_adjoint(Host& backend, DenseView<const T> B, DenseView<T> Y) const {
+void ThinQr<Host, T>::multiply_adjoint(Host& backend, DenseView<const T> B, DenseView<T> Y,
+                                       Array<T>& /*scratch*/) const {
   const blas::Threads threads(backend.device(), B.rows());
   Dense<T> product(Device::serial(), B.rows(), B.columns());
   copy_top_rows<T>(B, product.view());
@@ -59,7 +60,7 @@ void ThinQr<Host, T>::multiply_adjoint(Host& backend, DenseView<const T> B, Dens
 }
 
 template <class T>
-void ThinQr<Host, T>::multiply(Host& backend, DenseView<T> Y, DenseView<T> X) const {
+void ThinQr<Host, T>::multiply(Host& backend, DenseView<T> Y, DenseView<T> X, Array<T>& /*scratch*/) const {
   const blas::Threads threads(backend.device(), X.rows());
   for (std::int64_t j = 0; j < X.columns(); ++j) {
     std::copy(Y.column(j), Y.column(j) + Y.rows(), X.column(j));

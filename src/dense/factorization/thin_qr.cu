@@ -214,6 +214,13 @@ class CholeskyQr {
   Array<FirstIndex> first_;
 };
 
+/// Memory for this many elements.
+template <class T>
+T* grown(const Device& device, std::int64_t size, Array<T>& scratch) {
+  if (scratch.size() < size) scratch = Array<T>(device, size);
+  return scratch.data();
+}
+
 }  // namespace
 
 template <class T>
@@ -249,23 +256,25 @@ Dense<T> ThinQr<Cuda, T>::factor_by_reflections(Cuda& backend, Dense<T> S) {
 }
 
 template <class T>
-void ThinQr<Cuda, T>::multiply_adjoint(Cuda& backend, DenseView<const T> B, DenseView<T> Y) const {
+void ThinQr<Cuda, T>::multiply_adjoint(Cuda& backend, DenseView<const T> B, DenseView<T> Y,
+                                       Array<T>& scratch) const {
   const CurrentDevice current(backend.device().id());
-  Array<T> product(backend.device(), q_.columns() * B.columns());
-  multiply_adjoint_blocks<T>(backend, q_.rows(), 1, q_.view(), B, product.data());
+  T* const product = grown(backend.device(), q_.columns() * B.columns(), scratch);
+  multiply_adjoint_blocks<T>(backend, q_.rows(), 1, q_.view(), B, product);
   backend.synchronize();
-  const std::vector<T> elements = product.to_vector();
   for (std::int64_t j = 0; j < Y.columns(); ++j)
-    std::copy_n(elements.data() + j * q_.columns(), q_.columns(), Y.column(j));
+    memory_detail::copy(Device(), Y.column(j), backend.device(), product + j * q_.columns(),
+                        static_cast<std::size_t>(q_.columns()) * sizeof(T));
 }
 
 template <class T>
-void ThinQr<Cuda, T>::multiply(Cuda& backend, DenseView<T> Y, DenseView<T> X) const {
-  Dense<T> there(backend.device(), q_.columns(), Y.columns());
+void ThinQr<Cuda, T>::multiply(Cuda& backend, DenseView<T> Y, DenseView<T> X, Array<T>& scratch) const {
+  const std::int64_t n = q_.columns();
+  T* const there = grown(backend.device(), n * Y.columns(), scratch);
   for (std::int64_t j = 0; j < Y.columns(); ++j)
-    memory_detail::copy(backend.device(), there.view().column(j), Device(), Y.column(j),
-                        static_cast<std::size_t>(q_.columns()) * sizeof(T));
-  gemm<T>(backend, T{1}, q_.view(), std::as_const(there).view(), T{0}, X);
+    memory_detail::copy(backend.device(), there + j * n, Device(), Y.column(j),
+                        static_cast<std::size_t>(n) * sizeof(T));
+  gemm<T>(backend, T{1}, q_.view(), DenseView<const T>(there, n, Y.columns(), n, backend.device()), T{0}, X);
   backend.synchronize();
 }
 

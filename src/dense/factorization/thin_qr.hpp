@@ -26,8 +26,9 @@ template <class T>
 
 /// S = Q R for an m by n S with m >= n > 0. `ThinQr<B, T>` has
 ///   factor(backend, S)              keeps Q, and returns R above zeros, n by n in host memory; waits;
-///   multiply_adjoint(backend, B, Y) Y = Q^H B for a column-major B on the device and Y in host memory;
-///   multiply(backend, Y, X)         X = Q Y for Y in host memory and X on the device; Y is overwritten;
+///   multiply_adjoint(backend, B, Y, scratch) Y = Q^H B for a column-major B on the device and Y in host
+///     memory;
+///   multiply(backend, Y, X, scratch) X = Q Y for Y in host memory and X on the device; Y is overwritten;
 ///   multiply_by_determinant(product), bytes().
 template <class B, class T>
 class ThinQr;
@@ -37,8 +38,8 @@ template <class T>
 class ThinQr<Host, T> {
  public:
   Dense<T> factor(Host& backend, Dense<T> S);
-  void multiply_adjoint(Host& backend, DenseView<const T> B, DenseView<T> Y) const;
-  void multiply(Host& backend, DenseView<T> Y, DenseView<T> X) const;
+  void multiply_adjoint(Host& backend, DenseView<const T> B, DenseView<T> Y, Array<T>& scratch) const;
+  void multiply(Host& backend, DenseView<T> Y, DenseView<T> X, Array<T>& scratch) const;
   void multiply_by_determinant(DeterminantProduct& product) const;
   [[nodiscard]] std::size_t bytes() const { return vectors_.bytes() + tau_.bytes(); }
 
@@ -63,8 +64,8 @@ template <class T>
 class ThinQr<Cuda, T> {
  public:
   Dense<T> factor(Cuda& backend, Dense<T> S);
-  void multiply_adjoint(Cuda& backend, DenseView<const T> B, DenseView<T> Y) const;
-  void multiply(Cuda& backend, DenseView<T> Y, DenseView<T> X) const;
+  void multiply_adjoint(Cuda& backend, DenseView<const T> B, DenseView<T> Y, Array<T>& scratch) const;
+  void multiply(Cuda& backend, DenseView<T> Y, DenseView<T> X, Array<T>& scratch) const;
   /// Throws Error: the phase of det Q is not known.
   void multiply_by_determinant(DeterminantProduct& product) const;
   [[nodiscard]] std::size_t bytes() const { return q_.bytes(); }
