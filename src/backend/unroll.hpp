@@ -2,7 +2,8 @@
 #pragma once
 
 /// Precedes a loop that is unrolled on a GPU, where arrays are then in registers. A macro: a pragma has to
-/// stand at each loop. ECHELON_UNROLL_BY(count): a loop of which `count` iterations are one, on the host, too.
+/// stand at each loop. ECHELON_UNROLL_BY(count): a loop of which `count` iterations are one, on the host,
+/// too.
 #define ECHELON_PRAGMA(text) _Pragma(#text)
 #ifdef __CUDA_ARCH__
 #define ECHELON_UNROLL _Pragma("unroll")
